@@ -1,0 +1,64 @@
+"""One error for everything a person can get wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Half-open range ``[start, end)`` of character offsets into a filter's text."""
+
+    start: int
+    end: int
+
+
+class TapestryError(Exception):
+    """What is wrong, where, and what to do instead.
+
+    ``message`` is one sentence; ``span`` its place in ``text`` where the error is about
+    a filter; ``hint`` says what to write or do instead.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        span: Span | None = None,
+        hint: str | None = None,
+        text: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.span = span
+        self.hint = hint
+        self.text = text
+
+    @property
+    def offset(self) -> int | None:
+        """Return the character offset of the place, or None where there is none."""
+        return None if self.span is None else self.span.start
+
+    def render(self) -> str:
+        """Return the error for a terminal: sentence, line and column, caret, hint.
+
+        >>> print(TapestryError("Unknown word.", Span(5, 8), "Try “from”.", "mail frm joe").render())
+        Unknown word. (line 1, column 6)
+          mail frm joe
+               ^^^
+        Try “from”.
+        """
+        lines = [self.message]
+        if self.span is not None and self.text is not None:
+            start = min(self.span.start, len(self.text))
+            before = self.text[:start]
+            row, column = before.count("\n") + 1, start - (before.rfind("\n") + 1)
+            line = self.text.split("\n")[row - 1]
+            shown_from = max(0, column - 60)
+            width = max(1, min(self.span.end, start - column + len(line)) - start)
+            shown = line[shown_from : shown_from + 120].replace("\t", " ")
+            lines[0] += f" (line {row}, column {column + 1})"
+            caret = "^" * max(1, min(width, len(shown) - (column - shown_from)))
+            lines += ["  " + shown, "  " + " " * (column - shown_from) + caret]
+        if self.hint:
+            lines.append(self.hint)
+        return "\n".join(lines)

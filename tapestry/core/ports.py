@@ -1,0 +1,78 @@
+"""What the rooms ask of the application, as Protocols; ``filters/stores.py`` implements them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class LockedClock(Protocol):
+    """The clock while its lock is held by this process and nobody else."""
+
+    @property
+    def last(self) -> int:
+        """The newest instant that was ever stamped or run to, as stored."""
+
+    def advance(self, to: int) -> None:
+        """Store a newer instant; it lasts once the lock is released without an error."""
+
+
+class Clock(Protocol):
+    """The one clock of an installation."""
+
+    def lock(self) -> AbstractContextManager[LockedClock]:
+        """Take the lock; wait for it if another process holds it."""
+
+
+@dataclass(frozen=True, slots=True)
+class DueFilter:
+    """A filter that is due: who may see what, and where its windows stand.
+
+    ``since`` ends its last window.  ``start`` is T0 of DESIGN section 1: what matched at
+    T0 is not delivered; None takes existing mail.
+    """
+
+    id: int
+    text: str
+    owner: str
+    addresses: tuple[str, ...]
+    audiences: tuple[str, ...]
+    since: int
+    start: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A message a filter matched: the first instant it did, and why.
+
+    ``disjunct`` counts from 0 in the filter's normal form; ``evidence`` names the rows that
+    made it true, msgids and annids, in the order of the disjunct's variables.
+    """
+
+    filter: int
+    msgid: str
+    audience: str
+    matched_at: int
+    disjunct: int
+    evidence: tuple[str, ...]
+
+
+class FilterStore(Protocol):
+    """Filters, their windows and their matches, in the relational database."""
+
+    def due(self, now: int) -> Sequence[DueFilter]:
+        """Return every filter whose window should be run at ``now``."""
+
+    def known(self, pairs: Collection[tuple[int, str]]) -> set[tuple[int, str]]:
+        """Return those of the (filter, msgid) pairs that are stored as matches already."""
+
+    def commit(self, filters: Sequence[DueFilter], until: int, matches: Sequence[Match]) -> bool:
+        """Store matches and advance every filter's ``since`` to ``until``, in one transaction.
+
+        Return False, and store nothing, if any filter's window is no longer at its ``since``.
+        """
+
+    def fail(self, filter_id: int, message: str) -> None:
+        """Remember that a filter could not be compiled, for its owner to see."""

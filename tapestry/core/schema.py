@@ -1,0 +1,60 @@
+"""The columns of the two tables (LANGUAGE, section 1) and their types.
+
+Instants are stored as 64-bit integers, microseconds since 1970 UTC: every comparison and
+every "two weeks later" is then exact integer arithmetic in every engine.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Type(Enum):
+    """The types of the language; the value is the word used in error messages."""
+
+    TEXT = "text"
+    SET = "set of text"
+    INTEGER = "integer"
+    NUMBER = "number"
+    INSTANT = "instant"
+    DURATION = "duration"
+    NULL = "NULL"
+
+
+MESSAGES = "messages"
+ANNOTATIONS = "annotations"
+
+COLUMNS: dict[str, dict[str, Type]] = {
+    MESSAGES: {
+        "msgid": Type.TEXT,
+        "ts": Type.INSTANT,
+        "date": Type.INSTANT,
+        "sender": Type.TEXT,
+        "sender_name": Type.TEXT,
+        "to": Type.SET,
+        "cc": Type.SET,
+        "subject": Type.TEXT,
+        "newsgroups": Type.SET,
+        "list": Type.TEXT,
+        "inreplyto": Type.TEXT,
+        "references": Type.SET,
+        "body": Type.TEXT,
+        "size": Type.INTEGER,
+        "attachments": Type.INTEGER,
+        "source": Type.TEXT,
+        "audience": Type.TEXT,
+    },
+    ANNOTATIONS: {
+        "annid": Type.TEXT,
+        "ts": Type.INSTANT,
+        "msgid": Type.TEXT,
+        "owner": Type.TEXT,
+        "kind": Type.TEXT,
+        "value": Type.TEXT,
+        "number": Type.NUMBER,
+        "audience": Type.TEXT,
+    },
+}
+
+KEYS: dict[str, str] = {MESSAGES: "msgid", ANNOTATIONS: "annid"}
+"""The column that names a row of each table; a row is one per key and audience."""

@@ -1,0 +1,1 @@
+"""Wire to bytes to Message to append: archives and IMAP mailboxes."""

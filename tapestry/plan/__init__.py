@@ -1,0 +1,1 @@
+"""IncrementalQuery to a group plan: signature, constants, SQL."""

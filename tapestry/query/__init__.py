@@ -1,0 +1,1 @@
+"""Text to CheckedQuery: TQL, SQL and phrases are three notations for one language."""

@@ -1,0 +1,253 @@
+"""The tree of a filter: terms, conditions, bindings.
+
+The parsers make it, ``check`` resolves it, ``rewrite`` changes it, ``plan`` prints it as
+SQL.  Nodes are values: equal if they look the same, wherever they stood (``span`` does not
+count).  The sugar at the end exists only between a parser and ``check``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tapestry.core.errors import Span
+from tapestry.core.schema import Type
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+# Terms: a value for each binding of the variables.
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Node):
+    """``var.name``; ``var`` is "" only before ``check`` (an unqualified name)."""
+
+    var: str
+    name: str
+    type: Type = Type.NULL
+
+
+@dataclass(frozen=True, slots=True)
+class Literal(Node):
+    """A constant.  INSTANT and DURATION are microseconds; NULL has the value None.
+
+    ``slot`` numbers the constant within its filter's signature, once it is known.
+    """
+
+    value: str | int | float | None
+    type: Type
+    slot: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Values(Node):
+    """The list of an IN: constants of one type, at least one, none of them NULL."""
+
+    values: tuple[str | int | float, ...]
+    type: Type
+    slot: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Now(Node):
+    """The instant at which the filter is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arith(Node):
+    """``left op right``, op one of ``+ - *``.
+
+    Numbers with numbers; INSTANT ± DURATION; INSTANT - INSTANT (a DURATION); DURATION ±
+    DURATION.  ``*`` is for numbers only.
+    """
+
+    op: str
+    left: Term
+    right: Term
+    type: Type = Type.NULL
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Node):
+    """A function of the documented list: lower upper length substr trim coalesce."""
+
+    name: str
+    args: tuple[Term, ...]
+    type: Type = Type.NULL
+
+
+Term = Column | Literal | Now | Arith | Call
+
+
+# Conditions: true, false or unknown (NULL) for each binding of the variables.
+
+
+@dataclass(frozen=True, slots=True)
+class Compare(Node):
+    """``left op right``, op one of ``= <> < <= > >=``.
+
+    A SET column may stand on the left only: some element compares so (as SQL's ANY).
+    """
+
+    op: str
+    left: Term
+    right: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Like(Node):
+    """``term LIKE pattern``, ignoring case; of a SET column, some element.
+
+    In a checked tree the pattern has backslashes only before ``%``, ``_`` or a backslash.
+    """
+
+    term: Term
+    pattern: Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Has(Node):
+    """``term HAS words``: the words, in order and adjacent; of a SET column, in some element."""
+
+    term: Term
+    words: Literal
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull(Node):
+    term: Term
+
+
+@dataclass(frozen=True, slots=True)
+class InList(Node):
+    """``term IN (values)``; of a SET column, some element is among them."""
+
+    term: Term
+    values: Values
+
+
+@dataclass(frozen=True, slots=True)
+class Binding(Node):
+    """A variable that ranges over the rows of a table; names are unique in a checked tree."""
+
+    var: str
+    table: str
+
+
+@dataclass(frozen=True, slots=True)
+class Exists(Node):
+    bindings: tuple[Binding, ...]
+    condition: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class InQuery(Node):
+    """``term IN (SELECT value FROM bindings WHERE condition)``: three-valued, as in SQL."""
+
+    term: Term
+    value: Term
+    bindings: tuple[Binding, ...]
+    condition: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class And(Node):
+    """Two or more conditions, none of them an And."""
+
+    args: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or(Node):
+    """Two or more conditions, none of them an Or."""
+
+    args: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not(Node):
+    arg: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class Truth(Node):
+    """TRUE or FALSE."""
+
+    value: bool
+
+
+# Sugar, made by a parser and gone after ``check``.
+
+
+@dataclass(frozen=True, slots=True)
+class Between(Node):
+    term: Term
+    low: Term
+    high: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Braces(Node):
+    """``column = {'a', LIKE '%b%'}``: every pattern is met by some element."""
+
+    term: Term
+    tests: tuple[Literal | Like, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InFilter(Node):
+    """``var IN owner.name``: another filter's condition, as it now stands."""
+
+    var: str
+    owner: str | None
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate(Node):
+    """``COUNT(DISTINCT term IN ... : condition) op constant``."""
+
+    function: str
+    distinct: bool
+    term: Term | None
+    bindings: tuple[Binding, ...]
+    condition: Condition
+    op: str
+    constant: Literal
+
+
+Condition = (
+    Compare
+    | Like
+    | Has
+    | IsNull
+    | InList
+    | Exists
+    | InQuery
+    | And
+    | Or
+    | Not
+    | Truth
+    | Between
+    | Braces
+    | InFilter
+    | Aggregate
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedQuery:
+    """A filter that ``check`` has passed: only it makes these.
+
+    Types known, every variable bound and named once, ``now()`` found only where it may be,
+    no sugar left.  ``var`` is the message delivered; ``phrase`` the canonical phrase, where
+    the filter has one.
+    """
+
+    var: str
+    condition: Condition
+    text: str
+    phrase: str | None = None

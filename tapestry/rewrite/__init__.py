@@ -1,0 +1,1 @@
+"""CheckedQuery to IncrementalQuery, stage by stage, one rule a file."""

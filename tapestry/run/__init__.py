@@ -1,0 +1,1 @@
+"""Plan and window to matches, on Spark."""

@@ -1,0 +1,1 @@
+"""The append-only tables: one Delta log each for messages and annotations."""
