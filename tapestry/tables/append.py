@@ -1,0 +1,155 @@
+"""Append under the clock's lock: one ``ts`` per append, every row and every cursor once.
+
+    lock ─> cursor new? ─> rows new? ─> ts = next instant ─> Delta commit ─> clock ─> unlock
+
+Who dies between two of these arrows does no harm: before the commit nothing has happened;
+after it, whoever takes the lock next reads the newest ``ts`` from the logs themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from deltalake import CommitProperties, DeltaTable, Transaction, WriterProperties, write_deltalake
+
+from tapestry.core.clock import next_instant, until_instant, wall_clock
+from tapestry.core.message import Annotation, Message
+from tapestry.core.ports import Clock
+from tapestry.core.schema import ANNOTATIONS, MESSAGES
+from tapestry.tables.keys import unseen
+from tapestry.tables.log import Tables, newest_instant
+from tapestry.tables.rows import stamped, to_arrow
+
+ROW_GROUP = 4096
+"""Rows per Parquet row group: one message is read without unpacking its whole file."""
+
+WRITER = WriterProperties(compression="ZSTD", compression_level=3, max_row_group_size=ROW_GROUP)
+
+Step = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """How far a source has been taken in: all of it up to ``version`` is in the table.
+
+    ``source`` names the source and what else makes positions comparable (an IMAP mailbox
+    with its UIDVALIDITY, an archive with its fingerprint); ``version`` only grows (a UID,
+    an offset).  Both are kept as a Delta app transaction of the commit that holds the rows.
+    """
+
+    source: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What an append did; ``ts`` is None if no row was added."""
+
+    ts: int | None
+    added: int
+    duplicates: int
+
+
+def _no_step(_name: str) -> None:
+    """Do nothing at a step; tests die here instead."""
+
+
+def append_messages(
+    tables: Tables,
+    clock: Clock,
+    messages: Sequence[Message],
+    cursor: Cursor | None = None,
+    now: Callable[[], int] = wall_clock,
+    step: Step = _no_step,
+) -> Receipt:
+    """Append those messages that are new, all with one ``ts``, together with the cursor.
+
+    A message whose Message-ID and audience are in the table, or came earlier in the batch,
+    is a duplicate.  If ``cursor`` is not newer than the stored one, the batch has been
+    appended before, and nothing is.  ``step`` is called with "locked", "read", "committed"
+    and "advanced" as each is reached.
+    """
+    return _append(tables, clock, MESSAGES, to_arrow(MESSAGES, messages), cursor, now, step)
+
+
+def append_annotations(
+    tables: Tables,
+    clock: Clock,
+    annotations: Sequence[Annotation],
+    cursor: Cursor | None = None,
+    now: Callable[[], int] = wall_clock,
+    step: Step = _no_step,
+) -> Receipt:
+    """Append those annotations whose annid is new to the table; else as append_messages."""
+    rows = to_arrow(ANNOTATIONS, annotations)
+    return _append(tables, clock, ANNOTATIONS, rows, cursor, now, step)
+
+
+def read_until(tables: Tables, clock: Clock, now: Callable[[], int] = wall_clock) -> int:
+    """Return the end of a run's window, and advance the clock to it.
+
+    No row with ``ts`` at or before it will become visible later.
+    """
+    with clock.lock() as held:
+        newest = newest_instant(tables.open(MESSAGES), tables.open(ANNOTATIONS))
+        until = until_instant(now(), max(held.last, newest))
+        held.advance(until)
+    return until
+
+
+def cursor_of(tables: Tables, source: str, table: str = MESSAGES) -> Cursor | None:
+    """Return how far a source has been taken in, or None if it never was."""
+    version = tables.open(table).transaction_version(source)
+    return None if version is None else Cursor(source, version)
+
+
+def _append(
+    tables: Tables,
+    clock: Clock,
+    table: str,
+    rows: pa.Table,
+    cursor: Cursor | None,
+    now: Callable[[], int],
+    step: Step,
+) -> Receipt:
+    if not rows.num_rows and cursor is None:
+        return Receipt(None, 0, 0)
+    with clock.lock() as held:
+        step("locked")
+        log = tables.open(table)
+        if cursor is not None and not _is_newer(log, cursor):
+            return Receipt(None, 0, rows.num_rows)
+        fresh = unseen(log, table, rows)
+        duplicates = rows.num_rows - fresh.num_rows
+        step("read")
+        if not fresh.num_rows:
+            if cursor is not None:
+                _commit(log, fresh, None, cursor)
+                step("committed")
+            return Receipt(None, 0, duplicates)
+        other = tables.open(ANNOTATIONS if table == MESSAGES else MESSAGES)
+        ts = next_instant(now(), max(held.last, newest_instant(log, other)))
+        _commit(log, stamped(fresh, ts), ts, cursor)
+        step("committed")
+        held.advance(ts)
+        step("advanced")
+    return Receipt(ts, fresh.num_rows, duplicates)
+
+
+def _is_newer(log: DeltaTable, cursor: Cursor) -> bool:
+    stored = log.transaction_version(cursor.source)
+    return stored is None or cursor.version > stored
+
+
+def _commit(log: DeltaTable, rows: pa.Table, ts: int | None, cursor: Cursor | None) -> None:
+    transactions = [] if cursor is None else [Transaction(cursor.source, cursor.version)]
+    metadata = {} if ts is None else {"tapestry.ts": str(ts)}
+    write_deltalake(
+        log,
+        rows,
+        mode="append",
+        writer_properties=WRITER,
+        commit_properties=CommitProperties(custom_metadata=metadata, app_transactions=transactions),
+    )

@@ -1,0 +1,157 @@
+"""The two append-only Delta logs: opened, checked, resolved to the files of one version."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+
+from tapestry.core.clock import BEGINNING
+from tapestry.core.errors import TapestryError
+from tapestry.core.schema import ANNOTATIONS, KEYS, MESSAGES
+from tapestry.tables.rows import arrow_schema
+
+_HONOURED: frozenset[str] = frozenset()
+"""Delta reader features we honour when we read a version's Parquet files: none as yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One immutable Parquet file of a resolved version; ``path`` is absolute."""
+
+    path: str
+    rows: int
+    min_ts: int
+    max_ts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The files of one resolved version of each table, oldest rows first."""
+
+    messages: tuple[Part, ...]
+    annotations: tuple[Part, ...]
+
+    def parts(self, table: str) -> tuple[Part, ...]:
+        """Return the files of ``messages`` or ``annotations``."""
+        return self.messages if table == MESSAGES else self.annotations
+
+
+class Tables:
+    """The tables under one directory, each made when it is first opened.
+
+    ``root`` is the directory that holds ``messages/`` and ``annotations/``.  Objects of
+    this class have no state but ``root``: any number of threads and processes may have one.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = Path(root).absolute()
+
+    def open(self, table: str) -> DeltaTable:
+        """Open the newest version of a table, making the table if it is not there.
+
+        Raises TapestryError if it is not a table of ours, or one that needs reader
+        features (deletion vectors, column mapping, …) we do not honour.
+        """
+        path = self.root / table
+        try:
+            if not DeltaTable.is_deltatable(str(path)):
+                self._create(table)
+            opened = DeltaTable(str(path))
+        except (DeltaError, OSError) as error:
+            raise TapestryError(
+                f"The table {path} cannot be opened: {_first_line(error)}",
+                hint="Check that the data directory exists, is whole and is yours to write.",
+            ) from error
+        _check_protocol(opened, path)
+        _check_columns(opened, table, path)
+        return opened
+
+    def _create(self, table: str) -> None:
+        path = self.root / table
+        path.mkdir(parents=True, exist_ok=True)
+        try:
+            DeltaTable.create(
+                str(path),
+                arrow_schema(table),
+                mode="ignore",
+                name=table,
+                configuration={
+                    "delta.appendOnly": "true",
+                    "delta.dataSkippingStatsColumns": f"ts,{KEYS[table]}",
+                },
+            )
+        except DeltaError:
+            # Another process made it at the same moment: then there is one, and it is ours.
+            if not DeltaTable.is_deltatable(str(path)):
+                raise
+
+
+def parts_of(table: DeltaTable) -> tuple[Part, ...]:
+    """Return the files of an opened version, oldest rows first, from the log's statistics."""
+    root = Path(table.table_uri.removeprefix("file://"))
+    actions = pa.table(table.get_add_actions(flatten=True)).to_pydict()
+    if not actions["path"]:
+        return ()
+    parts = []
+    for path, rows, low, high in zip(
+        actions["path"],
+        actions["num_records"],
+        actions["min.ts"],
+        actions["max.ts"],
+        strict=True,
+    ):
+        if rows is None or low is None or high is None:
+            raise TapestryError(
+                f"The log of {root} holds no statistics for {path}.",
+                hint="Commit files with their row count and the bounds of ts.",
+            )
+        parts.append(Part(str(root / path), rows, low, high))
+    return tuple(sorted(parts, key=lambda part: (part.min_ts, part.max_ts, part.path)))
+
+
+def snapshot(tables: Tables) -> Snapshot:
+    """Resolve both tables to the files of their newest versions.
+
+    The files stay as they are while appends and compaction go on.  Rows newer than a run's
+    ``until`` may be among them: the run restricts ``ts`` itself.
+    """
+    return Snapshot(parts_of(tables.open(MESSAGES)), parts_of(tables.open(ANNOTATIONS)))
+
+
+def newest_instant(*opened: DeltaTable) -> int:
+    """Return the newest ``ts`` in the opened logs, BEGINNING if they hold no row.
+
+    Taken from the files' statistics, which compaction and the cleaning of old log entries
+    keep, unlike the ``tapestry.ts`` that each commit also carries for people to read.
+    """
+    return max((part.max_ts for log in opened for part in parts_of(log)), default=BEGINNING)
+
+
+def _check_protocol(opened: DeltaTable, path: Path) -> None:
+    protocol = opened.protocol()
+    features = set(protocol.reader_features or ()) - _HONOURED
+    if protocol.min_reader_version == 2:
+        features.add("columnMapping")
+    if features:
+        raise TapestryError(
+            f"The table {path} needs {', '.join(sorted(features))}, which Tapestry cannot read.",
+            hint="Rewrite the table without these Delta features, or import its mail anew.",
+        )
+
+
+def _check_columns(opened: DeltaTable, table: str, path: Path) -> None:
+    found = set(pa.schema(opened.schema().to_arrow()).names)
+    missing = [name for name in arrow_schema(table).names if name not in found]
+    if missing:
+        raise TapestryError(
+            f"The table {path} has no column {', '.join(missing)}.",
+            hint="It was not made by Tapestry; choose another data directory.",
+        )
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

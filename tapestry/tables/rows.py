@@ -1,0 +1,114 @@
+"""Messages and annotations as Arrow tables, and back; the columns are those of core/schema."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from tapestry.core.message import Annotation, Message
+from tapestry.core.schema import COLUMNS, KEYS, Type
+
+LONGEST = 256 * 1024
+"""Bytes of UTF-8 that one text may have; what is longer (a body) is cut."""
+
+_ARROW = {
+    Type.TEXT: pa.string(),
+    Type.SET: pa.list_(pa.string()),
+    Type.INTEGER: pa.int64(),
+    Type.NUMBER: pa.float64(),
+    Type.INSTANT: pa.int64(),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRow:
+    """A message as it stands in the table: ``ts`` is the instant it became visible."""
+
+    ts: int
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotationRow:
+    """An annotation as it stands in the table: ``ts`` is the instant it became visible."""
+
+    ts: int
+    annotation: Annotation
+
+
+def arrow_schema(table: str) -> pa.Schema:
+    """Return a table's Arrow schema; key, ``ts`` and ``audience`` are never null.
+
+    Sets are lists that are never null either (Delta cannot say so of its lists alone).
+    """
+    required = {KEYS[table], "ts", "audience"}
+    return pa.schema(
+        [
+            pa.field(name, _ARROW[type_], nullable=name not in required)
+            for name, type_ in COLUMNS[table].items()
+        ]
+    )
+
+
+def clean(text: str) -> str:
+    r"""Return text that every store can hold: no lone surrogates, no NUL, at most LONGEST bytes.
+
+    >>> clean("a\udc80b\0c") == "a\ufffdbc"
+    True
+    """
+    if "\0" in text:
+        text = text.replace("\0", "")
+    try:
+        encoded = text.encode()
+    except UnicodeEncodeError:
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        encoded = text.encode()
+    if len(encoded) <= LONGEST:
+        return text
+    return encoded[:LONGEST].decode(errors="ignore")
+
+
+def to_arrow(table: str, items: Sequence[Message] | Sequence[Annotation]) -> pa.Table:
+    """Return messages or annotations as an Arrow table with a ``ts`` of 0 in every row."""
+    arrays = []
+    for name, type_ in COLUMNS[table].items():
+        values: list[Any]
+        if name == "ts":
+            values = [0] * len(items)
+        elif type_ is Type.TEXT:
+            texts = [getattr(item, name) for item in items]
+            values = [None if text is None else clean(text) for text in texts]
+        elif type_ is Type.SET:
+            values = [list(dict.fromkeys(map(clean, getattr(item, name)))) for item in items]
+        else:
+            values = [getattr(item, name) for item in items]
+        arrays.append(pa.array(values, type=_ARROW[type_]))
+    return pa.Table.from_arrays(arrays, schema=arrow_schema(table))
+
+
+def stamped(rows: pa.Table, ts: int) -> pa.Table:
+    """Return the rows with ``ts`` in every one of them."""
+    place = rows.schema.get_field_index("ts")
+    stamps = pa.array([ts] * rows.num_rows, type=pa.int64())
+    return rows.set_column(place, rows.schema.field(place), stamps)
+
+
+def message_row(columns: Mapping[str, Any]) -> MessageRow:
+    """Return one row of the messages table, given as a mapping of its columns."""
+    values: dict[str, Any] = {
+        name: tuple(columns[name] or ()) if type_ is Type.SET else columns[name]
+        for name, type_ in COLUMNS["messages"].items()
+        if name != "ts"
+    }
+    return MessageRow(columns["ts"], Message(**values))
+
+
+def annotation_row(columns: Mapping[str, Any]) -> AnnotationRow:
+    """Return one row of the annotations table, given as a mapping of its columns."""
+    values: dict[str, Any] = {
+        name: columns[name] for name in COLUMNS["annotations"] if name != "ts"
+    }
+    return AnnotationRow(columns["ts"], Annotation(**values))

@@ -1,0 +1,82 @@
+"""The thread around a message, as far as the reader may see it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from tapestry.core.schema import MESSAGES
+from tapestry.tables.log import Part, Tables, parts_of
+from tapestry.tables.read import CARD, Card, lookup
+
+HIGHEST = 100
+"""Steps up from a message to the start of its thread."""
+
+LARGEST = 1000
+"""Messages of a thread that are shown."""
+
+_COLUMNS = (*CARD, "inreplyto")
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadEntry:
+    """A message of a thread and its depth below the thread's start, which has depth 0."""
+
+    depth: int
+    card: Card
+
+
+def thread(tables: Tables, msgid: str, audiences: Collection[str]) -> list[ThreadEntry]:
+    """Return the thread of a message in reading order: each message before its replies.
+
+    Goes up by In-Reply-To as far as the audiences can see, at most HIGHEST steps, and down
+    from there, at most LARGEST messages; replies to one message stand in order of arrival.
+    Empty if the message itself cannot be seen.  Cycles (mail can claim anything) end where
+    they meet themselves.
+    """
+    parts = parts_of(tables.open(MESSAGES))
+    root = _start(parts, msgid, audiences)
+    if root is None:
+        return []
+    known = {root["msgid"]: root}
+    replies: dict[str, list[str]] = {}
+    level = [root["msgid"]]
+    while level and len(known) < LARGEST:
+        below = []
+        for row in lookup(parts, MESSAGES, "inreplyto", level, audiences, _COLUMNS):
+            if row["msgid"] not in known and len(known) < LARGEST:
+                known[row["msgid"]] = row
+                replies.setdefault(row["inreplyto"], []).append(row["msgid"])
+                below.append(row["msgid"])
+        level = below
+    return _in_reading_order(root["msgid"], known, replies)
+
+
+def _start(
+    parts: tuple[Part, ...], msgid: str, audiences: Collection[str]
+) -> dict[str, Any] | None:
+    root: dict[str, Any] | None = None
+    above: str | None = msgid
+    passed: set[str] = set()
+    while above is not None and above not in passed and len(passed) <= HIGHEST:
+        found = lookup(parts, MESSAGES, "msgid", [above], audiences, _COLUMNS)
+        if not found:
+            break
+        passed.add(above)
+        root = found[0]
+        above = root["inreplyto"]
+    return root
+
+
+def _in_reading_order(
+    root: str, known: dict[str, dict[str, Any]], replies: dict[str, list[str]]
+) -> list[ThreadEntry]:
+    entries = []
+    waiting = [(0, root)]
+    while waiting:
+        depth, msgid = waiting.pop()
+        row = known[msgid]
+        entries.append(ThreadEntry(depth, Card(**{name: row[name] for name in CARD})))
+        waiting.extend((depth + 1, reply) for reply in reversed(replies.get(msgid, [])))
+    return entries

@@ -1,0 +1,52 @@
+"""Clocks for tests: one for threads, one for processes; both roll back on an error."""
+
+from __future__ import annotations
+
+import fcntl
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tapestry.core.clock import BEGINNING
+
+
+class _Held:
+    def __init__(self, last: int) -> None:
+        self.last = last
+
+    def advance(self, to: int) -> None:
+        self.last = max(self.last, to)
+
+
+class MemoryClock:
+    """The clock of one process, kept in memory."""
+
+    def __init__(self, last: int = BEGINNING) -> None:
+        self.last = last
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def lock(self) -> Iterator[_Held]:
+        with self._lock:
+            held = _Held(self.last)
+            yield held
+            self.last = held.last
+
+
+class FileClock:
+    """A clock that several processes share through a locked file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.path.touch()
+
+    @contextmanager
+    def lock(self) -> Iterator[_Held]:
+        with self.path.open("r+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            held = _Held(int(file.read() or BEGINNING))
+            yield held
+            file.seek(0)
+            file.truncate()
+            file.write(str(held.last))
