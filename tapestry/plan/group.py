@@ -1,0 +1,96 @@
+"""A group: filters of one signature, and the constant table that stands for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tapestry.core.clock import BEGINNING
+from tapestry.core.schema import Type
+from tapestry.plan.relation import Field, Range, Relation
+from tapestry.plan.signature import Signature, Value
+from tapestry.query.nodes import Literal
+from tapestry.rewrite.stages import IncrementalQuery, Moment
+
+MOST_RANGES = 16
+"""More slices of a table than this are read as one, from the first to the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One filter of a group: its constants, what it may see, and its window's start.
+
+    ``start`` is T0 (DESIGN, section 1) or None; it is read only by ``lower_at``.
+    """
+
+    fid: int
+    signature: Signature
+    audiences: tuple[str, ...]
+    since: int
+    start: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Filters that share a plan: the query of one of them, and all of them as members."""
+
+    query: IncrementalQuery
+    members: tuple[Member, ...]
+
+
+def constants(name: str, members: Sequence[Member]) -> Relation:
+    """Return the constant table of a group: a row for each filter."""
+    first = members[0].signature.constants
+    fields = (
+        Field("fid", Type.INTEGER),
+        Field("since", Type.INSTANT),
+        Field("start", Type.INSTANT),
+        Field("audiences", Type.TEXT, many=True),
+        *(Field(f"p{c.slot}", c.type, c.many) for c in first),
+    )
+    rows = tuple(
+        (m.fid, m.since, m.start, m.audiences, *(c.value for c in m.signature.constants))
+        for m in members
+    )
+    return Relation(name, fields, rows)
+
+
+def slices(members: Sequence[Member], event: Moment, until: int) -> tuple[Range, ...]:
+    """Return the ranges of the event's column that can put it into a member's window.
+
+    The event is a column and an offset, perhaps with constants that differ between the
+    members; "two weeks old" gives the slice of rows that became so in the window.
+    """
+    low = min(member.since for member in members)
+    if event.anchor is None:
+        return ((BEGINNING, until),)
+    _, constant, slotted = event.anchor
+    offsets = set()
+    for member in members:
+        values = {c.slot: c.value for c in member.signature.constants}
+        moved = sum(sign * _microseconds(values, literal) for sign, literal in slotted)
+        offsets.add(constant + moved)
+    ranges = merge((max(low - offset, BEGINNING), until - offset) for offset in offsets)
+    return ranges if len(ranges) <= MOST_RANGES else ((ranges[0][0], ranges[-1][1]),)
+
+
+def _microseconds(values: dict[int, Value], literal: Literal) -> int:
+    value = values[literal.slot] if literal.slot is not None else literal.value
+    if not isinstance(value, int):
+        raise ValueError(f"{value!r} is not a duration in microseconds")
+    return value
+
+
+def merge(ranges: Iterable[Range]) -> tuple[Range, ...]:
+    """Return the ranges sorted, with overlapping ones joined.
+
+    >>> merge([(5, 9), (1, 3), (2, 4)])
+    ((1, 4), (5, 9))
+    """
+    merged: list[Range] = []
+    for low, high in sorted(ranges):
+        if merged and low <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], high))
+        else:
+            merged.append((low, high))
+    return tuple(merged)

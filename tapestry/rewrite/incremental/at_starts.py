@@ -1,0 +1,39 @@
+"""The variants of a disjunct that can only begin to hold at its last start."""
+
+from __future__ import annotations
+
+from tapestry.query.nodes import Binding
+from tapestry.rewrite.monotone.bound_in_time import end, surely_before
+from tapestry.rewrite.stages import Conjunction, MonotoneDisjunct, Variant
+
+
+def at_starts(rule: str, message: Binding, disjunct: MonotoneDisjunct) -> tuple[Variant, ...]:
+    """Return one variant per start, driven by it, for the bindings in which it is the last.
+
+    Law: for a binding that holds in [C, D), C = max(starts), exactly C is a candidate, by
+    the variant of each start that equals C (more than one if they tie).  This is the split
+    by driving table at the end of section 6.2 of the paper, with ``>=`` for its ``>``.
+    """
+    whole = disjunct.conjunction
+    return tuple(
+        Variant(
+            rule,
+            disjunct.index,
+            start,
+            (message, *whole.bindings),
+            whole.plain,
+            tuple(other for other in disjunct.starts if other != start),
+            Conjunction(
+                (),
+                (),
+                tuple(
+                    time
+                    for time in whole.times
+                    if time.op in ("<", "<=") and not surely_before(start, end(time))
+                ),
+                whole.absent,
+            ),
+            whole.bindings,
+        )
+        for start in disjunct.starts
+    )

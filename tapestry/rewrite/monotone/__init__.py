@@ -1,0 +1,1 @@
+"""Rules of the monotone stage: a conjunction becomes an interval of time per binding."""

@@ -1,0 +1,74 @@
+"""Find from when to when each binding of a conjunction holds."""
+
+from __future__ import annotations
+
+from tapestry.core.schema import Type
+from tapestry.query.nodes import Binding, Column, Compare
+from tapestry.rewrite.stages import Conjunction, Moment, MonotoneDisjunct
+
+
+def bound_in_time(index: int, message: Binding, whole: Conjunction) -> MonotoneDisjunct | None:
+    """Return the conjunction with its starts and ends, or None if it can never hold.
+
+    Law: a binding satisfies ``plain`` and ``times`` at t just if it satisfies ``plain`` and
+    max(starts) <= t < min(ends).  As in section 4.2 of the paper, the ``ts`` of each row is
+    a start; time being discrete, ``c < t`` is ``c + 1 µs <= t``.
+    """
+    first = starts(whole, message)
+    last = tuple(end(time) for time in whole.times if time.op in ("<", "<="))
+    if any(surely_before(e, s, equal=True) for e in last for s in first):
+        return None
+    turning = [part for part in whole.absent if not turns_on_once(part)]
+    return MonotoneDisjunct(
+        index, whole, first, last, not turning, _reason(whole, bool(last), bool(turning))
+    )
+
+
+def starts(whole: Conjunction, *more: Binding) -> tuple[Moment, ...]:
+    """Return the moments from which a binding can hold, without those another implies."""
+    visible = [Moment(Column(b.var, "ts", Type.INSTANT)) for b in (*more, *whole.bindings)]
+    lower = [Moment(t.right, 1 if t.op == ">" else 0) for t in whole.times if t.op in (">", ">=")]
+    found = list(dict.fromkeys([*lower, *visible]))
+    kept: list[Moment] = []
+    for i, moment in enumerate(found):
+        others = kept + found[i + 1 :]
+        if not any(surely_before(moment, other, equal=True) for other in others):
+            kept.append(moment)
+    return tuple(kept)
+
+
+def end(time: Compare) -> Moment:
+    """Return the first instant at which ``now() < e`` or ``now() <= e`` is false."""
+    return Moment(time.right, 1 if time.op == "<=" else 0)
+
+
+def turns_on_once(part: Conjunction) -> bool:
+    """Tell whether EXISTS of the conjunction, once true, stays true as time goes on."""
+    return not part.absent and all(time.op in (">", ">=") for time in part.times)
+
+
+def surely_before(left: Moment, right: Moment, equal: bool = False) -> bool:
+    """Tell whether left < right (or <=) for every row, by their offsets from one column."""
+    one, two = left.anchor, right.anchor
+    if one is None or two is None or one[0] != two[0]:
+        return False
+    gap = offset(right) - offset(left)
+    return gap > 0 or (equal and gap == 0)
+
+
+def offset(moment: Moment) -> int:
+    """Return the microseconds between an anchored moment and its column."""
+    anchor = moment.anchor
+    if anchor is None:
+        raise ValueError("this moment has no anchor")
+    return anchor[1] + sum(sign * int(literal.value or 0) for sign, literal in anchor[2])
+
+
+def _reason(whole: Conjunction, ends: bool, turning: bool) -> str:
+    if turning:
+        return "not monotone: what must not exist can cease to exist again"
+    if whole.absent:
+        return "not monotone: what must not exist can appear; tested at the earliest instant"
+    if ends:
+        return "not monotone: it ceases to hold as time goes on"
+    return "monotone: what it matches once it matches for ever"

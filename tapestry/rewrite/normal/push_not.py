@@ -1,0 +1,57 @@
+"""Push NOT inwards until it stands only before what cannot take it in."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tapestry.core.schema import Type
+from tapestry.query.nodes import (
+    And,
+    Compare,
+    Condition,
+    Exists,
+    InQuery,
+    Literal,
+    Not,
+    Or,
+    Truth,
+)
+from tapestry.rewrite.analysis import NEGATED
+
+
+def push_not(condition: Condition) -> Condition:
+    """Return the condition with NOT only before EXISTS, IN, LIKE, HAS, IS NULL and sets.
+
+    Law: the rows for which the condition is true stay the same.  De Morgan's laws and the
+    opposite operators hold in SQL's three values; a comparison with the constant NULL is
+    never true under either sign, and once no NOT stands above it, FALSE says the same.
+    """
+    return _push(condition, negated=False)
+
+
+def _push(node: Condition, negated: bool) -> Condition:
+    match node:
+        case Not(arg=arg):
+            return _push(arg, not negated)
+        case And(args=args) | Or(args=args):
+            parts = tuple(_push(arg, negated) for arg in args)
+            joined = isinstance(node, And) is not negated
+            return And(parts, span=node.span) if joined else Or(parts, span=node.span)
+        case Truth(value=value):
+            return replace(node, value=value is not negated)
+        case Exists() | InQuery():
+            inner = replace(node, condition=_push(node.condition, False))
+            return Not(inner, span=node.span) if negated else inner
+        case Compare(op=op, left=left, right=right):
+            if _is_null(left) or _is_null(right):
+                return Truth(False, span=node.span)
+            if not negated:
+                return node
+            if not isinstance(left, Literal) and getattr(left, "type", None) is Type.SET:
+                return Not(node, span=node.span)
+            return replace(node, op=NEGATED[op])
+    return Not(node, span=node.span) if negated else node
+
+
+def _is_null(term: object) -> bool:
+    return isinstance(term, Literal) and term.type is Type.NULL

@@ -1,0 +1,107 @@
+"""The order of the rules, and the only makers of the stages.
+
+condition ─ push_not ─ expand_in_query ─ isolate_now ─ simplify ─ distribute ─> NormalQuery
+conjunction ─ bound_in_time ─> MonotoneQuery
+disjunct ─ the first of FAST that applies, else general ─> IncrementalQuery
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import count
+from typing import Literal as OneOf
+
+from tapestry.core.schema import MESSAGES, Type
+from tapestry.query.nodes import Binding, Call, CheckedQuery, Condition, Literal, Node, Values
+from tapestry.rewrite.analysis import transform
+from tapestry.rewrite.incremental.absent_after_end import absent_after_end
+from tapestry.rewrite.incremental.absent_at_start import absent_at_start
+from tapestry.rewrite.incremental.age import age
+from tapestry.rewrite.incremental.general import general
+from tapestry.rewrite.incremental.own_columns import own_columns
+from tapestry.rewrite.incremental.positive_join import positive_join
+from tapestry.rewrite.monotone.bound_in_time import bound_in_time
+from tapestry.rewrite.normal.distribute import distribute
+from tapestry.rewrite.normal.expand_in_query import expand_in_query
+from tapestry.rewrite.normal.isolate_now import isolate_now
+from tapestry.rewrite.normal.push_not import push_not
+from tapestry.rewrite.normal.simplify import simplify
+from tapestry.rewrite.stages import (
+    Conjunction,
+    IncrementalQuery,
+    MonotoneDisjunct,
+    MonotoneQuery,
+    NormalQuery,
+    Variant,
+)
+
+Rule = OneOf["fast", "general"]
+
+NORMAL: tuple[Callable[[Condition], Condition], ...] = (
+    push_not,
+    expand_in_query,
+    isolate_now,
+    simplify,
+)
+"""Condition to condition, in this order."""
+
+FAST: tuple[Callable[[Binding, MonotoneDisjunct], tuple[Variant, ...] | None], ...] = (
+    own_columns,
+    age,
+    positive_join,
+    absent_at_start,
+    absent_after_end,
+)
+"""The fast rules, cheapest first; what none of them takes, ``general`` does."""
+
+
+def rewrite(query: CheckedQuery, rule: Rule = "fast") -> IncrementalQuery:
+    """Return a filter's incremental query; with rule "general", by the general rule alone."""
+    return incremental(monotone(normal(query)), rule)
+
+
+def normal(query: CheckedQuery) -> NormalQuery:
+    """Return the filter as an OR of ANDs, its constants numbered in the order they stand."""
+    condition = query.condition
+    for step in NORMAL:
+        condition = step(condition)
+    disjuncts: tuple[Conjunction, ...] = distribute(condition)
+    return NormalQuery(query.var, _number(disjuncts))
+
+
+def _number(disjuncts: tuple[Conjunction, ...]) -> tuple[Conjunction, ...]:
+    """Give every constant its slot; what shapes a plan (NULL, a substr position) has none."""
+    numbers = count()
+
+    def change(node: Node) -> Node:
+        if isinstance(node, Values) or (isinstance(node, Literal) and node.type is not Type.NULL):
+            return replace(node, slot=next(numbers))
+        if isinstance(node, Call) and node.name == "substr":
+            shape = tuple(replace(a, slot=None) for a in node.args[1:] if isinstance(a, Literal))
+            return replace(node, args=(node.args[0], *shape))
+        return node
+
+    return transform(disjuncts, change)
+
+
+def monotone(query: NormalQuery) -> MonotoneQuery:
+    """Return the disjuncts with the interval in which each holds; those that never do, drop."""
+    message = Binding(query.var, MESSAGES)
+    bounded = (bound_in_time(i, message, whole) for i, whole in enumerate(query.disjuncts))
+    return MonotoneQuery(query.var, query, tuple(part for part in bounded if part is not None))
+
+
+def incremental(query: MonotoneQuery, rule: Rule = "fast") -> IncrementalQuery:
+    """Return the variants of every disjunct, and which rule made them."""
+    message = Binding(query.var, MESSAGES)
+    variants: list[Variant] = []
+    rules: list[tuple[int, str]] = []
+    for disjunct in query.disjuncts:
+        made = None
+        if rule == "fast":
+            made = next((v for fast in FAST if (v := fast(message, disjunct)) is not None), None)
+        made = made if made is not None else general(message, disjunct)
+        variants += made
+        rules.append((disjunct.index, made[0].rule))
+    return IncrementalQuery(query.var, query.normal, query, tuple(variants), tuple(rules))

@@ -1,0 +1,120 @@
+"""The types of the stages; each can only be made by running its stage (``pipeline.py``).
+
+A filter in normal form is an OR of conjunctions (sections 4.2 and 4.3 of the 1992 paper,
+its "standard form"); a conjunction's NOT EXISTS terms are conjunctions again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tapestry.query.nodes import Arith, Binding, Column, Compare, Condition, Literal, Term
+
+
+@dataclass(frozen=True, slots=True)
+class Conjunction:
+    """EXISTS (bindings: plain AND times AND NOT EXISTS each of absent).
+
+    ``plain`` holds boolean expressions without subqueries and without ``now()``; ``times``
+    comparisons ``now() op e``, op one of ``< <= > >=``, e free of ``now()``.
+    """
+
+    bindings: tuple[Binding, ...]
+    plain: tuple[Condition, ...]
+    times: tuple[Compare, ...]
+    absent: tuple[Conjunction, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NormalQuery:
+    """OR of conjunctions over the message ``var``; none at all never matches."""
+
+    var: str
+    disjuncts: tuple[Conjunction, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The instant ``term + shift`` (shift in microseconds) of a binding of variables."""
+
+    term: Term
+    shift: int = 0
+
+    @property
+    def anchor(self) -> tuple[Column, int, tuple[tuple[int, Literal], ...]] | None:
+        """Return (column, constant offset, slotted offsets) if the term is column ± durations."""
+        return _anchor(self.term, self.shift)
+
+
+def _anchor(term: Term, shift: int) -> tuple[Column, int, tuple[tuple[int, Literal], ...]] | None:
+    if isinstance(term, Column):
+        return term, shift, ()
+    if isinstance(term, Arith) and isinstance(term.right, Literal) and term.op in "+-":
+        inner = _anchor(term.left, shift)
+        if inner is None:
+            return None
+        sign = 1 if term.op == "+" else -1
+        return inner[0], inner[1], (*inner[2], (sign, term.right))
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class MonotoneDisjunct:
+    """One conjunction as an interval of time per binding: from the last start to the first end.
+
+    A binding of the conjunction's variables satisfies ``plain`` and ``times`` just in
+    [max(starts), min(ends)); starts include the ``ts`` of every variable.  ``steady`` says
+    that no NOT EXISTS inside can turn true again once it was false, so that testing it at
+    the earliest instant is enough (section 4.3 of the paper); ``reason`` says it in words.
+    """
+
+    index: int
+    conjunction: Conjunction
+    starts: tuple[Moment, ...]
+    ends: tuple[Moment, ...]
+    steady: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class MonotoneQuery:
+    """The disjuncts that can hold at all, each with its interval."""
+
+    var: str
+    normal: NormalQuery
+    disjuncts: tuple[MonotoneDisjunct, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """Candidates (message, c) driven by one moment, and the test they must pass at c.
+
+    For each binding of ``bindings`` that satisfies ``plain``, c is the value of ``event``;
+    only c in (since, until] with every moment of ``before`` <= c counts.  The candidate is
+    a match if some binding of ``test`` holds at c: ``test.times`` with ``now()`` = c, and
+    every row bound in ``test`` visible at c.  ``evidence`` names the variables whose rows
+    show why.
+    """
+
+    rule: str
+    disjunct: int
+    event: Moment
+    bindings: tuple[Binding, ...]
+    plain: tuple[Condition, ...]
+    before: tuple[Moment, ...]
+    test: Conjunction
+    evidence: tuple[Binding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IncrementalQuery:
+    """All variants of a filter; their union over (since, until] holds every new match.
+
+    ``rules`` names the rule used for each disjunct of the normal form, by index.
+    """
+
+    var: str
+    normal: NormalQuery
+    monotone: MonotoneQuery
+    variants: tuple[Variant, ...]
+    rules: tuple[tuple[int, str], ...]

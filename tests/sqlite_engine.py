@@ -1,0 +1,161 @@
+"""The plans of the product on sqlite: the same statements without a JVM."""
+
+import json
+import sqlite3
+from itertools import groupby
+
+from sqlglot import exp
+from tapestry.core.schema import COLUMNS, Type
+
+
+def like(value, pattern):
+    if value is None or pattern is None:
+        return None
+    return int(_like(value.lower(), pattern.lower()))
+
+
+def _like(value, pattern):
+    """Match with backtracking, so that no regular expression library is asked."""
+    tokens = []
+    i = 0
+    while i < len(pattern):
+        if pattern[i] == "\\" and i + 1 < len(pattern):
+            tokens.append(("is", pattern[i + 1]))
+            i += 2
+            continue
+        tokens.append(
+            ("any" if pattern[i] == "%" else "one" if pattern[i] == "_" else "is", pattern[i])
+        )
+        i += 1
+    reachable = {0}
+    for kind, character in tokens:
+        if kind == "any":
+            reachable = set(range(min(reachable), len(value) + 1)) if reachable else set()
+        else:
+            reachable = {
+                at + 1
+                for at in reachable
+                if at < len(value) and (kind == "one" or value[at] == character)
+            }
+    return len(value) in reachable
+
+
+def words(text):
+    return ["".join(g) for is_word, g in groupby(text, str.isalnum) if is_word]
+
+
+def has(value, phrase):
+    if value is None or phrase is None:
+        return None
+    own, wanted = [w.lower() for w in words(value)], [w.lower() for w in words(phrase)]
+    return int(any(own[i : i + len(wanted)] == wanted for i in range(len(own))))
+
+
+def some(test):
+    def over(elements, value):
+        results = [test(element, value) for element in json.loads(elements)]
+        if any(results):
+            return 1
+        return None if None in results else 0
+
+    return over
+
+
+def compare(test):
+    return lambda a, b: None if a is None or b is None else int(test(a, b))
+
+
+def among(value, values):
+    return None if value is None else int(value in json.loads(values))
+
+
+FUNCTIONS = {
+    "visible": (2, lambda audiences, audience: int(audience in json.loads(audiences))),
+    "text_like": (2, like),
+    "text_has": (2, has),
+    "value_in": (2, among),
+    "set_like": (2, some(like)),
+    "set_has": (2, some(has)),
+    "set_in": (2, some(among)),
+    "set_eq": (2, some(compare(lambda a, b: a == b))),
+    "set_ne": (2, some(compare(lambda a, b: a != b))),
+    "set_lt": (2, some(compare(lambda a, b: a < b))),
+    "set_le": (2, some(compare(lambda a, b: a <= b))),
+    "set_gt": (2, some(compare(lambda a, b: a > b))),
+    "set_ge": (2, some(compare(lambda a, b: a >= b))),
+    "text_lower": (1, lambda v: None if v is None else v.lower()),
+    "text_upper": (1, lambda v: None if v is None else v.upper()),
+    "text_length": (1, lambda v: None if v is None else len(v)),
+    "text_trim": (1, lambda v: None if v is None else v.strip(" ")),
+    "text_substr": (
+        -1,
+        lambda v, start, size=None: (
+            None if v is None else v[start - 1 : None if size is None else start - 1 + size]
+        ),
+    ),
+    "text_coalesce": (-1, lambda *values: next((v for v in values if v is not None), None)),
+    "concat_ws": (-1, lambda glue, *values: glue.join(v for v in values if v is not None)),
+}
+
+
+class SqliteEngine:
+    """Answers statements over rows given as dicts, ``{"messages": [...], "annotations": [...]}``."""
+
+    def __init__(self, data):
+        self.db = sqlite3.connect(":memory:")
+        for name, (count, function) in FUNCTIONS.items():
+            self.db.create_function(name, count, function, deterministic=True)
+        for table, columns in COLUMNS.items():
+            names = ", ".join(f'"{name}"' for name in columns)
+            self.db.execute(f"CREATE TABLE {table} ({names})")
+            rows = [
+                [_cell(row.get(name), kind) for name, kind in columns.items()]
+                for row in data.get(table, ())
+            ]
+            marks = ", ".join("?" * len(columns))
+            self.db.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+
+    def answer(self, statement):
+        for view in statement.views:
+            if view.ranges is not None:
+                within = " OR ".join(f"(ts > {low} AND ts <= {high})" for low, high in view.ranges)
+                self.db.execute(
+                    f"CREATE TEMP VIEW {view.name} AS SELECT * FROM {view.table} WHERE {within}"
+                )
+        for relation in statement.relations:
+            names = ", ".join(field.name for field in relation.fields)
+            self.db.execute(f"CREATE TEMP TABLE {relation.name} ({names})")
+            marks = ", ".join("?" * len(relation.fields))
+            self.db.executemany(
+                f"INSERT INTO {relation.name} VALUES ({marks})",
+                [
+                    [
+                        json.dumps(v) if f.many else v
+                        for f, v in zip(relation.fields, row, strict=True)
+                    ]
+                    for row in relation.rows
+                ],
+            )
+        try:
+            return self.db.execute(sqlite_sql(statement)).fetchall()
+        finally:
+            for view in statement.views:
+                if view.ranges is not None:
+                    self.db.execute(f"DROP VIEW {view.name}")
+            for relation in statement.relations:
+                self.db.execute(f"DROP TABLE temp.{relation.name}")
+
+
+def sqlite_sql(statement):
+    def plain_join(node):
+        if isinstance(node, exp.Join) and node.args.get("kind") == "CROSS":
+            node.set("kind", None)
+        return node
+
+    return statement.select.transform(plain_join).sql(dialect="sqlite")
+
+
+def _cell(value, kind):
+    if kind is Type.SET:
+        return json.dumps(list(value or ()))
+    return value
