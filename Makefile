@@ -1,0 +1,88 @@
+# The door for people.  Every target installs what it needs first; a second call is instant.
+#   make demo | run | test | lint | bench | test-long | clean      (make run ARGS="--port 8001")
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.PHONY: demo run test lint bench test-long clean python java servers
+
+PYTHON ?= python3
+BIN := .venv/bin
+RUN_READY := .venv/.run-ready
+TEST_READY := .venv/.test-ready
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
+
+# $(call need,WHAT,TEST,DEBIAN PACKAGE): install the package where root on Debian, else name it.
+define need
+	@if $(2); then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "Installing $(3)"; \
+		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+			apt-get install -y -qq --no-install-recommends $(3); } </dev/null >.apt.log 2>&1 \
+			|| { tail -n 5 .apt.log; echo "Could not install $(3) ($(1)); see .apt.log."; exit 1; }; \
+		rm -f .apt.log; \
+	else \
+		echo "Tapestry needs $(1). Install it, on Debian as root: apt-get install $(3)"; exit 1; \
+	fi
+endef
+
+JAVA_17 = { "$${JAVA_HOME:+$$JAVA_HOME/bin/}java" -version 2>&1 || true; } \
+	| grep -Eq 'version "(1[7-9]|[2-9][0-9])'
+PYTHON_311 = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null
+HAS_VENV = $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null
+HAS_CHROMIUM = command -v chromium chromium-browser google-chrome >/dev/null
+HAS_DOVECOT = [ -x "$$(PATH=$$PATH:/usr/sbin command -v dovecot || true)" ] \
+	&& [ -e /usr/lib/dovecot/imap -o -e /usr/libexec/dovecot/imap ]
+
+demo: java $(RUN_READY)
+	exec $(BIN)/python manage.py demo $(ARGS)
+
+run: java $(RUN_READY)
+	exec $(BIN)/python manage.py up $(ARGS)
+
+test: servers $(TEST_READY)
+	$(BIN)/python -m pytest -q -m "not long" $(ARGS)
+
+test-long: servers $(TEST_READY)
+	$(BIN)/python -m pytest -q -m long --timeout=0 $(ARGS)
+
+lint: $(TEST_READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python .ci/tree.py
+
+bench: java $(RUN_READY)
+	for name in compile ingest tick start; do $(BIN)/python manage.py bench $$name $(ARGS); done
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache artifacts
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+python:
+	$(call need,Python 3.11 or newer as “$(PYTHON)”,$(PYTHON_311),python3 python3-venv)
+	@$(PYTHON_311) || { echo "“$(PYTHON)” is older than Python 3.11. Name another: make PYTHON=/path/to/python3.11"; exit 1; }
+	$(call need,Python's venv module,$(HAS_VENV),python3-venv)
+
+java:
+	$(call need,Java 17 or newer (for Spark),$(JAVA_17),openjdk-17-jre-headless)
+
+servers: java
+	$(call need,Dovecot's IMAP server (for the tests),$(HAS_DOVECOT),dovecot-imapd)
+	@if [ -d /run/systemd/system ] && [ "$$(id -u)" = 0 ]; then \
+		systemctl disable --quiet --now dovecot.service dovecot.socket 2>/dev/null || true; fi
+	$(call need,Chromium (for the tests),$(HAS_CHROMIUM),chromium)
+
+$(BIN)/python: | python
+	$(PYTHON) -m venv .venv
+
+$(RUN_READY): requirements.txt | $(BIN)/python
+	@echo "Installing requirements.txt into .venv (the first time takes a few minutes)"
+	$(PIP) install --quiet -r requirements.txt
+	@touch $@
+
+$(TEST_READY): tests/requirements.txt $(RUN_READY)
+	@echo "Installing tests/requirements.txt into .venv"
+	$(PIP) install --quiet -r tests/requirements.txt
+	@touch $@

@@ -1,0 +1,127 @@
+"""Child processes that leave no orphans: own process group, own log, ended with their parent."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True)
+class Child:
+    """A part that runs beside this process; ``name`` is the word used for it in sentences."""
+
+    name: str
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    @property
+    def alive(self) -> bool:
+        """Tell whether the part still runs."""
+        return self.process.poll() is None
+
+    def obituary(self) -> str:
+        """Say in one sentence how the part ended, with the last line of its log."""
+        code = self.process.poll()
+        how = f"by signal {-code}" if code is not None and code < 0 else f"with code {code}"
+        last = last_line(self.log)
+        said = f"; the last line of {self.log} is: {last}" if last else f"; {self.log} is empty"
+        return f"{self.name} ended {how}{said}"
+
+
+def spawn(
+    name: str,
+    argv: Sequence[str],
+    log: Path,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+) -> Child:
+    """Start a part in a process group of its own, its output appended to ``log``.
+
+    Call it from the main thread: on Linux the kernel kills the part when the *thread* that
+    started it ends, which is how nothing outlives a parent that was killed with -9.
+    """
+    parent = os.getpid()
+
+    def prepare() -> None:
+        die_with_parent(parent)
+
+    with log.open("ab") as out:
+        process = subprocess.Popen(
+            list(argv),
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            env=None if env is None else dict(env),
+            cwd=cwd,
+            start_new_session=True,
+            preexec_fn=prepare,
+        )
+    return Child(name, process, log)
+
+
+def die_with_parent(parent: int) -> None:
+    """Have the kernel kill this process when its parent ends (Linux; nothing elsewhere)."""
+    if not sys.platform.startswith("linux"):
+        return
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def stop(children: Sequence[Child], grace: float = 4.0) -> None:
+    """End parts and everything in their process groups: ask first, kill after ``grace`` s."""
+    for child in children:
+        _signal(child, signal.SIGTERM)
+    deadline = time.monotonic() + grace
+    for child in children:
+        try:
+            child.process.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            continue
+    for child in children:
+        _signal(child, signal.SIGKILL)
+        child.process.wait()
+
+
+def _signal(child: Child, number: signal.Signals) -> None:
+    try:
+        os.killpg(child.process.pid, number)
+    except ProcessLookupError:
+        return
+
+
+def free_port() -> int:
+    """Return a loopback port on which nothing listens now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def listens(port: int, host: str = "127.0.0.1", timeout: float = 0.5) -> bool:
+    """Tell whether something accepts connections on a port."""
+    try:
+        socket.create_connection((host, port), timeout).close()
+    except OSError:
+        return False
+    return True
+
+
+def last_line(log: Path) -> str:
+    """Return the last line of a log that says something, cut to 300 characters."""
+    if not log.exists():
+        return ""
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - 8192))
+        lines = [line.strip() for line in file.read().decode("utf-8", "replace").splitlines()]
+    return next((line[:300] for line in reversed(lines) if line), "")
