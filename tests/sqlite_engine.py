@@ -115,6 +115,12 @@ class SqliteEngine:
             marks = ", ".join("?" * len(columns))
             self.db.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
 
+    def covers(self, table, ranges):
+        within = " OR ".join(f"(ts > {low} AND ts <= {high})" for low, high in ranges)
+        return bool(
+            self.db.execute(f"SELECT EXISTS (SELECT 1 FROM {table} WHERE {within})").fetchone()[0]
+        )
+
     def answer(self, statement):
         for view in statement.views:
             if view.ranges is not None:

@@ -9,7 +9,7 @@ limited to the rows visible at c and to the audiences of the filter's owner.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
@@ -21,17 +21,21 @@ from tapestry.query.nodes import Binding, Column, Literal, Now, Values
 from tapestry.rewrite.analysis import walk
 from tapestry.rewrite.stages import Conjunction, Moment, Variant
 
+Covers = Callable[[str, tuple[Range, ...]], bool]
 
-def lower(groups: Sequence[Group], until: int) -> Statement:
+
+def lower(groups: Sequence[Group], until: int, covers: Covers) -> Statement | None:
     """Return the statement that finds each member's candidates in (its since, until].
 
-    One row per filter and message: the least c, with the evidence for it.
+    One row per filter and message: the least c, with the evidence for it.  A variant whose
+    slice of its driving table is empty, as ``covers`` tells, is left out; None if all are.
     """
     parts = _Parts()
     for group in groups:
         build = _Builder(parts, group)
-        parts.found += [build.variant(variant, until) for variant in group.query.variants]
-    return parts.statement()
+        found = (build.variant(variant, until, covers) for variant in group.query.variants)
+        parts.found += [select for select in found if select is not None]
+    return parts.statement() if parts.found else None
 
 
 def lower_at(
@@ -116,15 +120,18 @@ class _Builder:
         parts.relations.append(constants(self.constants, group.members))
         self.scope = Scope("k")
 
-    def variant(self, variant: Variant, until: int) -> exp.Select:
+    def variant(self, variant: Variant, until: int, covers: Covers) -> exp.Select | None:
         """Return the candidates of one variant that pass their test."""
         names = [binding.var for binding in variant.bindings]
         scope = self.scope.binding(*names)
         c = self._moment(variant.event, scope)
         ranges = slices(self.members, variant.event, until)
+        driver = self._driver(variant)
+        if driver is not None and not covers(driver.table, ranges):
+            return None
         select = exp.select().from_(exp.to_table(self.constants).as_("k"))
         for binding in variant.bindings:
-            table = self._table(binding, ranges if self._drives(variant, binding) else None)
+            table = self._table(binding, ranges if binding == driver else None)
             select = select.join(table, join_type="cross")
             select = select.where(self._visible(binding, scope))
         anchor = variant.event.anchor
@@ -274,9 +281,12 @@ class _Builder:
             return term
         return exp.paren(exp.Add(this=term, expression=exp.convert(moment.shift)))
 
-    def _drives(self, variant: Variant, binding: Binding) -> bool:
+    def _driver(self, variant: Variant) -> Binding | None:
+        """Return the binding whose ``ts`` alone decides whether the event is in the window."""
         anchor = variant.event.anchor
-        return anchor is not None and anchor[0].name == "ts" and anchor[0].var == binding.var
+        if anchor is None or anchor[0].name != "ts":
+            return None
+        return next(b for b in variant.bindings if b.var == anchor[0].var)
 
 
 def _within(column: exp.Expr, ranges: tuple[Range, ...]) -> exp.Expr:

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tapestry.core.ports import Match
+from tapestry.plan.compile import Compiled
 from tapestry.plan.group import Group, Member
 from tapestry.plan.lower import lower, lower_at
-from tapestry.plan.relation import SEPARATOR, Statement
-from tapestry.plan.signature import Signature, signature
-from tapestry.rewrite.stages import IncrementalQuery
+from tapestry.plan.relation import SEPARATOR, Range, Statement
 
 MOST_VARIANTS = 24
 """Variants in one statement: more share its fixed cost, but take longer to plan."""
@@ -31,13 +30,8 @@ class Engine(Protocol):
     def answer(self, statement: Statement) -> list[tuple[int, str, str, int, int, int, str]]:
         """Return the rows of a statement, in the columns of ``plan.relation.OUTPUT``."""
 
-
-@dataclass(frozen=True, slots=True)
-class Compiled:
-    """A filter's plan: what the compiler made of its text, once."""
-
-    query: IncrementalQuery
-    signature: Signature
+    def covers(self, table: str, ranges: tuple[Range, ...]) -> bool:
+        """Tell whether the table can hold rows whose ``ts`` lies in one of the ranges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +43,6 @@ class Subscription:
     audiences: tuple[str, ...]
     since: int
     start: int | None = None
-
-
-def compiled(query: IncrementalQuery) -> Compiled:
-    """Return the incremental query with its signature."""
-    return Compiled(query, signature(query))
 
 
 def execute(
@@ -69,8 +58,8 @@ def execute(
     filter, matched_at, msgid.
     """
     by_id = {s.fid: s for s in subscriptions}
-    statements = (lower(chunk, until) for chunk in _chunks(groups(by_id.values())))
-    found = [row for statement in statements for row in engine.answer(statement)]
+    statements = (lower(chunk, until, engine.covers) for chunk in _chunks(groups(by_id.values())))
+    found = [row for statement in statements if statement for row in engine.answer(statement)]
     pairs = {(fid, msgid) for fid, msgid, *_ in found}
     old = known(pairs) if pairs else set()
     begun = {

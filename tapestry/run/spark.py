@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.schema import COLUMNS, Type
-from tapestry.plan.relation import Relation, Statement, View
+from tapestry.plan.relation import Range, Relation, Statement, View
 from tapestry.plan.spark_sql import spark_sql
-from tapestry.tables.log import Snapshot
+from tapestry.tables.log import Part, Snapshot
 
 LOCAL = "local"
 """The remote that means: a Spark of this process's own."""
@@ -102,14 +102,14 @@ class SparkEngine:
 
     def files(self, view: View) -> list[str]:
         """Return the files of the snapshot that can hold rows of a view."""
-        parts = getattr(self.snapshot, view.table)
+        parts = self.snapshot.parts(view.table)
         if view.ranges is None:
             return [part.path for part in parts]
-        return [
-            part.path
-            for part in parts
-            if any(low < part.max_ts and part.min_ts <= high for low, high in view.ranges)
-        ]
+        return [part.path for part in parts if _overlaps(part, view.ranges)]
+
+    def covers(self, table: str, ranges: tuple[Range, ...]) -> bool:
+        """Tell whether the table can hold rows whose ``ts`` lies in one of the ranges."""
+        return any(_overlaps(part, ranges) for part in self.snapshot.parts(table))
 
     def _view(self, view: View) -> Any:
         files = self.files(view)
@@ -128,6 +128,10 @@ class SparkEngine:
             names=[f.name for f in relation.fields],
         )
         return self.session.createDataFrame(table)
+
+
+def _overlaps(part: Part, ranges: tuple[Range, ...]) -> bool:
+    return any(low < part.max_ts and part.min_ts <= high for low, high in ranges)
 
 
 def _schema(columns: dict[str, Type]) -> str:

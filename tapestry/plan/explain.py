@@ -1,0 +1,119 @@
+"""Show every stage of a filter."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from tapestry.plan.compile import Compiled, compile_query
+from tapestry.plan.signature import Constant
+from tapestry.query.context import Context
+from tapestry.query.nodes import CheckedQuery, Column, Literal, Node, Values
+from tapestry.query.printer import print_condition, print_sql, print_term, print_tql
+from tapestry.query.read import read
+from tapestry.rewrite.analysis import transform
+from tapestry.rewrite.pipeline import Rule
+from tapestry.rewrite.restore import (
+    conjunction_condition,
+    monotone_condition,
+    normal_condition,
+    variant_condition,
+)
+from tapestry.rewrite.stages import Moment, MonotoneDisjunct
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A filter in every form; lists have an entry for each disjunct or variant."""
+
+    text: str
+    phrase: str | None
+    tql: str
+    sql: str
+    normal: tuple[str, ...]
+    monotone: tuple[dict[str, object], ...]
+    incremental: tuple[dict[str, object], ...]
+    signature: str
+    constants: tuple[dict[str, object], ...]
+    warnings: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the explanation for JSON."""
+        return asdict(self)
+
+
+def explain(text: str, context: Context, rule: Rule = "fast") -> Explanation:
+    """Compile a filter and return all its stages; raises TapestryError as ``read`` does."""
+    return explain_query(read(text, context), rule)
+
+
+def explain_query(checked: CheckedQuery, rule: Rule = "fast") -> Explanation:
+    """Return all stages of a checked filter."""
+    plan = compile_query(checked, rule)
+    rules = dict(plan.query.rules)
+    return Explanation(
+        text=checked.text,
+        phrase=checked.phrase,
+        tql=print_tql(checked),
+        sql=print_sql(checked),
+        normal=tuple(
+            print_condition(conjunction_condition(part)) for part in plan.query.normal.disjuncts
+        ),
+        monotone=tuple(
+            {
+                "disjunct": disjunct.index,
+                "condition": print_condition(monotone_condition(disjunct)),
+                "why": disjunct.reason,
+                "rule": rules[disjunct.index],
+            }
+            for disjunct in plan.query.monotone.disjuncts
+        ),
+        incremental=tuple(
+            {
+                "disjunct": variant.disjunct,
+                "rule": variant.rule,
+                "event": _event(variant.event),
+                "condition": print_condition(variant_condition(variant)),
+            }
+            for variant in plan.query.variants
+        ),
+        signature=_signature(plan),
+        constants=tuple(_constant(constant) for constant in plan.signature.constants),
+        warnings=warnings(plan),
+    )
+
+
+def warnings(plan: Compiled) -> tuple[str, ...]:
+    """Return what the owner of a filter should know before installing it."""
+    disjuncts = plan.query.monotone.disjuncts
+    if not disjuncts:
+        return ("This filter can never match a message.",)
+    if any(_matches_at_once(disjunct) for disjunct in disjuncts):
+        return (
+            "This matches a message the moment it arrives, before anything could answer it; "
+            "“two weeks old with no reply” waits for two weeks first.",
+        )
+    return ()
+
+
+def _matches_at_once(disjunct: MonotoneDisjunct) -> bool:
+    whole = disjunct.conjunction
+    return bool(whole.absent) and disjunct.steady and not whole.bindings and not whole.times
+
+
+def _event(moment: Moment) -> str:
+    shown = print_term(moment.term)
+    return f"just after {shown}" if moment.shift else shown
+
+
+def _signature(plan: Compiled) -> str:
+    def change(node: Node) -> Node:
+        if isinstance(node, Literal | Values) and node.slot is not None:
+            return Column("", f"${node.slot + 1}", node.type)
+        return node
+
+    return print_condition(transform(normal_condition(plan.query.normal), change))
+
+
+def _constant(constant: Constant) -> dict[str, object]:
+    many = list(constant.value) if isinstance(constant.value, tuple) else constant.value
+    return {"parameter": f"${constant.slot + 1}", "type": constant.type.value, "value": many}

@@ -1,0 +1,79 @@
+"""Stages back to conditions, to show them and to test that a rule kept the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tapestry.core.schema import Type
+from tapestry.query.nodes import And, Column, Compare, Condition, Exists, Not, Or, Term, Truth
+from tapestry.rewrite.stages import Conjunction, Moment, MonotoneDisjunct, NormalQuery, Variant
+
+FIRST = Column("", "C", Type.INSTANT)
+"""Stands for the earliest instant at which the rest of a disjunct holds."""
+
+SINCE = Column("", "since", Type.INSTANT)
+UNTIL = Column("", "until", Type.INSTANT)
+
+
+def normal_condition(query: NormalQuery) -> Condition:
+    """Return a filter in normal form as one condition."""
+    return either([conjunction_condition(part) for part in query.disjuncts])
+
+
+def conjunction_condition(part: Conjunction) -> Condition:
+    """Return EXISTS (bindings: the conjunction), or the conjunction where it binds nothing."""
+    absent = (Not(conjunction_condition(inner)) for inner in part.absent)
+    whole = both([*part.plain, *part.times, *absent])
+    return Exists(part.bindings, whole) if part.bindings else whole
+
+
+def monotone_condition(disjunct: MonotoneDisjunct) -> Condition:
+    """Return what a disjunct matches once and for all, C being its earliest instant.
+
+    Section 4.3 of the paper: NOT EXISTS is tested over the rows visible at C.
+    """
+    whole = disjunct.conjunction
+    absent = [_absent_at(part, FIRST) for part in whole.absent]
+    if not disjunct.steady:
+        absent = [Not(conjunction_condition(part)) for part in whole.absent]
+    inside = both([*whole.plain, *whole.times, *absent])
+    return Exists(whole.bindings, inside) if whole.bindings else inside
+
+
+def variant_condition(variant: Variant) -> Condition:
+    """Return the condition under which a variant finds a candidate in (since, until]."""
+    event = variant.event
+    low = Compare("<" if event.shift == 0 else "<=", SINCE, event.term)
+    high = Compare("<=" if event.shift == 0 else "<", event.term, UNTIL)
+    before = [_not_after(moment, event) for moment in variant.before]
+    test = variant.test
+    absent = [_absent_at(part, event.term) for part in test.absent]
+    tested: list[Condition] = [*test.plain, *test.times, *absent]
+    if test.bindings:
+        tested = [Exists(test.bindings, both(tested))]
+    return both([low, high, *variant.plain, *before, *tested])
+
+
+def _absent_at(part: Conjunction, instant: Term) -> Condition:
+    arrived = [Compare("<=", Column(b.var, "ts", Type.INSTANT), instant) for b in part.bindings]
+    inner = [_absent_at(one, instant) for one in part.absent]
+    return Not(Exists(part.bindings, both([*part.plain, *part.times, *arrived, *inner])))
+
+
+def _not_after(moment: Moment, event: Moment) -> Compare:
+    op = "<" if moment.shift > event.shift else "<="
+    return Compare(op, moment.term, event.term)
+
+
+def both(parts: Sequence[Condition]) -> Condition:
+    """Return the AND of any number of conditions."""
+    if len(parts) == 1:
+        return parts[0]
+    return And(tuple(parts)) if parts else Truth(True)
+
+
+def either(parts: Sequence[Condition]) -> Condition:
+    """Return the OR of any number of conditions."""
+    if len(parts) == 1:
+        return parts[0]
+    return Or(tuple(parts)) if parts else Truth(False)

@@ -1,0 +1,80 @@
+"""One run of what is due: windows in, matches out, both in one transaction.
+
+clock ─> until ─> due filters ─ compile ─> execute on a snapshot ─> commit (compare-and-set)
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tapestry.core.clock import wall_clock
+from tapestry.core.errors import TapestryError
+from tapestry.core.ports import Clock, DueFilter, FilterStore, Match
+from tapestry.plan.compile import Compiled, compile_filter
+from tapestry.query.context import Context
+from tapestry.run.execute import Engine, Subscription, execute
+from tapestry.tables.append import read_until
+from tapestry.tables.log import Snapshot, Tables, snapshot
+
+Resolve = Callable[[str | None, str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class TickReport:
+    """What one run did; ``committed`` is False if another run had taken the windows."""
+
+    until: int
+    filters: int
+    matches: tuple[Match, ...]
+    failed: int
+    seconds: float
+    committed: bool
+
+
+def tick(
+    engine_on: Callable[[Snapshot], Engine],
+    tables: Tables,
+    clock: Clock,
+    store: FilterStore,
+    at: int | None = None,
+    resolve: Callable[[str], Resolve] | None = None,
+) -> TickReport:
+    """Run every due filter from the end of its last window up to now, or to ``at`` if later.
+
+    ``resolve`` gives, for an owner, the function that finds the text of the filters they may
+    refer to.  A filter that does not compile is marked as failed and left where it stands.
+    """
+    begun = time.perf_counter()
+    until = read_until(tables, clock, wall_clock if at is None else lambda: at)
+    due: list[DueFilter] = []
+    subscriptions: list[Subscription] = []
+    failed = 0
+    for one in store.due(until):
+        try:
+            plan = _plan(one, resolve)
+        except TapestryError as error:
+            store.fail(one.id, error.message)
+            failed += 1
+            continue
+        due.append(one)
+        subscriptions.append(Subscription(one.id, plan, one.audiences, one.since, one.start))
+    if not due:
+        return TickReport(until, 0, (), failed, time.perf_counter() - begun, True)
+    matches = execute(engine_on(snapshot(tables)), subscriptions, until, store.known)
+    committed = store.commit(due, until, matches)
+    seconds = time.perf_counter() - begun
+    return TickReport(until, len(due), tuple(matches), failed, seconds, committed)
+
+
+def _plan(one: DueFilter, resolve: Callable[[str], Resolve] | None) -> Compiled:
+    if resolve is None or " in " not in one.text.casefold():
+        return _compiled(one.text, one.owner, one.addresses)
+    return compile_filter(one.text, Context(one.owner, one.addresses, resolve(one.owner)))
+
+
+@lru_cache(maxsize=10_000)
+def _compiled(text: str, owner: str, addresses: tuple[str, ...]) -> Compiled:
+    return compile_filter(text, Context(owner, addresses))
