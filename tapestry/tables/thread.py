@@ -56,15 +56,21 @@ def thread(tables: Tables, msgid: str, audiences: Collection[str]) -> list[Threa
 def _start(
     parts: tuple[Part, ...], msgid: str, audiences: Collection[str]
 ) -> dict[str, Any] | None:
+    columns = (*_COLUMNS, "references")
     root: dict[str, Any] | None = None
     above: str | None = msgid
+    near: dict[str, dict[str, Any]] = {}
     passed: set[str] = set()
     while above is not None and above not in passed and len(passed) <= HIGHEST:
-        found = lookup(parts, MESSAGES, "msgid", [above], audiences, _COLUMNS)
-        if not found:
+        if above not in near:
+            # References name the whole chain as a rule, so one more look finds all of it.
+            wanted = [above, *(root["references"] if root else ())]
+            for row in lookup(parts, MESSAGES, "msgid", wanted, audiences, columns):
+                near.setdefault(row["msgid"], row)
+        if above not in near:
             break
         passed.add(above)
-        root = found[0]
+        root = near[above]
         above = root["inreplyto"]
     return root
 
