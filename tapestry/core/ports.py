@@ -31,7 +31,8 @@ class DueFilter:
     """A filter that is due: who may see what, and where its windows stand.
 
     ``since`` ends its last window.  ``start`` is T0 of DESIGN section 1: what matched at
-    T0 is not delivered; None takes existing mail.
+    T0 is not delivered; None takes existing mail.  ``revision`` counts changes of the text:
+    a window is committed only for the text it was run with.
     """
 
     id: int
@@ -41,6 +42,7 @@ class DueFilter:
     audiences: tuple[str, ...]
     since: int
     start: int | None
+    revision: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,8 @@ class FilterStore(Protocol):
     def commit(self, filters: Sequence[DueFilter], until: int, matches: Sequence[Match]) -> bool:
         """Store matches and advance every filter's ``since`` to ``until``, in one transaction.
 
-        Return False, and store nothing, if any filter's window is no longer at its ``since``.
+        Return False, and store nothing, if any filter's window is no longer at its ``since``,
+        or its text has changed.
         """
 
     def fail(self, filter_id: int, message: str) -> None:

@@ -1,0 +1,47 @@
+"""The administration pages: what an administrator may look at and mend."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.contrib import admin
+
+from filters.models import Card, Clock, Filter, Match, PendingAnnotation, Profile, Pulse
+
+if TYPE_CHECKING:
+    # The stubs know which model a page is about; Django itself takes no parameter.
+    FilterPages = admin.ModelAdmin[Filter]
+    MatchPages = admin.ModelAdmin[Match]
+    AnnotationPages = admin.ModelAdmin[PendingAnnotation]
+else:
+    FilterPages = MatchPages = AnnotationPages = admin.ModelAdmin
+
+
+@admin.register(Filter)
+class FilterAdmin(FilterPages):
+    """Filters of everybody."""
+
+    list_display = ["name", "owner", "phrase", "active", "visibility", "error"]
+    list_filter = ["active", "visibility", "owner"]
+    search_fields = ["name", "text"]
+    readonly_fields = ["since", "start", "revision", "ran_at"]
+
+
+@admin.register(Match)
+class MatchAdmin(MatchPages):
+    """Matches, by filter."""
+
+    list_display = ["msgid", "filter", "audience", "read_at"]
+    raw_id_fields = ["filter", "card"]
+
+
+@admin.register(PendingAnnotation)
+class PendingAnnotationAdmin(AnnotationPages):
+    """Annotations, those that wait and those that were appended."""
+
+    list_display = ["kind", "value", "number", "owner", "msgid", "appended_at"]
+
+
+admin.site.register([Profile, Card, Clock, Pulse])
+admin.site.site_header = "Tapestry"
+admin.site.site_title = "Tapestry"

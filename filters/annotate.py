@@ -1,0 +1,74 @@
+"""Votes and tags: kept in the database at once, appended to the annotations table soon after."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.contrib.auth.models import User
+
+from filters.models import PendingAnnotation
+from filters.stores import DjangoClock
+from tapestry.core.clock import wall_clock
+from tapestry.core.message import Annotation
+from tapestry.deliver.inbox import annotation_audience
+from tapestry.tables.append import append_annotations
+from tapestry.tables.log import Tables
+
+BATCH = 500
+
+
+def annotate(
+    owner: User,
+    msgid: str,
+    message_audience: str,
+    kind: str,
+    *,
+    value: str | None = None,
+    number: float | None = None,
+    private: bool = False,
+) -> PendingAnnotation:
+    """Keep what a person says of a message they can see, until it is appended."""
+    return PendingAnnotation.objects.create(
+        annid=str(uuid.uuid4()),
+        msgid=msgid,
+        owner=owner,
+        kind=kind,
+        value=value,
+        number=number,
+        audience=annotation_audience(message_audience, owner.get_username(), private=private),
+        created=wall_clock(),
+    )
+
+
+def append_pending(tables: Tables) -> int:
+    """Append the annotations that wait, oldest first; return how many rows were added.
+
+    If this is killed between the append and its mark, the next call appends them again, and
+    the table knows them by their annid.
+    """
+    added = 0
+    while True:
+        waiting = list(
+            PendingAnnotation.objects.filter(appended_at=None)
+            .select_related("owner")
+            .order_by("pk")[:BATCH]
+        )
+        if not waiting:
+            return added
+        receipt = append_annotations(tables, DjangoClock(), [_row(each) for each in waiting])
+        added += receipt.added
+        PendingAnnotation.objects.filter(pk__in=[each.pk for each in waiting]).update(
+            appended_at=wall_clock()
+        )
+
+
+def _row(pending: PendingAnnotation) -> Annotation:
+    return Annotation(
+        annid=pending.annid,
+        msgid=pending.msgid,
+        owner=pending.owner.get_username(),
+        kind=pending.kind,
+        value=pending.value,
+        number=pending.number,
+        audience=pending.audience,
+    )

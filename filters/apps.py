@@ -1,0 +1,12 @@
+"""The Django app."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class FiltersConfig(AppConfig):
+    """Filters, matches and the pages that show them."""
+
+    name = "filters"
+    verbose_name = "Tapestry"

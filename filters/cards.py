@@ -1,0 +1,76 @@
+"""Copy what lists show of matched messages from the tables, for matches that have none yet."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from django.db import transaction
+
+from filters import evidence
+from filters.models import Card, Match
+from tapestry.core.schema import MESSAGES
+from tapestry.tables.log import Tables, parts_of
+from tapestry.tables.read import CARD, lookup
+
+BATCH = 1000
+
+COLUMNS = (*CARD, "audience", "inreplyto")
+
+
+def store_cards(tables: Tables) -> int:
+    """Give every match without a card one, and say why it matched; return how many got theirs.
+
+    Can be interrupted and repeated: what has no card yet is found again.
+    """
+    done = 0
+    last = 0
+    while waiting := _waiting(last):
+        last = waiting[-1].pk
+        done += _give(tables, waiting)
+    return done
+
+
+def _waiting(after: int) -> list[Match]:
+    found = Match.objects.filter(card=None, pk__gt=after).select_related("filter__owner")
+    return list(found.order_by("pk")[:BATCH])
+
+
+def _give(tables: Tables, waiting: Sequence[Match]) -> int:
+    wanted: dict[str, set[str]] = defaultdict(set)
+    for match in waiting:
+        wanted[match.audience].add(match.msgid)
+    parents: dict[str, str | None] = {}
+    made: list[Card] = []
+    log = parts_of(tables.open(MESSAGES))
+    for audience, msgids in wanted.items():
+        for row in lookup(log, MESSAGES, "msgid", msgids, [audience], COLUMNS):
+            parents.setdefault(row["msgid"], row["inreplyto"])
+            texts = {name: row[name] or "" for name in ("sender", "sender_name", "subject")}
+            made.append(
+                Card(
+                    msgid=row["msgid"],
+                    audience=audience,
+                    ts=row["ts"],
+                    date=row["date"],
+                    **texts,
+                )
+            )
+    evidence.explain(tables, waiting, parents)
+    with transaction.atomic():
+        Card.objects.bulk_create(made, ignore_conflicts=True, batch_size=100)
+        given = list(_with_cards(waiting, wanted.items()))
+        Match.objects.bulk_update(given, ["card", "because"], batch_size=200)
+    return len(given)
+
+
+def _with_cards(
+    waiting: Sequence[Match], wanted: Iterable[tuple[str, set[str]]]
+) -> Iterable[Match]:
+    for audience, msgids in wanted:
+        known = Card.objects.filter(audience=audience, msgid__in=msgids)
+        keys = dict(known.values_list("msgid", "pk"))
+        for match in waiting:
+            if match.audience == audience and match.msgid in keys:
+                match.card_id = keys[match.msgid]
+                yield match

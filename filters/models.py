@@ -1,0 +1,185 @@
+"""What is kept about people, filters and matches.  Instants are microseconds (tapestry.core)."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models import Q
+from django.urls import reverse
+
+from tapestry.core.clock import BEGINNING
+
+filter_name = RegexValidator(
+    r"\A[a-z0-9]+(-[a-z0-9]+)*\Z",
+    "A name is small letters and digits, with single hyphens between: jones-replies.",
+)
+
+
+class Profile(models.Model):
+    """What a person says of themselves: their time zone, and the addresses that are `me`."""
+
+    user = models.OneToOneField(User, models.CASCADE, related_name="profile")
+    time_zone = models.CharField(max_length=64, default="UTC")
+    aliases = models.JSONField(default=list, blank=True, help_text="Addresses beside the account's")
+
+    def __str__(self) -> str:
+        return self.user.get_username()
+
+
+class Clock(models.Model):
+    """The one clock of an installation: a single row, read and advanced under its lock."""
+
+    last = models.BigIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return str(self.last)
+
+
+class Pulse(models.Model):
+    """When the worker last ran what was due: a single row, for the health page."""
+
+    started_at = models.BigIntegerField(default=0)
+    ended_at = models.BigIntegerField(default=0)
+    error = models.TextField(default="", blank=True)
+
+    def __str__(self) -> str:
+        return self.error or "well"
+
+
+class Filter(models.Model):
+    """A filter: its text, who wrote it, and how far it has been run.
+
+    ``since`` ends its last window.  ``start`` is T0: what matched then is not delivered;
+    null takes existing mail.  ``revision`` counts changes of the text, so that a run of an
+    older text cannot store its matches.
+    """
+
+    class Visibility(models.TextChoices):
+        """Who may see the filter itself; what it finds is always its owner's alone."""
+
+        PRIVATE = "private", "only me"
+        SHARED = "shared", "everyone here"
+
+    class Mode(models.TextChoices):
+        """Whether a message stays once it has matched."""
+
+        KEEP = "keep", "keep what matched"
+        LIVE = "live", "only while it matches"
+
+    owner = models.ForeignKey(User, models.CASCADE, related_name="filters")
+    name = models.CharField(max_length=60, validators=[filter_name])
+    text = models.TextField(max_length=65536)
+    phrase = models.TextField(default="", blank=True)
+    tql = models.TextField(default="", blank=True)
+    visibility = models.CharField(
+        max_length=10, choices=Visibility.choices, default=Visibility.PRIVATE
+    )
+    mode = models.CharField(max_length=10, choices=Mode.choices, default=Mode.KEEP)
+    timeliness = models.CharField(max_length=60, default="at once")
+    active = models.BooleanField(default=True)
+    revision = models.IntegerField(default=0)
+    start = models.BigIntegerField(null=True, blank=True)
+    since = models.BigIntegerField(default=BEGINNING)
+    ran_at = models.BigIntegerField(null=True, blank=True)
+    error = models.TextField(default="", blank=True)
+    created = models.DateTimeField(auto_now_add=True)
+    updated = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        """Names are one person's own."""
+
+        ordering = ["name"]
+        constraints = [models.UniqueConstraint(fields=["owner", "name"], name="filter_name_once")]
+        indexes = [models.Index(fields=["since"], condition=Q(active=True), name="filter_active")]
+
+    def __str__(self) -> str:
+        return f"{self.owner.get_username()}.{self.name}"
+
+    def get_absolute_url(self) -> str:
+        """Return the page with what the filter found."""
+        return reverse("filter", args=[self.name])
+
+    @property
+    def shown_text(self) -> str:
+        """Return the canonical phrase, or TQL where it has none."""
+        return self.phrase or self.tql or self.text
+
+
+class Card(models.Model):
+    """What a list shows of a message: a copy, so that an inbox is one query."""
+
+    msgid = models.TextField()
+    audience = models.CharField(max_length=200)
+    ts = models.BigIntegerField()
+    date = models.BigIntegerField(null=True)
+    sender = models.TextField(default="", blank=True)
+    sender_name = models.TextField(default="", blank=True)
+    subject = models.TextField(default="", blank=True)
+
+    class Meta:
+        """One card per message and audience."""
+
+        constraints = [models.UniqueConstraint(fields=["msgid", "audience"], name="card_once")]
+
+    def __str__(self) -> str:
+        return self.subject or "(no subject)"
+
+    @property
+    def sent(self) -> int:
+        """Return the instant a list shows: its date, or its arrival where it has none."""
+        return self.ts if self.date is None else self.date
+
+
+class Match(models.Model):
+    """A message that a filter matched, at the first instant it did; listed once it has a card."""
+
+    filter = models.ForeignKey(Filter, models.CASCADE, related_name="matches")
+    msgid = models.TextField()
+    audience = models.CharField(max_length=200)
+    matched_at = models.BigIntegerField()
+    found_at = models.BigIntegerField()
+    shown_at = models.BigIntegerField()
+    disjunct = models.IntegerField(default=0)
+    evidence = models.JSONField(default=list)
+    because = models.JSONField(default=list)
+    card = models.ForeignKey(Card, models.SET_NULL, null=True, related_name="matches")
+    read_at = models.BigIntegerField(null=True, blank=True)
+
+    class Meta:
+        """Each message once per filter."""
+
+        verbose_name_plural = "matches"
+        constraints = [models.UniqueConstraint(fields=["filter", "msgid"], name="match_once")]
+        indexes = [
+            models.Index(fields=["filter", "read_at"], name="match_unread"),
+            models.Index(fields=["msgid"], name="match_msgid"),
+            models.Index(fields=["id"], condition=Q(card=None), name="match_without_card"),
+        ]
+
+    def __str__(self) -> str:
+        return self.msgid
+
+
+class PendingAnnotation(models.Model):
+    """What a person said of a message, kept here until it is in the annotations table."""
+
+    annid = models.CharField(max_length=40, unique=True)
+    msgid = models.TextField()
+    owner = models.ForeignKey(User, models.CASCADE, related_name="annotations")
+    kind = models.CharField(max_length=40)
+    value = models.TextField(null=True, blank=True)
+    number = models.FloatField(null=True, blank=True)
+    audience = models.CharField(max_length=200)
+    created = models.BigIntegerField()
+    appended_at = models.BigIntegerField(null=True, blank=True)
+
+    class Meta:
+        """Those that wait are found by an index of their own."""
+
+        indexes = [
+            models.Index(fields=["id"], condition=Q(appended_at=None), name="annotation_waits")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} on {self.msgid}"

@@ -1,0 +1,73 @@
+"""What a person may see, and who they are in a filter: audiences, addresses, time zone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from zoneinfo import ZoneInfo
+
+from django.contrib.auth.models import User
+
+from filters.models import Filter, Profile
+from tapestry.core.errors import TapestryError
+from tapestry.core.message import PUBLIC, audiences_of
+from tapestry.query.context import Context
+
+
+def audiences(user: User | None) -> tuple[str, ...]:
+    """Return the audiences a user may see: public, their own, their groups'; None sees public."""
+    if user is None:
+        return (PUBLIC,)
+    groups = sorted(group.name for group in user.groups.all())
+    return audiences_of(user.get_username(), tuple(groups))
+
+
+def addresses(user: User | None) -> tuple[str, ...]:
+    """Return the addresses that are `me` to this user, lower case, the account's first."""
+    if user is None:
+        return ()
+    known = [user.email, *_profile(user).aliases]
+    return tuple(dict.fromkeys(address.strip().lower() for address in known if address.strip()))
+
+
+def context(user: User | None) -> Context:
+    """Return what the compiler must know of the user whose filter it reads."""
+    if user is None:
+        return Context()
+    name = user.get_username()
+    return Context(name, addresses(user), resolver(name), addresses_of)
+
+
+def resolver(asker: str) -> Callable[[str | None, str], str]:
+    """Return the function that finds the texts of the filters somebody may refer to."""
+
+    def resolve(owner: str | None, name: str) -> str:
+        whose = owner or asker
+        found = Filter.objects.filter(owner__username__iexact=whose, name__iexact=name)
+        if whose.casefold() != asker.casefold():
+            found = found.filter(visibility=Filter.Visibility.SHARED)
+        text = found.values_list("text", flat=True).first()
+        if text is None:
+            raise TapestryError(
+                f"There is no filter {name} of {whose}’s that you may use.",
+                hint="Name one of yours, or one that its owner shares.",
+            )
+        return text
+
+    return resolve
+
+
+def addresses_of(name: str) -> tuple[str, ...]:
+    """Return the addresses of the user with this name, none if there is no such user."""
+    return addresses(User.objects.filter(username=name).first())
+
+
+def time_zone(user: User) -> ZoneInfo:
+    """Return the time zone in which a user reads times and is sent digests."""
+    return ZoneInfo(_profile(user).time_zone)
+
+
+def _profile(user: User) -> Profile:
+    try:
+        return user.profile
+    except Profile.DoesNotExist:
+        return Profile(user=user)

@@ -1,0 +1,61 @@
+"""One round of the worker: append what people said, run what is due, copy the cards.
+
+Rounds do not overlap on one machine: a lock on a file, which a killed process lets go.  On
+several, an overlap costs work but no correctness, for windows are compared before they are
+set.
+"""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from filters import parts, people
+from filters.annotate import append_pending
+from filters.cards import store_cards
+from filters.models import Pulse
+from filters.stores import DjangoClock, DjangoFilterStore
+from tapestry.core.clock import wall_clock
+
+if TYPE_CHECKING:
+    from tapestry.run.tick import TickReport
+
+
+def run_round(at: int | None = None) -> TickReport:
+    """Run one round now, or up to ``at`` if that is later; the caller holds the lock.
+
+    What the round came to is written down for the health page, an error too.
+    """
+    from tapestry.run.tick import tick
+
+    Pulse.objects.update_or_create(pk=1, defaults={"started_at": wall_clock()})
+    error = "It stopped half-way."
+    try:
+        tables = parts.tables()
+        append_pending(tables)
+        clock, store = DjangoClock(), DjangoFilterStore()
+        report = tick(parts.engine_on, tables, clock, store, at, people.resolver)
+        store_cards(tables)
+        error = ""
+    except Exception as failure:
+        error = str(failure) or type(failure).__name__
+        raise
+    finally:
+        Pulse.objects.filter(pk=1).update(ended_at=wall_clock(), error=error)
+    return report
+
+
+@contextmanager
+def the_only_round(*, wait: bool) -> Iterator[bool]:
+    """Yield whether this process may run a round; wait for its turn, or be told no."""
+    path = parts.data() / "run" / "round.lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            yield False
+            return
+        yield True

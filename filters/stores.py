@@ -1,0 +1,170 @@
+"""The ports of ``tapestry.core``, on Django's database: the clock, the filters and matches."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from typing import TypeVar
+
+from django.db import transaction
+from django.db.models import F
+
+from filters import people
+from filters.models import Clock, Filter
+from filters.models import Match as StoredMatch
+from tapestry.core.clock import wall_clock
+from tapestry.core.ports import DueFilter, Match
+from tapestry.deliver.timeliness import parse_timeliness, shown_at
+
+CHUNK = 500
+"""Values in one statement: SQLite takes at most 999 in its oldest builds."""
+
+Item = TypeVar("Item")
+
+
+class HeldClock:
+    """The clock's row while this transaction holds it."""
+
+    def __init__(self, last: int) -> None:
+        self._last = last
+
+    @property
+    def last(self) -> int:
+        """The newest instant that was stamped or run to."""
+        return self._last
+
+    def advance(self, to: int) -> None:
+        """Store a newer instant; an older one leaves the clock as it is."""
+        if to > self._last:
+            Clock.objects.filter(pk=1).update(last=to)
+            self._last = to
+
+
+class DjangoClock:
+    """The clock as one row of the database; its lock is a transaction that has written to it."""
+
+    @contextmanager
+    def lock(self) -> Iterator[HeldClock]:
+        """Hold the clock for the length of the block.
+
+        Updating the row before reading it takes SQLite's write lock and PostgreSQL's lock on
+        the row alike.  Durable: an advance inside somebody else's transaction could be undone
+        after rows stamped with it became visible.
+        """
+        with transaction.atomic(durable=True):
+            if not _touch_clock():
+                Clock.objects.bulk_create([Clock(pk=1)], ignore_conflicts=True)
+                _touch_clock()
+            yield HeldClock(Clock.objects.values_list("last", flat=True).get(pk=1))
+
+
+def latest_instant() -> int:
+    """Return an instant at which all that is visible now is visible."""
+    return max(wall_clock(), *Clock.objects.values_list("last", flat=True), 0)
+
+
+def _touch_clock() -> int:
+    return Clock.objects.filter(pk=1).update(last=F("last"))
+
+
+class DjangoFilterStore:
+    """Filters, their windows and their matches, as ``tapestry.run`` sees them."""
+
+    def due(self, now: int) -> Sequence[DueFilter]:
+        """Return every filter that is active, compiles, and has not been run to ``now``.
+
+        Timeliness does not decide here: matches are stored as they are found, and shown when
+        their owner asked for them.
+        """
+        found = Filter.objects.filter(active=True, error="", since__lt=now, owner__is_active=True)
+        found = found.select_related("owner__profile").prefetch_related("owner__groups")
+        return [
+            DueFilter(
+                id=each.pk,
+                text=each.text,
+                owner=each.owner.get_username(),
+                addresses=people.addresses(each.owner),
+                audiences=people.audiences(each.owner),
+                since=each.since,
+                start=each.start,
+                revision=each.revision,
+            )
+            for each in found.order_by("pk")
+        ]
+
+    def known(self, pairs: Collection[tuple[int, str]]) -> set[tuple[int, str]]:
+        """Return those of the (filter, msgid) pairs that are stored as matches already."""
+        wanted = set(pairs)
+        found: set[tuple[int, str]] = set()
+        for chunk in _chunks(sorted(wanted), CHUNK // 2):
+            rows = StoredMatch.objects.filter(
+                filter__in={filter_id for filter_id, _ in chunk},
+                msgid__in={msgid for _, msgid in chunk},
+            )
+            found.update(rows.values_list("filter_id", "msgid"))
+        return found & wanted
+
+    def commit(self, filters: Sequence[DueFilter], until: int, matches: Sequence[Match]) -> bool:
+        """Store matches and advance every filter's window to ``until``, in one transaction.
+
+        Return False, and store nothing, if any filter has been run, changed, paused or
+        deleted since it was found due.
+        """
+        with transaction.atomic():
+            if not all(_advance(filters, until)):
+                transaction.set_rollback(True)
+                return False
+            _store(matches)
+        return True
+
+    def fail(self, filter_id: int, message: str) -> None:
+        """Remember that a filter could not be compiled; it is not run again until it changes."""
+        Filter.objects.filter(pk=filter_id).update(error=message or "It cannot be compiled.")
+
+
+def _advance(filters: Sequence[DueFilter], until: int) -> Iterator[bool]:
+    alike: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for each in filters:
+        alike[each.since, each.revision].append(each.id)
+    for (since, revision), ids in sorted(alike.items()):
+        for chunk in _chunks(sorted(ids), CHUNK):
+            same = Filter.objects.filter(pk__in=chunk, since=since, revision=revision, active=True)
+            yield same.update(since=until, ran_at=wall_clock()) == len(chunk)
+
+
+def _store(matches: Sequence[Match]) -> None:
+    found_at = wall_clock()
+    shown = _when_shown({match.filter for match in matches}, found_at)
+    StoredMatch.objects.bulk_create(
+        (
+            StoredMatch(
+                filter_id=match.filter,
+                msgid=match.msgid,
+                audience=match.audience,
+                matched_at=match.matched_at,
+                found_at=found_at,
+                shown_at=shown[match.filter],
+                disjunct=match.disjunct,
+                evidence=list(match.evidence),
+            )
+            for match in matches
+        ),
+        batch_size=CHUNK // 10,
+    )
+
+
+def _when_shown(filter_ids: Iterable[int], found_at: int) -> dict[int, int]:
+    shown: dict[int, int] = {}
+    for chunk in _chunks(sorted(filter_ids), CHUNK):
+        for each in Filter.objects.filter(pk__in=chunk).select_related("owner__profile"):
+            timeliness = parse_timeliness(each.timeliness)
+            shown[each.pk] = shown_at(timeliness, found_at, people.time_zone(each.owner))
+    return shown
+
+
+def _chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    rest = iter(items)
+    while chunk := list(islice(rest, size)):
+        yield chunk

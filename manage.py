@@ -1,0 +1,19 @@
+#!/usr/bin/env python
+"""The only door: every command of Tapestry starts here."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def main() -> None:
+    """Run the command that the arguments name."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tapestry.settings")
+    from django.core.management import execute_from_command_line
+
+    execute_from_command_line(sys.argv)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""The Celery application: ``celery -A tapestry.celery worker`` and ``… beat``.
+
+Redis is asked for only when a task is sent or a worker starts, so that commands which need
+none start without it.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from celery import Celery
+from django.conf import settings
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tapestry.settings")
+
+app = Celery("tapestry")
+
+
+def _configuration() -> dict[str, Any]:
+    from filters.parts import redis_url
+
+    return {
+        "broker_url": redis_url(),
+        "result_backend": redis_url(),
+        "accept_content": ["json"],
+        "task_serializer": "json",
+        "result_serializer": "json",
+        "result_expires": 600,
+        "timezone": "UTC",
+        "worker_pool": "threads",
+        "worker_concurrency": 4,
+        "worker_prefetch_multiplier": 1,
+        "worker_hijack_root_logger": False,
+        "broker_connection_retry_on_startup": True,
+        # A page that sends a task must hear at once that Redis is not there.
+        "task_publish_retry": False,
+        "broker_connection_timeout": 1,
+        "broker_transport_options": {
+            "socket_connect_timeout": 1,
+            "socket_timeout": 5,
+            "visibility_timeout": 3600,
+        },
+        "redis_socket_connect_timeout": 1,
+        "redis_socket_timeout": 5,
+        "redis_retry_on_timeout": False,
+        "result_backend_transport_options": {"retry_policy": {"max_retries": 0}},
+        "beat_schedule": {
+            "tick": {
+                "task": "filters.tick",
+                "schedule": settings.TICK_SECONDS,
+                "options": {"expires": max(1.0, settings.TICK_SECONDS)},
+            },
+            "compact": {
+                "task": "filters.compact",
+                "schedule": 3600.0,
+                "options": {"expires": 600},
+            },
+        },
+    }
+
+
+app.add_defaults(_configuration)
+app.autodiscover_tasks(["filters"])

@@ -1,0 +1,143 @@
+"""Settings of the site, the worker and the commands.
+
+Everything that is stored lies in one directory, ``$TAPESTRY_DATA`` (by default ``var/``).
+What may be set from outside:
+
+    TAPESTRY_DATA     the data directory
+    TAPESTRY_HOSTS    names the site answers to beside loopback, with commas between
+    TAPESTRY_DEBUG    1 shows tracebacks in the browser: for work on Tapestry itself
+    TAPESTRY_TICK     seconds between two runs of what is due (3)
+    DATABASE_URL      another database than SQLite, such as postgres://…
+    SECRET_KEY        else one is made on first use and kept in the data directory
+    REDIS_URL, SPARK_REMOTE   else what `manage.py up` wrote into the data directory
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import dj_database_url
+from django.utils.functional import SimpleLazyObject
+
+BASE = Path(__file__).resolve().parent.parent
+DATA = Path(os.environ.get("TAPESTRY_DATA") or BASE / "var").absolute()
+
+DEBUG = os.environ.get("TAPESTRY_DEBUG") == "1"
+_HOSTS = [name.strip() for name in os.environ.get("TAPESTRY_HOSTS", "").split(",") if name.strip()]
+ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]", *_HOSTS]
+CSRF_TRUSTED_ORIGINS = [f"https://{name.replace('*', '')}" for name in _HOSTS if name != "*"]
+
+
+def _secret_key() -> str:
+    """Return the key, from the environment or the data directory; imported only when asked for."""
+    from filters.secret import secret_key
+
+    return secret_key(DATA)
+
+
+SECRET_KEY: Any = SimpleLazyObject(_secret_key)
+
+INSTALLED_APPS = [
+    "filters",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "django.contrib.humanize",
+    "django_htmx",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "filters.middleware.only_our_own",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "filters.middleware.in_their_time_zone",
+    "filters.middleware.OneClearSentence",
+]
+
+ROOT_URLCONF = "tapestry.urls"
+ASGI_APPLICATION = "tapestry.asgi.application"
+WSGI_APPLICATION = "tapestry.wsgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+if os.environ.get("DATABASE_URL"):
+    DATABASES: dict[str, Any] = {
+        "default": dj_database_url.config(conn_max_age=60, conn_health_checks=True)
+    }
+else:
+    # IMMEDIATE: a transaction waits for the lock when it begins, where waiting works, and
+    # not at its first write, where SQLite would refuse at once.
+    DATABASES = {
+        "default": {
+            "ENGINE": "django.db.backends.sqlite3",
+            "NAME": DATA / "db.sqlite3",
+            "OPTIONS": {
+                "timeout": 30,
+                "transaction_mode": "IMMEDIATE",
+                "init_command": "PRAGMA journal_mode=WAL",
+            },
+            # In a file: tests race threads against each other, which one in memory cannot.
+            "TEST": {"NAME": Path(tempfile.gettempdir()) / f"tapestry-test-{os.getpid()}.sqlite3"},
+        }
+    }
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("MinimumLengthValidator", "CommonPasswordValidator", "NumericPasswordValidator")
+]
+LOGIN_URL = "sign-in"
+LOGIN_REDIRECT_URL = "inbox"
+LOGOUT_REDIRECT_URL = "sign-in"
+SESSION_COOKIE_NAME = "tapestry_session"
+CSRF_COOKIE_NAME = "tapestry_csrf"
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+CSRF_FAILURE_VIEW = "filters.views.errors.csrf_failed"
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_I18N = False
+USE_TZ = True
+
+STATIC_URL = "/static/"
+WHITENOISE_USE_FINDERS = True
+
+MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
+
+TICK_SECONDS = float(os.environ.get("TAPESTRY_TICK") or 3)
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": "WARNING"},
+}

@@ -1,0 +1,126 @@
+"""Three people, a place of their own for the data, and mail in several audiences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group, User
+from django.test import Client
+
+from filters.models import Profile
+from filters.stores import DjangoClock
+from tapestry.core.message import Annotation, Message
+from tapestry.tables.append import append_annotations, append_messages
+from tapestry.tables.log import Tables
+
+
+@pytest.fixture(autouse=True)
+def data(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data directory for one test, and neither Redis nor Spark unless the test says so."""
+    settings.DATA = tmp_path
+    settings.SECRET_KEY = "of the tests"
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    for name in ("REDIS_URL", "SPARK_REMOTE"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+def _person(name: str, **profile: Any) -> User:
+    user = User.objects.create_user(name, f"{name}@example.org", "secret")
+    Profile.objects.create(user=user, **profile)
+    return user
+
+
+@pytest.fixture
+def alice(db: None) -> User:
+    """Alice: in the group parc."""
+    user = _person("alice", aliases=["Al@Example.com"])
+    user.groups.add(Group.objects.get_or_create(name="parc")[0])
+    return user
+
+
+@pytest.fixture
+def bob(db: None) -> User:
+    """Bob: in the group parc too, and in Berlin."""
+    user = _person("bob", time_zone="Europe/Berlin")
+    user.groups.add(Group.objects.get_or_create(name="parc")[0])
+    return user
+
+
+@pytest.fixture
+def carol(db: None) -> User:
+    """Carol: in no group."""
+    return _person("carol")
+
+
+@pytest.fixture
+def as_user() -> Callable[[User], Client]:
+    """Return a browser in which somebody is signed in."""
+
+    def sign_in(user: User) -> Client:
+        client = Client()
+        client.force_login(user)
+        return client
+
+    return sign_in
+
+
+@pytest.fixture
+def tables(data: Path) -> Tables:
+    return Tables(data / "tables")
+
+
+@pytest.fixture
+def mail(db: None, tables: Tables) -> Tables:
+    """A thread in public, a secret reply to it for alice, one for parc, and a vote."""
+    clock = DjangoClock()
+    append_messages(
+        tables,
+        clock,
+        [
+            Message(
+                "plan@example.org",
+                date=1_000_000_000_000_000,
+                sender="mary@example.org",
+                sender_name="Mary Jones",
+                to=("alice@example.org",),
+                subject="The plan",
+                newsgroups=("comp.plans",),
+                body="Shall we?\n> quoted <b>words</b>\nSee https://example.org/a?b=1&c=2.\n",
+            ),
+            Message(
+                "reply@example.org",
+                date=1_000_000_100_000_000,
+                sender="bill@example.org",
+                sender_name="Bill Smith",
+                subject="Re: The plan",
+                inreplyto="plan@example.org",
+                references=("plan@example.org",),
+                body="Yes.",
+            ),
+            Message(
+                "secret@example.org",
+                date=1_000_000_200_000_000,
+                sender="mary@example.org",
+                subject="Re: The plan, between us",
+                inreplyto="plan@example.org",
+                body="For Alice alone.",
+                audience="user:alice",
+            ),
+            Message(
+                "parc@example.org",
+                date=1_000_000_300_000_000,
+                sender="mary@example.org",
+                subject="For parc",
+                body="For the group.",
+                audience="group:parc",
+            ),
+        ],
+    )
+    append_annotations(
+        tables, clock, [Annotation("v-1", "plan@example.org", "carol", "vote", None, 1.0)]
+    )
+    return tables
