@@ -80,6 +80,7 @@ class Call(Node):
 
 
 Term = Column | Literal | Now | Arith | Call
+TERMS = (Column, Literal, Now, Arith, Call)
 
 
 # Conditions: true, false or unknown (NULL) for each binding of the variables.

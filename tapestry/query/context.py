@@ -1,0 +1,21 @@
+"""What a filter's text may lean on besides itself: its owner, and other filters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Who asks, under which addresses, and how another filter's text is found.
+
+    ``resolve(owner, name)`` returns the text of a filter (``owner`` None: one's own) or
+    raises TapestryError if there is none the asker may see.  ``addresses_of(owner)`` says
+    who ``me`` is inside another person's filter; without it ``me`` is that person's name.
+    """
+
+    owner: str | None = None
+    addresses: tuple[str, ...] = ()
+    resolve: Callable[[str | None, str], str] | None = None
+    addresses_of: Callable[[str], tuple[str, ...]] | None = None

@@ -1,0 +1,47 @@
+"""How much text, and how deep, a filter may be."""
+
+from __future__ import annotations
+
+import re
+
+from tapestry.core.errors import Span, TapestryError
+
+MAX_BYTES = 64 * 1024
+MAX_NESTING = 64
+
+BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Marks that change the order in which text is shown, and so can hide what it says."""
+
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def check_text(text: str) -> None:
+    """Refuse a text that is empty, too long, or has control characters."""
+    if not text.strip():
+        raise TapestryError(
+            "The filter is empty.", Span(0, 0), "Write a phrase such as “replies by Jones”.", text
+        )
+    found = _CONTROL.search(text)
+    if found:
+        raise TapestryError(
+            f"The filter holds a control character (U+{ord(found[0]):04X}).",
+            Span(*found.span()),
+            "Remove it.",
+            text,
+        )
+    if len(text) > MAX_BYTES or len(text.encode()) > MAX_BYTES:
+        raise TapestryError(
+            "The filter is longer than 64 KiB.",
+            Span(min(len(text), MAX_BYTES) - 1, len(text)),
+            "Split it into several filters, and refer to them by name.",
+            text,
+        )
+
+
+def too_deep(span: Span) -> TapestryError:
+    """Return the error for nesting deeper than the limit."""
+    return TapestryError(
+        f"The filter is nested deeper than {MAX_NESTING}.",
+        span,
+        "Split it into several filters, and refer to them by name.",
+    )
