@@ -16,11 +16,11 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 define need
 	@if $(2); then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		echo "Installing $(3)"; \
+		echo "Installing $(3)"; log=$$(mktemp); \
 		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
-			apt-get install -y -qq --no-install-recommends $(3); } </dev/null >.apt.log 2>&1 \
-			|| { tail -n 5 .apt.log; echo "Could not install $(3) ($(1)); see .apt.log."; exit 1; }; \
-		rm -f .apt.log; \
+			apt-get install -y -qq --no-install-recommends $(3); } </dev/null >"$$log" 2>&1 \
+			|| { tail -n 5 "$$log"; echo "Could not install $(3), needed for: $(1)."; exit 1; }; \
+		rm -f "$$log"; \
 	else \
 		echo "Tapestry needs $(1). Install it, on Debian as root: apt-get install $(3)"; exit 1; \
 	fi

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
+_LIBC = ctypes.CDLL(None) if sys.platform.startswith("linux") else None
+"""Loaded before any fork: between fork and exec little is safe."""
 
 
 @dataclass(frozen=True)
@@ -71,9 +73,9 @@ def spawn(
 
 def die_with_parent(parent: int) -> None:
     """Have the kernel kill this process when its parent ends (Linux; nothing elsewhere)."""
-    if not sys.platform.startswith("linux"):
+    if _LIBC is None:
         return
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGKILL)
 

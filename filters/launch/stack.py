@@ -1,0 +1,181 @@
+"""Everything running: started in order, watched, stopped together."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+
+from filters.launch import parts, redis_server
+from filters.launch.claim import claimed, publish
+from tapestry.core.errors import TapestryError
+from tapestry.run import spark_server
+from tapestry.run.child import Child, stop
+
+READY_SECONDS = 120.0
+
+
+class Interrupted(BaseException):
+    """Somebody asked the stack to stop: Ctrl-C or SIGTERM."""
+
+
+@dataclass
+class Stack:
+    """The parts that run; they stop in the reverse order of their start."""
+
+    url: str
+    children: list[Child] = field(default_factory=list)
+    backing: list[Child] = field(default_factory=list)
+
+    def check(self) -> None:
+        """Raise TapestryError, with the last line of its log, if a part has ended."""
+        for child in [*self.children, *self.backing]:
+            if not child.alive:
+                raise TapestryError(f"{child.obituary()}.", hint="Everything has been stopped.")
+
+    def wait(self, timeout: float = READY_SECONDS) -> None:
+        """Wait until /healthz answers 200; TapestryError if a part ends or it takes too long."""
+        deadline = time.monotonic() + timeout
+        while (said := unhealthy(self.url)) is not None:
+            self.check()
+            if time.monotonic() > deadline:
+                raise TapestryError(
+                    f"Tapestry is not ready after {timeout:.0f} seconds: {said}.",
+                    hint="The logs of its parts lie in the data directory, under run/.",
+                )
+            time.sleep(0.2)
+
+    def watch(self, each: Callable[[], None] | None = None) -> None:
+        """Stay until a part ends (TapestryError); call ``each`` about twice a second."""
+        while True:
+            self.check()
+            if each is not None:
+                each()
+            time.sleep(0.5)
+
+    def stop(self) -> None:
+        """End every part: those that use Redis and Spark before these two."""
+        stop(self.children[::-1])
+        stop(self.backing[::-1], grace=3.0)
+
+
+@contextmanager
+def running(
+    data: Path,
+    port: int,
+    migrate: Callable[[], None],
+    prepare: Callable[[], None] | None = None,
+) -> Iterator[Stack]:
+    """Start everything on ``data`` and yield it once it serves; stop it all at the end.
+
+    ``migrate`` and then ``prepare`` run while Spark starts; nothing is due before both are
+    done.  Raises TapestryError for everything that a person can put right.
+    """
+    must_be_free(port)
+    stack = Stack(f"http://127.0.0.1:{port}/")
+    with claimed(data) as run, interruptible():
+        try:
+            _start(stack, data, run, port, migrate, prepare)
+            yield stack
+        finally:
+            stack.stop()
+
+
+def _start(
+    stack: Stack,
+    data: Path,
+    run: Path,
+    port: int,
+    migrate: Callable[[], None],
+    prepare: Callable[[], None] | None,
+) -> None:
+    spark = _spark(stack, run)
+    redis = redis_server.start(run)
+    if redis.child is not None:
+        stack.backing.append(redis.child)
+    migrate()
+    redis.wait()
+    remote = spark if isinstance(spark, str) else spark.remote
+    publish(run, "redis.url", redis.url)
+    publish(run, "spark.remote", remote)
+    env = parts.environment(data, redis.url, remote)
+    stack.children.append(parts.start_web(run, env, port))
+    if prepare is not None:
+        prepare()
+    if not isinstance(spark, str):
+        spark.wait()
+    stack.children.append(parts.start_worker(run, env))
+    stack.children.append(parts.start_beat(run, env))
+    stack.wait()
+
+
+def _spark(stack: Stack, run: Path) -> str | spark_server.SparkServer:
+    remote = os.environ.get("SPARK_REMOTE")
+    if remote:
+        return remote
+    server = spark_server.start(run)
+    stack.backing.append(server.child)
+    return server
+
+
+def must_be_free(port: int) -> None:
+    """Raise TapestryError if something serves on the port already, or may not be served."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OverflowError as error:
+            raise TapestryError(f"{port} is not a port.", hint="Name one below 65536.") from error
+        except OSError as error:
+            raise TapestryError(
+                f"Port {port} cannot be used ({error.strerror}).",
+                hint=f"Name another with --port N, such as --port {port % 60000 + 1}.",
+            ) from error
+
+
+def unhealthy(url: str) -> str | None:
+    """Return what is not well yet, or None if /healthz answers 200."""
+    try:
+        with urllib.request.urlopen(f"{url}healthz", timeout=10):
+            return None
+    except urllib.error.HTTPError as error:
+        return _complaint(error.read())
+    except (OSError, TimeoutError):
+        return "the web server does not answer"
+
+
+def _complaint(body: bytes) -> str:
+    try:
+        return json.dumps(json.loads(body), ensure_ascii=False)[:500]
+    except ValueError:
+        return "the web server answers with an error"
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Turn the first Ctrl-C, SIGTERM or SIGHUP into Interrupted; the rest wait for the end."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        for number in before:
+            signal.signal(number, signal.SIG_IGN)
+        raise Interrupted
+
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.getsignal(number) for number in numbers}
+    before = {number: each for number, each in before.items() if each != signal.SIG_IGN}
+    for number in before:
+        signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,64 @@
+"""`manage.py up`: start everything, say when it serves, stop it all on Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+
+from filters.launch.stack import Interrupted, running
+from tapestry.core.errors import TapestryError
+
+
+class Command(BaseCommand):
+    """Start web, worker, beat, Redis and Spark; Ctrl-C stops them."""
+
+    help = "Start everything: web, worker, beat, Redis and Spark as needed. Ctrl-C stops it."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare --port and --data."""
+        add_options(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Run until Ctrl-C or until a part ends."""
+        data = in_data_directory(options["data"])
+        try:
+            with running(data, options["port"], migrate) as stack:
+                self.stdout.write(f"Tapestry is ready at {stack.url}")
+                self.stdout.flush()
+                stack.watch()
+        except Interrupted:
+            self.stdout.write("Stopped.")
+        except TapestryError as error:
+            raise CommandError(error.render()) from error
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Declare the options that `up` and `demo` share."""
+    parser.add_argument("--port", type=int, default=8000, help="of the web pages, on loopback")
+    parser.add_argument("--data", type=Path, help="directory of all that is stored")
+
+
+def in_data_directory(wanted: Path | None) -> Path:
+    """Return the data directory; start this command again where it is not yet ``wanted``.
+
+    The settings have been read by now, and they name files in the data directory.
+    """
+    data = Path(settings.DATA)
+    if wanted is not None and wanted.absolute() != data:
+        sys.stdout.flush()
+        environment = os.environ | {"TAPESTRY_DATA": str(wanted.absolute())}
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment)
+    return data
+
+
+def migrate() -> None:
+    """Bring the database up to date, without a word."""
+    call_command("migrate", verbosity=0, interactive=False)
