@@ -71,7 +71,8 @@ def explain_query(checked: CheckedQuery, rule: Rule = "fast") -> Explanation:
             {
                 "disjunct": variant.disjunct,
                 "rule": variant.rule,
-                "event": _event(variant.event),
+                "C": _event(variant.event),
+                "from": [f"{binding.table} {binding.var}" for binding in variant.bindings],
                 "condition": print_condition(variant_condition(variant)),
             }
             for variant in plan.query.variants

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tapestry.core.schema import Type
 from tapestry.query.nodes import And, Column, Compare, Condition, Exists, Not, Or, Term, Truth
@@ -33,36 +34,41 @@ def monotone_condition(disjunct: MonotoneDisjunct) -> Condition:
     Section 4.3 of the paper: NOT EXISTS is tested over the rows visible at C.
     """
     whole = disjunct.conjunction
-    absent = [_absent_at(part, FIRST) for part in whole.absent]
-    if not disjunct.steady:
-        absent = [Not(conjunction_condition(part)) for part in whole.absent]
+    absent = [
+        _absent_at(part, FIRST) if disjunct.steady else Not(conjunction_condition(part))
+        for part in whole.absent
+    ]
     inside = both([*whole.plain, *whole.times, *absent])
     return Exists(whole.bindings, inside) if whole.bindings else inside
 
 
 def variant_condition(variant: Variant) -> Condition:
-    """Return the condition under which a variant finds a candidate in (since, until]."""
-    event = variant.event
-    low = Compare("<" if event.shift == 0 else "<=", SINCE, event.term)
-    high = Compare("<=" if event.shift == 0 else "<", event.term, UNTIL)
-    before = [_not_after(moment, event) for moment in variant.before]
-    test = variant.test
-    absent = [_absent_at(part, event.term) for part in test.absent]
-    tested: list[Condition] = [*test.plain, *test.times, *absent]
-    if test.bindings:
-        tested = [Exists(test.bindings, both(tested))]
+    """Return the condition under which a variant finds a match at C, the value of its event."""
+    low = Compare("<", SINCE, FIRST)
+    high = Compare("<=", FIRST, UNTIL)
+    before = [_reached(moment) for moment in variant.before]
+    tested = _held_at(variant.test, FIRST)
     return both([low, high, *variant.plain, *before, *tested])
 
 
 def _absent_at(part: Conjunction, instant: Term) -> Condition:
-    arrived = [Compare("<=", Column(b.var, "ts", Type.INSTANT), instant) for b in part.bindings]
+    return Not(Exists(part.bindings, both(_held_at(replace(part, bindings=()), instant, part))))
+
+
+def _held_at(
+    part: Conjunction, instant: Term, visible: Conjunction | None = None
+) -> list[Condition]:
+    """Return the parts of a conjunction at an instant, its rows visible by then."""
+    rows = (visible or part).bindings
+    arrived = [Compare("<=", Column(b.var, "ts", Type.INSTANT), instant) for b in rows]
+    times = [replace(time, left=instant) for time in part.times]
     inner = [_absent_at(one, instant) for one in part.absent]
-    return Not(Exists(part.bindings, both([*part.plain, *part.times, *arrived, *inner])))
+    whole: list[Condition] = [*part.plain, *arrived, *times, *inner]
+    return [Exists(part.bindings, both(whole))] if part.bindings else whole
 
 
-def _not_after(moment: Moment, event: Moment) -> Compare:
-    op = "<" if moment.shift > event.shift else "<="
-    return Compare(op, moment.term, event.term)
+def _reached(moment: Moment) -> Compare:
+    return Compare("<" if moment.shift else "<=", moment.term, FIRST)
 
 
 def both(parts: Sequence[Condition]) -> Condition:
