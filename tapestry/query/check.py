@@ -157,7 +157,8 @@ class _Checker:
             )
         test = compare("=", term, value, node.span)
         if type_of(term) is Type.SET:
-            return Exists(bindings, _and([condition, test]), span=node.span)
+            parts = [test] if condition == Truth(True) else [condition, test]
+            return Exists(bindings, _and(parts), span=node.span)
         return InQuery(term, value, bindings, condition, span=node.span)
 
     def _in_filter(self, node: InFilter, scope: Scope) -> Condition:

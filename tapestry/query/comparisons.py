@@ -87,7 +87,9 @@ def _incomparable(left: Term, right: Term, span: Span | None) -> TapestryError:
         hint = f"Write an instant as TIMESTAMP '{_as_instant(text)}'."
     elif Type.INSTANT in kinds and Type.DURATION in kinds:
         hint = "Compare an age with a duration: now() - m.ts > 2 weeks."
-    elif kinds & {Type.INSTANT, Type.DURATION} and kinds & set(NUMERIC):
+    elif Type.INSTANT in kinds and kinds & set(NUMERIC):
+        hint = "Write TIMESTAMP '2026-01-31 12:00:00', or compare an age: now() - m.ts > 2 weeks."
+    elif Type.DURATION in kinds and kinds & set(NUMERIC):
         hint = "Give the number a unit, such as 14 days."
     elif Type.TEXT in kinds and kinds & set(NUMERIC):
         hint = "Write texts between single quotes, and numbers without."

@@ -149,7 +149,10 @@ class _Printer:
         return f"{variables}: {self.condition(node.condition)}"
 
     def _select(self, what: str, bindings: tuple[Binding, ...], condition: Condition) -> str:
-        tables = ", ".join(f"{binding.table} {binding.var}" for binding in bindings)
+        tables = ", ".join(
+            binding.table if binding.table == binding.var else f"{binding.table} {binding.var}"
+            for binding in bindings
+        )
         return f"SELECT {what} FROM {tables}{self.where(condition)}"
 
     def where(self, condition: Condition) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from tapestry.core.errors import TapestryError
-from tapestry.query import tql
+from tapestry.query import phrases, tql
 from tapestry.query.check import check
 from tapestry.query.context import Context
 from tapestry.query.limits import check_text
 from tapestry.query.nodes import CheckedQuery
-from tapestry.query.parsed import Parsed
+from tapestry.query.parsed import MisreadError, Parsed
 
 
 def read(text: str, context: Context) -> CheckedQuery:
@@ -24,6 +24,16 @@ def read(text: str, context: Context) -> CheckedQuery:
 
 
 def parse(text: str, context: Context, depth: int = 0) -> Parsed:
-    """Read a text in the notation it is in; ``depth`` is its nesting already."""
+    """Read a text in the notation it is in; ``depth`` is its nesting already.
+
+    If it is in neither, the error is that of the notation that got further.
+    """
     check_text(text)
-    return tql.parse(text, depth)
+    try:
+        return tql.parse(text, depth)
+    except MisreadError as error:
+        misread = error
+    try:
+        return phrases.parse(text, context, depth)
+    except MisreadError as error:
+        raise (misread if (misread.offset or 0) > (error.offset or 0) else error) from None

@@ -47,7 +47,7 @@ _POWER = {
     "-": SUM,
     "*": PRODUCT,
 }
-_STATEMENTS = ("ALTER", "CREATE", "DELETE", "DROP", "EXPLAIN", "INSERT", "MERGE", "UPDATE", "WITH")
+_STATEMENTS = ("ALTER", "CREATE", "DELETE", "DROP", "EXPLAIN", "INSERT", "MERGE", "UPDATE")
 _AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX")
 
 
@@ -249,12 +249,17 @@ class Parser:
             return Literal(token.value, Type.TEXT, span=token.span)
         if token.kind == "quoted":
             return self._quoted()
-        if token.kind == "name" and (token.word not in RESERVED or token.word in literals.WORDS):
+        if token.kind == "name" and (token.word not in RESERVED or self._may_begin()):
             return self._name()
         if token.word == "{":
             hint = "Write m.to = {'joe@example.org', LIKE '%bill%'}."
             raise self.unexpected("a value", hint)
         raise self.unexpected("a condition" if self.at == 0 else "a value")
+
+    def _may_begin(self) -> bool:
+        """Return whether the reserved word that comes next begins a value all the same."""
+        word = self.token.word
+        return word in literals.WORDS or (word == "HAS" and self.after.word == "(")
 
     def _minus(self) -> Term:
         start = self.take().span.start
@@ -285,8 +290,6 @@ class Parser:
         special = literals.special(self)
         if special is not None:
             return special
-        if token.word in RESERVED:
-            raise self.unexpected("a condition" if self.at == 0 else "a value")
         self.take()
         if self.token.word == "(":
             return self._call(token)

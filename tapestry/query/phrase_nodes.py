@@ -1,0 +1,72 @@
+"""What a phrase says, before it is a condition: phrases joined by and, or, not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from tapestry.core.errors import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """A person: ``kind`` is address, domain, name or me."""
+
+    kind: str
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A word, a quoted text, or the name of a group, list, tag, owner or filter."""
+
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A number, with a unit of time where it is an age."""
+
+    value: Decimal
+    span: Span
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """One phrase of LANGUAGE section 3; ``kind`` is a key of ``phrase_meaning.MEANINGS``."""
+
+    kind: str
+    span: Span
+    who: Who | None = None
+    words: Words | None = None
+    owner: Words | None = None
+    amount: Amount | None = None
+    upper: Amount | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Two or more parts joined by ``and`` or ``or``, none of them joined by the same word."""
+
+    word: str
+    parts: tuple[Said, ...]
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class Negated:
+    """``not`` and a part."""
+
+    part: Said
+    depth: int
+
+
+Said = Phrase | Joined | Negated
+
+
+def depth_of(said: Said) -> int:
+    """Return how deep the parts of a phrase are nested."""
+    return 0 if isinstance(said, Phrase) else said.depth
