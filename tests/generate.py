@@ -1,0 +1,392 @@
+"""Random filters, tables and schedules for the laws, as Hypothesis strategies.
+
+Values are few, so that joins, ties and NULLs happen all the time: whole batches share one
+``ts``, replies arrive in the batch of their parents or before them, one Message-ID is there
+for two audiences.  Instants are small integers (microseconds), so that "one microsecond
+later" meets another event as often as not; ``unit`` stretches instants and durations alike
+where a filter has to be written out in seconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hypothesis import strategies as st
+from oracle import Data, Row
+
+from tapestry.core.schema import ANNOTATIONS, COLUMNS, MESSAGES, Type
+from tapestry.query import nodes as n
+
+LAST = 12  # the newest ts of a table
+MSGIDS = tuple(f"m{i}" for i in range(8))
+AUDIENCES = ("public", "user:alice", "user:bob", "group:x")
+PEOPLE = ("joe@x.org", "mary@x.org", "bill@y.org")
+SUBJECTS = ("Re: Spark index", "index", "ÄPFEL und Birnen", "100% a_b", "")
+WORDS = ("index", "spark index", "äpfel", "und birnen", "a b", "B", "100")
+PATTERNS = ("%index", "re:%", "%ä%", "100\\%%", "%a\\_b", "_ndex", "%", "joe@%", "%@x.org", "m_")
+GROUPS = ("comp.sys", "comp.databases", "rec.food")
+KINDS = ("vote", "tag")
+VALUES = ("later", "index", "m1")
+DELAYS = (0, 1, 2, 3, 5, 8)
+TEXTS: dict[str, tuple[str, ...]] = {
+    "msgid": MSGIDS,
+    "inreplyto": (*MSGIDS, "mx"),
+    "sender": PEOPLE,
+    "sender_name": ("Joe", "Mary Jones", "joe@x.org"),
+    "subject": SUBJECTS,
+    "list": ("r-devel", "index"),
+    "body": ("Spark", "the index, again", "x"),
+    "source": ("a", "b"),
+    "audience": AUDIENCES,
+    "annid": tuple(f"a{i}" for i in range(6)),
+    "owner": ("alice", "bob", "Joe"),
+    "kind": KINDS,
+    "value": VALUES,
+    "to": PEOPLE,
+    "cc": PEOPLE,
+    "newsgroups": GROUPS,
+    "references": (*MSGIDS, "mx"),
+}
+
+_PROFILES: tuple[Row, ...] = (
+    {},
+    {"sender_name": "Joe", "subject": "index", "size": 1, "attachments": 0, "to": ("mary@x.org",)},
+    {"subject": "Re: Spark index", "body": "Spark", "newsgroups": ("comp.sys", "rec.food")},
+    {"subject": "ÄPFEL und Birnen", "size": 2, "cc": ("joe@x.org", "bill@y.org"), "source": "a"},
+    {"sender_name": "Mary Jones", "subject": "100% a_b", "list": "r-devel", "attachments": 2},
+    {"subject": "", "body": "the index, again", "size": 3, "newsgroups": ("comp.databases",)},
+    {"sender_name": "joe@x.org", "list": "index", "to": PEOPLE, "body": "x", "source": "b"},
+)
+
+
+@st.composite
+def messages(draw: st.DrawFn, batches: tuple[int, ...], unit: int = 1) -> list[Row]:
+    """Draw up to eight rows, one per msgid and audience, whose ts is one of ``batches``."""
+    keys = draw(
+        st.lists(
+            st.tuples(st.sampled_from(MSGIDS[:6]), st.sampled_from(_LIKELY_AUDIENCES)),
+            unique=True,
+            max_size=8,
+        )
+    )
+    rows = []
+    for msgid, audience in keys:
+        late = draw(st.sampled_from((None, None, -9, -2, 0, 1, 4, 20)))
+        row = {"msgid": msgid, "audience": audience, "ts": draw(st.sampled_from(batches))}
+        row |= {
+            "sender": draw(st.sampled_from((*PEOPLE, None))),
+            "inreplyto": draw(st.sampled_from((None, *MSGIDS[:5], "mx"))),
+            "date": None if late is None else row["ts"] + late * unit,
+        }
+        row |= draw(st.sampled_from(_PROFILES))
+        row["references"] = draw(st.sampled_from(_REFERENCES))
+        rows.append(row)
+    return rows
+
+
+_LIKELY_AUDIENCES = ("public", "public", "public", *AUDIENCES)
+_REFERENCES: tuple[tuple[str, ...], ...] = ((), (), ("m0",), ("m1", "m0"), ("m2", "mx"))
+
+
+@st.composite
+def annotations(draw: st.DrawFn, batches: tuple[int, ...]) -> list[Row]:
+    """Draw up to six annotations, most of them on a message that can be there."""
+    keys = draw(
+        st.lists(
+            st.tuples(st.sampled_from(TEXTS["annid"]), st.sampled_from(_LIKELY_AUDIENCES)),
+            unique=True,
+            max_size=6,
+        )
+    )
+    return [
+        {
+            "annid": annid,
+            "audience": audience,
+            "ts": draw(st.sampled_from(batches)),
+            "msgid": draw(st.sampled_from((*MSGIDS[:5], "mx"))),
+            "owner": draw(st.sampled_from(TEXTS["owner"])),
+            "kind": draw(st.sampled_from(KINDS)),
+            "value": draw(st.sampled_from((None, *VALUES))),
+            "number": draw(st.sampled_from((None, 1.0, -1.0, 2.5))),
+        }
+        for annid, audience in keys
+    ]
+
+
+@st.composite
+def data(draw: st.DrawFn, unit: int = 1) -> Data:
+    """Draw both tables; they share their batches."""
+    at = st.lists(st.integers(0, LAST), min_size=1, max_size=5, unique=True)
+    batches = tuple(instant * unit for instant in sorted(draw(at)))
+    return {
+        MESSAGES: draw(messages(batches, unit)),
+        ANNOTATIONS: draw(annotations(batches)),
+    }
+
+
+audiences = st.sampled_from(
+    (
+        ("public",),
+        ("public", "user:alice"),
+        ("public", "user:alice", "group:x"),
+        ("user:bob",),
+        AUDIENCES,
+    )
+)
+
+
+@st.composite
+def schedules(draw: st.DrawFn, events: tuple[int, ...] = (), unit: int = 1) -> list[int]:
+    """Draw an increasing list of instants of runs, one to dozens, many of them on an event."""
+    step = st.integers(-3, LAST + 25).map(lambda instant: instant * unit)
+    if events:
+        step = st.one_of(step, st.sampled_from(events))
+    runs = draw(st.lists(step, min_size=1, max_size=draw(st.sampled_from((1, 2, 4, 30)))))
+    return sorted(set(runs))
+
+
+# Filters.
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """What a random filter may hold; one with less is one that a thin compiler takes too."""
+
+    unit: int = 1
+    in_query: bool = True
+
+
+@dataclass
+class _Writer:
+    """Draws a tree; the variables in scope are passed down, their names counted here."""
+
+    draw: st.DrawFn
+    limits: _Limits
+    made: int = 0
+
+    def pick(self, *options):
+        return self.draw(st.sampled_from(options))
+
+    def bind(self) -> tuple[n.Binding, ...]:
+        tables = self.pick(*[(MESSAGES,)] * 4, *[(ANNOTATIONS,)] * 2, (MESSAGES, ANNOTATIONS))
+        bindings = []
+        for table in tables:
+            self.made += 1
+            bindings.append(n.Binding(f"{table[0].replace('m', 'r')}{self.made}", table))
+        return tuple(bindings)
+
+    # Conditions.
+
+    def condition(self, scope: tuple[n.Binding, ...], depth: int, size: int) -> n.Condition:
+        """Draw a condition of up to ``size`` leaves with quantifiers nested up to ``depth``."""
+        if size > 1:
+            shape = self.pick("and", "and", "or", "not", "leaf")
+            if shape == "not":
+                return n.Not(self.condition(scope, depth, size - 1))
+            if shape != "leaf":
+                parts = self.pick(2, 2, 3)
+                args = [self.condition(scope, depth, size // parts) for _ in range(parts)]
+                return conjoin(args) if shape == "and" else disjoin(args)
+        kinds = ["plain", "plain", "time", "time", "pair"]
+        if depth:
+            kinds += ["exists"] * 4 + ["not exists"] * 4 + ["in query"] * self.limits.in_query
+        kind = self.pick(*kinds)
+        if kind == "time":
+            return self.time(scope)
+        if kind == "pair" and len(scope) > 1:
+            return self.correlation(scope[-1:], scope[:-1])
+        if kind == "in query":
+            return self.in_query(scope, depth)
+        if kind in ("exists", "not exists"):
+            bindings = self.bind()
+            found = n.Exists(bindings, self.inside(scope, bindings, depth))
+            return found if kind == "exists" else n.Not(found)
+        return self.plain(self.var(scope))
+
+    def var(self, scope: tuple[n.Binding, ...]) -> n.Binding:
+        return self.pick(*scope, scope[-1], scope[-1])
+
+    def inside(
+        self, scope: tuple[n.Binding, ...], bindings: tuple[n.Binding, ...], depth: int
+    ) -> n.Condition:
+        """Draw the inside of a quantifier: most often correlated, sometimes nothing more."""
+        parts: list[n.Condition] = []
+        if self.pick(True, True, True, True, False):
+            parts.append(self.correlation(bindings[:1], scope))
+        if len(bindings) > 1:
+            parts.append(self.correlation(bindings[1:], (*scope, bindings[0])))
+        if not parts or self.pick(True, True, False):
+            parts.append(self.condition((*scope, *bindings), depth - 1, self.pick(1, 2, 3)))
+        return conjoin(parts)
+
+    def correlation(
+        self, inner: tuple[n.Binding, ...], outer: tuple[n.Binding, ...]
+    ) -> n.Condition:
+        """Draw a condition on two variables, most often an equality."""
+        new, old = self.pick(*inner), self.pick(*outer, outer[-1])
+        if new.table == ANNOTATIONS:
+            pairs = [("msgid", "msgid")] * 3 + [("value", "msgid"), ("owner", _name(old))]
+        elif old.table == ANNOTATIONS:
+            pairs = [("msgid", "msgid")] * 2 + [("inreplyto", "msgid"), ("sender_name", "owner")]
+        else:
+            pairs = [("inreplyto", "msgid")] * 4 + [("msgid", "inreplyto")] * 2
+            pairs += [("sender", "sender"), ("msgid", "msgid"), ("references", "msgid")]
+            pairs += [("to", "sender"), ("subject", "subject"), ("ts", "ts"), ("date", "ts")]
+        mine, theirs = self.pick(*pairs)
+        left, right = column(new, mine), column(old, theirs)
+        op = self.pick("=", "=", "=", "=", "<>", "<", ">=")
+        if left.type is Type.INSTANT and self.pick(True, False):
+            gap = n.Arith("-", left, right, Type.DURATION)
+            return n.Compare(op, gap, self.duration())
+        if left.type is not Type.SET and self.pick(True, False):
+            left, right = right, left
+        return n.Compare(op, left, right)
+
+    def in_query(self, scope: tuple[n.Binding, ...], depth: int) -> n.Condition:
+        bindings = self.bind()
+        kind = self.pick(Type.TEXT, Type.TEXT, Type.TEXT, Type.INSTANT)
+        likely = ("msgid", "inreplyto", "sender", "value", "subject", "ts", "date")
+        term = self.pick(*_columns(scope, kind, likely))
+        value = self.pick(*_columns(bindings, kind, likely))
+        inner = self.condition((*scope, *bindings), depth - 1, self.pick(1, 1, 2))
+        found = n.InQuery(term, value, bindings, inner)
+        return found if self.pick(True, False) else n.Not(found)
+
+    def plain(self, binding: n.Binding) -> n.Condition:
+        """Draw a condition on one variable's columns without now()."""
+        names = list(COLUMNS[binding.table])
+        chosen = column(binding, self.pick(*names, "sender" if "sender" in names else "kind"))
+        if chosen.type is Type.INSTANT:
+            kind = self.pick("compare", "null", "compare")
+            return n.IsNull(chosen) if kind == "null" else self.comparison(chosen, self.instant())
+        if chosen.type is Type.INTEGER:
+            term = self.pick(chosen, n.Arith("+", chosen, integer(1), Type.INTEGER))
+            return self.comparison(term, self.pick(integer(1), integer(2), number(1.5), NULL))
+        if chosen.type is Type.NUMBER:
+            term = self.pick(chosen, n.Arith("*", chosen, number(2.0), Type.NUMBER))
+            return self.comparison(term, self.pick(number(1.0), integer(2), NULL))
+        texts = TEXTS[chosen.name]
+        shape = self.pick("compare", "compare", "like", "has", "in", "null", "call")
+        if shape == "like":
+            return n.Like(chosen, text(self.pick(*PATTERNS)))
+        if shape == "has":
+            return n.Has(chosen, text(self.pick(*WORDS)))
+        if shape == "in":
+            return n.InList(chosen, n.Values((self.pick(*texts), self.pick(*texts)), Type.TEXT))
+        if shape == "null" and chosen.type is Type.TEXT:
+            return n.IsNull(chosen)
+        if shape == "call" and chosen.type is Type.TEXT:
+            return self.called(chosen)
+        value = text(self.pick(*texts)) if self.pick(*[True] * 9, False) else NULL
+        return self.comparison(chosen, value)
+
+    def comparison(self, left: n.Term, right: n.Term) -> n.Condition:
+        op = self.pick("=", "=", "<>", "<", "<=", ">", ">=")
+        is_set = isinstance(left, n.Column) and left.type is Type.SET
+        if not is_set and self.pick(True, False, False):
+            left, right = right, left
+        return n.Compare(op, left, right)
+
+    def called(self, chosen: n.Column) -> n.Condition:
+        name = self.pick("lower", "upper", "trim", "length", "substr", "coalesce")
+        if name == "length":
+            call = n.Call(name, (chosen,), Type.INTEGER)
+            return self.comparison(call, integer(self.pick(0, 2, 5)))
+        more: tuple[n.Term, ...] = ()
+        if name == "substr":
+            more = self.pick((integer(1), integer(2)), (integer(2),))
+        if name == "coalesce":
+            more = (text("index"),)
+        call = n.Call(name, (chosen, *more), Type.TEXT)
+        return self.comparison(call, text(self.pick(*TEXTS[chosen.name], "m", "index", "JOE")))
+
+    # Time.
+
+    def instant(self) -> n.Term:
+        return n.Literal(self.draw(st.integers(0, LAST + 4)) * self.limits.unit, Type.INSTANT)
+
+    def duration(self) -> n.Literal:
+        return n.Literal(self.pick(*DELAYS) * self.limits.unit, Type.DURATION)
+
+    def bound(self, scope: tuple[n.Binding, ...]) -> n.Term:
+        """Draw an instant free of now(): a column most often, give or take a duration."""
+        binding = self.var(scope)
+        base: n.Term = column(binding, "ts")
+        if binding.table == MESSAGES:
+            date = column(binding, "date")
+            base = self.pick(base, base, date, n.Call("coalesce", (date, base), Type.INSTANT))
+        base = self.pick(*[base] * 8, self.instant())
+        op = self.pick("", "+", "+", "-")
+        return n.Arith(op, base, self.duration(), Type.INSTANT) if op else base
+
+    def time(self, scope: tuple[n.Binding, ...]) -> n.Condition:
+        """Draw a comparison with now(), or two that make an interval."""
+        op = self.pick("<", "<=", ">", ">=", "<", "<=", ">", ">=", "=", "<>")
+        bound, now = self.bound(scope), n.Now()
+        shape = self.pick("bound op now", "bound op now", "now op bound", "gap", "age", "between")
+        if shape == "bound op now":
+            return n.Compare(op, bound, now)
+        if shape == "now op bound":
+            return n.Compare(op, now, bound)
+        if shape == "gap":  # now() - m.ts > 3, m.ts - now() > 3
+            left, right = self.pick((now, bound), (bound, now))
+            return n.Compare(op, n.Arith("-", left, right, Type.DURATION), self.duration())
+        if shape == "age":  # m.ts < now() - 3
+            moved = n.Arith(self.pick("-", "-", "+"), now, self.duration(), Type.INSTANT)
+            return n.Compare(op, bound, moved)
+        low = n.Compare(self.pick(">=", ">"), now, bound)
+        high = n.Compare(self.pick("<=", "<"), now, self.bound(scope))
+        return n.And((low, high))
+
+
+def column(binding: n.Binding, name: str) -> n.Column:
+    return n.Column(binding.var, name, COLUMNS[binding.table][name])
+
+
+def _name(binding: n.Binding) -> str:
+    return "sender_name" if binding.table == MESSAGES else "owner"
+
+
+def _columns(bindings, kind: Type, names) -> list[n.Column]:
+    found = [
+        column(b, name) for b in bindings for name in names if COLUMNS[b.table].get(name) is kind
+    ]
+    return found or [column(bindings[0], "ts")]
+
+
+def integer(value: int) -> n.Literal:
+    return n.Literal(value, Type.INTEGER)
+
+
+def number(value: float) -> n.Literal:
+    return n.Literal(value, Type.NUMBER)
+
+
+def text(value: str) -> n.Literal:
+    return n.Literal(value, Type.TEXT)
+
+
+NULL = n.Literal(None, Type.NULL)
+
+
+def conjoin(args) -> n.Condition:
+    """Join conditions with AND; no And stands directly in another."""
+    flat = [part for arg in args for part in (arg.args if isinstance(arg, n.And) else (arg,))]
+    return flat[0] if len(flat) == 1 else n.And(tuple(flat))
+
+
+def disjoin(args) -> n.Condition:
+    """Join conditions with OR; no Or stands directly in another."""
+    flat = [part for arg in args for part in (arg.args if isinstance(arg, n.Or) else (arg,))]
+    return flat[0] if len(flat) == 1 else n.Or(tuple(flat))
+
+
+@st.composite
+def queries(
+    draw: st.DrawFn, depth: int = 3, size: int = 4, unit: int = 1, in_query: bool = True
+) -> n.CheckedQuery:
+    """Draw a checked filter: quantifiers nested up to ``depth``, about ``size`` leaves a level."""
+    writer = _Writer(draw, _Limits(unit, in_query))
+    scope = (n.Binding("m", MESSAGES),)
+    condition = writer.condition(scope, draw(st.integers(0, depth)), draw(st.integers(1, size)))
+    return n.CheckedQuery("m", condition, "")

@@ -1,0 +1,342 @@
+"""What a filter means, computed the slow way (DESIGN section 1): Q at every instant.
+
+The judge of everything that is rewritten, planned and run.  A filter's tree is printed as
+one correlated query, ``now()`` is ``:t``, every table reference is limited to the rows with
+``ts <= :t`` of the allowed audiences, and sqlite is asked at every instant at which the
+answer can change.  Nothing here knows how the product computes it.
+
+``data`` maps "messages" and "annotations" to lists of rows, dicts with the columns of
+LANGUAGE section 1: a missing column is NULL, a missing set empty, a missing audience public.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import fields
+from itertools import product
+
+from tapestry.core.schema import COLUMNS, Type
+from tapestry.query import nodes as n
+
+Row = dict[str, object]
+Data = dict[str, list[Row]]
+
+# The language's own tests on values: None is unknown.
+
+
+def words(text: str) -> list[str]:
+    """Return the runs of Unicode letters and digits, in lower case.
+
+    >>> words("Re: Grüße, x_2")
+    ['re', 'grüße', 'x', '2']
+    """
+    return "".join(c if c.isalnum() else " " for c in text.lower()).split()
+
+
+def has(text: str | None, wanted: str | None) -> bool | None:
+    """Test that the wanted words stand in the text, in order and adjacent, ignoring case."""
+    if text is None or wanted is None:
+        return None
+    here, there = words(text), words(wanted)
+    return any(here[i : i + len(there)] == there for i in range(len(here) - len(there) + 1))
+
+
+def like(text: str | None, pattern: str | None) -> bool | None:
+    r"""Test a pattern of ``%``, ``_`` and ``\``-escapes, ignoring case.
+
+    >>> like("100% OK", r"100\% o_")
+    True
+    """
+    if text is None or pattern is None:
+        return None
+    parts = re.findall(r"\\(?s:.)|(?s:.)", pattern.lower())
+    wild = {"%": "(?s:.*)", "_": "(?s:.)"}
+    expression = "".join(wild[part] if part in wild else re.escape(part[-1]) for part in parts)
+    return re.fullmatch(expression, text.lower()) is not None
+
+
+def compare(left: object, op: str, right: object) -> bool | None:
+    """Compare two values as SQL does: unknown if either is NULL."""
+    if left is None or right is None:
+        return None
+    if op == "=":
+        return left == right
+    if op == "<>":
+        return left != right
+    less, equal = left < right, left == right  # type: ignore[operator]
+    return {"<": less, "<=": less or equal, ">": not less and not equal, ">=": not less}[op]
+
+
+def some(results: Collection[bool | None]) -> bool | None:
+    """Return what SQL's ANY makes of the elements' results: true, else unknown, else false."""
+    if True in results:
+        return True
+    return None if None in results else False
+
+
+# One correlated query.
+
+
+class _Printer:
+    """Prints a checked tree as sqlite's SQL; constants become parameters."""
+
+    def __init__(self, audiences: Sequence[str]) -> None:
+        self.parameters: dict[str, object] = {}
+        self.allowed = ", ".join(self.constant(audience) for audience in audiences)
+
+    def constant(self, value: object) -> str:
+        name = f"p{len(self.parameters)}"
+        self.parameters[name] = value
+        return f":{name}"
+
+    def query(self, query: n.CheckedQuery) -> str:
+        rows = self.rows((n.Binding(query.var, "messages"),), query.condition)
+        return f"SELECT DISTINCT {query.var}.msgid {rows}"
+
+    def rows(self, bindings: Sequence[n.Binding], condition: n.Condition) -> str:
+        tables = ", ".join(f"{b.table} AS {b.var}" for b in bindings)
+        seen = " AND ".join(
+            f"{b.var}.ts <= :t AND {b.var}.audience IN ({self.allowed})" for b in bindings
+        )
+        return f"FROM {tables} WHERE {seen} AND {self.condition(condition)}"
+
+    def condition(self, c: n.Condition) -> str:
+        match c:
+            case n.Truth(value):
+                return "1" if value else "0"
+            case n.Not(arg):
+                return f"(NOT {self.condition(arg)})"
+            case n.And(args):
+                return "(" + " AND ".join(map(self.condition, args)) + ")"
+            case n.Or(args):
+                return "(" + " OR ".join(map(self.condition, args)) + ")"
+            case n.Exists(bindings, condition):
+                return f"EXISTS (SELECT 1 {self.rows(bindings, condition)})"
+            case n.InQuery(term, value, bindings, condition):
+                inner = f"SELECT {self.term(value)} {self.rows(bindings, condition)}"
+                return f"({self.term(term)} IN ({inner}))"
+            case n.Compare(op, left, right) if is_set(left):
+                return f"any_compare({self.term(left)}, '{op}', {self.term(right)})"
+            case n.Compare(op, left, right):
+                return f"({self.term(left)} {op} {self.term(right)})"
+            case n.Like(term, pattern):
+                call = "any_like" if is_set(term) else "like_"
+                return f"{call}({self.term(term)}, {self.term(pattern)})"
+            case n.Has(term, wanted):
+                call = "any_has" if is_set(term) else "has"
+                return f"{call}({self.term(term)}, {self.term(wanted)})"
+            case n.InList(term, values) if is_set(term):
+                listed = self.constant(json.dumps(list(values.values)))
+                return f"any_among({self.term(term)}, {listed})"
+            case n.InList(term, values):
+                return f"({self.term(term)} IN ({', '.join(map(self.constant, values.values))}))"
+            case n.IsNull(term):
+                return f"({self.term(term)} IS NULL)"
+        raise TypeError(f"{type(c).__name__} is not a condition of a checked tree")
+
+    def term(self, term: n.Term) -> str:
+        match term:
+            case n.Column(var, name):
+                return f'{var}."{name}"'
+            case n.Literal(value):
+                return self.constant(value)
+            case n.Now():
+                return ":t"
+            case n.Arith(op, left, right):
+                return f"({self.term(left)} {op} {self.term(right)})"
+            case n.Call(name, args):
+                return f"{FUNCTIONS[name]}({', '.join(map(self.term, args))})"
+        raise TypeError(f"{type(term).__name__} is not a term of a checked tree")
+
+
+FUNCTIONS = {
+    "lower": "lower_",
+    "upper": "upper_",
+    "length": "length",
+    "substr": "substr",
+    "trim": "trim",
+    "coalesce": "coalesce",
+}
+
+
+def is_set(term: n.Term) -> bool:
+    return isinstance(term, n.Column) and term.type is Type.SET
+
+
+def _open(data: Data) -> sqlite3.Connection:
+    db = sqlite3.connect(":memory:", cached_statements=512)
+    for table, columns in COLUMNS.items():
+        names = ", ".join(f'"{name}"' for name in columns)
+        db.execute(f"CREATE TABLE {table} ({names})")
+        marks = ", ".join("?" * len(columns))
+        db.executemany(
+            f"INSERT INTO {table} VALUES ({marks})",
+            [[_stored(row, name, kind) for name, kind in columns.items()] for row in data[table]],
+        )
+
+    def elementwise(test):  # type: ignore[no-untyped-def]
+        return lambda elements, *rest: some([test(e, *rest) for e in json.loads(elements)])
+
+    def function(name: str, arity: int, call: object) -> None:
+        db.create_function(name, arity, call, deterministic=True)  # type: ignore[arg-type]
+
+    function("like_", 2, like)
+    function("has", 2, has)
+    function("lower_", 1, lambda text: None if text is None else text.lower())
+    function("upper_", 1, lambda text: None if text is None else text.upper())
+    function("any_like", 2, elementwise(like))
+    function("any_has", 2, elementwise(has))
+    function("any_compare", 3, elementwise(compare))
+    function(
+        "any_among",
+        2,
+        lambda elements, listed: bool(set(json.loads(elements)) & set(json.loads(listed))),
+    )
+    return db
+
+
+def _stored(row: Row, name: str, kind: Type) -> object:
+    value = cell(row, name, kind)
+    return json.dumps(list(value)) if kind is Type.SET else value  # type: ignore[call-overload]
+
+
+def cell(row: Row, name: str, kind: Type) -> object:
+    """Return a column of a row, with what stands for one that is missing."""
+    value = row.get(name)
+    if kind is Type.SET:
+        return () if value is None else value
+    return "public" if name == "audience" and value is None else value
+
+
+class Oracle:
+    """One filter over one set of tables, for an owner who may see ``audiences``."""
+
+    def __init__(self, query: n.CheckedQuery, data: Data, audiences: Sequence[str]) -> None:
+        printer = _Printer(audiences)
+        self.sql, self.parameters = printer.query(query), printer.parameters
+        self.events = instants(data, query)
+        self.db = _open(data)
+
+    def answer(self, t: int) -> set[str]:
+        """Return Q(t)."""
+        return {msgid for (msgid,) in self.db.execute(self.sql, self.parameters | {"t": t})}
+
+    def ever(self, t: int, after: int | None = None) -> dict[str, int]:
+        """Return QM(t), or what is in some Q(s) with ``after < s <= t``, and the first such s."""
+        first: dict[str, int] = {}
+        for s in self.events:
+            if s <= t and (after is None or s > after):
+                for msgid in self.answer(s):
+                    first.setdefault(msgid, s)
+        return first
+
+    def delivered(self, schedule: Sequence[int], start: int | None = None) -> list[dict[str, int]]:
+        """Return what each run of a schedule delivers, with its ``matched_at``."""
+        if not schedule:
+            return []
+        first = self.ever(schedule[-1], after=start)
+        if start is not None:
+            present = self.answer(start)
+            first = {msgid: at for msgid, at in first.items() if msgid not in present}
+        runs, since = [], start
+        for until in schedule:
+            runs.append(
+                {m: at for m, at in first.items() if (since is None or since < at) and at <= until}
+            )
+            since = until
+        return runs
+
+
+def answer(query: n.CheckedQuery, data: Data, audiences: Sequence[str], t: int) -> set[str]:
+    """Return Q(t): the msgids that satisfy the filter at ``t``."""
+    return Oracle(query, data, audiences).answer(t)
+
+
+def ever(query: n.CheckedQuery, data: Data, audiences: Sequence[str], t: int) -> dict[str, int]:
+    """Return QM(t): the msgids that satisfied it at some instant up to ``t``, and the first."""
+    return Oracle(query, data, audiences).ever(t)
+
+
+def delivered(
+    query: n.CheckedQuery,
+    data: Data,
+    audiences: Sequence[str],
+    schedule: Sequence[int],
+    start: int | None = None,
+) -> list[dict[str, int]]:
+    """Return, for each run of an increasing schedule, the msgids delivered and matched_at.
+
+    ``start`` is T0: what matched at T0 is never delivered, and of the rest the first
+    ``s > T0`` counts.  None takes existing mail.
+    """
+    return Oracle(query, data, audiences).delivered(schedule, start)
+
+
+# The instants at which an answer can change.
+
+
+def instants(data: Data, query: n.CheckedQuery) -> list[int]:
+    """Return every instant at which the answer can change, by brute force.
+
+    Every ``ts`` of every row; and for every comparison with ``now()``, for every way to bind
+    its variables to rows, the instant at which it flips, and the next microsecond.
+    """
+    found = {int(row["ts"]) for rows in data.values() for row in rows}  # type: ignore[call-overload]
+    table_of = {query.var: "messages"}
+    table_of |= {b.var: b.table for b in walk(query.condition) if isinstance(b, n.Binding)}
+    for node in walk(query.condition):
+        if isinstance(node, n.Compare) and any(isinstance(part, n.Now) for part in walk(node)):
+            used = sorted({part.var for part in walk(node) if isinstance(part, n.Column)})
+            for rows in product(*(data[table_of[var]] for var in used)):
+                found.update(_flips(node, dict(zip(used, rows, strict=True))))
+    return sorted(found)
+
+
+def _flips(comparison: n.Compare, rows: dict[str, Row]) -> list[int]:
+    """Solve ``left - right = 0`` for now(), a line through its values at 0 and 1."""
+    at = [
+        (number(comparison.left, rows, now), number(comparison.right, rows, now)) for now in (0, 1)
+    ]
+    if any(left is None or right is None for left, right in at):
+        return []
+    (left0, right0), (left1, right1) = at
+    height = left0 - right0  # type: ignore[operator]
+    slope = left1 - right1 - height  # type: ignore[operator]
+    if slope == 0:
+        return []
+    root = -height // slope
+    return [root, root + 1]
+
+
+def number(term: n.Term, rows: dict[str, Row], now: int) -> int | None:
+    """Evaluate an instant, a duration or a number, with integers."""
+    match term:
+        case n.Now():
+            return now
+        case n.Literal(value):
+            return value  # type: ignore[return-value]
+        case n.Column(var, name):
+            return rows[var].get(name)  # type: ignore[return-value]
+        case n.Call("coalesce", args):
+            return next((v for v in (number(a, rows, now) for a in args) if v is not None), None)
+        case n.Arith(op, left, right):
+            a, b = number(left, rows, now), number(right, rows, now)
+            if a is None or b is None:
+                return None
+            return {"+": a + b, "-": a - b, "*": a * b}[op]
+    raise TypeError(f"{term} has no place in a comparison with now()")
+
+
+def walk(node: object) -> Iterator[object]:
+    """Yield a node and all below it."""
+    if isinstance(node, tuple):
+        for part in node:
+            yield from walk(part)
+    elif isinstance(node, n.Node):
+        yield node
+        for field in fields(node):
+            if field.name != "span":
+                yield from walk(getattr(node, field.name))
