@@ -1,0 +1,85 @@
+"""`manage.py ask FILTER`: what matches, ad hoc."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.management.base import CommandParser
+
+from filters import parts, people
+from filters.management.arguments import instant
+from filters.management.plain import PlainCommand
+from filters.stores import latest_instant
+from tapestry.core.clock import format_instant, to_datetime
+from tapestry.core.errors import TapestryError
+from tapestry.run.ask import ask
+from tapestry.tables.read import Card
+
+
+class Command(PlainCommand):
+    """Print the messages that satisfy a filter, newest first, and how many they are."""
+
+    help = "Print the messages that satisfy FILTER now, or at an instant; newest first."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Declare the arguments."""
+        parser.add_argument("filter", metavar="FILTER", help="a phrase, short TQL or SQL")
+        parser.add_argument("--user", metavar="U", help="see what U sees (default: public mail)")
+        parser.add_argument(
+            "--at", type=instant, metavar="INSTANT", help="such as 2026-01-31T12:00Z"
+        )
+        parser.add_argument("--limit", type=int, metavar="N", help="print at most N messages")
+        parser.add_argument("--json", action="store_true", help="one JSON object a line")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Ask and print."""
+        user = None if options["user"] is None else _user(options["user"])
+        at = latest_instant() if options["at"] is None else options["at"]
+        answer = ask(
+            parts.engine_on,
+            parts.tables(),
+            options["filter"],
+            people.context(user),
+            people.audiences(user),
+            at,
+            options["limit"],
+        )
+        for card in answer.cards:
+            self.stdout.write(_json(card) if options["json"] else _line(card))
+        if not options["json"]:
+            noun = "message" if answer.count == 1 else "messages"
+            shown = len(answer.cards)
+            rest = "" if shown == answer.count else f", {shown} shown"
+            self.stdout.write(f"{answer.count} {noun}{rest}")
+
+
+def _user(name: str) -> User:
+    try:
+        return User.objects.get(username=name)
+    except User.DoesNotExist:
+        raise TapestryError(
+            f"There is no user {name!r}.", hint="Make one with `manage.py createsuperuser`."
+        ) from None
+
+
+def _line(card: Card) -> str:
+    sent = to_datetime(card.ts if card.date is None else card.date)
+    sender = card.sender_name or card.sender or "(nobody)"
+    subject = card.subject or "(no subject)"
+    return f"{sent:%Y-%m-%d %H:%M}  {sender[:24]:24}  {subject[:60]:60}  {card.msgid}"
+
+
+def _json(card: Card) -> str:
+    return json.dumps(
+        {
+            "msgid": card.msgid,
+            "ts": format_instant(card.ts),
+            "date": None if card.date is None else format_instant(card.date),
+            "sender": card.sender,
+            "sender_name": card.sender_name,
+            "subject": card.subject,
+        },
+        ensure_ascii=False,
+    )

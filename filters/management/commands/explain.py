@@ -1,0 +1,44 @@
+"""`manage.py explain FILTER`: every stage of a filter."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from filters.management.plain import PlainCommand
+from tapestry.plan.explain import explain
+from tapestry.query.context import Context
+
+
+class Command(PlainCommand):
+    """Print what becomes of a filter: phrase, TQL, SQL, normal, monotone, incremental."""
+
+    help = "Show how FILTER is understood and every stage of its compilation."
+    needs_database = False
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Declare the arguments."""
+        parser.add_argument("filter", metavar="FILTER", help="a phrase, short TQL or SQL")
+        parser.add_argument("--json", action="store_true", help="as JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Compile and print."""
+        stages = explain(options["filter"], Context()).as_dict()
+        if options["json"]:
+            self.stdout.write(json.dumps(stages, ensure_ascii=False, indent=2))
+            return
+        for name, value in stages.items():
+            if value is not None and value != ():
+                self.stdout.write(f"{name}:")
+                self.stdout.write("\n".join(f"    {line}" for line in _lines(value)))
+
+
+def _lines(value: object) -> list[str]:
+    if isinstance(value, dict):
+        return [f"{name}: {each}" for name, each in value.items()]
+    if isinstance(value, list | tuple):
+        return [line for each in value for line in _lines(each)]
+    return str(value).splitlines()

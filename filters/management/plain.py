@@ -1,0 +1,66 @@
+"""What every command does alike: one clear sentence for an error, a database that is ready."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
+from django.db.migrations.executor import MigrationExecutor
+
+from tapestry.core.errors import TapestryError
+
+
+class PlainCommand(BaseCommand):
+    """A command that says `error: …` and ends with 1 where something is wrong.
+
+    ``needs_database``: make or update the database first, without a word.
+    """
+
+    needs_database = True
+
+    def run_from_argv(self, argv: list[str]) -> None:
+        """Run from the command line."""
+        try:
+            super().run_from_argv(argv)
+        except BrokenPipeError:
+            # Who read our output has gone (`… | head`); Python would complain at its end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except (TapestryError, OSError, DatabaseError) as error:
+            if "--traceback" in argv:
+                raise
+            self.stderr.write(f"error: {sentence(error)}")
+            sys.exit(1)
+        except KeyboardInterrupt:
+            self.stderr.write("interrupted")
+            sys.exit(130)
+
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        """Make the database ready, then run."""
+        if self.needs_database:
+            make_database_ready()
+        return super().execute(*args, **options)
+
+
+def sentence(error: Exception) -> str:
+    """Return what to tell a person of an error."""
+    if isinstance(error, TapestryError):
+        return error.render()
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror}."
+    if isinstance(error, DatabaseError):
+        return f"The database cannot be used: {error}."
+    return str(error) or type(error).__name__
+
+
+def make_database_ready() -> None:
+    """Make the data directory and the tables of the database where they are missing."""
+    settings.DATA.mkdir(parents=True, exist_ok=True)
+    executor = MigrationExecutor(connections[DEFAULT_DB_ALIAS])
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        call_command("migrate", verbosity=0, interactive=False)
