@@ -1,0 +1,119 @@
+"""Bytes to Message: whatever can be read of whatever was sent."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from email.message import Message as Part
+from email.parser import BytesHeaderParser, BytesParser
+from email.policy import compat32
+
+from tapestry.core.message import PUBLIC, Message
+from tapestry.ingest.address import addresses, mailboxes
+from tapestry.ingest.body import read_body
+from tapestry.ingest.charset import decode
+from tapestry.ingest.headers import (
+    decoded,
+    instant_of,
+    list_id,
+    message_ids,
+    newsgroups,
+    own_id,
+    raw_text,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A message, and what could not be read of it (empty if all could)."""
+
+    message: Message
+    problems: tuple[str, ...] = ()
+
+    @property
+    def broken(self) -> bool:
+        """Whether anything could not be read."""
+        return bool(self.problems)
+
+
+def parse(raw: bytes, source: str | None = None, audience: str = PUBLIC) -> Parsed:
+    r"""Read one message from its bytes; never raises.
+
+    A message without a Message-ID is given one made from its content, under the domain
+    ``content.invalid``, so that the same message always has the same.
+
+    >>> parsed = parse(b"From: joe at x.org (Joe Doe)\nSubject: hi\n\nHello\n")
+    >>> parsed.message.sender, parsed.message.sender_name, parsed.message.body
+    ('joe@x.org', 'Joe Doe', 'Hello\n')
+    """
+    problems: list[str] = []
+    try:
+        part: Part = BytesParser(policy=compat32).parsebytes(raw)
+        reading = read_body(part)
+        body, attachments = reading.text, reading.attachments
+        problems += reading.problems
+    except Exception as error:
+        # The standard parser raises all sorts of things at mail that was made to break it
+        # (RecursionError at a thousand levels): the headers and the bare text remain.
+        problems.append(type(error).__name__)
+        part = BytesHeaderParser(policy=compat32).parsebytes(raw)
+        body, attachments = _bare_text(raw), 0
+    headers = _headers(part)
+    if not headers:
+        problems.append("no headers")
+    dates = headers.get("date", [])
+    date = instant_of(dates[0]) if dates else None
+    if dates and date is None:
+        problems.append("unreadable date")
+    sender, name = _sender(headers)
+    references = message_ids(" ".join(headers.get("references", [])))
+    replied = message_ids(_first(headers, "in-reply-to") or "")
+    message = Message(
+        msgid=own_id(_first(headers, "message-id") or "") or made_id(raw),
+        date=date,
+        sender=sender,
+        sender_name=name,
+        to=addresses(headers.get("to", [])),
+        cc=addresses(headers.get("cc", [])),
+        subject=None if (subject := _first(headers, "subject")) is None else decoded(subject),
+        newsgroups=newsgroups(_first(headers, "newsgroups") or ""),
+        list=list_id(_first(headers, "list-id") or ""),
+        inreplyto=replied[0] if replied else references[-1] if references else None,
+        references=references,
+        body=body,
+        size=len(raw),
+        attachments=attachments,
+        source=source,
+        audience=audience,
+    )
+    return Parsed(message, tuple(dict.fromkeys(problems)))
+
+
+def made_id(raw: bytes) -> str:
+    """Return a Message-ID made from a message's bytes, however its lines and itself end."""
+    content = raw.replace(b"\r\n", b"\n").rstrip(b"\n")
+    return hashlib.blake2b(content, digest_size=16).hexdigest() + "@content.invalid"
+
+
+def _headers(part: Part) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name, value in part.raw_items():
+        found.setdefault(name.strip().lower(), []).append(raw_text(str(value)))
+    return found
+
+
+def _first(headers: dict[str, list[str]], name: str) -> str | None:
+    values = headers.get(name)
+    return values[0] if values else None
+
+
+def _sender(headers: dict[str, list[str]]) -> tuple[str | None, str | None]:
+    for value in headers.get("from") or headers.get("sender") or []:
+        for box in mailboxes(value):
+            return box.address or None, box.name or None
+    return None, None
+
+
+def _bare_text(raw: bytes) -> str:
+    _, _, rest = raw.replace(b"\r\n", b"\n").partition(b"\n\n")
+    return decode(rest[: 1024 * 1024])
