@@ -8,27 +8,21 @@ from __future__ import annotations
 
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import MESSAGES, Type
-from tapestry.query import literals, sql
-from tapestry.query.lexer import Token, tokens_of
+from tapestry.query import literals, predicates, sql
+from tapestry.query.cursor import Cursor
+from tapestry.query.lexer import Token
 from tapestry.query.limits import MAX_NESTING, too_deep
 from tapestry.query.names import RESERVED, known_column, table_named
 from tapestry.query.nodes import (
     TERMS,
     And,
     Arith,
-    Between,
     Binding,
-    Braces,
     Call,
     Column,
-    Compare,
     Condition,
     Exists,
     Has,
-    InFilter,
-    InQuery,
-    IsNull,
-    Like,
     Literal,
     Not,
     Now,
@@ -38,11 +32,12 @@ from tapestry.query.nodes import (
 from tapestry.query.parsed import MESSAGE, MisreadError, Parsed, on_message
 
 OR, AND, NOT, COMPARE, SUM, PRODUCT = range(1, 7)
-_COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
 _POWER = {
     "OR": OR,
     "AND": AND,
-    **dict.fromkeys((*_COMPARISONS, "NOT", "LIKE", "HAS", "IN", "IS", "BETWEEN"), COMPARE),
+    **dict.fromkeys(
+        (*predicates.COMPARISONS, "NOT", "LIKE", "HAS", "IN", "IS", "BETWEEN"), COMPARE
+    ),
     "+": SUM,
     "-": SUM,
     "*": PRODUCT,
@@ -81,78 +76,8 @@ def parse(text: str, depth: int = 0) -> Parsed:
     return Parsed(branches, "tql")
 
 
-class Parser:
-    """Tokens and a place among them; ``scopes`` are the variables visible here."""
-
-    def __init__(self, text: str, depth: int = 0) -> None:
-        self.tokens = tokens_of(text)
-        self.at = 0
-        self.depth = depth
-        self.scopes: list[set[str]] = []
-
-    # Tokens
-
-    @property
-    def token(self) -> Token:
-        """Return the next token."""
-        return self.tokens[self.at]
-
-    @property
-    def after(self) -> Token:
-        """Return the token after the next."""
-        return self.tokens[min(self.at + 1, len(self.tokens) - 1)]
-
-    def take(self) -> Token:
-        """Return the next token and step over it."""
-        token = self.token
-        if token.kind == "wrong":
-            raise self.unexpected("")
-        if token.kind != "end":
-            self.at += 1
-        return token
-
-    def accept(self, *words: str) -> bool:
-        """Step over these words if they come next."""
-        ahead = self.tokens[self.at : self.at + len(words)]
-        if tuple(token.word for token in ahead) != words:
-            return False
-        self.at += len(words)
-        return True
-
-    def expect(self, word: str, what: str | None = None) -> Token:
-        """Step over a word that must come next."""
-        if self.token.word != word:
-            raise self.unexpected(what or f"“{word}”")
-        return self.take()
-
-    def since(self, start: int) -> Span:
-        """Return the span from an offset to the end of the token last taken."""
-        end = self.tokens[self.at - 1].span.end if self.at else start
-        return Span(start, max(start, end))
-
-    def unexpected(self, expected: str, hint: str | None = None) -> MisreadError:
-        """Return the error of a text that does not go on as the grammar demands."""
-        token = self.token
-        if token.kind == "wrong":
-            return MisreadError(token.value, token.span, token.hint)
-        if token.kind == "end":
-            return MisreadError(f"The filter ends where {expected} is expected.", token.span, hint)
-        shown = token.value if len(token.value) <= 40 else token.value[:40] + "…"
-        if token.kind == "text":
-            shown = f"'{shown}'"
-        return MisreadError(f"“{shown}” stands where {expected} is expected.", token.span, hint)
-
-    def enter(self) -> None:
-        """Go one level of nesting deeper; ``depth`` is lowered by whoever entered."""
-        self.depth += 1
-        if self.depth > MAX_NESTING:
-            raise too_deep(self.token.span)
-
-    def visible(self, name: str) -> bool:
-        """Return whether a variable of this name is known here."""
-        return any(name.lower() in scope for scope in self.scopes)
-
-    # Expressions
+class Parser(Cursor):
+    """Expressions: terms and conditions, bound by the precedence of their operators."""
 
     def condition(self) -> Condition:
         """Read a condition."""
@@ -188,7 +113,7 @@ class Parser:
                     "“AND”, “OR” or the end", "A comparison cannot itself be compared."
                 )
             elif power == COMPARE:
-                left = self._comparison(left, start)
+                left = predicates.comparison(self, left, start)
             else:
                 self.take()
                 right = self.expression(power)
@@ -329,117 +254,6 @@ class Parser:
         if name.word == "HAS" and len(args) == 2 and isinstance(args[1], Literal):
             return Has(args[0], args[1], span=span)
         return Call(name.value.lower(), tuple(args), span=span)
-
-    # Comparisons
-
-    def _comparison(self, left: Term, start: Token) -> Condition:
-        at = start.span.start
-        token = self.take()
-        if token.word in _COMPARISONS:
-            if self.token.word == "{":
-                return self._braces(left, token, at)
-            right = self.term()
-            return Compare(token.word, left, right, span=self.since(at))
-        if token.word == "IS":
-            negated = self.accept("NOT")
-            self.expect("NULL")
-            return self._negate(IsNull(left, span=self.since(at)), negated)
-        negated = token.word == "NOT"
-        word = self.take().word if negated else token.word
-        if word == "BETWEEN":
-            low = self.term()
-            self.expect("AND", "“AND” and the upper bound")
-            high = self.term()
-            return self._negate(Between(left, low, high, span=self.since(at)), negated)
-        if word == "LIKE":
-            pattern = self._text("LIKE", "m.subject LIKE '%spark%'")
-            return self._negate(Like(left, pattern, span=self.since(at)), negated)
-        if word == "HAS":
-            words = self._text("HAS", "m.subject HAS 'query language'")
-            return self._negate(Has(left, words, span=self.since(at)), negated)
-        if word == "IN":
-            return self._negate(self._in(left, at), negated)
-        self.at -= 1
-        raise self.unexpected("“LIKE”, “HAS”, “IN” or “BETWEEN”")
-
-    def _negate(self, condition: Condition, negated: bool) -> Condition:
-        return Not(condition, span=condition.span) if negated else condition
-
-    def _text(self, word: str, example: str) -> Literal:
-        found = self.term()
-        if not isinstance(found, Literal) or found.type is not Type.TEXT:
-            span = found.span or self.token.span
-            raise TapestryError(f"{word} needs a text in single quotes.", span, f"Write {example}.")
-        return found
-
-    def _braces(self, left: Term, operator: Token, at: int) -> Condition:
-        if operator.word != "=":
-            hint = "Write NOT (m.to = {…})."
-            raise TapestryError("Braces can only follow “=”.", operator.span, hint)
-        self.expect("{")
-        tests: list[Literal | Like] = []
-        while True:
-            start = self.token.span.start
-            if self.accept("LIKE"):
-                pattern = self._text("LIKE", "LIKE '%bill%'")
-                tests.append(Like(left, pattern, span=self.since(start)))
-            elif self.token.kind == "text":
-                token = self.take()
-                tests.append(Literal(token.value, Type.TEXT, span=token.span))
-            else:
-                raise self.unexpected(
-                    "a text or “LIKE”", "Write {'joe@example.org', LIKE '%bill%'}."
-                )
-            if not self.accept(","):
-                break
-        self.expect("}", "“,” or “}”")
-        return Braces(left, tuple(tests), span=self.since(at))
-
-    def _in(self, left: Term, at: int) -> Condition:
-        if self.token.kind in ("name", "quoted"):
-            return self._in_filter(left, at)
-        opening = self.expect("(", "“(” or the name of a filter")
-        self.enter()
-        if sql.starts(self):
-            found: Condition = self._in_query(left, at)
-        elif self.token.word == ")":
-            span = Span(opening.span.start, self.token.span.end)
-            raise TapestryError("The list of IN is empty.", span, "Put a value into it.")
-        else:
-            items = [self.term()]
-            while self.accept(","):
-                items.append(self.term())
-            self.expect(")", "“,” or “)”")
-            values = Call("list", tuple(items), span=self.since(opening.span.start))
-            found = Compare("IN", left, values, span=self.since(at))
-        self.depth -= 1
-        return found
-
-    def _in_query(self, left: Term, at: int) -> Condition:
-        selects = sql.values(self)
-        self.expect(")")
-        span = self.since(at)
-        queries = [
-            InQuery(left, value, bindings, condition, span=span)
-            for value, bindings, condition in selects
-        ]
-        return queries[0] if len(queries) == 1 else Or(tuple(queries), span=span)
-
-    def _in_filter(self, left: Term, at: int) -> Condition:
-        if not isinstance(left, Column) or left.var or not self.visible(left.name):
-            raise self.unexpected("“(”", "Only a message can be IN a filter: m IN baseball.")
-        if self.token.word == "TOP" and self.after.kind == "number":
-            span = Span(at, self.after.span.end)
-            raise TapestryError(
-                "TOP is not supported yet.", span, "Select by a condition on each message instead."
-            )
-        if self.token.word in RESERVED:
-            raise self.unexpected("the name of a filter")
-        owner, name = None, self.take().value
-        if self.token.word == "." and self.after.kind in ("name", "quoted"):
-            self.take()
-            owner, name = name, self.take().value
-        return InFilter(left.name, owner, name, span=self.since(at))
 
     def _exists(self) -> Condition:
         start = self.take().span.start
