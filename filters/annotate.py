@@ -9,7 +9,6 @@ from django.contrib.auth.models import User
 from filters.models import PendingAnnotation
 from filters.stores import DjangoClock
 from tapestry.core.clock import wall_clock
-from tapestry.core.message import Annotation
 from tapestry.deliver.inbox import annotation_audience
 from tapestry.tables.append import append_annotations
 from tapestry.tables.log import Tables
@@ -55,20 +54,10 @@ def append_pending(tables: Tables) -> int:
         )
         if not waiting:
             return added
-        receipt = append_annotations(tables, DjangoClock(), [_row(each) for each in waiting])
+        receipt = append_annotations(
+            tables, DjangoClock(), [each.as_annotation() for each in waiting]
+        )
         added += receipt.added
         PendingAnnotation.objects.filter(pk__in=[each.pk for each in waiting]).update(
             appended_at=wall_clock()
         )
-
-
-def _row(pending: PendingAnnotation) -> Annotation:
-    return Annotation(
-        annid=pending.annid,
-        msgid=pending.msgid,
-        owner=pending.owner.get_username(),
-        kind=pending.kind,
-        value=pending.value,
-        number=pending.number,
-        audience=pending.audience,
-    )

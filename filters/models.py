@@ -9,6 +9,7 @@ from django.db.models import Q
 from django.urls import reverse
 
 from tapestry.core.clock import BEGINNING
+from tapestry.core.message import Annotation
 
 filter_name = RegexValidator(
     r"\A[a-z0-9]+(-[a-z0-9]+)*\Z",
@@ -183,3 +184,15 @@ class PendingAnnotation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} on {self.msgid}"
+
+    def as_annotation(self) -> Annotation:
+        """Return the row that is to be appended."""
+        return Annotation(
+            annid=self.annid,
+            msgid=self.msgid,
+            owner=self.owner.get_username(),
+            kind=self.kind,
+            value=self.value,
+            number=self.number,
+            audience=self.audience,
+        )

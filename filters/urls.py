@@ -2,6 +2,33 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern
+from django.contrib.auth.views import LoginView, LogoutView
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+from filters.views import health, inbox, lists, me, message, write
+
+urlpatterns = [
+    path("", inbox.inbox, name="inbox"),
+    path("in/<slug:name>/", inbox.inbox, name="filter"),
+    path("sidebar/", inbox.sidebar, name="sidebar"),
+    path("read/", inbox.mark_all_read, name="mark-all-read"),
+    path("message/", message.message, name="message"),
+    path("message/annotate/", message.annotate, name="annotate"),
+    path("filters/", lists.filters, name="filters"),
+    path("filters/new/", write.new, name="new-filter"),
+    path("filters/understand/", write.understand, name="understand"),
+    path("filters/preview/", write.preview, name="preview"),
+    path("filters/preview/<uuid:task>/", write.preview_result, name="preview-result"),
+    path("filter/<slug:name>/edit/", write.edit, name="edit-filter"),
+    path("filter/<slug:name>/pause/", lists.pause, name="pause-filter"),
+    path("filter/<slug:name>/resume/", lists.resume, name="resume-filter"),
+    path("filter/<slug:name>/delete/", lists.delete, name="delete-filter"),
+    path("me/", me.me, name="me"),
+    path(
+        "sign-in/",
+        LoginView.as_view(template_name="filters/sign_in.html", redirect_authenticated_user=True),
+        name="sign-in",
+    ),
+    path("sign-out/", LogoutView.as_view(), name="sign-out"),
+    path("healthz", health.healthz, name="healthz"),
+]

@@ -35,11 +35,10 @@ def understand(text: str, context: Context) -> Understood:
 
     Raises TapestryError, with the text in it, where it cannot be.
     """
-    from tapestry.query.printer import print_tql
-    from tapestry.query.read import read
-
     from tapestry.plan.compile import compile_query
     from tapestry.plan.explain import warnings
+    from tapestry.query.printer import print_tql
+    from tapestry.query.read import read
 
     checked = read(text, context)
     return Understood(checked.phrase, print_tql(checked), warnings(compile_query(checked)))

@@ -1,0 +1,120 @@
+"""What an inbox lists: a person's matches, as their audiences and timeliness let them be seen."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.contrib.auth.models import User
+from django.db.models import Count, Max, Q, QuerySet
+from django.db.models.functions import Coalesce
+
+from filters import evidence, people
+from filters.models import Card, Filter, Match
+from tapestry.core.clock import wall_clock
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a list: the message, whether it is unread, and why it is here."""
+
+    card: Card
+    unread: bool
+    names: tuple[str, ...]
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One filter of the sidebar."""
+
+    filter: Filter
+    total: int
+    unread: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sidebar:
+    """A person's filters with their counts; ``mark`` changes whenever any of it does."""
+
+    entries: tuple[Entry, ...]
+    total: int
+    unread: int
+    mark: str
+
+
+def visible(user: User) -> QuerySet[Match]:
+    """Return the matches that a user may see, and wants to by now."""
+    return Match.objects.filter(_seen_by(user, ""))
+
+
+def cards(user: User, one: Filter | None = None) -> QuerySet[Card]:
+    """Return the messages in a user's inbox, or of one filter, last matched first."""
+    seen = _seen_by(user, "matches__")
+    if one is not None:
+        seen &= Q(matches__filter=one)
+    return (
+        Card.objects.filter(seen)
+        .annotate(matched_at=Max("matches__matched_at"))
+        .order_by("-matched_at", Coalesce("date", "ts").desc(), "-pk")
+    )
+
+
+def rows(user: User, page: Iterable[Card]) -> list[Row]:
+    """Return the lines of a list for one page of cards."""
+    shown = list(page)
+    audiences = people.audiences(user)
+    found: dict[int, list[Match]] = defaultdict(list)
+    matches = visible(user).filter(card__in=shown).select_related("filter")
+    for match in matches.order_by("filter__name"):
+        found[match.card_id or 0].append(match)
+    return [_row(card, found[card.pk], audiences) for card in shown]
+
+
+def sidebar(user: User) -> Sidebar:
+    """Return a user's filters with their counts."""
+    seen = Q(matches__card__isnull=False) & Q(matches__audience__in=people.audiences(user))
+    seen &= Q(matches__shown_at__lte=wall_clock())
+    mine = Filter.objects.filter(owner=user).annotate(
+        total=Count("matches", filter=seen),
+        unread=Count("matches", filter=seen & Q(matches__read_at=None)),
+    )
+    entries = tuple(Entry(each, each.total, each.unread) for each in mine.order_by("name"))
+    matches = visible(user)
+    total = matches.values("card").distinct().count()
+    unread = matches.filter(read_at=None).values("card").distinct().count()
+    state = [
+        (e.filter.pk, e.filter.name, e.filter.active, e.filter.error, e.total, e.unread)
+        for e in entries
+    ]
+    mark = hashlib.sha256(repr((state, total, unread)).encode()).hexdigest()[:16]
+    return Sidebar(entries, total, unread, mark)
+
+
+def mark_read(user: User, msgid: str) -> bool:
+    """Mark a message read in all of a user's filters; return whether it was new to them."""
+    unread = Match.objects.filter(filter__owner=user, msgid=msgid, read_at=None)
+    return unread.update(read_at=wall_clock()) > 0
+
+
+def _seen_by(user: User, path: str) -> Q:
+    return Q(
+        **{
+            f"{path}filter__owner": user,
+            f"{path}card__isnull": False,
+            f"{path}audience__in": people.audiences(user),
+            f"{path}shown_at__lte": wall_clock(),
+        }
+    )
+
+
+def _row(card: Card, matches: Sequence[Match], audiences: Sequence[str]) -> Row:
+    reasons = [word for match in matches for word in evidence.visible(match.because, audiences)]
+    return Row(
+        card,
+        any(match.read_at is None for match in matches),
+        tuple(match.filter.name for match in matches),
+        ", ".join(dict.fromkeys(reasons)),
+    )

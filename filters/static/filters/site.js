@@ -1,0 +1,62 @@
+// The keyboard, and which row of the list is open.  All pages work without this.
+"use strict";
+
+const rows = () => [...document.querySelectorAll("#list a.row")];
+
+function markOpen() {
+  const message = document.querySelector("#reading article.message");
+  const open = message && message.dataset.msgid;
+  document.body.classList.toggle("has-open", Boolean(message));
+  for (const row of rows()) {
+    const is = row.dataset.msgid === open;
+    if (is) row.setAttribute("aria-current", "true");
+    else row.removeAttribute("aria-current");
+  }
+}
+
+function move(step) {
+  const all = rows();
+  if (!all.length) return;
+  let at = all.indexOf(document.activeElement);
+  if (at < 0) at = all.findIndex((row) => row.hasAttribute("aria-current"));
+  const next = all[Math.min(all.length - 1, Math.max(0, at < 0 ? 0 : at + step))];
+  next.focus();
+  next.scrollIntoView({ block: "nearest" });
+}
+
+function press(id) {
+  const button = document.getElementById(id);
+  if (button) button.click();
+}
+
+const KEYS = {
+  j: () => move(1),
+  k: () => move(-1),
+  "+": () => press("vote-for"),
+  "-": () => press("vote-against"),
+};
+
+document.addEventListener("keydown", (event) => {
+  const typing = event.target.closest("input, textarea, select, [contenteditable]");
+  if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+  const act = KEYS[event.key];
+  if (act) {
+    event.preventDefault();
+    act();
+  }
+});
+
+// On a narrow page the open message hides the list; its "Back" brings the list again.
+document.addEventListener("click", (event) => {
+  const back = event.target.closest("a.back");
+  const reading = document.getElementById("reading");
+  if (back && reading) {
+    event.preventDefault();
+    reading.replaceChildren();
+    history.pushState({}, "", location.pathname);
+    markOpen();
+  }
+});
+
+document.addEventListener("htmx:afterSettle", markOpen);
+document.addEventListener("DOMContentLoaded", markOpen);

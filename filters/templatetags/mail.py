@@ -1,0 +1,131 @@
+"""How mail is shown: ages, initials and colours of people, bodies with their quotes and links."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from urllib.parse import urlencode
+from zlib import crc32
+
+from django import template
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import escape, format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
+
+from tapestry.core.clock import DAY, HOUR, MINUTE, to_datetime, wall_clock
+
+register = template.Library()
+
+HUES = 8
+DEEPEST = 6
+
+_URL = re.compile(r"https?://[^\s<>\"]+")
+_AFTER_URL = ".,;:!?'”’)]}"
+_QUOTE = re.compile(r"(?:\s{0,2}>)+")
+
+
+@register.filter
+def moment(instant: int | None) -> datetime | None:
+    """Return an instant as a datetime in the reader's time zone; None if it is out of range."""
+    if instant is None:
+        return None
+    try:
+        return timezone.localtime(to_datetime(instant))
+    except (OverflowError, ValueError):
+        return None
+
+
+@register.filter
+def age(instant: int | None) -> str:
+    """Say shortly how long ago an instant is, as the reader's calendar has it.
+
+    >>> age(wall_clock() - 3 * HOUR)
+    '3 h'
+    """
+    then = moment(instant)
+    if then is None or instant is None:
+        return ""
+    passed = wall_clock() - instant
+    if passed < -MINUTE:
+        return f"{then:%Y-%m-%d}"
+    if passed < MINUTE:
+        return "now"
+    if passed < HOUR:
+        return f"{passed // MINUTE} min"
+    if passed < DAY:
+        return f"{passed // HOUR} h"
+    if passed < 7 * DAY:
+        return f"{passed // DAY} d"
+    if then.year == timezone.localtime().year:
+        return f"{then.day} {then:%b}"
+    return f"{then.day} {then:%b %Y}"
+
+
+@register.filter
+def initial(who: str) -> str:
+    """Return the letter that stands for a person.
+
+    >>> initial('"Mary Jones"')
+    'M'
+    """
+    return next((letter.upper() for letter in who if letter.isalnum()), "?")
+
+
+@register.filter
+def hue(who: str) -> int:
+    """Return a person's colour, a number below HUES, always the same."""
+    return crc32(who.lower().encode()) % HUES
+
+
+@register.filter
+def depth(steps: int) -> int:
+    """Return how far a message of a thread is set in; deep ones all alike."""
+    return min(steps, DEEPEST)
+
+
+@register.simple_tag
+def open_address(here: str, msgid: str, page: int = 1) -> str:
+    """Return the address of a list with a message open beside it."""
+    query = {"open": msgid} if page == 1 else {"page": str(page), "open": msgid}
+    return f"{here}?{urlencode(query)}"
+
+
+@register.simple_tag
+def message_address(msgid: str) -> str:
+    """Return the address of a message's page."""
+    return f"{reverse('message')}?{urlencode({'id': msgid})}"
+
+
+@register.filter
+def body(text: str | None) -> SafeString:
+    """Return a body as HTML: escaped, quoted lines muted by depth, addresses of pages linked."""
+    lines = (text or "").replace("\r\n", "\n").strip("\n").split("\n")
+    shown = []
+    signature = False
+    for line in lines:
+        signature = signature or line == "-- "
+        quoted = _QUOTE.match(line)
+        if signature:
+            shown.append(format_html('<span class="signature">{}</span>', _linked(line)))
+        elif quoted:
+            level = min(quoted[0].count(">"), 3)
+            shown.append(format_html('<span class="quote q{}">{}</span>', level, _linked(line)))
+        else:
+            shown.append(_linked(line))
+    return mark_safe("\n".join(shown))  # every piece has been escaped
+
+
+def _linked(line: str) -> SafeString:
+    pieces = []
+    last = 0
+    for found in _URL.finditer(line):
+        url = found[0].rstrip(_AFTER_URL)
+        if url.count("(") > url.count(")") and found[0][len(url) : len(url) + 1] == ")":
+            url += ")"
+        pieces.append((escape(line[last : found.start()]),))
+        link = '<a href="{0}" rel="noopener noreferrer nofollow" target="_blank">{0}</a>'
+        pieces.append((format_html(link, url),))
+        last = found.start() + len(url)
+    pieces.append((escape(line[last:]),))
+    return format_html_join("", "{}", pieces)

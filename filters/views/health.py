@@ -1,0 +1,93 @@
+"""How each part is doing, for machines: 200 if all are well, else 503."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import redis
+from django.db import DatabaseError, connection
+from django.http import HttpRequest, JsonResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from filters import parts
+from filters.models import Pulse
+from tapestry.core.clock import MINUTE, SECOND, wall_clock
+from tapestry.core.errors import TapestryError
+from tapestry.tables.log import snapshot
+
+SOON = 0.4
+"""Seconds that a part has to answer."""
+
+SILENCE = 2 * MINUTE
+"""How long the worker may be silent; a run that is under way counts as a sign of life."""
+
+LONGEST_RUN = 30 * MINUTE
+
+
+@never_cache
+@require_safe
+def healthz(request: HttpRequest) -> JsonResponse:
+    """Answer with one entry per part: ``{"ok": bool, "says": sentence}``."""
+    parts_ = {
+        name: _state(ask)
+        for name, ask in (
+            ("database", _database),
+            ("tables", _tables),
+            ("redis", _redis),
+            ("spark", _spark),
+            ("worker", _worker),
+        )
+    }
+    well = all(state["ok"] for state in parts_.values())
+    return JsonResponse({"ok": well, "parts": parts_}, status=200 if well else 503)
+
+
+def _state(ask: Callable[[], str]) -> dict[str, object]:
+    try:
+        return {"ok": True, "says": ask()}
+    except TapestryError as error:
+        return {"ok": False, "says": error.message}
+    except (DatabaseError, redis.RedisError, OSError) as error:
+        return {"ok": False, "says": str(error)}
+
+
+def _database() -> str:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+    return connection.vendor
+
+
+def _tables() -> str:
+    found = snapshot(parts.tables())
+    return f"{sum(part.rows for part in found.messages)} messages"
+
+
+def _redis() -> str:
+    with redis.Redis.from_url(
+        parts.redis_url(), socket_connect_timeout=SOON, socket_timeout=SOON
+    ) as server:
+        server.ping()
+    return "answers"
+
+
+def _spark() -> str:
+    remote = parts.spark_remote()
+    if remote is None:
+        raise TapestryError("Nobody has said where Spark is: set SPARK_REMOTE.")
+    parts.must_answer(remote, SOON)
+    return "answers"
+
+
+def _worker() -> str:
+    pulse = Pulse.objects.filter(pk=1).first()
+    now = wall_clock()
+    if pulse is None:
+        raise TapestryError("The worker has not run yet.")
+    if pulse.started_at > pulse.ended_at and now - pulse.started_at < LONGEST_RUN:
+        return "is running what is due"
+    if now - pulse.ended_at > SILENCE:
+        raise TapestryError(f"The worker last ran {(now - pulse.ended_at) // SECOND} s ago.")
+    if pulse.error:
+        raise TapestryError(pulse.error)
+    return f"last ran {(now - pulse.ended_at) // SECOND} s ago"

@@ -1,0 +1,73 @@
+"""The message page, and what one can say of a message."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpResponse, HttpResponseBadRequest
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from filters import listing, queue, reading
+from filters.annotate import annotate as keep_annotation
+from filters.forms import AnnotationForm
+from filters.views.pages import PersonRequest, frame, wants_fragment
+
+
+@login_required
+@require_GET
+def message(request: PersonRequest) -> HttpResponse:
+    """Show the message that ``id`` names and mark it read; htmx gets it without the frame."""
+    found = _found(request, request.GET.get("id", ""))
+    news = listing.mark_read(request.user, found.message.msgid)
+    if not wants_fragment(request):
+        return render(request, "filters/message.html", frame(request, reading=found))
+    response = render(request, "filters/_message.html", {"reading": found})
+    if news:
+        response["HX-Trigger-After-Settle"] = "read"
+    return response
+
+
+@login_required
+@require_POST
+def annotate(request: PersonRequest) -> HttpResponse:
+    """Keep a vote or a tag, show it at once, and have it appended soon."""
+    form = AnnotationForm(request.POST)
+    if not form.is_valid():
+        reasons = [text for errors in form.errors.values() for text in errors]
+        return HttpResponseBadRequest(" ".join(map(str, reasons)), content_type="text/plain")
+    given = form.cleaned_data
+    found = _found(request, given["id"])
+    is_vote = given["kind"] == "vote"
+    if not _said_already(found, given):
+        keep_annotation(
+            request.user,
+            found.message.msgid,
+            found.message.audience,
+            given["kind"],
+            value=None if is_vote else given["value"],
+            number=given["number"] if is_vote else None,
+            private=given["private"],
+        )
+    queued = queue.append_soon()
+    if not wants_fragment(request):
+        query = urlencode({"id": found.message.msgid})
+        return redirect(f"{reverse('message')}?{query}")
+    again = _found(request, given["id"])
+    context = {"reading": again, "queued": queued, "private": given["private"]}
+    return render(request, "filters/_standing.html", context)
+
+
+def _found(request: PersonRequest, msgid: str) -> reading.Reading:
+    found = reading.read(request.user, msgid)
+    if found is None:
+        raise Http404("There is no such message, or it is not yours to see.")
+    return found
+
+
+def _said_already(found: reading.Reading, given: dict[str, object]) -> bool:
+    if given["kind"] == "vote":
+        return found.my_vote == given["number"]
+    return given["value"] in found.my_tags

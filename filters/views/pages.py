@@ -1,0 +1,32 @@
+"""What every page of a signed-in person shares."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib.auth.models import User
+from django.http import HttpRequest
+from django_htmx.middleware import HtmxDetails
+
+from filters import listing
+
+if TYPE_CHECKING:
+
+    class PersonRequest(HttpRequest):
+        """A request of somebody who is signed in, as the views' decorators see to."""
+
+        user: User
+        htmx: HtmxDetails
+
+else:
+    PersonRequest = HttpRequest
+
+
+def frame(request: PersonRequest, **more: Any) -> dict[str, Any]:
+    """Return what the frame around a page needs: the sidebar; and what is added to it."""
+    return {"sidebar": listing.sidebar(request.user), "current": "", **more}
+
+
+def wants_fragment(request: PersonRequest) -> bool:
+    """Tell whether htmx asks for a part of a page, and not for the page again."""
+    return bool(request.htmx) and not request.htmx.history_restore_request

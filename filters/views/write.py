@@ -1,0 +1,148 @@
+"""Writing a filter: understood as one types, previewed by the worker, then installed."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from filters import people, queue, writing
+from filters.forms import TIMELINESS, FilterForm
+from filters.models import Filter
+from filters.views.pages import PersonRequest, frame
+from tapestry.core.errors import TapestryError
+
+PATIENCE = 60
+"""Times that a page asks for a preview, a second apart, before it says that none comes."""
+
+EXAMPLES = (
+    "replies by Jones",
+    "from @example.org about release",
+    "replied to by me",
+    "two weeks old with no reply",
+)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def new(request: PersonRequest) -> HttpResponse:
+    """Write a filter and install it."""
+    if request.method == "GET":
+        initial = {"text": request.GET.get("text", "")}
+        return _page(request, FilterForm(initial=initial), None)
+    form = FilterForm(request.POST, taken=_names(request))
+    if not form.is_valid():
+        return _page(request, form, None)
+    given = form.cleaned_data
+    try:
+        made = writing.install(
+            request.user,
+            given["text"],
+            name=given["name"],
+            existing=given["mail"] == "existing",
+            timeliness=given["timeliness"],
+            visibility=given["visibility"],
+        )
+    except TapestryError as error:
+        form.add_error("text", error.message)
+        return _page(request, form, None)
+    messages.success(request, f"{made.name} is installed; what it finds appears here.")
+    return redirect(made)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def edit(request: PersonRequest, name: str) -> HttpResponse:
+    """Change a filter; another text starts it again."""
+    changed = get_object_or_404(Filter, owner=request.user, name=name)
+    if request.method == "GET":
+        initial = {
+            "text": changed.text,
+            "name": changed.name,
+            "mail": "existing" if changed.start is None else "new",
+            "timeliness": changed.timeliness,
+            "visibility": changed.visibility,
+        }
+        return _page(request, FilterForm(initial=initial), changed)
+    form = FilterForm(request.POST, taken=_names(request) - {changed.name})
+    if not form.is_valid():
+        return _page(request, form, changed)
+    given = form.cleaned_data
+    try:
+        if given["text"] != changed.text or changed.error:
+            writing.rewrite_filter(changed, given["text"], existing=given["mail"] == "existing")
+    except TapestryError as error:
+        form.add_error("text", error.message)
+        return _page(request, form, changed)
+    # Only these columns: a run may be advancing the others at this moment.
+    changed.name = given["name"] or changed.name
+    changed.timeliness = given["timeliness"]
+    changed.visibility = given["visibility"]
+    changed.save(update_fields=["name", "timeliness", "visibility", "updated"])
+    messages.success(request, f"{changed.name} is changed.")
+    return redirect(changed)
+
+
+@login_required
+@require_POST
+def understand(request: PersonRequest) -> HttpResponse:
+    """Show how a text is understood, or where it is not."""
+    text = request.POST.get("text", "").strip()
+    if not text:
+        return HttpResponse("")
+    return render(request, "filters/_understood.html", _understanding(request, text))
+
+
+@login_required
+@require_POST
+def preview(request: PersonRequest) -> HttpResponse:
+    """Have the worker compute what a filter would have matched so far."""
+    text = request.POST.get("text", "").strip()
+    if "error" in _understanding(request, text):
+        return HttpResponse("")
+    task = queue.start_preview(text, request.user.pk)
+    return render(request, "filters/_preview.html", {"task": task, "turn": 1})
+
+
+@login_required
+@require_GET
+def preview_result(request: PersonRequest, task: UUID) -> HttpResponse:
+    """Show what a preview came to, or ask again a little later."""
+    turn = int(request.GET.get("turn", "1")) if request.GET.get("turn", "1").isdigit() else 1
+    answer = queue.preview_result(str(task))
+    if answer is not None and answer.get("user", request.user.pk) != request.user.pk:
+        raise Http404("That is not yours to see.")
+    if answer is None and turn >= PATIENCE:
+        answer = {"error": "The worker does not answer; it may be busy, or not running."}
+    context = {"task": task, "turn": turn + 1, "answer": answer}
+    return render(request, "filters/_preview.html", context)
+
+
+def _page(request: PersonRequest, form: FilterForm, changed: Filter | None) -> HttpResponse:
+    text = str(form["text"].value() or "").strip()
+    context = frame(
+        request,
+        form=form,
+        changed=changed,
+        timeliness=TIMELINESS,
+        examples=EXAMPLES,
+        **(_understanding(request, text) if text else {}),
+    )
+    return render(request, "filters/write.html", context, status=400 if form.errors else 200)
+
+
+def _understanding(request: PersonRequest, text: str) -> dict[str, object]:
+    try:
+        return {"understood": writing.understand(text, people.context(request.user))}
+    except TapestryError as error:
+        start, end = (error.span.start, error.span.end) if error.span else (0, 0)
+        place = (text[:start], text[start:end] or " ", text[end:]) if error.span else None
+        return {"error": error, "place": place}
+
+
+def _names(request: PersonRequest) -> frozenset[str]:
+    return frozenset(request.user.filters.values_list("name", flat=True))
