@@ -1,0 +1,103 @@
+"""Databases: comp.databases and its neighbours."""
+
+from filters.sample.topics.topic import Topic
+
+DATABASES = Topic(
+    name="databases",
+    share=0.36,
+    groups={"comp.databases": 6, "comp.databases.theory": 2, "comp.sys.storage": 1},
+    list_name=None,
+    slots={
+        "part": (
+            "the planner", "the lock table", "the write-ahead log", "the buffer pool",
+            "the hash join", "the sort", "the statistics job", "the catalog", "compaction",
+            "the replica", "the cursor code", "the index build", "the append path",
+        ),
+        "thing": (
+            "append-only tables", "composite keys", "bitmap indexes", "covering indexes",
+            "materialized views", "continuous queries", "partial indexes", "column files",
+            "stored procedures", "recursive queries", "snapshot reads", "NULLs", "triggers",
+            "foreign keys", "long transactions", "bloom filters", "query hints", "outer joins",
+        ),
+        "load": (
+            "the library catalogue", "the weather feed", "the payroll run", "the mail archive",
+            "the sensor readings", "the parts inventory", "the bibliography", "the seating plan",
+            "the nightly import", "the seminar calendar",
+        ),
+        "symptom": (
+            "reads every row twice", "never uses the index", "stops at midnight",
+            "holds its lock until somebody notices", "forgets the last batch",
+            "runs ten times slower on Mondays", "returns the right rows in the wrong order",
+            "fills the temporary space", "waits for itself",
+        ),
+        "paper": (
+            "the paper on incremental views", "the old System R report", "the survey of joins",
+            "last week's seminar notes", "the chapter on recovery", "the benchmark write-up",
+        ),
+    },
+    subjects=(
+        "{thing}: worth the trouble?", "{part} and {load}", "why {part} {symptom}",
+        "benchmark numbers for {load}", "{load} {symptom}", "how do you test {part}?",
+        "a question about {thing}", "reading group: {paper}", "{thing} considered pleasant",
+        "moving {load} to {thing}", "{part}: proposal for Thursday", "strange plan with {thing}",
+        "anybody using {thing} for {load}?", "errata for {paper}", "who owns {load}?",
+        "{part} after the upgrade", "small patch for {part}", "{thing} without tears",
+    ),
+    openings=(
+        "I spent most of yesterday with {load} and I think {part} {symptom}.",
+        "Has anybody here put {thing} under a real load? I mean something like {load}.",
+        "We are about to rebuild {load}, and {thing} keep coming up in the discussion.",
+        "After reading {paper} I went back to {part} and measured it again.",
+        "Short version: {part} {symptom}, and I can show it on {load}.",
+        "Before I write this up I would like to know what others do about {thing}.",
+        "I have a small example in which {part} {symptom}; it is on the shared disk.",
+        "The more I look at {load}, the less I understand {part}.",
+    ),
+    details=(
+        "With {n} thousand rows it takes {m} seconds, with twice as many it takes five times that.",
+        "The plan is the one you would draw on a napkin, until the {n}th partition.",
+        "Everything is in one transaction, which I know is not to everybody's taste.",
+        "Turning off {thing} brings it down to {m} seconds, which proves nothing.",
+        "The statistics are {n} days old, but refreshing them made it worse.",
+        "On the old machine the same query ran in {m} seconds, cold.",
+        "There are {n} clients at the worst moment, and all of them want the same page.",
+        "I kept the trace; it is {m} megabytes, so ask before I mail it.",
+        "Nothing is updated in place: rows are added, and that is all that ever happens.",
+        "The rows that arrive in one batch carry the same time, which matters here.",
+    ),
+    questions=(
+        "Is there a cheaper way to see this than reading the log?",
+        "What do you use as the key in a case like this?",
+        "Would you split the table, or is that asking for trouble?",
+        "Does anybody remember why {part} was written this way?",
+        "Am I wrong to expect the same answer twice?",
+        "Who has the numbers from the last time we tried?",
+    ),
+    answers=(
+        "I had exactly this with {load}: it was {part}, and the cure was to sort first.",
+        "Try it with {n} buffers instead of {m}; the difference is out of all proportion.",
+        "It looks like a missing predicate to me. The join is fine, its input is not.",
+        "You can avoid all of it by keeping only the rows that are new since the last run.",
+        "We gave up on {thing} for this and simply append; nobody has complained so far.",
+        "The index is there but its columns are in the other order, so nobody can use it.",
+        "See section {n} of {paper}: the second lemma is what you want.",
+        "Take the maximum first and join afterwards, and {part} has nothing left to do.",
+        "I would store the time of arrival beside the date, and never compare the two.",
+        "There is a setting for that, and its default was chosen for a smaller world.",
+    ),
+    doubts=(
+        "I am not convinced. On {load} I see the opposite, at least with {n} clients.",
+        "That explains the first run but not the other {n}.",
+        "Are you sure it is {part}? The numbers look like a cold cache to me.",
+        "It works until two batches arrive at the same instant, and then it does not.",
+        "I would rather not depend on {thing} for something we cannot repeat.",
+        "Measured by whom, and on which of the machines?",
+    ),
+    thanks=(
+        "That was it. From {n} seconds to {m} hundredths; thank you.",
+        "Thanks, this is the first explanation that fits all the numbers.",
+        "You are right, I was reading the plan upside down.",
+        "Many thanks. I will put it on the page about {load}.",
+        "It works, and I even understand why. Lunch is on me.",
+    ),
+)  # fmt: skip

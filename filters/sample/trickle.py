@@ -1,0 +1,76 @@
+"""New mail while the demo runs: a message or two every few seconds, answers and votes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from filters.sample.cast import MARY, VOTERS
+from filters.sample.letter import Letter
+from filters.sample.prose import Voice
+from filters.sample.story import Event, Teller, Thread
+from filters.sample.topics import TOPICS
+from tapestry.core.clock import DAY, SECOND
+from tapestry.core.message import PUBLIC
+
+RECENT = 40
+PAUSE = (5.0, 10.0)
+
+
+class Trickle:
+    """Makes up what happens next, given what happened; holds the threads still talked in."""
+
+    def __init__(self, events: Sequence[Event], seed: int, now: int) -> None:
+        self._teller = Teller(seed, mark=f"t{now // SECOND:x}.")
+        self._random = self._teller.random
+        letters = [event.what for event in events if isinstance(event.what, Letter)]
+        public = [letter for letter in letters if letter.audience == PUBLIC]
+        starts = [one for one in public if not one.references and one.date > now - 3 * DAY]
+        self._threads = [self._resumed(letter, public) for letter in starts[-RECENT // 2 :]]
+        self._favourite: tuple[Letter, list[str]] | None = None
+        self._next = 0
+
+    def pause(self) -> float:
+        """Return how many seconds to wait until the next events."""
+        return self._random.uniform(*PAUSE)
+
+    def happen(self, now: int) -> list[Event]:
+        """Return what happens now: a letter or two, and some votes, in the order of time."""
+        self._next += 1
+        letters = [self._letter(now, self._next % 3 == 1)]
+        if self._random.random() < 0.3:
+            letters.append(self._letter(now + 1, by_jones=False))
+        del self._threads[:-RECENT]
+        events = [Event(letter.date, letter) for letter in letters]
+        votes = [
+            self._teller.vote(self._random.choice(self._random.choice(self._threads).letters), now)
+            for _ in range(self._random.randint(0, 2))
+        ]
+        return [*events, *votes, *self._applause(now)]
+
+    def _letter(self, now: int, by_jones: bool) -> Letter:
+        if not self._threads or (not by_jones and self._random.random() < 0.35):
+            self._threads.append(self._teller.thread(now))
+            return self._threads[-1].letters[-1]
+        thread = self._random.choice(self._threads)
+        if by_jones:
+            others = [one for one in self._threads if one.letters[-1].author is not MARY]
+            thread = self._random.choice(others or self._threads)
+        return self._teller.reply(thread, now, MARY if by_jones else None)
+
+    def _applause(self, now: int) -> list[Event]:
+        """Return a vote for the letter everybody likes at the moment; seven, then another."""
+        if self._favourite is None or not self._favourite[1]:
+            liked = self._random.choice(self._threads).letters[-1]
+            self._favourite = (liked, self._random.sample(VOTERS, 7))
+        letter, voters = self._favourite
+        return [self._teller.vote(letter, now, voters.pop())]
+
+    def _resumed(self, start: Letter, letters: Sequence[Letter]) -> Thread:
+        topic = next(
+            topic
+            for topic in TOPICS
+            if topic.list_name == start.list_name and set(start.newsgroups) <= set(topic.groups)
+        )
+        answers = [one for one in letters if one.references and one.references[0] == start.msgid]
+        voice = Voice(topic, self._random)
+        return Thread(voice, start.subject, start.newsgroups, [start, *answers])
