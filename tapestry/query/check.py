@@ -186,7 +186,7 @@ class _Checker:
             hint = "Write out what it says."
             raise _ReferenceError("There are no other filters here.", node.span, hint)
         shown = self._shown(*key)
-        if self.depth + len(self.trail) >= MAX_NESTING:
+        if self.depth >= MAX_NESTING:
             raise too_deep(node.span or Span(0, 0))
         try:
             owner = node.owner or (None if key[0] == self.asker else key[0])

@@ -64,6 +64,8 @@ def in_list(term: Term, items: list[Term], span: Span | None) -> Condition:
     for item in items:
         test = compare("=", term, item, item.span)
         constant = isinstance(item, Literal) and item.value is not None
+        if test in tests:
+            continue
         if not constant or type_of(term) is Type.NULL or mentions_now(term):
             tests.append(test)
             continue

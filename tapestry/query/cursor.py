@@ -7,27 +7,45 @@ from tapestry.query.lexer import Token, tokens_of
 from tapestry.query.limits import MAX_NESTING, too_deep
 from tapestry.query.parsed import MisreadError
 
+_HINTS = {
+    "a value": "Write a column such as m.subject, or a constant such as 'spark', 5 or 2 weeks.",
+    "a condition": "Write one such as m.subject LIKE '%spark%'.",
+    "the end of the filter": "Join conditions with AND or OR.",
+    "“)”": "Close the parenthesis.",
+    "“:” and a condition": "Write EXISTS (r: r.inreplyto = m.msgid).",
+    "“LIKE”, “HAS”, “IN” or “BETWEEN”": "Write m.subject NOT LIKE '%spark%'.",
+    "“AND” and the upper bound": "Write m.size BETWEEN 1000 AND 2000.",
+}
+
 
 class Cursor:
     """Tokens and a place among them; ``scopes`` are the variables visible here."""
 
     def __init__(self, text: str, depth: int = 0) -> None:
-        self.tokens = tokens_of(text)
+        self.rest = tokens_of(text)
+        self.tokens: list[Token] = []
         self.at = 0
         self.depth = depth
         self.scopes: list[set[str]] = []
 
-    # Tokens
+    def ahead(self, count: int) -> Token:
+        """Return the token so many places after the next; at the end, the last."""
+        while len(self.tokens) <= self.at + count:
+            token = next(self.rest, None)
+            if token is None:
+                return self.tokens[-1]
+            self.tokens.append(token)
+        return self.tokens[self.at + count]
 
     @property
     def token(self) -> Token:
         """Return the next token."""
-        return self.tokens[self.at]
+        return self.ahead(0)
 
     @property
     def after(self) -> Token:
         """Return the token after the next."""
-        return self.tokens[min(self.at + 1, len(self.tokens) - 1)]
+        return self.ahead(1)
 
     def take(self) -> Token:
         """Return the next token and step over it."""
@@ -40,8 +58,7 @@ class Cursor:
 
     def accept(self, *words: str) -> bool:
         """Step over these words if they come next."""
-        ahead = self.tokens[self.at : self.at + len(words)]
-        if tuple(token.word for token in ahead) != words:
+        if any(self.ahead(count).word != word for count, word in enumerate(words)):
             return False
         self.at += len(words)
         return True
@@ -60,6 +77,7 @@ class Cursor:
     def unexpected(self, expected: str, hint: str | None = None) -> MisreadError:
         """Return the error of a text that does not go on as the grammar demands."""
         token = self.token
+        hint = hint or _HINTS.get(expected)
         if token.kind == "wrong":
             return MisreadError(token.value, token.span, token.hint)
         if token.kind == "end":

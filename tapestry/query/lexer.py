@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tapestry.core.errors import Span
@@ -48,24 +49,23 @@ class Token:
     hint: str | None = None
 
 
-def tokens_of(text: str) -> list[Token]:
-    """Return the tokens, the last of kind end; after a wrong one no others follow.
+def tokens_of(text: str) -> Iterator[Token]:
+    """Yield the tokens, the last of kind end; after a wrong one no others follow.
 
     >>> [token.value for token in tokens_of("m.size >= 10 -- big")]
     ['m', '.', 'size', '>=', '10', '']
     """
-    tokens: list[Token] = []
     at = 0
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:
-            tokens.append(_wrong(text, at))
+            yield _wrong(text, at)
             break
         kind, value, span = str(match.lastgroup), match[0], Span(at, match.end())
         at = match.end()
         hidden = BIDI.search(value) if kind in ("space", "quoted") else None
         if hidden:
-            tokens.append(_wrong(text, span.start + hidden.start()))
+            yield _wrong(text, span.start + hidden.start())
             break
         if kind == "space":
             continue
@@ -73,9 +73,8 @@ def tokens_of(text: str) -> list[Token]:
         if kind in ("text", "quoted"):
             quote = value[0]
             value = value[1:-1].replace(quote * 2, quote)
-        tokens.append(Token(kind, value, "<>" if word == "!=" else word, span))
-    tokens.append(Token("end", "", "", Span(len(text), len(text))))
-    return tokens
+        yield Token(kind, value, "<>" if word == "!=" else word, span)
+    yield Token("end", "", "", Span(len(text), len(text)))
 
 
 def _wrong(text: str, at: int) -> Token:

@@ -200,7 +200,7 @@ class _Build(lark.Transformer[Any, Said]):
         if token.type == "ME":
             kind = "me"
         elif "@" in text and not any(character.isspace() for character in text):
-            kind = "domain" if text.startswith("@") else "address"
+            kind, text = "domain" if text.startswith("@") else "address", text.lower()
         return Who(kind, text, _span(token, token))
 
     def words(self, children: list[lark.Token]) -> Words:

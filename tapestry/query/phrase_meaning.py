@@ -314,8 +314,9 @@ def _tagged(told: _Told) -> Condition:
 
 
 def _larger(told: _Told) -> Condition:
-    size = round(told.amount.value * _UNITS[told.amount.unit])
-    return Compare(">", _column("size"), plain_number(str(size), told.amount.span))
+    size = told.amount.value * _UNITS[told.amount.unit]
+    value = f"{size.to_integral_value():f}"
+    return Compare(">", _column("size"), plain_number(value, told.amount.span))
 
 
 def _no_score(told: _Told) -> Condition:

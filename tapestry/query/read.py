@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from tapestry.core.errors import TapestryError
+from tapestry.core.errors import Span, TapestryError
 from tapestry.query import phrases, tql
 from tapestry.query.check import check
 from tapestry.query.context import Context
-from tapestry.query.limits import check_text
+from tapestry.query.limits import check_text, too_deep
 from tapestry.query.nodes import CheckedQuery
 from tapestry.query.parsed import MisreadError, Parsed
+from tapestry.query.printer import print_sql
 
 
 def read(text: str, context: Context) -> CheckedQuery:
@@ -17,10 +18,17 @@ def read(text: str, context: Context) -> CheckedQuery:
     Raises TapestryError, with the place in ``text``, for everything that is no filter.
     """
     try:
-        return check(parse(text, context), text, context, parse)
+        query = check(parse(text, context), text, context, parse)
+        _check_printed(query)
+        return query
     except TapestryError as error:
         error.text = text
         raise
+    except RecursionError:
+        # The limit on nesting prevents it, unless the caller is very deep already.
+        deep = too_deep(Span(0, len(text)))
+        deep.text = text
+        raise deep from None
 
 
 def parse(text: str, context: Context, depth: int = 0) -> Parsed:
@@ -37,3 +45,15 @@ def parse(text: str, context: Context, depth: int = 0) -> Parsed:
         return phrases.parse(text, context, depth)
     except MisreadError as error:
         raise (misread if (misread.offset or 0) > (error.offset or 0) else error) from None
+
+
+def _check_printed(query: CheckedQuery) -> None:
+    """Refuse a filter that, written out, would itself be too long or too deep to be read."""
+    printed = print_sql(query)
+    try:
+        check_text(printed)
+        tql.parse(printed)
+    except TapestryError as error:
+        hint = "Split it into several filters."
+        message = f"Written out in full: {error.message}"
+        raise TapestryError(message, Span(0, len(query.text)), hint) from error

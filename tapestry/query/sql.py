@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import COLUMNS
+from tapestry.query.limits import MAX_NESTING
 from tapestry.query.names import RESERVED, advice, is_message, table_named
 from tapestry.query.nodes import (
     TERMS,
@@ -32,20 +33,14 @@ COUNTING = (
     "More than two replies can be written EXISTS (a, b, c: a.inreplyto = m.msgid AND b.inreplyto = "
     "m.msgid AND c.inreplyto = m.msgid AND a.msgid < b.msgid AND b.msgid < c.msgid)."
 )
-_TAILS = {
-    "GROUP": "GROUP BY is not supported yet.",
-    "HAVING": "HAVING is not supported yet.",
-    "ORDER": "ORDER BY is not supported yet.",
-    "LIMIT": "LIMIT is not supported yet.",
-}
 
 
 def starts(parser: Parser) -> bool:
     """Return whether a SELECT comes next, in parentheses or not."""
-    ahead = parser.at
-    while parser.tokens[ahead].word == "(":
-        ahead += 1
-    return parser.tokens[ahead].word == "SELECT"
+    count = 0
+    while parser.ahead(count).word == "(" and count <= MAX_NESTING:
+        count += 1
+    return parser.ahead(count).word == "SELECT"
 
 
 def query(parser: Parser) -> tuple[Branch, ...]:
@@ -82,7 +77,7 @@ def values(parser: Parser) -> list[tuple[Term, tuple[Binding, ...], Condition]]:
 def no_value(parser: Parser) -> TapestryError:
     """Return the error for a SELECT that stands for a value."""
     start = parser.token.span.start
-    selected = parser.tokens[parser.at + 1]
+    selected = parser.after
     if selected.word in ("COUNT", "SUM", "AVG", "MIN", "MAX"):
         parser.take()
         return no_aggregate(parser, parser.take())
@@ -96,7 +91,8 @@ def no_value(parser: Parser) -> TapestryError:
 def no_aggregate(parser: Parser, name: Token) -> TapestryError:
     """Return the error for COUNT, SUM and the like, up to the closing parenthesis."""
     depth, end = 0, name.span.end
-    for token in parser.tokens[parser.at :]:
+    while parser.token.kind not in ("end", "wrong"):
+        token = parser.take()
         depth += {"(": 1, ")": -1}.get(token.word, 0)
         end = token.span.end
         if depth == 0:
@@ -117,8 +113,13 @@ def _union(parser: Parser) -> list[Select]:
             parser.token.span,
             "Write one condition with AND and NOT.",
         )
-    if word in _TAILS:
-        raise TapestryError(_TAILS[word], parser.token.span, COUNTING)
+    if word in ("GROUP", "HAVING"):
+        message = f"{word}{' BY' if word == 'GROUP' else ''} is not supported yet."
+        raise TapestryError(message, parser.token.span, COUNTING)
+    if word in ("ORDER", "LIMIT"):
+        message = f"{word}{' BY' if word == 'ORDER' else ''} is not supported yet."
+        hint = "Leave it out: a filter selects messages, in no order."
+        raise TapestryError(message, parser.token.span, hint)
     return selects
 
 
@@ -130,7 +131,6 @@ def _branch(parser: Parser) -> list[Select]:
         parser.depth -= 1
         return selects
     parser.expect("SELECT")
-    parser.enter()
     if not parser.accept("DISTINCT"):
         parser.accept("ALL")
     start = parser.token.span.start
@@ -144,7 +144,6 @@ def _branch(parser: Parser) -> list[Select]:
     if parser.accept("WHERE"):
         conditions.append(parser.condition())
     parser.scopes.pop()
-    parser.depth -= 1
     if not conditions:
         conditions.append(Truth(True))
     condition = conditions[0] if len(conditions) == 1 else And(tuple(conditions))
@@ -155,8 +154,11 @@ def _item(parser: Parser) -> Term:
     token = parser.token
     if parser.accept("*"):
         return Column("", "*", span=token.span)
-    ahead = parser.tokens[parser.at : parser.at + 3]
-    if token.kind in ("name", "quoted") and [t.word for t in ahead[1:]] == [".", "*"]:
+    if (
+        token.kind in ("name", "quoted")
+        and parser.after.word == "."
+        and parser.ahead(2).word == "*"
+    ):
         parser.at += 3
         return Column(token.value, "*", span=parser.since(token.span.start))
     found = parser.expression()

@@ -6,6 +6,8 @@ sides is checked as it is met, so a parenthesis never has to be read twice.
 
 from __future__ import annotations
 
+import re
+
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import MESSAGES, Type
 from tapestry.query import literals, predicates, sql
@@ -43,6 +45,7 @@ _POWER = {
     "*": PRODUCT,
 }
 _STATEMENTS = ("ALTER", "CREATE", "DELETE", "DROP", "EXPLAIN", "INSERT", "MERGE", "UPDATE")
+_VARIABLE = re.compile(r"[^\W\d]\w*")
 _AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX")
 
 
@@ -302,7 +305,7 @@ class Parser(Cursor):
 def variable(token: Token) -> str:
     """Return the name of a variable as it is compared: in lower case."""
     name = token.value.lower()
-    if not name.isidentifier() or name.upper() in RESERVED:
+    if not _VARIABLE.fullmatch(name) or name.upper() in RESERVED:
         raise TapestryError(
             f"“{token.value}” cannot name a variable.", token.span, "Use letters and digits."
         )

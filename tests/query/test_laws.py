@@ -1,0 +1,288 @@
+"""Laws of the notations under Hypothesis: what is printed reads back; nothing crashes."""
+
+import contextlib
+import string
+
+import generate
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from tapestry.core.errors import TapestryError
+from tapestry.query import phrases, tql
+from tapestry.query.context import Context
+from tapestry.query.phrase_grammar import KEYWORDS
+from tapestry.query.printer import print_sql, print_tql
+from tapestry.query.read import read
+
+TERRY = Context(
+    owner="terry",
+    addresses=("terry@parc.com",),
+    resolve=lambda owner, name: "m.size > 1 OR EXISTS (r: r.inreplyto = m.msgid)",
+)
+quickly = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def check_prints(query):
+    """Assert that all prints of a checked query read back as an equal condition."""
+    for text in (print_tql(query), print_sql(query)):
+        assert read(text, Context()).condition == query.condition, text
+
+
+@quickly
+@given(generate.queries(unit=1_000_000))
+def test_every_random_tree_reads_back(query):
+    printed = print_tql(query)
+    same = read(printed, Context())
+    if same.condition != query.condition:  # then it holds a sum of constants, now computed
+        assert len(print_tql(same)) != len(printed)
+    check_prints(same)
+
+
+# Texts made of small pieces of one type each, so that most of them are filters.
+
+numbers = st.one_of(
+    st.integers(0, 2**63 - 1).map(str),
+    st.floats(0, 1e300, allow_nan=False).map(repr),
+    st.sampled_from(("-5", "- 1.5", ".5", "1e-7", "m.size", "m.attachments", "NULL", "a.number")),
+)
+units = st.sampled_from(
+    ["week", "weeks", "day", "days", "HOUR", "hours", "minutes", "second", "seconds"]
+)
+durations = st.one_of(
+    st.builds("{} {}".format, st.integers(-99, 99), units),
+    st.builds("{:.3f} {}".format, st.floats(0, 99), units),
+    st.builds("INTERVAL '{}' {}".format, st.integers(-99, 99), units),
+    st.sampled_from(("m.ts - m.date", "1 microsecond", "(2 days + 1 second) * 3")),
+)
+instants = st.one_of(
+    st.sampled_from(("m.ts", "m.date", "a.ts", "coalesce(m.date, m.ts)", "m.ts + 1 week", "NULL")),
+    st.datetimes().map("TIMESTAMP '{}'".format),
+    st.builds("m.ts {} ({})".format, st.sampled_from("+-"), durations),
+)
+literals = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=6).map(
+    lambda text: "'" + text.replace("'", "''") + "'"
+)
+texts = st.one_of(
+    literals,
+    st.sampled_from(("m.subject", "m.list", "a.owner", "lower(m.body)", "substr(m.list, 2, 3)")),
+)
+sets = st.sampled_from(("m.to", "m.cc", "m.references", '"newsgroups"'))
+ops = st.sampled_from(("=", "<>", "!=", "<", "<=", ">", ">="))
+
+
+def pairs(operands):
+    return st.builds("{} {} {}".format, operands, ops, operands)
+
+
+sums = st.recursive(
+    numbers, lambda inner: st.builds("({} {} {})".format, inner, st.sampled_from("+-*"), inner)
+)
+tests = st.one_of(
+    pairs(sums),
+    pairs(texts),
+    pairs(instants),
+    pairs(durations),
+    st.builds("{} {} {}".format, sets, ops, literals),
+    st.builds("{} {} {}".format, literals, ops, sets),
+    st.builds("{} LIKE {}".format, st.one_of(sets, texts), literals),
+    st.builds("{} NOT HAS {}".format, st.one_of(sets, texts), literals),
+    st.builds("{} = {{{}, LIKE {}}}".format, sets, literals, literals),
+    st.builds("{} BETWEEN {} AND {}".format, instants, instants, instants),
+    st.builds("{} NOT BETWEEN {} AND {}".format, sums, sums, sums),
+    st.builds("{} IN ({}, {})".format, sums, numbers, numbers),
+    st.builds("{} NOT IN ({}, NULL)".format, sets, literals),
+    st.builds("{} IS NOT NULL".format, st.one_of(sets, texts, instants)),
+    st.builds("now() - {} {} {}".format, instants, ops, durations),
+    st.builds("{} {} now() - {}".format, instants, ops, durations),
+    st.sampled_from(("TRUE", "m IN terry.x", "now() IN (m.ts, a.ts)", "m.to IS NULL")),
+)
+conditions = st.recursive(
+    tests,
+    lambda inner: st.one_of(
+        st.builds("{} AND {}".format, inner, inner),
+        st.builds("({} OR {})".format, inner, inner),
+        st.builds("NOT ({})".format, inner),
+        st.builds("NOT {}".format, inner),
+        st.builds("EXISTS (m: {})".format, inner),
+        st.builds("NOT EXISTS (a IN annotations, r: {})".format, inner),
+        st.builds("EXISTS (SELECT * FROM messages r JOIN messages ON {})".format, inner),
+        st.builds("m.sender IN (SELECT r.sender FROM messages r WHERE {})".format, inner),
+        st.builds("m.to NOT IN (SELECT owner FROM annotations WHERE {})".format, inner),
+    ),
+    max_leaves=6,
+)
+
+
+@quickly
+@given(conditions)
+@example("m.size * (m.size - (1 - m.size)) = 0 - -m.size")
+def test_what_reads_prints_so_that_it_reads_back(condition):
+    try:
+        query = read(f"EXISTS (a IN annotations: {condition})", TERRY)
+    except TapestryError as error:
+        assert error.render()
+        assert error.span is not None
+        return
+    check_prints(query)
+
+
+def test_most_of_those_texts_are_filters():
+    read_ones, seen = [], []
+
+    @settings(max_examples=100, deadline=None, derandomize=True, database=None)
+    @given(conditions)
+    def count(condition):
+        seen.append(condition)
+        with contextlib.suppress(TapestryError):
+            read_ones.append(read(f"EXISTS (a IN annotations: {condition})", TERRY))
+
+    count()
+    assert len(read_ones) > len(seen) / 2
+
+
+names = st.one_of(
+    st.sampled_from(
+        ("joe", "me", "Jones", '"Mary Jones"', "joe@X.org", "@x.org", "“a b”", "O'Brien")
+    ),
+    st.sampled_from(KEYWORDS),
+    st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=6).map(
+        lambda text: '"' + text.replace('"', '""') + '"'
+    ),
+)
+counts = st.sampled_from(("0", "1", "one", "two", "3", "five", "05"))
+ages = st.builds(
+    "{} {}".format,
+    st.sampled_from(("1", "two", "20", "twenty", "21", "1.50", "0.1", "007", "100.0")),
+    st.sampled_from(("week", "weeks", "Days", "hours", "minute", "seconds")),
+)
+one_phrase = st.one_of(
+    *(
+        st.builds(template.format, names, names)
+        for template in (
+            "from {}",
+            "BY {}",
+            "to {}",
+            "cc {}",
+            "about {}",
+            "mentioning {}",
+            "in newsgroup {}",
+            "in {}",
+            "in filter {}",
+            "in terry's {}",
+            "on list {}",
+            "replies by {}",
+            "replies to {}",
+            "replied to by {}",
+            "with no reply by {}",
+            "voted for by {}",
+            "voted against by {}",
+            "tagged {}",
+            "tagged {} by {}",
+            "annotated by {}",
+        )
+    ),
+    *(
+        st.builds(template.format, ages)
+        for template in ("{} old", "older than {}", "newer than {}", "with no reply for {}")
+    ),
+    *(
+        st.builds(template.format, counts)
+        for template in (
+            "with more than {} replies",
+            "starting a thread of more than {}",
+            "voted for by more than {} people",
+            "larger than {} KB",
+            "between {} and 6 days old",
+        )
+    ),
+    st.builds("between {} and {} old".format, ages, ages),
+    st.sampled_from(
+        ("replies", "replied to", "unanswered", "with attachments", "starting a thread")
+    ),
+)
+some_phrases = st.recursive(
+    one_phrase,
+    lambda inner: st.one_of(
+        st.builds("{} {}".format, inner, inner),
+        st.builds("{}, {}".format, inner, inner),
+        st.builds("{} but not {}".format, inner, inner),
+        st.builds("{} or {}".format, inner, inner),
+        st.builds("({}, and {})".format, inner, inner),
+        st.builds("not ({})".format, inner),
+    ),
+    max_leaves=5,
+)
+
+
+@quickly
+@given(some_phrases)
+def test_canonical_phrases_say_the_same_in_the_same_words(text):
+    try:
+        query = read(text, TERRY)
+    except TapestryError as error:
+        assert error.render()
+        return
+    same = read(query.phrase, TERRY)
+    assert (same.phrase, same.condition) == (query.phrase, query.condition)
+    check_prints(query)
+
+
+# Fuzz: whatever is written, only TapestryError comes out.
+
+_TOKENS = """
+    ( ) ( ) , . * + - = <> < >= { } : ; 'a' '' '%' "m" "x y" 5 2.5 1e9 m r a m.to m.ts m.size
+    m.subject r.ts a.number now() NULL TRUE weeks day month two terry's @x.org -- ' AND OR NOT
+    EXISTS IN LIKE HAS BETWEEN IS SELECT FROM WHERE JOIN ON UNION AS msgid messages annotations
+    INTERVAL TIMESTAMP '2026-01-31' dateadd lower substr coalesce has COUNT TOP 10 BY GROUP ORDER
+    LIMIT baseball 99999999999999999999 \u202e é ´ “ ” ’ \x00
+"""
+TOKENS = [*KEYWORDS, *_TOKENS.split(), "\n"]
+soup = st.one_of(
+    st.lists(st.sampled_from(TOKENS), max_size=20).map(" ".join),
+    st.lists(st.sampled_from(TOKENS), max_size=12).map("".join),
+    st.text(max_size=40),
+    st.text(string.printable, max_size=40),
+)
+
+
+@st.composite
+def spoiled(draw):
+    """Draw a valid filter with some of its pieces dropped, doubled, swapped or replaced."""
+    pieces = draw(st.one_of(conditions, some_phrases)).replace("(", " ( ").split(" ")
+    for _ in range(draw(st.integers(1, 3))):
+        at = draw(st.integers(0, len(pieces) - 1))
+        pieces[at : at + 1] = draw(
+            st.sampled_from(
+                ([], [pieces[at]] * 2, [draw(st.sampled_from(TOKENS))], pieces[at - 1 : at + 1])
+            )
+        )
+        pieces = pieces or [""]
+    return " ".join(pieces)
+
+
+@settings(quickly, max_examples=250)
+@given(st.one_of(soup, spoiled()))
+@example("EXISTS (İ: İ.size = 1)")
+@example("m.ts < TIMESTAMP '0001-01-01 00:00:00+14:00'")
+@example("m.size > " + "9" * 5000)
+@example("9" * 5000 + " weeks old")
+@example("larger than " + "9" * 5000 + " MB")
+@example("m.ts < now() - 1e99999999 weeks")
+@example("dateadd(week, 1e99999999, now()) > m.ts")
+@example('from ""')
+@example("")
+def test_nothing_but_tapestry_errors_comes_out(text):
+    for entry in (
+        lambda: read(text, TERRY),
+        lambda: tql.parse(text),
+        lambda: phrases.parse(text, TERRY),
+    ):
+        try:
+            entry()
+        except TapestryError as error:
+            assert error.message
+            assert error.message[-1] in ".!?:”", error.message
+            if error.text is not None:
+                assert error.span is not None
+                assert 0 <= error.span.start <= error.span.end <= len(text)
+                assert error.render()

@@ -1,0 +1,143 @@
+"""What is too much is refused at once, with its place."""
+
+import time
+
+import pytest
+
+from tapestry.core.errors import TapestryError
+from tapestry.query.context import Context
+from tapestry.query.printer import print_tql
+from tapestry.query.read import read
+
+DEEP = {
+    "parentheses": ("(", "m.size = 1", ")"),
+    "NOT": ("NOT ", "m.size = 1", ""),
+    "EXISTS": ("EXISTS (r: TRUE OR m.size = 1 AND ", "m.size = 1", ")"),
+    "SELECT": ("EXISTS (SELECT * FROM messages r WHERE FALSE OR ", "m.size = 1", ")"),
+    "minus": ("- ", "m.size = 1", ""),
+    "functions": ("lower(", "m.subject", ")"),
+    "phrases in parentheses": ("(", "replies", ")"),
+    "phrases after not": ("not ", "replies", ""),
+}
+
+
+def refusal(text, context=Context()):  # noqa: B008
+    with pytest.raises(TapestryError) as caught:
+        read(text, context)
+    assert caught.value.text == text
+    assert caught.value.render()
+    return caught.value
+
+
+@pytest.mark.parametrize("kind", DEEP)
+def test_nesting_beyond_64_is_refused_quickly_and_64_is_not(kind):
+    before, inside, after = DEEP[kind]
+    tail = " = 'x'" if kind == "functions" else ""
+    read(before * 64 + inside + after * 64 + tail, Context())
+    for times in (65, 1000, 10_000):
+        started = time.monotonic()
+        error = refusal((before * times + inside + after * times + tail)[:65_000])
+        assert "deeper than 64" in error.message
+        assert time.monotonic() - started < 0.5
+
+
+@pytest.mark.parametrize("operator", ["+", "-", "*"])
+def test_long_sums_count_as_nesting(operator):
+    read("m.size" + f" {operator} m.size" * 64 + " > 1", Context())
+    assert "deeper" in refusal("m.size" + f" {operator} m.size" * 65 + " > 1").message
+    nested = "(" * 60 + "m.size" + (f" {operator} 1" * 30 + ")") * 60 + " > 1"
+    assert "deeper" in refusal(nested).message
+
+
+def test_text_beyond_64_kib_is_refused():
+    padding = " " * (64 * 1024 - len("replies"))
+    assert read("replies" + padding, Context()).phrase == "replies"
+    assert "64 KiB" in refusal("replies " + padding).message
+    assert "64 KiB" in refusal("about " + "ä" * 33_000).message
+
+
+def test_a_filter_that_would_be_too_long_when_written_out_is_refused():
+    error = refusal("to me " * 400, Context(addresses=tuple(f"{i}@x.org" for i in range(9))))
+    assert error.message == "Written out in full: The filter is longer than 64 KiB."
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\t"])
+def test_an_empty_filter_is_refused(text):
+    assert refusal(text).message == "The filter is empty."
+
+
+@pytest.mark.parametrize("text", ["m.size > 1\0", "about \x07", "m.subject = '\x1b[2J'", "\ud800"])
+def test_control_characters_are_refused_everywhere(text):
+    assert "control character" in refusal(text).message
+
+
+def test_marks_that_reorder_text_are_refused_outside_texts_only():
+    read("m.subject = '\u202eabc'", Context())
+    for text in (
+        "m.size > 1 \u202e",
+        "m.size -- \u202e\n > 1",
+        'm."si\u202eze" > 1',
+        "\u202em.size",
+    ):
+        error = refusal(text)
+        assert "order of text" in error.message, text
+        assert text[error.offset] == "\u202e"
+    assert "order of text" in refusal("from joe\u202e").message
+
+
+def chain(length, last):
+    filters = {str(i): f'm.size = {i} AND m IN "{i + 1}"' for i in range(length)}
+    filters[str(length)] = last
+    return Context(resolve=lambda owner, name: filters[name])
+
+
+def test_filters_refer_to_filters():
+    query = read('EXISTS (r: r IN "0")', chain(2, "EXISTS (r: r.inreplyto = m.msgid)"))
+    assert print_tql(query) == (
+        "EXISTS (r: r.size = 0 AND r.size = 1 AND EXISTS (r2: r2.inreplyto = r.msgid))"
+    )
+
+
+def test_a_long_chain_of_filters_is_refused():
+    assert "deeper than 64" in refusal('m IN "0"', chain(70, "TRUE")).message
+
+
+def test_filters_that_double_are_refused_quickly():
+    filters = {str(i): f'm IN "{i + 1}" OR m IN "{i + 1}"' for i in range(25)} | {"25": "replies"}
+    error = refusal('m IN "0"', Context(resolve=lambda owner, name: filters[name]))
+    assert "with those it refers to" in error.message
+
+
+@pytest.mark.parametrize(
+    ("filters", "circle"),
+    [
+        ({"a": "m IN a"}, "a → a"),
+        ({"a": "m IN b", "b": "in filter a"}, "a → b → a"),
+        ({"a": "NOT m IN b", "b": "m IN c", "c": "from me or in filter b"}, "b → c → b"),
+    ],
+)
+def test_filters_that_refer_to_each_other_are_named(filters, circle):
+    context = Context("terry", resolve=lambda owner, name: filters[name])
+    error = refusal("replies and in filter a", context)
+    assert error.message == f"The filters refer to each other: {circle}."
+    assert error.span is not None
+    assert error.text[error.span.start : error.span.end] == "in filter a"
+
+
+def test_a_filter_of_another_person_is_read_as_theirs():
+    asked = []
+
+    def resolve(owner, name):
+        asked.append((owner, name))
+        return {"a": "m IN b", "b": "from me"}[name]
+
+    context = Context("terry", ("terry@x.org",), resolve, lambda owner: (f"{owner}@home.org",))
+    assert read("m IN mary.a", context).condition == read("from mary@home.org", context).condition
+    assert read("m IN a", context).condition == read("from terry@x.org", context).condition
+    assert asked == [("mary", "a"), ("mary", "b"), (None, "a"), (None, "b")]
+
+
+def test_me_is_ones_name_where_no_address_is_known():
+    assert read("from me", Context("terry")).condition == read("from terry", Context()).condition
+    assert "Nobody is signed in" in refusal("from me").message
+    assert "Nobody is signed in" in refusal("tagged x by me").message
