@@ -18,6 +18,7 @@ from filters.cards import store_cards
 from filters.models import Pulse
 from filters.stores import DjangoClock, DjangoFilterStore
 from tapestry.core.clock import wall_clock
+from tapestry.core.errors import TapestryError
 
 if TYPE_CHECKING:
     from tapestry.run.tick import TickReport
@@ -39,8 +40,11 @@ def run_round(at: int | None = None) -> TickReport:
         report = tick(parts.engine_on, tables, clock, store, at, people.resolver)
         store_cards(tables)
         error = ""
+    except TapestryError as failure:
+        error = failure.message
+        raise
     except Exception as failure:
-        error = str(failure) or type(failure).__name__
+        error = f"The last run failed ({type(failure).__name__}); the worker's log says why."
         raise
     finally:
         Pulse.objects.filter(pk=1).update(ended_at=wall_clock(), error=error)
@@ -59,3 +63,9 @@ def the_only_round(*, wait: bool) -> Iterator[bool]:
             yield False
             return
         yield True
+
+
+def under_way() -> bool:
+    """Tell whether some process of this machine is in a round now."""
+    with the_only_round(wait=False) as free:
+        return not free

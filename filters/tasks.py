@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from celery import Task
 from django.contrib.auth.models import User
 
 from filters import parts, people, rounds
 from filters.annotate import append_pending
+from filters.queue import keep_preview
 from filters.stores import latest_instant
 from tapestry.celery import app
 from tapestry.core.errors import TapestryError
@@ -35,28 +37,35 @@ def append_annotations() -> None:
     append_pending(parts.tables())
 
 
-@app.task(name="filters.preview", expires=60)
-def preview(text: str, user_id: int) -> dict[str, Any]:
-    """Return what a filter would have matched so far, for the user who writes it.
+@app.task(name="filters.preview", bind=True, ignore_result=True, expires=60)
+def preview(self: Task, text: str, user_id: int) -> None:
+    """Keep what a filter would have matched so far, for the user who writes it.
 
-    ``{"user", "count", "rows": [{msgid, sender, sender_name, subject, sent}]}``, newest
-    first, or ``{"user", "error"}``.
+    ``{"count", "rows": [{msgid, sender, sender_name, subject, sent}]}``, newest first, or
+    ``{"error": sentence}``.
     """
-    from tapestry.run.ask import preview as ask_preview
-
-    user = User.objects.get(pk=user_id)
+    answer: dict[str, Any] = {"error": "The preview failed; the worker's log says why."}
     try:
-        answer = ask_preview(
-            parts.engine_on,
-            parts.tables(),
-            text,
-            people.context(user),
-            people.audiences(user),
-            latest_instant(),
-            PREVIEW_ROWS,
-        )
+        answer = preview_for(User.objects.get(pk=user_id), text)
     except TapestryError as error:
-        return {"user": user_id, "error": error.message}
+        answer = {"error": error.message}
+    finally:
+        keep_preview(self.request.id, user_id, answer)
+
+
+def preview_for(user: User, text: str) -> dict[str, Any]:
+    """Return the count and the newest rows of what a filter of this user would have matched."""
+    from tapestry.run.ask import preview
+
+    answer = preview(
+        parts.engine_on,
+        parts.tables(),
+        text,
+        people.context(user),
+        people.audiences(user),
+        latest_instant(),
+        PREVIEW_ROWS,
+    )
     rows = [
         {
             "msgid": card.msgid,
@@ -67,7 +76,7 @@ def preview(text: str, user_id: int) -> dict[str, Any]:
         }
         for card in answer.cards
     ]
-    return {"user": user_id, "count": answer.count, "rows": rows}
+    return {"count": answer.count, "rows": rows}
 
 
 @app.task(name="filters.compact", ignore_result=True)

@@ -22,11 +22,8 @@ def _configuration() -> dict[str, Any]:
 
     return {
         "broker_url": redis_url(),
-        "result_backend": redis_url(),
         "accept_content": ["json"],
         "task_serializer": "json",
-        "result_serializer": "json",
-        "result_expires": 600,
         "timezone": "UTC",
         "worker_pool": "threads",
         "worker_concurrency": 4,
@@ -41,10 +38,6 @@ def _configuration() -> dict[str, Any]:
             "socket_timeout": 5,
             "visibility_timeout": 3600,
         },
-        "redis_socket_connect_timeout": 1,
-        "redis_socket_timeout": 5,
-        "redis_retry_on_timeout": False,
-        "result_backend_transport_options": {"retry_policy": {"max_retries": 0}},
         "beat_schedule": {
             "tick": {
                 "task": "filters.tick",

@@ -10,7 +10,7 @@ from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from filters import parts
+from filters import parts, rounds
 from filters.models import Pulse
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
 from tapestry.core.errors import TapestryError
@@ -21,8 +21,6 @@ SOON = 0.4
 
 SILENCE = 2 * MINUTE
 """How long the worker may be silent; a run that is under way counts as a sign of life."""
-
-LONGEST_RUN = 30 * MINUTE
 
 
 @never_cache
@@ -84,7 +82,7 @@ def _worker() -> str:
     now = wall_clock()
     if pulse is None:
         raise TapestryError("The worker has not run yet.")
-    if pulse.started_at > pulse.ended_at and now - pulse.started_at < LONGEST_RUN:
+    if pulse.started_at > pulse.ended_at and rounds.under_way():
         return "is running what is due"
     if now - pulse.ended_at > SILENCE:
         raise TapestryError(f"The worker last ran {(now - pulse.ended_at) // SECOND} s ago.")

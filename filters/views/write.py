@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -113,9 +113,7 @@ def preview(request: PersonRequest) -> HttpResponse:
 def preview_result(request: PersonRequest, task: UUID) -> HttpResponse:
     """Show what a preview came to, or ask again a little later."""
     turn = int(request.GET.get("turn", "1")) if request.GET.get("turn", "1").isdigit() else 1
-    answer = queue.preview_result(str(task))
-    if answer is not None and answer.get("user", request.user.pk) != request.user.pk:
-        raise Http404("That is not yours to see.")
+    answer = queue.preview_result(str(task), request.user.pk)
     if answer is None and turn >= PATIENCE:
         answer = {"error": "The worker does not answer; it may be busy, or not running."}
     context = {"task": task, "turn": turn + 1, "answer": answer}

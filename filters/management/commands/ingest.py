@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from getpass import getpass
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -10,7 +11,6 @@ from django.core.management.base import CommandParser
 from filters import parts
 from filters.management.plain import PlainCommand
 from filters.stores import DjangoClock
-from tapestry.core.errors import TapestryError
 from tapestry.core.message import PUBLIC
 
 
@@ -33,13 +33,21 @@ class Command(PlainCommand):
         """Take it in and print what came of it."""
         from tqdm import tqdm
 
-        from tapestry.ingest import ingest
+        from tapestry.ingest.pull import ingest
 
-        audience = options["audience"]
-        _must_be_audience(audience)
         with tqdm(unit=" messages", disable=not sys.stderr.isatty(), leave=False) as bar:
+
+            def show(read: int, total: int | None) -> None:
+                bar.total = total
+                bar.update(read - bar.n)
+
             report = ingest(
-                options["what"], parts.tables(), DjangoClock(), audience, progress=bar.update
+                options["what"],
+                parts.tables(),
+                DjangoClock(),
+                options["audience"],
+                show if sys.stderr.isatty() else None,
+                _ask_password if sys.stdin.isatty() else None,
             )
         rate = report.read / report.seconds if report.seconds else 0
         self.stdout.write(
@@ -49,10 +57,5 @@ class Command(PlainCommand):
         )
 
 
-def _must_be_audience(audience: str) -> None:
-    kind, _, name = audience.partition(":")
-    if audience != PUBLIC and not (kind in ("user", "group") and name):
-        raise TapestryError(
-            f"{audience!r} is not an audience.",
-            hint="Write public, user:NAME or group:NAME.",
-        )
+def _ask_password(address: str) -> str:
+    return getpass(f"Password for {address}: ")
