@@ -33,7 +33,7 @@ FILTERS: dict[str, dict[str, str]] = {
         "databases": "in comp.databases and about index",
     },
     "alice": {
-        "baseball": "in rec.sport.baseball and from Okafor or replies to me",
+        "baseball": "in rec.sport.baseball and not replies",
         "machine-room": "in comp.sys.* with no reply",
     },
 }

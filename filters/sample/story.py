@@ -56,7 +56,7 @@ class Teller:
     def reply(self, thread: Thread, at: int, author: Person | None = None) -> Letter:
         """Add an answer to one of a thread's letters, rather to its first or its last."""
         before = [letter for letter in thread.letters if letter.date < at]
-        before = before or thread.letters[:1]
+        before = [letter for letter in before if letter.author is not author] or thread.letters[:1]
         parent = self.random.choice([before[0], before[-1], self.random.choice(before)])
         others = [person for person in CAST if person is not parent.author]
         author = author or self._author(others)
