@@ -9,8 +9,9 @@ where a filter has to be written out in seconds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
+import oracle
 from hypothesis import strategies as st
 from oracle import Data, Row
 
@@ -66,6 +67,7 @@ def messages(draw: st.DrawFn, batches: tuple[int, ...], unit: int = 1) -> list[R
         st.lists(
             st.tuples(st.sampled_from(MSGIDS[:6]), st.sampled_from(_LIKELY_AUDIENCES)),
             unique=True,
+            min_size=draw(st.sampled_from((3, 1, 6, 0))),
             max_size=8,
         )
     )
@@ -84,7 +86,7 @@ def messages(draw: st.DrawFn, batches: tuple[int, ...], unit: int = 1) -> list[R
     return rows
 
 
-_LIKELY_AUDIENCES = ("public", "public", "public", *AUDIENCES)
+_LIKELY_AUDIENCES = (*["public"] * 6, *AUDIENCES)
 _REFERENCES: tuple[tuple[str, ...], ...] = ((), (), ("m0",), ("m1", "m0"), ("m2", "mx"))
 
 
@@ -95,6 +97,7 @@ def annotations(draw: st.DrawFn, batches: tuple[int, ...]) -> list[Row]:
         st.lists(
             st.tuples(st.sampled_from(TEXTS["annid"]), st.sampled_from(_LIKELY_AUDIENCES)),
             unique=True,
+            min_size=draw(st.sampled_from((2, 0, 4))),
             max_size=6,
         )
     )
@@ -127,6 +130,7 @@ def data(draw: st.DrawFn, unit: int = 1) -> Data:
 audiences = st.sampled_from(
     (
         ("public",),
+        ("public", "user:alice"),
         ("public", "user:alice"),
         ("public", "user:alice", "group:x"),
         ("user:bob",),
@@ -180,14 +184,14 @@ class _Writer:
     def condition(self, scope: tuple[n.Binding, ...], depth: int, size: int) -> n.Condition:
         """Draw a condition of up to ``size`` leaves with quantifiers nested up to ``depth``."""
         if size > 1:
-            shape = self.pick("and", "and", "or", "not", "leaf")
+            shape = self.pick("and", "and", "or", "leaf", "leaf", "not")
             if shape == "not":
                 return n.Not(self.condition(scope, depth, size - 1))
             if shape != "leaf":
-                parts = self.pick(2, 2, 3)
+                parts = self.pick(2, 2, 2, 3)
                 args = [self.condition(scope, depth, size // parts) for _ in range(parts)]
                 return conjoin(args) if shape == "and" else disjoin(args)
-        kinds = ["plain", "plain", "time", "time", "pair"]
+        kinds = ["time", "time", "plain", "pair"]
         if depth:
             kinds += ["exists"] * 4 + ["not exists"] * 4 + ["in query"] * self.limits.in_query
         kind = self.pick(*kinds)
@@ -388,5 +392,62 @@ def queries(
     """Draw a checked filter: quantifiers nested up to ``depth``, about ``size`` leaves a level."""
     writer = _Writer(draw, _Limits(unit, in_query))
     scope = (n.Binding("m", MESSAGES),)
-    condition = writer.condition(scope, draw(st.integers(0, depth)), draw(st.integers(1, size)))
+    condition = writer.condition(
+        scope, draw(st.sampled_from(range(depth, -1, -1))), draw(st.integers(1, size))
+    )
     return n.CheckedQuery("m", condition, "")
+
+
+@st.composite
+def siblings(draw: st.DrawFn, query: n.CheckedQuery) -> n.CheckedQuery:
+    """Draw a filter that differs from another in constants only."""
+
+    def change(node: object) -> object:
+        if isinstance(node, tuple):
+            return tuple(map(change, node))
+        if isinstance(node, n.Call) and node.name == "substr":
+            return replace(node, args=(change(node.args[0]), *node.args[1:]))
+        if isinstance(node, n.Has | n.Like):
+            return replace(node, term=change(node.term))
+        if isinstance(node, n.Literal) and node.value is not None and draw(st.booleans()):
+            return replace(node, value=draw(st.sampled_from(_SAME_TYPE[node.type])))
+        if isinstance(node, n.Node) and not isinstance(node, n.Column | n.Literal | n.Values):
+            return replace(
+                node, **{f.name: change(getattr(node, f.name)) for f in fields(node) if f.init}
+            )
+        return node
+
+    return replace(query, condition=change(query.condition))
+
+
+_SAME_TYPE: dict[Type, tuple[object, ...]] = {
+    Type.TEXT: ("m0", "m1", "joe@x.org", "index", "vote"),
+    Type.INTEGER: (0, 1, 2),
+    Type.NUMBER: (1.0, -1.0, 2.5),
+    Type.INSTANT: (0, 4, 9),
+    Type.DURATION: DELAYS,
+}
+
+
+# Everything that one law needs.
+
+
+@dataclass(frozen=True)
+class World:
+    """A filter over tables, who asks, and when; ``start`` is T0 or None."""
+
+    query: n.CheckedQuery
+    data: Data
+    audiences: tuple[str, ...]
+    schedule: tuple[int, ...]
+    start: int | None
+
+
+@st.composite
+def worlds(draw: st.DrawFn, depth: int = 3, in_query: bool = True) -> World:
+    """Draw a filter, its tables, and a schedule that meets many of its events."""
+    query, tables = draw(queries(depth, in_query=in_query)), draw(data())
+    schedule = draw(schedules(tuple(oracle.instants(tables, query))))
+    starts = st.integers(-2, schedule[0]) if schedule[0] > -2 else st.just(schedule[0])
+    start = draw(st.one_of(st.none(), starts, st.just(schedule[0])))
+    return World(query, tables, draw(audiences), tuple(schedule), start)

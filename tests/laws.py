@@ -1,0 +1,246 @@
+"""The laws of a filter (DESIGN section 1), each a function of a random world that asserts it.
+
+The product's statements run on sqlite here; ``oracle`` is the judge.  ``check`` runs a law
+on as many examples as asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import generate
+import loops
+import oracle
+from generate import World
+from hypothesis import HealthCheck, Phase, given, reject, settings
+from hypothesis import strategies as st
+from sqlite_engine import SqliteEngine
+
+from tapestry.core.clock import BEGINNING, SECOND
+from tapestry.core.errors import TapestryError
+from tapestry.core.ports import Match
+from tapestry.core.schema import KEYS
+from tapestry.plan.compile import Compiled, compile_query
+from tapestry.plan.lower import lower_at
+from tapestry.query import nodes as n
+from tapestry.query.context import Context
+from tapestry.query.printer import print_sql, print_tql
+from tapestry.query.read import read
+from tapestry.rewrite import pipeline
+from tapestry.rewrite.restore import normal_condition
+from tapestry.run.execute import Subscription, execute, groups
+
+Law = Callable[[st.DataObject], None]
+
+QUICK = settings(
+    deadline=None,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+    phases=(Phase.generate, Phase.shrink),
+)
+
+
+def check(law: Law, examples: int, **options: object) -> None:
+    """Run a law on random examples; the first failure is made small and raised."""
+    settings(QUICK, max_examples=examples, **options)(given(st.data())(law))()
+
+
+def compiled(query: n.CheckedQuery, rule: pipeline.Rule = "fast") -> Compiled:
+    """Compile a filter; one that is refused is no example."""
+    try:
+        return compile_query(query, rule)
+    except TapestryError:
+        reject()
+
+
+def run(
+    world: World, rule: pipeline.Rule = "fast", engine: SqliteEngine | None = None
+) -> list[list[Match]]:
+    """Return the matches of every run of a world's schedule."""
+    engine = engine or SqliteEngine(world.data)
+    plan = compiled(world.query, rule)
+    since = BEGINNING if world.start is None else world.start
+    known: set[tuple[int, str]] = set()
+    runs = []
+    for until in world.schedule:
+        asked = Subscription(0, plan, world.audiences, since, world.start)
+        matches = execute(engine, [asked], until, known.intersection)
+        assert len({m.msgid for m in matches}) == len(matches), "one message, one match"
+        known |= {(m.filter, m.msgid) for m in matches}
+        runs.append(matches)
+        since = until
+    return runs
+
+
+def times(matches: Sequence[Match]) -> dict[str, int]:
+    """Return matched_at by msgid."""
+    return {m.msgid: m.matched_at for m in matches}
+
+
+def expected(world: World) -> list[dict[str, int]]:
+    """Return what the oracle says every run delivers."""
+    return oracle.delivered(world.query, world.data, world.audiences, world.schedule, world.start)
+
+
+# Laws 2 and 3, law 4.
+
+
+def every_schedule_delivers_what_the_oracle_does(draw: st.DataObject) -> None:
+    world = draw.draw(generate.worlds())
+    assert [times(matches) for matches in run(world)] == expected(world)
+
+
+def the_general_rule_delivers_what_the_oracle_does(draw: st.DataObject) -> None:
+    world = draw.draw(generate.worlds())
+    assert [times(matches) for matches in run(world, "general")] == expected(world)
+
+
+def fast_rules_equal_the_general_rule(draw: st.DataObject) -> None:
+    world = draw.draw(generate.worlds(depth=2, in_query=False))
+    fast, general = run(world, "fast"), run(world, "general")
+    assert [times(matches) for matches in fast] == [times(matches) for matches in general]
+
+
+def asking_gives_the_answer_of_that_instant(draw: st.DataObject) -> None:
+    world = draw.draw(generate.worlds())
+    engine = SqliteEngine(world.data)
+    subscription = Subscription(0, compiled(world.query), world.audiences, BEGINNING)
+    judge = oracle.Oracle(world.query, world.data, world.audiences)
+    for t in world.schedule[:5]:
+        (group,) = groups([subscription])
+        answer = {msgid for _, msgid, *_ in engine.answer(lower_at(group, t))}
+        assert answer == judge.answer(t)
+
+
+# Groups.
+
+
+def filters_run_together_deliver_what_each_would_alone(draw: st.DataObject) -> None:
+    world = draw.draw(generate.worlds())
+    queries = [world.query, draw.draw(generate.queries(depth=2))]
+    queries += [draw.draw(generate.siblings(world.query)) for _ in range(2)]
+    worlds = []
+    for query in queries:
+        joins = draw.draw(st.integers(0, len(world.schedule) - 1))
+        start = draw.draw(st.sampled_from((None, world.schedule[0] - 1)))
+        if joins:
+            start = world.schedule[joins - 1]
+        audiences = draw.draw(generate.audiences)
+        schedule = world.schedule[joins:] if start is not None else world.schedule
+        worlds.append(World(query, world.data, audiences, schedule, start))
+    plans = [compiled(one.query) for one in worlds]
+    engine = SqliteEngine(world.data)
+    known: set[tuple[int, str]] = set()
+    found: list[list[dict[str, int]]] = [[] for _ in worlds]
+    since: dict[int, int] = {}
+    for until in world.schedule:
+        asked = [
+            Subscription(
+                i,
+                plans[i],
+                one.audiences,
+                since.get(i, BEGINNING if one.start is None else one.start),
+                one.start,
+            )
+            for i, one in enumerate(worlds)
+            if until in one.schedule
+        ]
+        matches = execute(engine, asked, until, known.intersection)
+        known |= {(m.filter, m.msgid) for m in matches}
+        for subscription in asked:
+            i = subscription.fid
+            since[i] = until
+            found[i].append(times([m for m in matches if m.filter == i]))
+    assert found == [expected(one) for one in worlds]
+
+
+# Law 6.
+
+
+def no_match_and_no_evidence_crosses_an_audience(draw: st.DataObject) -> None:
+    world = draw.draw(generate.worlds())
+    others = draw.draw(generate.data())
+    shown = {t: [r for r in rows if _seen(r, world)] for t, rows in world.data.items()}
+    hidden = {t: [r for r in rows if not _seen(r, world)] for t, rows in others.items()}
+    changed = replace(world, data={t: shown[t] + hidden[t] for t in shown})
+    runs = run(world)
+    assert run(changed) == runs
+    for match in (match for matches in runs for match in matches):
+        names = {
+            row[KEYS[table]]
+            for table, rows in shown.items()
+            for row in rows
+            if row["ts"] <= match.matched_at
+        }
+        assert match.audience in world.audiences
+        assert names.issuperset(match.evidence)
+        assert match.msgid in names
+
+
+def _seen(row: oracle.Row, world: World) -> bool:
+    return row["audience"] in world.audiences
+
+
+# Law 7.
+
+
+def a_run_that_was_lost_and_repeated_delivers_once(draw: st.DataObject) -> None:
+    world = draw.draw(generate.worlds())
+    plan, engine = compiled(world.query), SqliteEngine(world.data)
+    since = BEGINNING if world.start is None else world.start
+    stored: dict[str, int] = {}
+    for until in world.schedule:
+        asked = Subscription(0, plan, world.audiences, since, world.start)
+        seen = {(0, msgid) for msgid in stored}
+        matches = execute(engine, [asked], until, seen.intersection)
+        assert execute(engine, [asked], until, seen.intersection) == matches
+        if until == world.schedule[-1] or draw.draw(st.booleans()):
+            assert not stored.keys() & {m.msgid for m in matches}
+            stored |= times(matches)
+            since = until
+    assert stored == {msgid: at for one in expected(world) for msgid, at in one.items()}
+
+
+# Laws 1 and 5.
+
+
+def normal_rules_keep_the_rows_and_do_nothing_twice(draw: st.DataObject) -> None:
+    world = draw.draw(generate.worlds())
+    t = draw.draw(st.sampled_from(world.schedule))
+    query = world.query
+    kept = loops.answer(query, world.data, world.audiences, t)
+    for rule in pipeline.NORMAL:
+        query = replace(query, condition=rule(query.condition))
+        assert rule(query.condition) == query.condition, rule
+        assert loops.answer(query, world.data, world.audiences, t) == kept, rule
+    try:
+        normal = pipeline.normal(world.query)
+    except TapestryError:
+        reject()
+    again = replace(query, condition=normal_condition(normal))
+    assert loops.answer(again, world.data, world.audiences, t) == kept
+
+
+def printing_and_reading_again_is_the_identity(draw: st.DataObject) -> None:
+    query = draw.draw(generate.queries(unit=SECOND))
+    once = read(print_tql(query), Context())
+    assert read(print_tql(once), Context()).condition == once.condition
+    assert read(print_sql(once), Context()).condition == once.condition
+    data, audiences = draw.draw(generate.data(SECOND)), draw.draw(generate.audiences)
+    t = draw.draw(st.integers(-2, 40)) * SECOND
+    assert loops.answer(once, data, audiences, t) == loops.answer(query, data, audiences, t)
+
+
+LAWS: dict[Law, int] = {
+    every_schedule_delivers_what_the_oracle_does: 250,
+    the_general_rule_delivers_what_the_oracle_does: 150,
+    fast_rules_equal_the_general_rule: 150,
+    filters_run_together_deliver_what_each_would_alone: 100,
+    no_match_and_no_evidence_crosses_an_audience: 100,
+    a_run_that_was_lost_and_repeated_delivers_once: 50,
+    asking_gives_the_answer_of_that_instant: 50,
+    normal_rules_keep_the_rows_and_do_nothing_twice: 100,
+    printing_and_reading_again_is_the_identity: 50,
+}
+"""How many examples of each law make the thousand of `make test`."""
