@@ -137,7 +137,9 @@ class _Checker:
             case InFilter():
                 return self._in_filter(node, scope)
             case Aggregate():
-                raise TapestryError(f"{node.function} is not supported yet.", node.span)
+                raise TapestryError(
+                    f"{node.function} is not supported yet.", node.span, "Write EXISTS (r: …)."
+                )
             case Truth():
                 return node
             case _:

@@ -92,7 +92,7 @@ def _incomparable(left: Term, right: Term, span: Span | None) -> TapestryError:
     elif Type.INSTANT in kinds and kinds & set(NUMERIC):
         hint = "Write TIMESTAMP '2026-01-31 12:00:00', or compare an age: now() - m.ts > 2 weeks."
     elif Type.DURATION in kinds and kinds & set(NUMERIC):
-        hint = "Give the number a unit, such as 14 days."
+        hint = "Compare an age with a duration and its unit: now() - m.ts > 14 days."
     elif Type.TEXT in kinds and kinds & set(NUMERIC):
         hint = "Write texts between single quotes, and numbers without."
     return TapestryError(message[0].upper() + message[1:], span, hint)

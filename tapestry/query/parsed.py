@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tapestry.core.errors import TapestryError
@@ -10,6 +12,16 @@ from tapestry.query.nodes import Binding, Condition
 
 MESSAGE = "m"
 """The message delivered, in the short form and in every checked tree."""
+
+
+@contextmanager
+def placed(text: str) -> Iterator[None]:
+    """Give every error raised inside the text its span is about."""
+    try:
+        yield
+    except TapestryError as error:
+        error.text = text
+        raise
 
 
 class MisreadError(TapestryError):

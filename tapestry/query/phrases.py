@@ -10,7 +10,7 @@ from tapestry.core.errors import Span, TapestryError
 from tapestry.query.context import Context
 from tapestry.query.limits import BIDI, MAX_NESTING, too_deep
 from tapestry.query.names import nearest
-from tapestry.query.parsed import MisreadError, Parsed, on_message
+from tapestry.query.parsed import MisreadError, Parsed, on_message, placed
 from tapestry.query.phrase_grammar import CONNECTIVES, KEYWORDS, grammar
 from tapestry.query.phrase_meaning import meaning
 from tapestry.query.phrase_nodes import Said, depth_of
@@ -41,10 +41,11 @@ def parse(text: str, context: Context, depth: int = 0) -> Parsed:
 
     Raises MisreadError if it is none, TapestryError for what is understood but refused.
     """
-    said = parse_phrase(text)
-    if depth_of(said) + depth > MAX_NESTING:
-        raise too_deep(Span(0, len(text)))
-    condition = meaning(said, context)
+    with placed(text):
+        said = parse_phrase(text)
+        if depth_of(said) + depth > MAX_NESTING:
+            raise too_deep(Span(0, len(text)))
+        condition = meaning(said, context)
     return Parsed(on_message(condition), "phrase", canonical(said))
 
 

@@ -30,6 +30,7 @@ from tapestry.query.nodes import (
 if TYPE_CHECKING:
     from tapestry.query.tql import Parser
 
+_IN = "Write m IN baseball for a filter, m.to = 'joe@x.org' for a set, or IN ('a', 'b')."
 COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
 
 
@@ -133,7 +134,7 @@ def _in_query(parser: Parser, left: Term, at: int) -> Condition:
 
 def _in_filter(parser: Parser, left: Term, at: int) -> Condition:
     if not isinstance(left, Column) or left.var or not parser.visible(left.name):
-        raise parser.unexpected("“(”", "Only a message can be IN a filter: m IN baseball.")
+        raise parser.unexpected("“(”", _IN)
     if parser.token.word == "TOP" and parser.after.kind == "number":
         span = Span(at, parser.after.span.end)
         raise TapestryError(

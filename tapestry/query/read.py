@@ -8,7 +8,7 @@ from tapestry.query.check import check
 from tapestry.query.context import Context
 from tapestry.query.limits import check_text, too_deep
 from tapestry.query.nodes import CheckedQuery
-from tapestry.query.parsed import MisreadError, Parsed
+from tapestry.query.parsed import MisreadError, Parsed, placed
 from tapestry.query.printer import print_sql
 
 
@@ -17,18 +17,14 @@ def read(text: str, context: Context) -> CheckedQuery:
 
     Raises TapestryError, with the place in ``text``, for everything that is no filter.
     """
-    try:
-        query = check(parse(text, context), text, context, parse)
-        _check_printed(query)
-        return query
-    except TapestryError as error:
-        error.text = text
-        raise
-    except RecursionError:
-        # The limit on nesting prevents it, unless the caller is very deep already.
-        deep = too_deep(Span(0, len(text)))
-        deep.text = text
-        raise deep from None
+    with placed(text):
+        try:
+            query = check(parse(text, context), text, context, parse)
+            _check_printed(query)
+        except RecursionError:
+            # The limit on nesting prevents it, unless the caller is very deep already.
+            raise too_deep(Span(0, len(text))) from None
+    return query
 
 
 def parse(text: str, context: Context, depth: int = 0) -> Parsed:

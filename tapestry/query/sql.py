@@ -163,7 +163,9 @@ def _item(parser: Parser) -> Term:
         return Column(token.value, "*", span=parser.since(token.span.start))
     found = parser.expression()
     if not isinstance(found, TERMS):
-        raise TapestryError("A SELECT names a column.", parser.since(token.span.start))
+        raise TapestryError(
+            "A SELECT names a column.", parser.since(token.span.start), "Write SELECT m.msgid."
+        )
     if parser.accept("AS"):
         parser.take()
     return found

@@ -21,6 +21,10 @@ _FUNCTIONS = {
     "substr": Type.TEXT,
     "coalesce": Type.NULL,
 }
+_EXAMPLES = {
+    **{name: f"{name}(m.subject)" for name in ("lower", "upper", "trim", "length")},
+    "substr": "substr(m.subject, 1, 3)",
+}
 
 
 def type_of(term: Term) -> Type:
@@ -93,7 +97,7 @@ def _call(call: Call, scope: Scope) -> Term:
     wanted = 3 if name == "substr" else 1
     if len(args) != wanted and not (name == "substr" and len(args) == 2):
         many = "a text, a position and perhaps a length" if name == "substr" else "one text"
-        raise TapestryError(f"{name}() takes {many}.", call.span)
+        raise TapestryError(f"{name}() takes {many}.", call.span, f"Write {_EXAMPLES[name]}.")
     if type_of(args[0]) is not Type.TEXT:
         message = f"{name}() takes a text, not {a(type_of(args[0]))}."
         raise TapestryError(message, args[0].span, "Give it a column such as m.subject.")
@@ -128,7 +132,9 @@ def _check_position(arg: Term, least: int) -> None:
 
 def _common(args: tuple[Term, ...], span: Span | None) -> Type:
     if len(args) < 2:
-        raise TapestryError("coalesce() takes two values or more.", span)
+        raise TapestryError(
+            "coalesce() takes two values or more.", span, "Write coalesce(m.date, m.ts)."
+        )
     types = [type_of(arg) for arg in args if type_of(arg) is not Type.NULL]
     if not types:
         return Type.NULL
@@ -148,7 +154,9 @@ def _negative(term: Term, span: Span | None) -> Term:
     if kind is Type.NULL:
         return term
     if kind not in _NEGATIVE:
-        raise TapestryError(f"“-” takes a number or a duration, not {a(kind)}.", span)
+        raise TapestryError(
+            f"“-” takes a number or a duration, not {a(kind)}.", span, "Leave it out."
+        )
     return _arith("-", Literal(0, kind if kind is Type.DURATION else Type.INTEGER), term, span)
 
 
@@ -200,7 +208,7 @@ def _no_arith(op: str, left: Type, right: Type, span: Span | None) -> TapestryEr
         hint = "Give the number a unit, such as 14 days."
         if op == "*":
             hint = "Write the duration out, such as 4 weeks."
-    elif Type.INSTANT in (left, right) and Type.TEXT in (left, right):
+    elif {left, right} & {Type.INSTANT, Type.DURATION} and Type.TEXT in (left, right):
         hint = "Write an instant as TIMESTAMP '2026-01-31 12:00:00'."
     return TapestryError(message, span, hint)
 

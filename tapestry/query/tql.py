@@ -31,7 +31,7 @@ from tapestry.query.nodes import (
     Or,
     Term,
 )
-from tapestry.query.parsed import MESSAGE, MisreadError, Parsed, on_message
+from tapestry.query.parsed import MESSAGE, Branch, MisreadError, Parsed, on_message, placed
 
 OR, AND, NOT, COMPARE, SUM, PRODUCT = range(1, 7)
 _POWER = {
@@ -54,7 +54,14 @@ def parse(text: str, depth: int = 0) -> Parsed:
 
     Raises MisreadError if it is neither, TapestryError for what is understood but refused.
     """
-    parser = Parser(text, depth)
+    with placed(text):
+        branches = _branches(Parser(text, depth))
+        for branch in branches:
+            _check_terms(branch.condition)
+    return Parsed(branches, "tql")
+
+
+def _branches(parser: Parser) -> tuple[Branch, ...]:
     first = parser.token
     if sql.starts(parser):
         branches = sql.query(parser)
@@ -74,9 +81,7 @@ def parse(text: str, depth: int = 0) -> Parsed:
         parser.accept(";")
     if parser.token.kind != "end":
         raise parser.unexpected("the end of the filter")
-    for branch in branches:
-        _check_terms(branch.condition)
-    return Parsed(branches, "tql")
+    return branches
 
 
 class Parser(Cursor):
@@ -95,9 +100,7 @@ class Parser(Cursor):
         start = self.token
         found = self.expression(COMPARE)
         if not isinstance(found, TERMS):
-            raise MisreadError(
-                "A condition stands where a value is expected.", found.span or start.span
-            )
+            raise _no_value(found.span or start.span)
         return found
 
     def expression(self, above: int = 0) -> Term | Condition:
@@ -121,7 +124,7 @@ class Parser(Cursor):
                 self.take()
                 right = self.expression(power)
                 if not isinstance(right, TERMS):
-                    raise MisreadError("A condition stands where a value is expected.", right.span)
+                    raise _no_value(right.span)
                 left = Arith(word, left, right, span=self.since(start.span.start))
 
     def _junction(self, left: Term | Condition, word: str, power: int, start: Token) -> Condition:
@@ -142,7 +145,11 @@ class Parser(Cursor):
         if isinstance(found, Column) and not found.var:
             name = found.name
             if not known_column(name) and not self.visible(name):
-                return MisreadError(f"“{name}” begins no condition.", start.span)
+                return MisreadError(
+                    f"“{name}” begins no condition.",
+                    start.span,
+                    "Write one such as m.subject LIKE '%spark%'.",
+                )
         hint = "Compare it with something, such as m.subject LIKE '%spark%'."
         return self.unexpected("a comparison", hint)
 
@@ -197,7 +204,7 @@ class Parser(Cursor):
         inner = self.expression(PRODUCT)
         self.depth -= 1
         if not isinstance(inner, TERMS):
-            raise MisreadError("A condition stands where a value is expected.", inner.span)
+            raise _no_value(inner.span)
         return Call("-", (inner,), span=self.since(start))
 
     def _quoted(self) -> Term:
@@ -252,7 +259,9 @@ class Parser(Cursor):
         span = self.since(start)
         if name.word in ("NOW", "GETDATE", "CURRENT_TIMESTAMP"):
             if args:
-                raise TapestryError(f"{name.value}() takes nothing between its parentheses.", span)
+                raise TapestryError(
+                    f"{name.value}() takes nothing between its parentheses.", span, "Write now()."
+                )
             return Now(span=span)
         if name.word == "HAS" and len(args) == 2 and isinstance(args[1], Literal):
             return Has(args[0], args[1], span=span)
@@ -291,7 +300,11 @@ class Parser(Cursor):
                 table = table_named(self.token.value, self.token.span)
                 self.take()
             if any(token.value.lower() == other.var for other in bindings):
-                raise TapestryError(f"The variable “{token.value}” stands here twice.", token.span)
+                raise TapestryError(
+                    f"The variable “{token.value}” stands here twice.",
+                    token.span,
+                    "Give one another name.",
+                )
             bindings.append(Binding(variable(token), table, span=token.span))
             if not self.accept(","):
                 break
@@ -300,6 +313,12 @@ class Parser(Cursor):
             "“:” and a condition",
         )
         return tuple(bindings)
+
+
+def _no_value(span: Span | None) -> MisreadError:
+    return MisreadError(
+        "A condition stands where a value is expected.", span, "Join conditions with AND or OR."
+    )
 
 
 def variable(token: Token) -> str:

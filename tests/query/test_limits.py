@@ -35,10 +35,10 @@ def test_nesting_beyond_64_is_refused_quickly_and_64_is_not(kind):
     tail = " = 'x'" if kind == "functions" else ""
     read(before * 64 + inside + after * 64 + tail, Context())
     for times in (65, 1000, 10_000):
-        started = time.monotonic()
+        started = time.process_time()
         error = refusal((before * times + inside + after * times + tail)[:65_000])
         assert "deeper than 64" in error.message
-        assert time.monotonic() - started < 0.5
+        assert time.process_time() - started < 0.5
 
 
 @pytest.mark.parametrize("operator", ["+", "-", "*"])

@@ -47,7 +47,10 @@ def again(query):
 def show_error(case):
     with pytest.raises(TapestryError) as caught:
         read(case.input, TERRY)
-    return caught.value.render()
+    error = caught.value
+    assert error.span is not None
+    assert error.hint or "There is no filter" in error.message or "refer to each" in error.message
+    return error.render()
 
 
 def show_phrase(case):
@@ -68,3 +71,30 @@ def test_phrases_are_read_and_spelled_canonically(datadriven):
 
 def test_refusals_say_what_is_wrong_where_and_what_to_write(datadriven):
     datadriven(FIXTURES / "errors.test", show_error)
+
+
+def test_the_error_is_that_of_the_notation_that_got_further():
+    def offset(text):
+        with pytest.raises(TapestryError) as caught:
+            read(text, TERRY)
+        return caught.value.offset
+
+    assert offset("to joe frm mary") == 7
+    assert offset("list = 'r-devel' AND frm joe") == 21
+    assert offset("frm joe and list = 'r-devel'") == 0
+    assert offset("m.size > ") == 9
+    assert offset("unanswered in comp.databases now") == 29
+
+
+def test_phrases_that_look_like_tql_are_phrases():
+    for text in ("unanswered in comp.databases", "to joe", "replies in terry.x", "subject spark"):
+        assert read(text, TERRY).phrase
+
+
+def test_every_part_of_a_tree_knows_its_place():
+    text = "m.size > 1 AND EXISTS (r: r.inreplyto = m.msgid)"
+    size, exists = read(text, TERRY).condition.args
+    assert text[size.span.start : size.span.end] == "m.size > 1"
+    assert text[exists.span.start : exists.span.end] == "EXISTS (r: r.inreplyto = m.msgid)"
+    right = exists.condition.right
+    assert text[right.span.start : right.span.end] == "m.msgid"
