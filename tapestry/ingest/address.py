@@ -13,8 +13,13 @@ from tapestry.ingest.headers import decoded
 
 _AT = re.compile(r"^([^\s@]+) at ([^\s@]+\.[^\s@]+)$", re.IGNORECASE)
 _BARE = re.compile(r"(?<!\S)[^\s@]+@[^\s@]+\.[^\s@]+(?!\S)")
+_COMMENT = re.compile(r"\([^()]*\)")
+_OBSCURED = " @end|ng |rom "
+"""What some list archives write for an @; the rest of such an address is lost anyway."""
 _ROUTE = re.compile(r"^@[^:]*:")
-_TOKEN = re.compile(r'"((?:[^"\\]|\\.)*)"?|<([^<>]*)>?|([,;:()\\])|([^"<>,;:()\\]+)|.', re.DOTALL)
+_TOKEN = re.compile(
+    r'"((?:[^"\\]|\\.)*)"?|<([^<>]*)>?|\\(.)|([,;:()\\])|[^"<>,;:()\\]+|.', re.DOTALL
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +37,7 @@ class _Parts:
     words: list[str]
     comments: list[str]
     angle: str | None = None
+    has_at: bool = False
 
 
 def mailboxes(value: str) -> list[Mailbox]:
@@ -47,7 +53,7 @@ def mailboxes(value: str) -> list[Mailbox]:
     depth = 0
     comment: list[str] = []
     for token in _TOKEN.finditer(value):
-        quoted, angle, mark, text = token.groups()
+        quoted, angle, escaped, mark = token.groups()
         if mark == "(":
             depth += 1
             if depth > 1:
@@ -60,9 +66,10 @@ def mailboxes(value: str) -> list[Mailbox]:
                 parts.comments.append("".join(comment))
                 comment = []
         elif depth:
-            comment.append(token[0])
+            comment.append(escaped or token[0])
         elif quoted is not None:
             parts.words.append(_unquoted(quoted))
+            parts.has_at = parts.has_at or "@" in quoted
         elif angle is not None:
             parts.angle = angle
         elif mark == "," and not _complete(parts):
@@ -74,7 +81,8 @@ def mailboxes(value: str) -> list[Mailbox]:
         elif mark == ":" and not _complete(parts):
             parts = _Parts([], [])
         else:
-            parts.words.append(text if text is not None else token[0])
+            parts.words.append(token[0])
+            parts.has_at = parts.has_at or "@" in token[0]
     if comment:
         parts.comments.append("".join(comment))
     return found + _mailbox(parts)
@@ -87,11 +95,10 @@ def addresses(values: list[str]) -> tuple[str, ...]:
 
 
 def _complete(parts: _Parts) -> bool:
-    return (
-        parts.angle is not None
-        or any("@" in word for word in parts.words)
-        or bool(_AT.match("".join(parts.words).strip()))
-    )
+    if parts.angle is not None or parts.has_at:
+        return True
+    # "joe at x.org" is one word here; with many, it is a name or nonsense.
+    return len(parts.words) <= 8 and _AT.match("".join(parts.words).strip()) is not None
 
 
 def _mailbox(parts: _Parts) -> list[Mailbox]:
@@ -101,10 +108,14 @@ def _mailbox(parts: _Parts) -> list[Mailbox]:
         text = text.rpartition(",")[2].strip()
     bare = _BARE.findall(text)
     if parts.angle is not None and parts.angle.strip():
-        address, name = parts.angle, text or comment
+        address, name = _COMMENT.sub("", parts.angle), text or comment
+        if _AT.match(address.strip()) is None and _OBSCURED not in address:
+            address = "".join(address.split())
     elif parts.angle is not None or ("@" not in text and " " in text and not _AT.match(text)):
         # "Joe Doe" or "Joe Doe <>": a name and no address.
         address, name = "", text or comment
+    elif len(bare) > 1 and "".join(bare) == text.replace(" ", ""):
+        return [Mailbox(address.lower(), "") for address in bare]
     elif len(bare) == 1 and bare[0] != text:
         address, name = bare[0], comment or text.replace(bare[0], "").strip()
     else:

@@ -8,7 +8,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_tz
 
-from tapestry.core.clock import to_instant
+from tapestry.core.clock import parse_instant, to_instant
 from tapestry.ingest.charset import decode
 
 LONGEST = 64 * 1024
@@ -18,6 +18,8 @@ _ENCODED_WORD = re.compile(r"=\?([^?\s=]{1,60})\?([bBqQ])\?((?:[^?\r\n]|\?(?!=))
 _Q_BYTE = re.compile(rb"=([0-9A-Fa-f]{2})")
 _FOLD = re.compile(r"[ \t]*[\r\n]+[ \t]*")
 _ANGLE = re.compile(r"<([^<>]{1,2000})>")
+_COMMENT = re.compile(r"\([^()]*\)")
+_COLON = re.compile(r"\s*:\s*")
 _SPACE = re.compile(r"\s+")
 _LONGEST_OFFSET = 24 * 3600
 
@@ -83,12 +85,13 @@ def instant_of(value: str) -> int | None:
     >>> instant_of("Thu, 01 Jan 1970 02:00:00 +0200")
     0
     """
+    value = _COLON.sub(":", _COMMENT.sub(" ", value[:200])).strip()
     try:
-        parts = parsedate_tz(value[:200])
+        parts = parsedate_tz(value)
     except (ValueError, IndexError, TypeError):
-        return None
+        parts = None
     if parts is None:
-        return None
+        return _iso_instant(value)
     year, month, day, hour, minute, second = parts[:6]
     year += 1900 if 100 <= year < 200 else 0
     offset = parts[9] or 0
@@ -97,6 +100,13 @@ def instant_of(value: str) -> int | None:
     try:
         moment = datetime(year, month, day, hour, minute, min(second, 59), tzinfo=UTC)
         return to_instant(moment - timedelta(seconds=offset))
+    except (ValueError, OverflowError):
+        return None
+
+
+def _iso_instant(value: str) -> int | None:
+    try:
+        return parse_instant(value)
     except (ValueError, OverflowError):
         return None
 

@@ -18,6 +18,9 @@ _BLOCKS = frozenset(
 )
 _CELLS = frozenset(("td", "th"))
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_UNREAD = re.compile(r"<(script|style)\b[^<>]*>.*?(?:</\1\b[^<>]*>|\Z)", re.DOTALL | re.IGNORECASE)
+_DECLARATION = re.compile(r"<[!?][^<>]*>")
+_STRAY = re.compile(r"<(?![A-Za-z/][^<>]*>)")
 _SPACES = re.compile(r"[^\S\n]+")
 _BLANKS = re.compile(r"\n{3,}")
 
@@ -60,9 +63,20 @@ def html_text(html: str) -> str:
     'Café\nau lait'
     """
     reader = _Reader()
-    # Comments go first: the parser looks for the end of each unclosed one anew.
-    reader.feed(_COMMENT.sub("", html[:LONGEST]))
+    reader.feed(_tamed(html[:LONGEST]))
     reader.close()
     text = _SPACES.sub(" ", "".join(reader.pieces))
     lines = "\n".join(line.strip() for line in text.split("\n"))
     return _BLANKS.sub("\n\n", lines).strip()
+
+
+def _tamed(html: str) -> str:
+    """Return HTML in which every ``<`` opens a tag that is closed before the next one.
+
+    The standard parser looks for the end of each unclosed comment, declaration, script or
+    tag anew: half a megabyte of ``<a`` would take it minutes.
+    """
+    html = _COMMENT.sub("", html)
+    html = _UNREAD.sub(" ", html)
+    html = _DECLARATION.sub("", html)
+    return _STRAY.sub("&lt;", html)

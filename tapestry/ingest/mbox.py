@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 import re
 import zlib
@@ -20,6 +21,7 @@ _FROM = re.compile(
     rb"(?=.*\d:\d\d)(?=.*\b\d{4}\b)"
 )
 _QUOTED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
+_BUFFER = 256 * 1024
 _LONGEST_LINE = 1024 * 1024
 
 
@@ -37,7 +39,8 @@ def open_archive(path: Path) -> IO[bytes]:
     with path.open("rb") as file:
         magic = file.read(6)
     if magic.startswith(b"\x1f\x8b"):
-        return cast(IO[bytes], gzip.open(path, "rb"))
+        # Buffered once more: GzipFile's own readline is slow.
+        return io.BufferedReader(cast(io.RawIOBase, gzip.open(path, "rb")), _BUFFER)
     if magic.startswith(b"BZh"):
         return bz2.open(path, "rb")
     if magic.startswith(b"\xfd7zXZ\x00"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 from deltalake import DeltaTable
@@ -92,7 +93,7 @@ class Tables:
 
 def parts_of(table: DeltaTable) -> tuple[Part, ...]:
     """Return the files of an opened version, oldest rows first, from the log's statistics."""
-    root = Path(table.table_uri.removeprefix("file://"))
+    root = Path(unquote(urlsplit(table.table_uri).path))
     actions = pa.table(table.get_add_actions(flatten=True)).to_pydict()
     if not actions["path"]:
         return ()

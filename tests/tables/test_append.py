@@ -1,0 +1,218 @@
+"""Appends: one ts each, every row once, cursors in the same commit, crashes without harm."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from memory_clock import MemoryClock
+
+from tapestry.core.message import Annotation, Message
+from tapestry.tables.append import (
+    Cursor,
+    Receipt,
+    append_annotations,
+    append_messages,
+    cursor_of,
+    read_until,
+)
+from tapestry.tables.log import Tables, newest_instant, snapshot
+from tapestry.tables.read import annotations_on, message
+
+PUBLIC = ("public",)
+
+
+class CrashError(Exception):
+    """The process dies here."""
+
+
+def crash_at(name):
+    def step(reached):
+        if reached == name:
+            raise CrashError(name)
+
+    return step
+
+
+def stored(tables):
+    """Every (msgid, audience, ts) there is, as read from the Parquet files themselves."""
+    rows = tables.open("messages").to_pyarrow_table(columns=["msgid", "audience", "ts"])
+    return sorted((row["msgid"], row["audience"], row["ts"]) for row in rows.to_pylist())
+
+
+def stamps(tables):
+    return {msgid: ts for msgid, _audience, ts in stored(tables)}
+
+
+@pytest.fixture
+def tables(tmp_path):
+    return Tables(tmp_path)
+
+
+@pytest.fixture
+def clock():
+    return MemoryClock()
+
+
+def test_a_batch_has_one_instant_later_than_the_clock(tables, clock):
+    receipt = append_messages(tables, clock, [Message("a"), Message("b")], now=lambda: 5)
+    assert receipt == Receipt(6, 2, 0)
+    assert stamps(tables) == {"a": 6, "b": 6}
+    assert clock.last == 6
+
+
+def test_a_wall_clock_that_steps_back_does_no_harm(tables, clock):
+    append_messages(tables, clock, [Message("a")], now=lambda: 100)
+    append_messages(tables, clock, [Message("b")], now=lambda: 3)
+    assert stamps(tables) == {"a": 101, "b": 102}
+
+
+def test_a_message_is_recorded_once_for_each_audience(tables, clock):
+    mine = Message("a", audience="user:joe")
+    receipt = append_messages(tables, clock, [Message("a"), Message("a"), mine], now=lambda: 5)
+    assert (receipt.added, receipt.duplicates) == (2, 1)
+    receipt = append_messages(tables, clock, [mine, Message("b")], now=lambda: 9)
+    assert (receipt.added, receipt.duplicates) == (1, 1)
+    assert stored(tables) == [("a", "public", 6), ("a", "user:joe", 6), ("b", "public", 10)]
+
+
+def test_an_annotation_is_recorded_once_and_shares_the_clock(tables, clock):
+    append_messages(tables, clock, [Message("a")], now=lambda: 5)
+    vote = Annotation("v", "a", "joe", "vote", number=1.0)
+    assert append_annotations(tables, clock, [vote, vote], now=lambda: 0) == Receipt(7, 1, 1)
+    assert append_annotations(tables, clock, [vote], now=lambda: 9) == Receipt(None, 0, 1)
+    assert [row.ts for row in annotations_on(tables, ["a"], PUBLIC)] == [7]
+    assert append_messages(tables, clock, [Message("b")], now=lambda: 0).ts == 8
+
+
+def test_nothing_is_committed_for_nothing(tables, clock):
+    assert append_messages(tables, clock, []) == Receipt(None, 0, 0)
+    append_messages(tables, clock, [Message("a")])
+    version = tables.open("messages").version()
+    append_messages(tables, clock, [Message("a")])
+    assert tables.open("messages").version() == version
+
+
+def test_the_commit_carries_its_instant_for_people_to_read(tables, clock):
+    append_messages(tables, clock, [Message("a")], now=lambda: 5)
+    assert tables.open("messages").history(1)[0]["tapestry.ts"] == "6"
+
+
+def test_a_cursor_that_is_not_newer_appends_nothing(tables, clock):
+    append_messages(tables, clock, [Message("a")], Cursor("s", 10))
+    again = append_messages(tables, clock, [Message("b")], Cursor("s", 10))
+    assert again == Receipt(None, 0, 1)
+    older = append_messages(tables, clock, [Message("b")], Cursor("s", 9))
+    assert older.added == 0
+    assert append_messages(tables, clock, [Message("b")], Cursor("other", 1)).added == 1
+    assert cursor_of(tables, "s") == Cursor("s", 10)
+    assert cursor_of(tables, "unheard of") is None
+
+
+def test_a_cursor_is_kept_even_if_all_its_messages_are_known(tables, clock):
+    append_messages(tables, clock, [Message("a")], Cursor("s", 1))
+    before = clock.last
+    receipt = append_messages(tables, clock, [Message("a")], Cursor("s", 2))
+    assert (receipt, clock.last) == (Receipt(None, 0, 1), before)
+    append_messages(tables, clock, [], Cursor("s", 3))
+    assert cursor_of(tables, "s") == Cursor("s", 3)
+
+
+def test_a_cursor_survives_a_checkpoint_and_the_commits_of_others(tables, clock):
+    append_messages(tables, clock, [Message("a")], Cursor("s", 7))
+    for n in range(102):
+        append_messages(tables, clock, [Message(f"b{n}")], Cursor("t", n))
+    assert list((tables.root / "messages" / "_delta_log").glob("*.checkpoint.parquet"))
+    assert (cursor_of(tables, "s"), cursor_of(tables, "t")) == (Cursor("s", 7), Cursor("t", 101))
+    assert len(snapshot(tables).messages) == 103
+
+
+@pytest.mark.parametrize("place", ["locked", "read", "committed", "advanced"])
+def test_a_crash_at_any_step_and_a_repeat_lose_and_double_nothing(tables, clock, place):
+    append_messages(tables, clock, [Message("a")], Cursor("s", 1), now=lambda: 5)
+    with pytest.raises(CrashError):
+        append_messages(
+            tables, clock, [Message("b")], Cursor("s", 2), now=lambda: 50, step=crash_at(place)
+        )
+    assert clock.last == 6, "the lock was released by an error"
+    until = read_until(tables, clock, now=lambda: 7)
+    visible = {msgid for msgid, ts in stamps(tables).items() if ts <= until}
+    append_messages(tables, clock, [Message("b")], Cursor("s", 2), now=lambda: 8)
+    append_messages(tables, clock, [Message("c")], Cursor("s", 3), now=lambda: 8)
+    assert [msgid for msgid, _audience, _ts in stored(tables)] == ["a", "b", "c"]
+    # Nothing became visible behind the window that was read in between.
+    assert all(ts > until for msgid, ts in stamps(tables).items() if msgid not in visible)
+
+
+def test_a_run_reads_past_a_commit_whose_clock_was_lost(tables, clock):
+    with pytest.raises(CrashError):
+        append_messages(tables, clock, [Message("a")], now=lambda: 1000, step=crash_at("committed"))
+    assert read_until(tables, clock, now=lambda: 3) == 1001
+    assert clock.last == 1001
+
+
+def test_reading_until_bars_later_appends_from_its_window(tables, clock):
+    until = read_until(tables, clock, now=lambda: 500)
+    assert until == 500
+    assert append_messages(tables, clock, [Message("a")], now=lambda: 2).ts == 501
+
+
+def test_what_arrow_cannot_hold_is_replaced(tables, clock):
+    wild = Message("a\udc80", subject="x\0y\ud83d\ude00", to=("joe@x.org", "joe@x.org", "\udcff"))
+    append_messages(tables, clock, [wild, Message("b", body="é" * 200_000)])
+    kept = message(tables, "a\ufffd", PUBLIC).message
+    assert (kept.subject, kept.to) == ("xy\U0001f600", ("joe@x.org", "\ufffd"))
+    body = message(tables, "b", PUBLIC).message.body
+    assert body == "é" * (128 * 1024)
+
+
+def test_sets_are_empty_and_never_null(tables, clock):
+    append_messages(tables, clock, [Message("a")])
+    row = tables.open("messages").to_pyarrow_table().to_pylist()[0]
+    assert [row[name] for name in ("to", "cc", "newsgroups", "references")] == [[], [], [], []]
+
+
+STEPS = ["locked", "read", "committed", "advanced", None]
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    ids=st.lists(st.integers(0, 12), min_size=1, max_size=24),
+    cuts=st.lists(st.integers(1, 6), min_size=1),
+    crashes=st.lists(st.sampled_from(STEPS)),
+    walls=st.lists(st.integers(0, 60), min_size=1),
+)
+def test_any_batches_crashes_and_repeats_give_the_same_rows_once(
+    tmp_path_factory, ids, cuts, crashes, walls
+):
+    tables, clock = Tables(tmp_path_factory.mktemp("law")), MemoryClock()
+    instants, turn, start = [], 0, 0
+    while start < len(ids):
+        end = start + cuts[turn % len(cuts)]
+        batch = [Message(f"m{n}") for n in ids[start:end]]
+        before = newest_instant(tables.open("messages"))
+        place = crashes[turn] if turn < len(crashes) else None
+        wall = walls[turn % len(walls)]
+        turn += 1
+        try:
+            append_messages(
+                tables,
+                clock,
+                batch,
+                Cursor("stream", min(end, len(ids))),
+                now=lambda wall=wall: wall,
+                step=crash_at(place),
+            )
+        except CrashError:
+            # Started again, the reader goes on from the cursor that was committed.
+            reached = cursor_of(tables, "stream")
+            start = reached.version if reached else 0
+        else:
+            start = end
+        after = newest_instant(tables.open("messages"))
+        if after != before:
+            instants.append(after)
+    rows = stored(tables)
+    assert [row[0] for row in rows] == sorted({f"m{n}" for n in ids})
+    assert instants == sorted(set(instants))
+    assert sorted({ts for _msgid, _audience, ts in rows}) == instants

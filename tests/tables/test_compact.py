@@ -1,0 +1,88 @@
+"""Compaction: fewer files, the same rows, cursors and instants; appends go on meanwhile."""
+
+from __future__ import annotations
+
+import fcntl
+import multiprocessing
+from pathlib import Path
+
+import pyarrow.parquet as pq
+from memory_clock import FileClock, MemoryClock
+
+from tapestry.core.message import Message
+from tapestry.tables.append import Cursor, append_messages, cursor_of, read_until
+from tapestry.tables.compact import Compaction, compact
+from tapestry.tables.log import Tables, newest_instant, snapshot
+
+ROUNDS = 20
+
+
+def test_small_files_become_one_and_nothing_else_changes(tmp_path):
+    tables, clock = Tables(tmp_path), MemoryClock()
+    for n in range(6):
+        append_messages(tables, clock, [Message(f"m{n}")], Cursor("s", n), now=lambda n=n: n * 10)
+    before = snapshot(tables)
+    done = compact(tables)
+    assert (done.removed, done.added) == (6, 1)
+    (part,) = snapshot(tables).messages
+    assert (part.rows, part.min_ts, part.max_ts) == (6, 1, 51)
+    assert cursor_of(tables, "s") == Cursor("s", 5)
+    assert newest_instant(tables.open("messages")) == 51
+    assert read_until(tables, MemoryClock(), now=lambda: 0) == 51
+    # A reader that resolved its files before goes on reading them.
+    assert sum(pq.read_table(part.path).num_rows for part in before.messages) == 6
+    assert append_messages(tables, clock, [Message("m3")]).duplicates == 1
+
+
+def test_a_second_compaction_finds_nothing_to_do(tmp_path):
+    tables, clock = Tables(tmp_path), MemoryClock()
+    for n in range(3):
+        append_messages(tables, clock, [Message(f"m{n}")])
+    compact(tables)
+    version = tables.open("messages").version()
+    assert compact(tables).removed == 0
+    assert tables.open("messages").version() == version
+
+
+def test_two_compactions_never_run_at_once(tmp_path):
+    tables, clock = Tables(tmp_path), MemoryClock()
+    for n in range(3):
+        append_messages(tables, clock, [Message(f"m{n}")])
+    with (tmp_path / "compact.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        assert compact(tables) == Compaction(0, 0)
+    assert compact(tables) == Compaction(3, 1)
+
+
+def _appender(root: Path, name: str) -> None:
+    tables, clock = Tables(root), FileClock(root / "clock")
+    for n in range(ROUNDS):
+        append_messages(tables, clock, [Message(f"{name}{n}")], Cursor(name, n))
+
+
+def _compactor(root: Path) -> None:
+    tables = Tables(root)
+    for _ in range(10):
+        compact(tables)
+
+
+def test_processes_append_and_compact_at_once(tmp_path):
+    context = multiprocessing.get_context("spawn")
+    processes = [
+        context.Process(target=_appender, args=(tmp_path, "a")),
+        context.Process(target=_appender, args=(tmp_path, "b")),
+        context.Process(target=_compactor, args=(tmp_path,)),
+        context.Process(target=_compactor, args=(tmp_path,)),
+    ]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(120)
+    assert [process.exitcode for process in processes] == [0, 0, 0, 0]
+    tables = Tables(tmp_path)
+    rows = tables.open("messages").to_pyarrow_table(columns=["msgid", "ts"]).to_pylist()
+    assert sorted(row["msgid"] for row in rows) == sorted(
+        f"{name}{n}" for name in "ab" for n in range(ROUNDS)
+    )
+    assert len({row["ts"] for row in rows}) == 2 * ROUNDS
+    assert cursor_of(tables, "a").version == cursor_of(tables, "b").version == ROUNDS - 1

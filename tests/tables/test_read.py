@@ -1,0 +1,72 @@
+"""What a page reads: messages, cards, annotations; each only for its audiences."""
+
+from __future__ import annotations
+
+import pytest
+from memory_clock import MemoryClock
+
+from tapestry.core.message import Annotation, Message
+from tapestry.tables.append import append_annotations, append_messages
+from tapestry.tables.log import Tables
+from tapestry.tables.read import Card, annotations_on, cards, message
+
+PUBLIC = ("public",)
+JOE = ("public", "user:joe")
+
+
+@pytest.fixture
+def tables(tmp_path):
+    return Tables(tmp_path)
+
+
+@pytest.fixture
+def clock():
+    return MemoryClock()
+
+
+def test_a_message_is_read_back_as_it_was(tables, clock):
+    whole = Message(
+        "a", 1, "joe@x.org", "Joe", ("ann@x.org",), ("bob@x.org",), "Hi", ("comp.misc",),
+        "l.x.org", "p", ("q", "p"), "Text", 99, 2, "here",
+    )  # fmt: skip
+    append_messages(tables, clock, [whole], now=lambda: 5)
+    row = message(tables, "a", PUBLIC)
+    assert (row.ts, row.message) == (6, whole)
+    assert message(tables, "b", PUBLIC) is None
+
+
+def test_nobody_reads_mail_that_is_not_theirs(tables, clock):
+    append_messages(tables, clock, [Message("a", audience="user:joe")])
+    append_annotations(tables, clock, [Annotation("v", "a", "joe", "vote", audience="user:joe")])
+    assert message(tables, "a", PUBLIC) is None
+    assert message(tables, "a", ("public", "user:ann")) is None
+    assert message(tables, "a", ()) is None
+    assert cards(tables, ["a"], PUBLIC) == {}
+    assert annotations_on(tables, ["a"], PUBLIC) == []
+    assert message(tables, "a", JOE).message.audience == "user:joe"
+    assert [row.annotation.annid for row in annotations_on(tables, ["a"], JOE)] == ["v"]
+
+
+def test_a_message_of_several_audiences_is_shown_as_it_first_became_visible(tables, clock):
+    append_messages(tables, clock, [Message("a", subject="s", audience="user:joe")], now=lambda: 5)
+    append_messages(tables, clock, [Message("a", subject="s")], now=lambda: 9)
+    assert message(tables, "a", JOE).ts == cards(tables, ["a"], JOE)["a"].ts == 6
+    assert message(tables, "a", PUBLIC).ts == 10
+
+
+def test_cards_hold_what_a_list_shows(tables, clock):
+    sent = [Message("a", 3, "joe@x.org", "Joe", subject="Hi"), Message("b"), Message("c")]
+    append_messages(tables, clock, sent, now=lambda: 5)
+    assert cards(tables, ["a", "b", "nowhere"], PUBLIC) == {
+        "a": Card("a", 6, 3, "joe@x.org", "Joe", "Hi"),
+        "b": Card("b", 6, None, None, None, None),
+    }
+    assert cards(tables, [], PUBLIC) == {}
+
+
+def test_annotations_come_oldest_first(tables, clock):
+    for name in ("x", "y", "z"):
+        append_annotations(tables, clock, [Annotation(name, "a", "joe", "tag", name)])
+    found = annotations_on(tables, ["a"], PUBLIC)
+    assert [row.annotation.annid for row in found] == ["x", "y", "z"]
+    assert found[0].annotation == Annotation("x", "a", "joe", "tag", "x")
