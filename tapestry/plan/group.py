@@ -18,7 +18,7 @@ MOST_RANGES = 16
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One filter of a group: its constants, what it may see, and its window's start.
+    """One filter of a group: its constants, what it may see, and its window.
 
     ``start`` is T0 (DESIGN, section 1) or None; it is read only by ``lower_at``.
     """
@@ -27,6 +27,7 @@ class Member:
     signature: Signature
     audiences: tuple[str, ...]
     since: int
+    until: int
     start: int | None = None
 
 
@@ -44,33 +45,34 @@ def constants(name: str, members: Sequence[Member]) -> Relation:
     fields = (
         Field("fid", Type.INTEGER),
         Field("since", Type.INSTANT),
+        Field("until", Type.INSTANT),
         Field("start", Type.INSTANT),
         Field("audiences", Type.TEXT, many=True),
         *(Field(f"p{c.slot}", c.type, c.many) for c in first),
     )
     rows = tuple(
-        (m.fid, m.since, m.start, m.audiences, *(c.value for c in m.signature.constants))
+        (m.fid, m.since, m.until, m.start, m.audiences, *(c.value for c in m.signature.constants))
         for m in members
     )
     return Relation(name, fields, rows)
 
 
-def slices(members: Sequence[Member], event: Moment, until: int) -> tuple[Range, ...]:
+def slices(members: Sequence[Member], event: Moment) -> tuple[Range, ...]:
     """Return the ranges of the event's column that can put it into a member's window.
 
     The event is a column and an offset, perhaps with constants that differ between the
     members; "two weeks old" gives the slice of rows that became so in the window.
     """
-    low = min(member.since for member in members)
     if event.anchor is None:
-        return ((BEGINNING, until),)
+        return ((BEGINNING, max(member.until for member in members)),)
     _, constant, slotted = event.anchor
-    offsets = set()
+    wanted = []
     for member in members:
         values = {c.slot: c.value for c in member.signature.constants}
         moved = sum(sign * _microseconds(values, literal) for sign, literal in slotted)
-        offsets.add(constant + moved)
-    ranges = merge((max(low - offset, BEGINNING), until - offset) for offset in offsets)
+        offset = constant + moved
+        wanted.append((max(member.since - offset, BEGINNING), member.until - offset))
+    ranges = merge(wanted)
     return ranges if len(ranges) <= MOST_RANGES else ((ranges[0][0], ranges[-1][1]),)
 
 

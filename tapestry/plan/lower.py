@@ -25,9 +25,10 @@ Covers = Callable[[str, tuple[Range, ...]], bool]
 
 
 def lower(groups: Sequence[Group], until: int, covers: Covers) -> Statement | None:
-    """Return the statement that finds each member's candidates in (its since, until].
+    """Return the statement that finds each member's candidates in (its since, its until].
 
-    One row per filter and message: the least c, with the evidence for it.  A variant whose
+    ``until`` is the greatest of theirs.  One row per filter and message: the least c, with
+    the evidence for it.  A variant whose
     slice of its driving table is empty, as ``covers`` tells, is left out; None if all are.
     """
     parts = _Parts()
@@ -125,7 +126,7 @@ class _Builder:
         names = [binding.var for binding in variant.bindings]
         scope = self.scope.binding(*names)
         c = self._moment(variant.event, scope)
-        ranges = slices(self.members, variant.event, until)
+        ranges = slices(self.members, variant.event)
         driver = self._driver(variant)
         if driver is not None and not covers(driver.table, ranges):
             return None
@@ -140,6 +141,7 @@ class _Builder:
         select = select.where(
             *(scope.condition(condition) for condition in variant.plain),
             exp.GT(this=c.copy(), expression=scope.carried("since")),
+            exp.LTE(this=c.copy(), expression=scope.carried("until")),
             exp.LTE(this=c.copy(), expression=exp.convert(until)),
             *(
                 exp.LTE(this=self._moment(moment, scope), expression=c.copy())

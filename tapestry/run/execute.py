@@ -8,7 +8,7 @@ The engine is Spark in the product; anything that answers a Statement serves.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from tapestry.core.ports import Match
@@ -17,17 +17,21 @@ from tapestry.plan.group import Group, Member
 from tapestry.plan.lower import lower, lower_at
 from tapestry.plan.relation import SEPARATOR, Range, Statement
 
-MOST_VARIANTS = 24
+MOST_VARIANTS = 12
 """Variants in one statement: more share its fixed cost, but take longer to plan."""
 
 Pair = tuple[int, str]
 """A filter and a msgid."""
 
 
+Row = tuple[int, str, str, int, int, int, str]
+"""A row of a statement, in the columns of ``plan.relation.OUTPUT``."""
+
+
 class Engine(Protocol):
     """Answers statements over one snapshot of the tables."""
 
-    def answer(self, statement: Statement) -> list[tuple[int, str, str, int, int, int, str]]:
+    def answer(self, statement: Statement) -> list[Row]:
         """Return the rows of a statement, in the columns of ``plan.relation.OUTPUT``."""
 
     def covers(self, table: str, ranges: tuple[Range, ...]) -> bool:
@@ -58,8 +62,7 @@ def execute(
     filter, matched_at, msgid.
     """
     by_id = {s.fid: s for s in subscriptions}
-    statements = (lower(chunk, until, engine.covers) for chunk in _chunks(groups(by_id.values())))
-    found = [row for statement in statements if statement for row in engine.answer(statement)]
+    found = _candidates(engine, groups((s, until) for s in by_id.values()), until)
     pairs = {(fid, msgid) for fid, msgid, *_ in found}
     old = known(pairs) if pairs else set()
     begun = {
@@ -68,19 +71,53 @@ def execute(
         if (start := by_id[fid].start) is not None and ts <= start and (fid, msgid) not in old
     }
     old |= _held_at_start(engine, begun)
-    matches = [
-        Match(fid, msgid, audience, c, disjunct, tuple(why.split(SEPARATOR)) if why else ())
-        for fid, msgid, audience, _, c, disjunct, why in found
-        if (fid, msgid) not in old
-    ]
+    matches = [_match(row, row[0]) for row in found if (row[0], row[1]) not in old]
     return sorted(matches, key=lambda m: (m.filter, m.matched_at, m.msgid))
 
 
-def groups(subscriptions: Iterable[Subscription]) -> list[Group]:
-    """Return the subscriptions grouped by signature."""
+def execute_windows(
+    engine: Engine, subscriptions: Iterable[Subscription], instants: Sequence[int]
+) -> list[list[Match]]:
+    """Return the matches of each window (T0, T1], (T1, T2], … that ends at the instants.
+
+    Every filter starts at its own since, with existing mail.  A filter and a window make a
+    row of the constant table, so that all windows share the statements of one run.
+    """
+    asked = list(subscriptions)
+    starts = [None, *instants[:-1]]
+    windows = [
+        (replace(s, fid=n * len(instants) + run, since=s.since if low is None else low), high)
+        for n, s in enumerate(asked)
+        for run, (low, high) in enumerate(zip(starts, instants, strict=True))
+    ]
+    runs: list[list[Match]] = [[] for _ in instants]
+    delivered: set[Pair] = set()
+    rows = _candidates(engine, groups(windows), max(instants)) if instants else []
+    for row in sorted(rows, key=lambda row: row[0]):
+        n, run = divmod(row[0], len(instants))
+        match = _match(row, asked[n].fid)
+        if (match.filter, match.msgid) not in delivered:
+            delivered.add((match.filter, match.msgid))
+            runs[run].append(match)
+    return [sorted(run, key=lambda m: (m.filter, m.matched_at, m.msgid)) for run in runs]
+
+
+def _candidates(engine: Engine, all_groups: Sequence[Group], until: int) -> list[Row]:
+    statements = (lower(chunk, until, engine.covers) for chunk in _chunks(all_groups))
+    return [row for statement in statements if statement for row in engine.answer(statement)]
+
+
+def _match(row: Row, filter_id: int) -> Match:
+    _, msgid, audience, _, c, disjunct, why = row
+    evidence = tuple(why.split(SEPARATOR)) if why else ()
+    return Match(filter_id, msgid, audience, c, disjunct, evidence)
+
+
+def groups(windows: Iterable[tuple[Subscription, int]]) -> list[Group]:
+    """Return subscriptions, each with the end of its window, grouped by signature."""
     gathered: dict[str, tuple[Compiled, list[Member]]] = {}
-    for s in subscriptions:
-        member = Member(s.fid, s.compiled.signature, s.audiences, s.since, s.start)
+    for s, until in windows:
+        member = Member(s.fid, s.compiled.signature, s.audiences, s.since, until, s.start)
         gathered.setdefault(s.compiled.signature.key, (s.compiled, []))[1].append(member)
     return [Group(one.query, tuple(members)) for one, members in gathered.values()]
 
@@ -107,7 +144,7 @@ def _held_at_start(engine: Engine, begun: dict[Pair, Subscription]) -> set[Pair]
     A filter "from now on" does not deliver those; only messages older than T0 can be.
     """
     held: set[Pair] = set()
-    for group in groups({s.fid: s for s in begun.values()}.values()):
+    for group in groups((s, s.since) for s in {s.fid: s for s in begun.values()}.values()):
         fids = {member.fid for member in group.members}
         among = [pair for pair in begun if pair[0] in fids]
         rows = engine.answer(lower_at(group, None, among))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -20,7 +20,7 @@ from tapestry.core.schema import ANNOTATIONS, COLUMNS, KEYS, MESSAGES, Type
 from tapestry.plan.compile import compile_filter
 from tapestry.query.context import Context
 from tapestry.rewrite.pipeline import Rule
-from tapestry.run.execute import Engine, Pair, Subscription, execute
+from tapestry.run.execute import Engine, Subscription, execute_windows
 from tapestry.tables.log import Part, Snapshot
 from tapestry.tables.rows import arrow_schema
 
@@ -63,19 +63,11 @@ def replay(
             yield {"filter": line.id, "error": error.message, "at": error.offset}
     with tempfile.TemporaryDirectory(prefix="tapestry-replay-") as made:
         engine = engine_on(_snapshot(data, Path(made)))
-        since = BEGINNING
-        delivered: set[Pair] = set()
-
-        def known(pairs: Collection[Pair]) -> set[Pair]:
-            return delivered.intersection(pairs)
-
-        for run, until in enumerate(instants):
-            asked = [
-                Subscription(number, plan, lines[number].audiences, since)
-                for number, plan in plans.items()
-            ]
-            matches = execute(engine, asked, until, known)
-            delivered |= {(match.filter, match.msgid) for match in matches}
+        asked = [
+            Subscription(number, plan, lines[number].audiences, BEGINNING)
+            for number, plan in plans.items()
+        ]
+        for run, matches in enumerate(execute_windows(engine, asked, instants)):
             for match in sorted(
                 matches, key=lambda m: (_order(lines[m.filter].id), m.matched_at, m.msgid)
             ):
@@ -85,7 +77,6 @@ def replay(
                     "matched_at": format_instant(match.matched_at),
                     "run": run,
                 }
-            since = until
 
 
 def _order(name: str | int) -> tuple[bool, int, str]:

@@ -5,20 +5,28 @@ from __future__ import annotations
 import os
 import re
 import socket
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
+from sqlglot import exp
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.schema import COLUMNS, Type
 from tapestry.plan.relation import Range, Relation, Statement, View
 from tapestry.plan.spark_sql import spark_sql
+from tapestry.run.execute import Row
 from tapestry.tables.log import Part, Snapshot
+from tapestry.tables.rows import arrow_schema
 
 LOCAL = "local"
 """The remote that means: a Spark of this process's own."""
+
+SENT_ALONG = 5_000
+"""Rows of a view up to which they are sent with the statement: to read so few costs Spark
+more in jobs than in work."""
 
 SETTINGS = {
     "spark.sql.shuffle.partitions": "2",
@@ -28,6 +36,18 @@ SETTINGS = {
     "spark.sql.autoBroadcastJoinThreshold": "64MB",
 }
 """Settings of every session: small statements, exact integers, no surprises by zone."""
+
+LOCAL_JVM = "--driver-memory 2g --driver-java-options -XX:TieredStopAtLevel=1 pyspark-shell"
+"""A JVM that lives for one command gains nothing from thorough compilation."""
+
+LOCAL_SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.leafNodeDefaultParallelism": "1",
+}
 
 ARROW = {
     Type.TEXT: pa.string(),
@@ -55,9 +75,10 @@ def connect(remote: str) -> Any:
     from pyspark.sql import SparkSession
 
     if remote == LOCAL:
-        builder = SparkSession.builder.master("local[*]").config("spark.ui.enabled", "false")
-        builder = builder.config("spark.log.level", "ERROR")
-        os.environ.setdefault("PYSPARK_SUBMIT_ARGS", "--driver-memory 2g pyspark-shell")
+        os.environ.setdefault("PYSPARK_SUBMIT_ARGS", LOCAL_JVM)
+        builder = SparkSession.builder.master("local[*]")
+        for name, value in LOCAL_SETTINGS.items():
+            builder = builder.config(name, value)
     else:
         _must_answer(remote)
         builder = SparkSession.builder.remote(remote)
@@ -89,10 +110,12 @@ class SparkEngine:
     def __init__(self, session: Any, snapshot: Snapshot) -> None:
         self.session = session
         self.snapshot = snapshot
+        self._sent: dict[tuple[object, ...], Any] = {}
 
-    def answer(self, statement: Statement) -> list[tuple[int, str, str, int, int, int, str]]:
+    def answer(self, statement: Statement) -> list[Row]:
         """Return the rows of a statement, in the columns of ``plan.relation.OUTPUT``."""
-        frames = {view.name: self._view(view) for view in statement.views}
+        columns = {column.name for column in statement.select.find_all(exp.Column)}
+        frames = {view.name: self._view(view, columns) for view in statement.views}
         frames |= {relation.name: self._relation(relation) for relation in statement.relations}
         sql = spark_sql(statement, {name: f"frame_of_{name}_" for name in frames})
         text = sql.replace("{", "{{").replace("}", "}}")
@@ -100,23 +123,30 @@ class SparkEngine:
         used = {name: frame for name, frame in frames.items() if "{" + name + "}" in text}
         return [tuple(row) for row in self.session.sql(text, **used).collect()]
 
-    def files(self, view: View) -> list[str]:
+    def files(self, view: View) -> list[Part]:
         """Return the files of the snapshot that can hold rows of a view."""
         parts = self.snapshot.parts(view.table)
-        if view.ranges is None:
-            return [part.path for part in parts]
-        return [part.path for part in parts if _overlaps(part, view.ranges)]
+        return [p for p in parts if view.ranges is None or _overlaps(p, view.ranges)]
 
     def covers(self, table: str, ranges: tuple[Range, ...]) -> bool:
         """Tell whether the table can hold rows whose ``ts`` lies in one of the ranges."""
         return any(_overlaps(part, ranges) for part in self.snapshot.parts(table))
 
-    def _view(self, view: View) -> Any:
-        files = self.files(view)
-        columns = COLUMNS[view.table]
-        if not files:
-            return self.session.createDataFrame([], _schema(columns))
-        return self.session.read.schema(_schema(columns)).parquet(*files)
+    def _view(self, view: View, columns: Collection[str]) -> Any:
+        """Return the rows of a view: a few of them along with the statement, many by Spark."""
+        parts = self.files(view)
+        kinds = COLUMNS[view.table]
+        wanted = [name for name in kinds if name in columns]
+        if sum(part.rows for part in parts) > SENT_ALONG:
+            read = self.session.read.schema(_schema(kinds))
+            return read.parquet(*(part.path for part in parts)).select(wanted)
+        key = (view.table, view.ranges, tuple(wanted))
+        if key not in self._sent:
+            schema = arrow_schema(view.table)
+            tables = [pq.read_table(part.path, columns=wanted) for part in parts]
+            rows = pa.concat_tables([schema.empty_table().select(wanted), *tables])
+            self._sent[key] = self.session.createDataFrame(rows)
+        return self._sent[key]
 
     def _relation(self, relation: Relation) -> Any:
         columns: Sequence[Sequence[object]] = list(zip(*relation.rows, strict=True))
