@@ -36,6 +36,7 @@ def _configuration() -> dict[str, Any]:
         "broker_transport_options": {
             "socket_connect_timeout": 1,
             "socket_timeout": 5,
+            "max_retries": 0,
             "visibility_timeout": 3600,
         },
         "beat_schedule": {
