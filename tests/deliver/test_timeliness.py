@@ -1,0 +1,71 @@
+"""When a match is shown."""
+
+from __future__ import annotations
+
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from tapestry.core.clock import HOUR, MINUTE, format_instant, parse_instant
+from tapestry.core.errors import TapestryError
+from tapestry.deliver.timeliness import Timeliness, parse_timeliness, shown_at
+
+UTC = ZoneInfo("UTC")
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+@pytest.mark.parametrize(
+    ("text", "meant", "canonical"),
+    [
+        ("", Timeliness(), "at once"),
+        ("At  once", Timeliness(), "at once"),
+        ("hourly", Timeliness(every=HOUR), "hourly"),
+        ("every 60 minutes", Timeliness(every=HOUR), "hourly"),
+        ("every 30 minutes", Timeliness(every=30 * MINUTE), "every 30 minutes"),
+        ("daily at 8:00", Timeliness(minute=480), "daily at 08:00"),
+        ("daily at 23:59", Timeliness(minute=1439), "daily at 23:59"),
+        ("weekly on MONDAY at 08:30", Timeliness(minute=510, weekday=0), None),
+        ("weekly on sunday at 0:00", Timeliness(minute=0, weekday=6), "weekly on Sunday at 00:00"),
+    ],
+)
+def test_it_reads_what_people_write(text: str, meant: Timeliness, canonical: str | None) -> None:
+    assert parse_timeliness(text) == meant
+    assert str(meant) == (canonical or "weekly on Monday at 08:30")
+    assert parse_timeliness(str(meant)) == meant
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["soon", "every 0 minutes", "daily at 24:00", "daily at 8", "weekly on moonday at 08:00"],
+)
+def test_it_says_what_can_be_written(text: str) -> None:
+    with pytest.raises(TapestryError) as caught:
+        parse_timeliness(text)
+    assert caught.value.message == f"“{text}” does not say when."
+    assert "daily at 08:00" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("text", "zone", "found", "shown"),
+    [
+        ("at once", UTC, "2026-01-31T12:34:56Z", "2026-01-31T12:34:56Z"),
+        ("every 30 minutes", UTC, "2026-01-31T12:34:56Z", "2026-01-31T13:00:00Z"),
+        ("hourly", UTC, "2026-01-31T12:00:00Z", "2026-01-31T12:00:00Z"),
+        ("hourly", UTC, "2026-01-31T12:00:00.000001Z", "2026-01-31T13:00:00Z"),
+        ("daily at 08:00", UTC, "2026-01-31T07:00:00Z", "2026-01-31T08:00:00Z"),
+        ("daily at 08:00", UTC, "2026-01-31T08:00:00Z", "2026-01-31T08:00:00Z"),
+        ("daily at 08:00", UTC, "2026-01-31T08:00:01Z", "2026-02-01T08:00:00Z"),
+        ("daily at 08:00", BERLIN, "2026-01-31T06:59:00Z", "2026-01-31T07:00:00Z"),
+        ("daily at 08:00", BERLIN, "2026-07-01T06:01:00Z", "2026-07-02T06:00:00Z"),
+        ("daily at 02:30", BERLIN, "2026-03-28T12:00:00Z", "2026-03-29T01:30:00Z"),
+        ("daily at 02:30", BERLIN, "2026-10-24T12:00:00Z", "2026-10-25T00:30:00Z"),
+        ("daily at 02:30", BERLIN, "2026-10-25T00:40:00Z", "2026-10-26T01:30:00Z"),
+        ("weekly on Monday at 08:00", UTC, "2026-01-31T12:00:00Z", "2026-02-02T08:00:00Z"),
+        ("weekly on Monday at 08:00", UTC, "2026-02-02T08:00:00.5Z", "2026-02-09T08:00:00Z"),
+    ],
+)
+def test_a_match_is_shown_at_the_next_hour_for_it(
+    text: str, zone: ZoneInfo, found: str, shown: str
+) -> None:
+    instant = shown_at(parse_timeliness(text), parse_instant(found), zone)
+    assert format_instant(instant) == shown
