@@ -52,7 +52,7 @@ class Stack:
                     f"Tapestry is not ready after {timeout:.0f} seconds: {said}.",
                     hint="The logs of its parts lie in the data directory, under run/.",
                 )
-            time.sleep(0.2)
+            time.sleep(0.4)
 
     def watch(self, each: Callable[[], None] | None = None) -> None:
         """Stay until a part ends (TapestryError); call ``each`` about twice a second."""

@@ -7,25 +7,24 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
-
 from filters import parts
 from filters.launch.stack import Interrupted, running
 from filters.management.commands.up import add_options, in_data_directory, migrate
+from filters.management.plain import PlainCommand
 from filters.sample.load import deliver, load
 from filters.sample.people import settle
 from filters.sample.story import MESSAGES, Event, story
 from filters.sample.trickle import Trickle
 from filters.stores import DjangoClock
 from tapestry.core.clock import wall_clock
-from tapestry.core.errors import TapestryError
 
 
-class Command(BaseCommand):
+class Command(PlainCommand):
     """Start everything on a sample list with people, filters and votes."""
 
     help = "Start everything on sample mail, with people, filters and votes. Ctrl-C stops it."
     requires_system_checks: list[str] = []
+    needs_database = False
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare --port, --data and --messages."""
@@ -45,8 +44,6 @@ class Command(BaseCommand):
                 stack.watch(None if options["still"] else demo.trickle)
         except Interrupted:
             self.stdout.write("Stopped.")
-        except TapestryError as error:
-            raise CommandError(error.render()) from error
 
     def _say_how_to_sign_in(self, url: str, passwords: dict[str, str]) -> None:
         self.stdout.write(f"Open {url} and sign in as")

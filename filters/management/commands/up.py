@@ -9,18 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError
 
 from filters.launch.stack import Interrupted, running
-from tapestry.core.errors import TapestryError
+from filters.management.plain import PlainCommand
+
+NOBODY = "Nobody can sign in yet. Make an account with: manage.py createsuperuser"
 
 
-class Command(BaseCommand):
+class Command(PlainCommand):
     """Start web, worker, beat, Redis and Spark; Ctrl-C stops them."""
 
     help = "Start everything: web, worker, beat, Redis and Spark as needed. Ctrl-C stops it."
     requires_system_checks: list[str] = []
+    needs_database = False
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare --port and --data."""
@@ -31,13 +34,13 @@ class Command(BaseCommand):
         data = in_data_directory(options["data"])
         try:
             with running(data, options["port"], migrate) as stack:
+                if not User.objects.exists():
+                    self.stderr.write(NOBODY)
                 self.stdout.write(f"Tapestry is ready at {stack.url}")
                 self.stdout.flush()
                 stack.watch()
         except Interrupted:
             self.stdout.write("Stopped.")
-        except TapestryError as error:
-            raise CommandError(error.render()) from error
 
 
 def add_options(parser: ArgumentParser) -> None:

@@ -1,0 +1,93 @@
+"""Child processes: they end when they should, and say how they ended."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tapestry.run.child import free_port, last_line, listens, spawn, stop
+
+SLEEP = [sys.executable, "-c", "import time; time.sleep(60)"]
+
+
+def gone(pid):
+    """Whether a process has ended; it may be waited for by somebody else still."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+        return stat.rsplit(")", 1)[1].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+def wait_until(true, seconds=10):
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_a_child_is_stopped_with_all_that_it_started(tmp_path):
+    script = f"import subprocess; print(subprocess.Popen({SLEEP!r}).pid, flush=True); input()"
+    log = tmp_path / "log"
+    child = spawn(
+        "It", [sys.executable, "-c", script.replace("input()", "import time; time.sleep(60)")], log
+    )
+    wait_until(lambda: log.read_text().endswith("\n"))
+    stop([child])
+    assert not child.alive
+    wait_until(lambda: gone(int(log.read_text())))
+
+
+def test_a_child_that_will_not_end_is_killed(tmp_path):
+    deaf = (
+        "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(1, flush=True)"
+    )
+    child = spawn("It", [sys.executable, "-c", f"{deaf}; time.sleep(60)"], tmp_path / "log")
+    wait_until(lambda: (tmp_path / "log").read_text())
+    stop([child], grace=0.3)
+    assert child.process.returncode == -signal.SIGKILL
+
+
+def test_a_child_does_not_outlive_a_parent_that_was_killed(tmp_path):
+    script = f"""
+import time
+from pathlib import Path
+from tapestry.run.child import spawn
+print(spawn("It", {SLEEP!r}, Path({str(tmp_path / "log")!r})).process.pid, flush=True)
+time.sleep(60)
+"""
+    parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    pid = int(parent.stdout.readline())
+    assert not gone(pid)
+    os.kill(parent.pid, signal.SIGKILL)
+    parent.wait()
+    wait_until(lambda: gone(pid))
+
+
+def test_an_obituary_gives_the_last_line_of_the_log(tmp_path):
+    log = tmp_path / "log"
+    child = spawn(
+        "It", [sys.executable, "-c", "print('one'); print('two'); raise SystemExit(3)"], log
+    )
+    child.process.wait()
+    assert child.obituary() == f"It ended with code 3; the last line of {log} is: two"
+
+
+def test_an_obituary_of_a_child_without_words(tmp_path):
+    child = spawn("It", ["true"], tmp_path / "log")
+    child.process.wait()
+    assert child.obituary() == f"It ended with code 0; {tmp_path / 'log'} is empty"
+
+
+@pytest.mark.parametrize(("text", "last"), [("", ""), ("a\n\n \n", "a"), ("a\nb", "b")])
+def test_the_last_line_is_the_last_that_says_something(tmp_path, text, last):
+    (tmp_path / "log").write_text(text)
+    assert last_line(tmp_path / "log") == last
+
+
+def test_nothing_listens_on_a_free_port():
+    assert not listens(free_port())

@@ -1,0 +1,70 @@
+"""The Spark Connect server."""
+
+from pathlib import Path
+
+import pytest
+
+from tapestry.core.errors import TapestryError
+from tapestry.run import spark_server
+
+
+@pytest.mark.parametrize(
+    ("said", "version"),
+    [
+        ('openjdk version "17.0.15" 2025-04-15', 17),
+        ('java version "1.8.0_402"', 8),
+        ('openjdk version "21" 2023-09-19', 21),
+        ("Unrecognized option: -version", None),
+    ],
+)
+def test_the_version_of_java_is_read(said, version):
+    assert spark_server.java_version(said) == version
+
+
+def test_without_java_it_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(TapestryError) as refused:
+        spark_server.start(tmp_path)
+    assert refused.value.message == "Spark needs Java 17 or newer, and there is none on the PATH."
+    assert "apt-get install openjdk-17-jre-headless" in refused.value.hint
+
+
+def test_an_old_java_is_refused(tmp_path, monkeypatch):
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n")
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(TapestryError, match=r"needs Java 17 or newer; .* is 11"):
+        spark_server.find_java()
+
+
+@pytest.mark.spark
+def test_it_answers_on_loopback_alone(spark_server):
+    from pyspark.sql import SparkSession
+
+    assert spark_server.startswith("sc://127.0.0.1:")
+    session = SparkSession.builder.remote(spark_server).create()
+    assert session.sql("SELECT 1 + 1").collect()[0][0] == 2
+    session.stop()
+    port = int(spark_server.rpartition(":")[2])
+    assert _listeners(port) == {"0100007F"}
+
+
+def _listeners(port):
+    """Addresses, in the kernel's hexadecimal, on which something listens at a port."""
+    if not Path("/proc/net/tcp").exists():
+        pytest.skip("Only Linux lists who listens in /proc.")
+    found = set()
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        for line in Path(table).read_text().splitlines()[1:]:
+            address, listened = line.split()[1].split(":")
+            if int(listened, 16) == port and line.split()[3] == "0A":
+                found.add(address if len(address) == 8 else _mapped(address))
+    return found
+
+
+def _mapped(address):
+    """An IPv4 address that a socket of both kinds listens on, as the table of IPv4 has it."""
+    return address[24:] if address[:24] == "0000000000000000FFFF0000" else address

@@ -1,0 +1,123 @@
+"""What a person does: sign in, write a filter, look, install it, get new mail, open it, vote."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from email.message import EmailMessage
+from email.utils import format_datetime
+
+import pytest
+from live_site import end, manage, start, wait_ready
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(420)]
+
+PASSWORD = "of-the-tests-only"
+SOON = 60_000
+"""Milliseconds in which new mail must be in the inbox; it takes a few seconds."""
+
+
+def letter(name, subject, parent=None):
+    message = EmailMessage()
+    address = name.lower().replace(" ", ".")
+    message["From"] = f"{name} <{address}@example.org>"
+    message["Date"] = format_datetime(datetime.now(UTC) - timedelta(hours=1))
+    message["Message-ID"] = f"<{re.sub('[^a-z]+', '.', subject.lower())}.{address}@example.org>"
+    message["Newsgroups"] = "comp.databases"
+    message["Subject"] = subject
+    if parent is not None:
+        message["In-Reply-To"] = parent["Message-ID"]
+        message["References"] = parent["Message-ID"]
+    message.set_content(f"This is what {name} has to say.\n")
+    return message
+
+
+def write_mbox(path, messages):
+    entries = [
+        b"From x@example.org Sat Jan 31 12:00:00 2026\n" + bytes(m) + b"\n" for m in messages
+    ]
+    path.write_bytes(b"".join(entries))
+    return str(path)
+
+
+@pytest.fixture
+def question():
+    return letter("Ann Ames", "A question of keys")
+
+
+@pytest.fixture
+def site(data_dir, tmp_path, question):
+    """Tapestry with two people and four messages, two of which are replies by Jones."""
+    manage(data_dir, "migrate", "--verbosity", "0")
+    for name in ("terry", "alice"):
+        options = ("--noinput", "--username", name, "--email", f"{name}@example.org")
+        manage(data_dir, "createsuperuser", *options, DJANGO_SUPERUSER_PASSWORD=PASSWORD)
+    mail = [
+        question,
+        letter("Mary Jones", "Re: A question of keys", question),
+        letter("Bob Jones", "Re: A question of locks", question),
+        letter("Mary Jones", "Something of my own"),
+    ]
+    manage(data_dir, "ingest", write_mbox(tmp_path / "old.mbox", mail))
+    running = start(data_dir)
+    try:
+        wait_ready(running)
+        yield running
+    finally:
+        assert end(running) == 0
+
+
+def sign_in(browser, site, name):
+    page = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
+    page.set_default_timeout(30_000)
+    page.goto(site.url)
+    page.get_by_label("Name").fill(name)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("link", name="New filter").wait_for()
+    return page
+
+
+def install(page, text, name, preview):
+    """Write a filter, see how it is understood and what it would have matched; install it."""
+    page.get_by_role("link", name="New filter").click()
+    page.get_by_role("textbox", name="Filter", exact=True).fill(text)
+    page.locator("#understood").get_by_text(text, exact=True).wait_for()
+    page.get_by_text(preview).wait_for(timeout=SOON)
+    page.get_by_label("Name").fill(name)
+    page.get_by_label("with existing mail").check()
+    page.get_by_role("button", name="Install filter").click()
+    page.get_by_role("navigation", name="Inbox and filters").get_by_role(
+        "link", name=name
+    ).wait_for()
+
+
+def test_a_reply_by_jones_arrives_and_a_vote_for_it_reaches_the_filter_of_another(
+    site, browser, question, tmp_path, pictures
+):
+    terry, alice = sign_in(browser, site, "terry"), sign_in(browser, site, "alice")
+
+    install(terry, "replies by Jones", "jones", "it would have matched 2 messages")
+    terry.screenshot(path=pictures / "installed.png")
+    terry.goto(f"{site.url}in/jones/")
+    messages = terry.get_by_role("region", name="Messages")
+    messages.get_by_role("link", name="Re: A question of locks").wait_for(timeout=SOON)
+    assert messages.get_by_role("listitem").count() == 2
+
+    install(alice, "voted for by terry", "terrys", "it would have matched 0 messages")
+    alice.goto(f"{site.url}in/terrys/")
+    alice.get_by_text("Nothing has matched yet").wait_for()
+
+    new = [letter("Mary Jones", "Re: News of the index", question), letter("Cy Cole", "Silence")]
+    site.manage("ingest", write_mbox(tmp_path / "new.mbox", new))
+    arrived = messages.get_by_role("link", name="Re: News of the index")
+    arrived.wait_for(timeout=SOON)
+    assert messages.get_by_role("listitem").count() == 3
+    arrived.click()
+    reading = terry.get_by_role("region", name="Message", exact=True)
+    reading.get_by_text("This is what Mary Jones has to say.").wait_for()
+    reading.get_by_role("button", name="Vote for").click()
+    reading.locator("#vote-for[aria-pressed=true]").wait_for()
+    terry.screenshot(path=pictures / "voted.png")
+
+    alice.get_by_role("link", name="Re: News of the index").wait_for(timeout=SOON)
+    assert alice.get_by_role("region", name="Messages").get_by_role("listitem").count() == 1
+    alice.screenshot(path=pictures / "reached.png")

@@ -1,0 +1,111 @@
+"""`manage.py up`: what it says when it cannot start, and that it leaves nothing behind."""
+
+import os
+import signal
+import socket
+import time
+from pathlib import Path
+
+import pytest
+from live_site import end, start, wait_ready
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(420)]
+
+
+def words(site):
+    """Wait for it to end; return its exit code and all it said."""
+    code = site.process.wait(60)
+    return code, (site.data / "up.log").read_text()
+
+
+def processes_of(data):
+    """Processes whose environment or arguments name the data directory."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            told = (process / "environ").read_bytes() + (process / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if str(data).encode() in told and int(process.name) != os.getpid():
+            found.append((process / "cmdline").read_bytes().replace(b"\0", b" "))
+    return found
+
+
+def wait_for_nobody(data, seconds=15):
+    deadline = time.monotonic() + seconds
+    while left := processes_of(data):
+        assert time.monotonic() < deadline, left
+        time.sleep(0.2)
+
+
+def test_a_port_that_is_taken_is_one_sentence(data_dir):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        code, said = words(start(data_dir, port=port))
+    assert code == 1
+    assert said.startswith(f"error: Port {port} cannot be used (Address already in use).\nName")
+    assert "Traceback" not in said
+
+
+def test_no_java_is_one_sentence_and_nothing_runs_on(data_dir, monkeypatch):
+    monkeypatch.setenv("JAVA_HOME", str(data_dir))
+    code, said = words(start(data_dir))
+    assert code == 1
+    assert said.startswith("error: Spark needs Java 17 or newer, and there is none in JAVA_HOME")
+    wait_for_nobody(data_dir)
+
+
+def test_it_starts_once_per_directory_and_ends_with_all_its_parts(data_dir):
+    site = start(data_dir)
+    said = wait_ready(site)
+    assert said.count("\n") == 2
+    assert said.startswith("Nobody can sign in yet.")
+    assert {path.name for path in (data_dir / "run").glob("*.[ur]*")} >= {
+        "redis.url",
+        "spark.remote",
+    }
+
+    code, refused = words(start(data_dir_of_second(data_dir), "--data", str(data_dir)))
+    assert code == 1
+    assert f"error: The data directory {data_dir} is in use by another Tapestry" in refused
+
+    begun = time.monotonic()
+    assert end(site) == 0
+    assert time.monotonic() - begun < 10
+    wait_for_nobody(data_dir)
+    assert not (data_dir / "run" / "redis.url").exists()
+
+
+def data_dir_of_second(data):
+    second = data.parent / "second"
+    second.mkdir()
+    return second
+
+
+def test_a_part_that_dies_is_reported_and_everything_stops(data_dir):
+    site = start(data_dir)
+    wait_ready(site)
+    worker = next(p for p in Path("/proc").glob("[0-9]*") if _is_worker_of(p, data_dir))
+    os.kill(int(worker.name), signal.SIGKILL)
+    code, said = words(site)
+    assert code == 1
+    assert "error: The worker ended by signal 9; the last line of" in said
+    wait_for_nobody(data_dir)
+
+
+def _is_worker_of(process, data):
+    try:
+        arguments = (process / "cmdline").read_bytes().split(b"\0")
+        return b"worker" in arguments and str(data).encode() in (process / "environ").read_bytes()
+    except OSError:
+        return False
+
+
+def test_nothing_outlives_it_when_it_is_killed(data_dir):
+    site = start(data_dir)
+    wait_ready(site)
+    site.process.send_signal(signal.SIGKILL)
+    site.process.wait()
+    wait_for_nobody(data_dir)
