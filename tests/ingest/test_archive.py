@@ -1,0 +1,167 @@
+"""Files of mail: mboxes of all sorts, Maildirs, directories; and what is not mail."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+
+import pytest
+
+from tapestry.core.errors import TapestryError
+from tapestry.ingest.archive import count_messages, open_archive_source
+from tapestry.ingest.mbox import entries
+
+ASCTIME = "Fri Jan  2 14:26:52 2004"
+
+
+def box(*bodies, end="\n"):
+    return "".join(
+        f"From joe at x.org  {ASCTIME}{end}Subject: {n}{end}{end}{body}{end}{end}"
+        for n, body in enumerate(bodies)
+    ).encode()
+
+
+def nothing_taken(_source):
+    return None
+
+
+def raws(path):
+    return [item.raw for item in open_archive_source(str(path), "public", nothing_taken).items]
+
+
+def split(data):
+    return [entry.raw for entry in entries(io.BytesIO(data))]
+
+
+def test_messages_come_with_their_places():
+    data = box("one", "two")
+    first, second = entries(io.BytesIO(data))
+    assert (first.start, first.end, second.start, second.end) == (0, 61, 61, len(data))
+    assert first.raw == b"Subject: 0\n\none\n"
+    (again,) = entries(io.BytesIO(data), first.end)
+    assert again == second
+
+
+def test_a_from_line_counts_after_a_blank_line_only_and_with_a_date():
+    body = f"text\nFrom joe  {ASCTIME}\n\nFrom what I know, it is so.\n\nFrom May 2004 on."
+    assert split(box(body, "two"))[0] == f"Subject: 0\n\n{body}\n".encode()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "From joe at x.org  Fri Jan  2 14:26:52 2004",
+        "From joe@x.org Fri Jan 02 14:26:52 +0000 2004",
+        "From - Fri Jan  2 14:26:52 2004",
+        "From Joe Doe <joe@x.org>  Fri Jan  2 14:26:52 2004",
+        "From joe@x.org Fri, 2 Jan 2004 14:26:52 +0100",
+    ],
+)
+def test_from_lines_of_many_programs(line):
+    assert len(split(f"{line}\nA: b\n\nx\n\n{line}\nA: c\n\ny\n".encode())) == 2
+
+
+def test_quoted_from_lines_are_unquoted():
+    (raw,) = split(box(">From here\n>>From there\n> From not"))
+    assert raw == b"Subject: 0\n\nFrom here\n>From there\n> From not\n"
+
+
+def test_crlf_is_tolerated():
+    assert split(box("one", "two", end="\r\n")) == [
+        b"Subject: 0\r\n\r\none\r\n",
+        b"Subject: 1\r\n\r\ntwo\r\n",
+    ]
+
+
+def test_a_half_written_last_message_is_kept_but_not_passed_by(tmp_path):
+    path = tmp_path / "box"
+    path.write_bytes(box("one", "two")[:-3])
+    first, last = open_archive_source(str(path), "public", nothing_taken).items
+    assert first.cursor is not None
+    assert (last.raw, last.cursor) == (b"Subject: 1\n\ntw", None)
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress])
+def test_packed_mboxes_are_told_by_content(tmp_path, pack):
+    path = tmp_path / "box"
+    path.write_bytes(pack(box("one", "two")))
+    assert len(raws(path)) == count_messages(path) == 2
+
+
+def test_a_packed_mbox_cut_short_yields_what_is_whole_and_says_so(tmp_path):
+    path = tmp_path / "box.gz"
+    packed = gzip.compress(box(*(f"{n} " * 5000 for n in range(50))), 0)
+    path.write_bytes(packed[: len(packed) // 2])
+    source = open_archive_source(str(path), "public", nothing_taken)
+    taken = []
+    with pytest.raises(TapestryError, match="cut short after its message") as caught:
+        for item in source.items:
+            taken.append(item)
+    assert 10 < len(taken) < 50
+    assert f"after its message {len(taken)}" in caught.value.message
+    assert "nothing will be there twice" in caught.value.hint
+
+
+def test_a_maildir_is_read(tmp_path):
+    for name in ("cur", "new", "tmp"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"1.{name}:2,S").write_bytes(f"Subject: {name}\n\n".encode())
+    assert raws(tmp_path) == [b"Subject: new\n\n", b"Subject: cur\n\n"]
+
+
+def test_a_directory_is_read_recursively_in_order(tmp_path):
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "b.eml").write_bytes(b"Subject: b\n\n")
+    (tmp_path / "a.eml").write_bytes(b"Subject: a\n\n")
+    (tmp_path / "notes.txt").write_bytes(b"nothing of the kind")
+    (tmp_path / ".hidden.eml").write_bytes(b"Subject: hidden\n\n")
+    (tmp_path / "z.mbox.gz").write_bytes(gzip.compress(box("one", "two")))
+    found = raws(tmp_path)
+    assert found[:2] == [b"Subject: a\n\n", b"Subject: b\n\n"]
+    assert len(found) == 4
+    assert open_archive_source(str(tmp_path), "public", nothing_taken).total() == 4
+
+
+def test_a_single_message_is_read(tmp_path):
+    path = tmp_path / "one.eml"
+    path.write_bytes(b"Subject: a\n\nhi")
+    assert raws(path) == [b"Subject: a\n\nhi"]
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "is empty"),
+        (b"\n\n", "is empty"),
+        (bytes(range(256)) * 20, "neither an mbox nor a message"),
+        (b"once upon a time\n", "neither an mbox nor a message"),
+        (b"\x1f\x8b not really gzip", "neither an mbox nor a message"),
+    ],
+)
+def test_what_is_not_mail_is_refused_in_a_sentence(tmp_path, content, sentence):
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    with pytest.raises(TapestryError, match=sentence) as caught:
+        open_archive_source(str(path), "public", nothing_taken)
+    assert caught.value.hint
+
+
+def test_what_is_not_there_is_refused_in_a_sentence(tmp_path):
+    with pytest.raises(TapestryError, match="There is no file or directory"):
+        open_archive_source(str(tmp_path / "nowhere"), "public", nothing_taken)
+    with pytest.raises(TapestryError, match="holds no mail"):
+        open_archive_source(str(tmp_path), "public", nothing_taken)
+
+
+def test_a_file_that_may_not_be_read_is_refused_in_a_sentence(tmp_path, monkeypatch):
+    path = tmp_path / "one.eml"
+    path.write_bytes(b"Subject: a\n\n")
+
+    def refuse(_path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tapestry.ingest.archive.open_archive", refuse)
+    with pytest.raises(TapestryError, match="cannot be read: Permission denied"):
+        open_archive_source(str(path), "public", nothing_taken)
