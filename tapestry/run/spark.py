@@ -145,7 +145,13 @@ class SparkEngine:
             schema = arrow_schema(view.table)
             tables = [pq.read_table(part.path, columns=wanted) for part in parts]
             rows = pa.concat_tables([schema.empty_table().select(wanted), *tables])
-            self._sent[key] = self.session.createDataFrame(rows)
+            # Of no rows the client cannot tell the columns.
+            empty = _schema({name: kinds[name] for name in wanted})
+            self._sent[key] = (
+                self.session.createDataFrame(rows)
+                if rows.num_rows
+                else self.session.createDataFrame([], empty)
+            )
         return self._sent[key]
 
     def _relation(self, relation: Relation) -> Any:
