@@ -7,7 +7,7 @@ import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from imapclient import IMAPClient
 from imapclient.exceptions import IMAPClientError, LoginError
@@ -45,7 +45,7 @@ class Mailbox:
     def address(self) -> str:
         """The URL without the password."""
         scheme = "imaps" if self.secure else "imap"
-        return f"{scheme}://{self.user}@{self.host}:{self.port}/{self.folder}"
+        return f"{scheme}://{quote(self.user, safe='')}@{self.host}:{self.port}/{self.folder}"
 
 
 def read_url(url: str) -> Mailbox:

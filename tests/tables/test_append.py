@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory_clock import MemoryClock
 
+from tapestry.core.errors import TapestryError
 from tapestry.core.message import Annotation, Message
 from tapestry.tables.append import (
     Cursor,
@@ -216,3 +217,16 @@ def test_any_batches_crashes_and_repeats_give_the_same_rows_once(
     assert [row[0] for row in rows] == sorted({f"m{n}" for n in ids})
     assert instants == sorted(set(instants))
     assert sorted({ts for _msgid, _audience, ts in rows}) == instants
+
+
+def test_a_disk_that_cannot_be_written_is_one_sentence(tables, clock, monkeypatch):
+    append_messages(tables, clock, [Message("a")], Cursor("s", 1))
+
+    def refuse(*_arguments, **_more):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("tapestry.tables.append.write_deltalake", refuse)
+        with pytest.raises(TapestryError, match="cannot be written: .*No space left on device"):
+            append_messages(tables, clock, [Message("b")], Cursor("s", 2))
+    assert append_messages(tables, clock, [Message("b")], Cursor("s", 2)).added == 1

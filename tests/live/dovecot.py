@@ -1,0 +1,141 @@
+"""A real IMAP server on a free port, with its mail in a directory of its own."""
+
+from __future__ import annotations
+
+import grp
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from imapclient import IMAPClient
+
+PROGRAM = Path("/usr/sbin/dovecot")
+USER, PASSWORD = "alice@x.org", "s3cret/@"
+
+CONFIG = """\
+base_dir = {home}/run
+state_dir = {home}/state
+log_path = {home}/dovecot.log
+protocols = imap
+listen = 127.0.0.1
+ssl = no
+disable_plaintext_auth = no
+default_internal_user = {user}
+default_internal_group = {group}
+default_login_user = {user}
+first_valid_uid = 1
+mail_location = maildir:{home}/mail/%u
+passdb {{
+  driver = passwd-file
+  args = {home}/users
+}}
+userdb {{
+  driver = static
+  args = uid={user} gid={group} home={home}/mail/%u
+}}
+namespace inbox {{
+  inbox = yes
+  separator = /
+}}
+service anvil {{
+  chroot =
+}}
+service stats {{
+  chroot =
+}}
+service imap-login {{
+  chroot =
+  inet_listener imap {{
+    port = {port}
+  }}
+  inet_listener imaps {{
+    port = 0
+  }}
+}}
+"""
+
+
+@dataclass(frozen=True)
+class Dovecot:
+    """A running server, with one user."""
+
+    port: int
+
+    def url(self, folder: str = "INBOX", password: str | None = "s3cret%2F%40") -> str:
+        secret = "" if password is None else f":{password}"
+        return f"imap://alice%40x.org{secret}@127.0.0.1:{self.port}/{folder}"
+
+    @contextmanager
+    def session(self) -> Iterator[IMAPClient]:
+        """A second client beside the one under test, logged in."""
+        with IMAPClient("127.0.0.1", self.port, ssl=False) as client:
+            client.login(USER, PASSWORD)
+            yield client
+
+    def put(self, folder: str, *messages: bytes) -> None:
+        """Append messages to a mailbox, making it if it is not there."""
+        with self.session() as client:
+            if not client.folder_exists(folder):
+                client.create_folder(folder)
+            for message in messages:
+                client.append(folder, message)
+
+
+@contextmanager
+def running_dovecot() -> Iterator[Dovecot]:
+    """Start a server, and stop it at the end; skip the test where it is not installed."""
+    if not PROGRAM.exists():
+        missing = "There is no Dovecot; `make test` installs dovecot-imapd on Debian."
+        pytest.fail(missing) if os.environ.get("CI") == "true" else pytest.skip(missing)
+    # Not pytest's directory: the server runs as nobody, who may not go in there.
+    home = Path(tempfile.mkdtemp(prefix="dovecot-"))
+    home.chmod(0o755)
+    account = pwd.getpwnam("nobody") if os.geteuid() == 0 else pwd.getpwuid(os.geteuid())
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    group = grp.getgrgid(account.pw_gid).gr_name
+    config = home / "dovecot.conf"
+    config.write_text(CONFIG.format(home=home, port=port, user=account.pw_name, group=group))
+    (home / "users").write_text(f"{USER}:{{PLAIN}}{PASSWORD}::::::\n")
+    for name in ("run", "state", "mail"):
+        (home / name).mkdir()
+    drop: dict[str, object] = {}
+    if os.geteuid() == 0:
+        for path in (home, *home.iterdir()):
+            os.chown(path, account.pw_uid, account.pw_gid)
+        drop = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
+    with (home / "out.log").open("wb") as out:
+        process = subprocess.Popen(
+            [PROGRAM, "-F", "-c", config], stdout=out, stderr=subprocess.STDOUT, **drop
+        )
+    try:
+        _wait_for(port, process, home)
+        yield Dovecot(port)
+    finally:
+        process.terminate()
+        process.wait(20)
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def _wait_for(port: int, process: subprocess.Popen, home: Path) -> None:
+    for _ in range(100):
+        if process.poll() is not None:
+            break
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return
+    logs = "".join(path.read_text() for path in home.glob("*.log"))
+    pytest.fail(f"Dovecot does not start:\n{logs}")
