@@ -13,8 +13,10 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, WriterProperties, write_deltalake
+from deltalake.exceptions import DeltaError
 
 from tapestry.core.clock import next_instant, until_instant, wall_clock
+from tapestry.core.errors import TapestryError
 from tapestry.core.message import Annotation, Message
 from tapestry.core.ports import Clock
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
@@ -146,10 +148,14 @@ def _is_newer(log: DeltaTable, cursor: Cursor) -> bool:
 def _commit(log: DeltaTable, rows: pa.Table, ts: int | None, cursor: Cursor | None) -> None:
     transactions = [] if cursor is None else [Transaction(cursor.source, cursor.version)]
     metadata = {} if ts is None else {"tapestry.ts": str(ts)}
-    write_deltalake(
-        log,
-        rows,
-        mode="append",
-        writer_properties=WRITER,
-        commit_properties=CommitProperties(custom_metadata=metadata, app_transactions=transactions),
-    )
+    properties = CommitProperties(custom_metadata=metadata, app_transactions=transactions)
+    try:
+        write_deltalake(
+            log, rows, mode="append", writer_properties=WRITER, commit_properties=properties
+        )
+    except (DeltaError, OSError) as error:
+        reason = str(error).partition("\n")[0]
+        raise TapestryError(
+            f"New rows cannot be written to {log.table_uri}: {reason}",
+            hint="Make room on the disk, or make the directory yours to write; then run it again.",
+        ) from error
