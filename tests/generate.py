@@ -83,9 +83,23 @@ def messages(draw: st.DrawFn, batches: tuple[int, ...], unit: int = 1) -> list[R
         row |= draw(st.sampled_from(_PROFILES))
         row["references"] = draw(st.sampled_from(_REFERENCES))
         rows.append(row)
-    return rows
+    return rows + draw(_twins(rows, batches))
 
 
+@st.composite
+def _twins(draw: st.DrawFn, rows: list[Row], batches: tuple[int, ...]) -> list[Row]:
+    """Draw a second arrival of one message, for another audience and at another time."""
+    keys = {(row["msgid"], row["audience"]) for row in rows}
+    if not rows or draw(st.sampled_from((False, False, True))):
+        return []
+    row, audience = draw(st.sampled_from(rows)), draw(st.sampled_from(_LIKELY_TWINS))
+    twin = row | {"audience": audience, "ts": draw(st.sampled_from(batches))}
+    if draw(st.booleans()):
+        twin |= draw(st.sampled_from(_PROFILES))
+    return [] if (row["msgid"], audience) in keys else [twin]
+
+
+_LIKELY_TWINS = ("user:alice", "user:alice", "public", "user:bob")
 _LIKELY_AUDIENCES = (*["public"] * 6, *AUDIENCES)
 _REFERENCES: tuple[tuple[str, ...], ...] = ((), (), ("m0",), ("m1", "m0"), ("m2", "mx"))
 
@@ -448,6 +462,9 @@ def worlds(draw: st.DrawFn, depth: int = 3, in_query: bool = True) -> World:
     """Draw a filter, its tables, and a schedule that meets many of its events."""
     query, tables = draw(queries(depth, in_query=in_query)), draw(data())
     schedule = draw(schedules(tuple(oracle.instants(tables, query))))
-    starts = st.integers(-2, schedule[0]) if schedule[0] > -2 else st.just(schedule[0])
-    start = draw(st.one_of(st.none(), starts, st.just(schedule[0])))
+    start = None
+    if draw(st.booleans()):
+        arrivals = sorted({row["ts"] for rows in tables.values() for row in rows}) or [0]
+        start = draw(st.sampled_from((*arrivals, *schedule)))
+        schedule = [until for until in schedule if until > start] or [start + LAST]
     return World(query, tables, draw(audiences), tuple(schedule), start)
