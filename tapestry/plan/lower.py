@@ -86,7 +86,7 @@ class _Parts:
         """Return the union of what was found, the first candidate of each pair kept."""
         union: exp.Query = self.found[0] if self.found else _nothing()
         for part in self.found[1:]:
-            union = exp.union(union, part, distinct=False)
+            union = exp.union(union, part, distinct=False, copy=False)
         rank = exp.Window(
             this=exp.RowNumber(),
             partition_by=[exp.column("fid"), exp.column("msgid")],
@@ -97,17 +97,27 @@ class _Parts:
                 ]
             ),
         )
-        ranked = exp.select(*OUTPUT, exp.alias_(rank, "place")).from_(union.subquery("found"))
-        select = exp.select(*OUTPUT).from_(ranked.subquery("ranked"))
-        select = select.where(exp.EQ(this=exp.column("place"), expression=exp.convert(1)))
-        for name, cte in self.ctes:
-            select = select.with_(name, as_=cte)
+        ranked = exp.select(*OUTPUT, exp.alias_(rank, "place", copy=False), copy=False).from_(
+            union.subquery("found", copy=False), copy=False
+        )
+        select = exp.select(*OUTPUT).from_(ranked.subquery("ranked", copy=False), copy=False)
+        select = select.where(
+            exp.EQ(this=exp.column("place"), expression=exp.convert(1)), copy=False
+        )
+        named = [
+            exp.CTE(this=cte, alias=exp.TableAlias(this=exp.to_identifier(name)))
+            for name, cte in self.ctes
+        ]
+        if named:
+            select.set("with_", exp.With(expressions=named))
         return Statement(select, list(self.views.values()), self.relations)
 
 
 def _nothing() -> exp.Select:
-    columns = [exp.alias_(exp.null(), name) for name in OUTPUT]
-    return exp.select(*columns).where(exp.EQ(this=exp.convert(1), expression=exp.convert(0)))
+    columns = [exp.alias_(exp.null(), name, copy=False) for name in OUTPUT]
+    return exp.select(*columns).where(
+        exp.EQ(this=exp.convert(1), expression=exp.convert(0)), copy=False
+    )
 
 
 class _Builder:
@@ -130,14 +140,14 @@ class _Builder:
         driver = self._driver(variant)
         if driver is not None and not covers(driver.table, ranges):
             return None
-        select = exp.select().from_(exp.to_table(self.constants).as_("k"))
+        select = exp.select().from_(exp.to_table(self.constants).as_("k"), copy=False)
         for binding in variant.bindings:
             table = self._table(binding, ranges if binding == driver else None)
-            select = select.join(table, join_type="cross")
-            select = select.where(self._visible(binding, scope))
+            select = select.join(table, join_type="cross", copy=False)
+            select = select.where(self._visible(binding, scope), copy=False)
         anchor = variant.event.anchor
         if anchor is not None:
-            select = select.where(_within(scope.term(anchor[0]), ranges))
+            select = select.where(_within(scope.term(anchor[0]), ranges), copy=False)
         select = select.where(
             *(scope.condition(condition) for condition in variant.plain),
             exp.GT(this=c.copy(), expression=scope.carried("since")),
@@ -147,6 +157,7 @@ class _Builder:
                 exp.LTE(this=self._moment(moment, scope), expression=c.copy())
                 for moment in variant.before
             ),
+            copy=False,
         )
         own = () if variant.test.bindings else variant.evidence
         distinct = set(names) != {self.message.var, *(b.var for b in own)}
@@ -155,20 +166,25 @@ class _Builder:
     def held_at(self, index: int, whole: Conjunction, instant: exp.Expr, among: bool) -> exp.Select:
         """Return the messages for which a disjunct holds at the instant."""
         scope = self.scope.binding(self.message.var)
-        select = exp.select().from_(exp.to_table(self.constants).as_("k"))
-        select = select.join(self._table(self.message, None), join_type="cross")
+        select = exp.select().from_(exp.to_table(self.constants).as_("k"), copy=False)
+        select = select.join(self._table(self.message, None), join_type="cross", copy=False)
         ts = column(self.message.var, "ts")
         select = select.where(
-            self._visible(self.message, scope), exp.LTE(this=ts, expression=instant.copy())
+            self._visible(self.message, scope),
+            exp.LTE(this=ts, expression=instant.copy()),
+            copy=False,
         )
         if among:
             msgid = column(self.message.var, "msgid")
-            pairs = exp.select(exp.convert(1)).from_(exp.to_table("among").as_("a"))
+            pairs = exp.select(exp.convert(1), copy=False).from_(
+                exp.to_table("among").as_("a"), copy=False
+            )
             pairs = pairs.where(
                 exp.EQ(this=exp.column("fid", "a"), expression=scope.carried("fid")),
                 exp.EQ(this=exp.column("msgid", "a"), expression=msgid),
+                copy=False,
             )
-            select = select.where(exp.Exists(this=pairs))
+            select = select.where(exp.Exists(this=pairs), copy=False)
         return self._tested(select, scope, instant, index, whole, (), False)
 
     def _tested(
@@ -186,10 +202,10 @@ class _Builder:
         wanted = {(message, "msgid"), (message, "audience"), (message, "ts")}
         wanted |= free_columns(test) | {(b.var, KEYS[b.table]) for b in evidence}
         first = self._carry(select, scope, wanted, slots(test), c)
-        name = self.parts.name(first.distinct() if distinct else first)
+        name = self.parts.name(first.distinct(copy=False) if distinct else first)
         shown, own = evidence, Scope(name, now=exp.column("c", name))
         if test.bindings:
-            joined = exp.select().from_(exp.to_table(name))
+            joined = exp.select().from_(exp.to_table(name), copy=False)
             joined = self._join(joined, test, own)
             wanted = {(message, "msgid"), (message, "audience"), (message, "ts")}
             wanted |= free_columns(test.absent) | {(b.var, KEYS[b.table]) for b in test.bindings}
@@ -205,38 +221,44 @@ class _Builder:
         why = exp.Anonymous(this="concat_ws", expressions=[exp.convert(SEPARATOR), *keys])
         final = exp.select(
             own.carried("fid"),
-            exp.alias_(own.carried(carried_name(message, "msgid")), "msgid"),
-            exp.alias_(own.carried(carried_name(message, "audience")), "audience"),
-            exp.alias_(own.carried(carried_name(message, "ts")), "ts"),
+            exp.alias_(own.carried(carried_name(message, "msgid")), "msgid", copy=False),
+            exp.alias_(own.carried(carried_name(message, "audience")), "audience", copy=False),
+            exp.alias_(own.carried(carried_name(message, "ts")), "ts", copy=False),
             own.carried("c"),
-            exp.alias_(exp.convert(index), "disjunct"),
-            exp.alias_(why if keys else exp.convert(""), "why"),
-        ).from_(exp.to_table(name))
-        return final.where(*conditions) if conditions else final
+            exp.alias_(exp.convert(index), "disjunct", copy=False),
+            exp.alias_(why if keys else exp.convert(""), "why", copy=False),
+            copy=False,
+        ).from_(exp.to_table(name), copy=False)
+        return final.where(*conditions, copy=False) if conditions else final
 
     def _absent(self, part: Conjunction, outer: Scope) -> exp.Expr:
         """Return NOT EXISTS of a conjunction for a relation of candidates."""
         if not part.absent:
-            inner = self._join(exp.select(exp.convert(1)), part, outer)
-            return exp.not_(exp.Exists(this=inner))
+            inner = self._join(exp.select(exp.convert(1), copy=False), part, outer)
+            return exp.not_(exp.Exists(this=inner), copy=False)
         free = free_columns(part)
-        rows = self._join(exp.select().from_(exp.to_table(outer.outer)), part, outer)
+        rows = self._join(exp.select().from_(exp.to_table(outer.outer), copy=False), part, outer)
         wanted = free | free_columns(part.absent)
         scope = outer.binding(*(b.var for b in part.bindings))
         rows = self._carry(rows, scope, wanted, slots(part.absent), exp.column("c", outer.outer))
-        name = self.parts.name(rows.distinct())
+        name = self.parts.name(rows.distinct(copy=False))
         held = Scope(name, now=exp.column("c", name))
         keys = ["fid", "c", *sorted(carried_name(*column) for column in free)]
-        left = exp.select(*(exp.column(key, name) for key in keys)).distinct()
-        left = left.from_(exp.to_table(name))
-        left = left.where(*(self._absent(inner, held) for inner in part.absent))
+        left = exp.select(*(exp.column(key, name) for key in keys), copy=False).distinct(copy=False)
+        left = left.from_(exp.to_table(name), copy=False)
+        left = left.where(*(self._absent(inner, held) for inner in part.absent), copy=False)
         rest = self.parts.name(left)
         same = [
             exp.NullSafeEQ(this=exp.column(key, rest), expression=outer.carried(key))
             for key in keys
         ]
         return exp.not_(
-            exp.Exists(this=exp.select(exp.convert(1)).from_(exp.to_table(rest)).where(*same))
+            exp.Exists(
+                this=exp.select(exp.convert(1), copy=False)
+                .from_(exp.to_table(rest), copy=False)
+                .where(*same, copy=False)
+            ),
+            copy=False,
         )
 
     def _join(self, select: exp.Select, part: Conjunction, outer: Scope) -> exp.Select:
@@ -245,14 +267,14 @@ class _Builder:
         for binding in part.bindings:
             table = self._table(binding, None)
             if select.args.get("from_"):
-                select = select.join(table, join_type="cross")
+                select = select.join(table, join_type="cross", copy=False)
             else:
-                select = select.from_(table)
+                select = select.from_(table, copy=False)
             ts = column(binding.var, "ts")
             visible_at = exp.LTE(this=ts, expression=scope.term(Now()))
-            select = select.where(self._visible(binding, scope), visible_at)
+            select = select.where(self._visible(binding, scope), visible_at, copy=False)
         conditions = [scope.condition(c) for c in (*part.plain, *part.times)]
-        return select.where(*conditions) if conditions else select
+        return select.where(*conditions, copy=False) if conditions else select
 
     def _carry(
         self,
@@ -266,8 +288,8 @@ class _Builder:
         carried += [scope.carried(f"p{slot}") for slot in sorted(parameters)]
         for var, name in sorted(columns):
             column = scope.term(Column(var, name))
-            carried.append(exp.alias_(column, carried_name(var, name), quoted=True))
-        return select.select(*carried, exp.alias_(c.copy(), "c"))
+            carried.append(exp.alias_(column, carried_name(var, name), quoted=True, copy=False))
+        return select.select(*carried, exp.alias_(c.copy(), "c", copy=False), copy=False)
 
     def _table(self, binding: Binding, ranges: tuple[Range, ...] | None) -> exp.Expr:
         name = self.parts.view(binding.table, ranges)
@@ -281,7 +303,7 @@ class _Builder:
         term = scope.term(moment.term)
         if not moment.shift:
             return term
-        return exp.paren(exp.Add(this=term, expression=exp.convert(moment.shift)))
+        return exp.paren(exp.Add(this=term, expression=exp.convert(moment.shift)), copy=False)
 
     def _driver(self, variant: Variant) -> Binding | None:
         """Return the binding whose ``ts`` alone decides whether the event is in the window."""
@@ -298,10 +320,13 @@ def _within(column: exp.Expr, ranges: tuple[Range, ...]) -> exp.Expr:
                 exp.and_(
                     exp.GT(this=column.copy(), expression=exp.convert(low)),
                     exp.LTE(this=column.copy(), expression=exp.convert(high)),
+                    copy=False,
                 )
                 for low, high in ranges
-            )
-        )
+            ),
+            copy=False,
+        ),
+        copy=False,
     )
 
 

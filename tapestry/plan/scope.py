@@ -85,7 +85,7 @@ class Scope:
                 return self.now.copy()
             case Arith(op=op, left=left, right=right):
                 made = ARITHMETIC[op](this=self.term(left), expression=self.term(right))
-                return exp.paren(made)
+                return exp.paren(made, copy=False)
             case Call(name=name, args=args):
                 return exp.Anonymous(this=f"text_{name}", expressions=[*map(self.term, args)])
         raise ValueError(f"no SQL for {term!r}")
@@ -94,11 +94,11 @@ class Scope:
         """Return a plain condition or a time comparison as an SQL expression."""
         match node:
             case And(args=args):
-                return exp.paren(exp.and_(*map(self.condition, args)))
+                return exp.paren(exp.and_(*map(self.condition, args), copy=False), copy=False)
             case Or(args=args):
-                return exp.paren(exp.or_(*map(self.condition, args)))
+                return exp.paren(exp.or_(*map(self.condition, args), copy=False), copy=False)
             case Not(arg=arg):
-                return exp.not_(exp.paren(self.condition(arg)))
+                return exp.not_(exp.paren(self.condition(arg), copy=False), copy=False)
             case Truth(value=value):
                 return exp.EQ(this=exp.convert(1), expression=exp.convert(1 if value else 0))
             case Compare(op=op, left=left, right=right):
