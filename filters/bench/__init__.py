@@ -1,0 +1,30 @@
+"""Measurements, one file each: `manage.py bench NAME`."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from filters.bench import compiling, ingesting, starting, ticking
+
+Figures = dict[str, float | int | str]
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """A measurement: its options, and the function that makes its figures."""
+
+    says: str
+    add_arguments: Callable[[ArgumentParser], None]
+    measure: Callable[[Mapping[str, Any]], Figures]
+
+
+BENCHES = {
+    "compile": Bench(compiling.SAYS, compiling.add_arguments, compiling.measure),
+    "ingest": Bench(ingesting.SAYS, ingesting.add_arguments, ingesting.measure),
+    "tick": Bench(ticking.SAYS, ticking.add_arguments, ticking.measure),
+    "start": Bench(starting.SAYS, starting.add_arguments, starting.measure),
+}
+"""By the name that `manage.py bench` takes."""

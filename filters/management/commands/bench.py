@@ -1,0 +1,55 @@
+"""`manage.py bench NAME`: measure something, on data of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from filters.bench import BENCHES
+from filters.management.plain import PlainCommand
+
+MARK = "TAPESTRY_BENCH"
+"""Set in the process that measures: its data directory is fresh and will be deleted."""
+
+
+class Command(PlainCommand):
+    """Measure something, in a process and on a data directory that end with it."""
+
+    help = "Measure: " + "; ".join(f"{name}: {each.says}" for name, each in BENCHES.items())
+    needs_database = MARK in os.environ
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Declare a name and its options."""
+        names = parser.add_subparsers(dest="name", metavar="NAME", required=True)
+        for name, bench in BENCHES.items():
+            options = names.add_parser(name, help=bench.says)
+            options.add_argument("--json", action="store_true", help="one JSON object")
+            bench.add_arguments(options)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Measure and print the figures."""
+        if MARK not in os.environ:
+            sys.exit(_measure_elsewhere())
+        figures = BENCHES[options["name"]].measure(options)
+        if options["json"]:
+            self.stdout.write(json.dumps({"bench": options["name"], **figures}))
+            return
+        self.stdout.write(f"{options['name']}: {BENCHES[options['name']].says}")
+        for name, value in figures.items():
+            self.stdout.write(f"  {name:<20} {value}")
+
+
+def _measure_elsewhere() -> int:
+    theirs = ("DATABASE_URL", "REDIS_URL", "SPARK_REMOTE")
+    kept = {name: value for name, value in os.environ.items() if name not in theirs}
+    with tempfile.TemporaryDirectory(prefix="tapestry-bench-") as data:
+        command = [sys.executable, *sys.orig_argv[1:]]
+        return subprocess.run(
+            command, env=kept | {MARK: "1", "TAPESTRY_DATA": data}, check=False
+        ).returncode
