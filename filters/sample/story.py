@@ -167,8 +167,8 @@ class Teller:
 def story(end: int, messages: int = MESSAGES, days: int = DAYS, seed: int = SEED) -> list[Event]:
     """Return all that happened in the ``days`` before ``end``, in the order of time.
 
-    About ``messages`` letters, a few of them private to Terry; what is told depends on
-    ``seed`` alone, and only its instants on ``end``.
+    About ``messages`` letters, a few of them to one person alone.  The same arguments tell
+    the same story.
     """
     teller = Teller(seed)
     begin = end - days * DAY
