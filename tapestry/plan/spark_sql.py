@@ -23,7 +23,7 @@ def _to_spark(node: exp.Expr, names: Mapping[str, str]) -> exp.Expr:
         renamed.set("alias", kept)
         return renamed
     if isinstance(node, exp.Anonymous) and node.name in FUNCTIONS:
-        return FUNCTIONS[node.name](*node.expressions)
+        return FUNCTIONS[node.name](*(arg.transform(_to_spark, names) for arg in node.expressions))
     return node
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import socket
+import warnings
 from collections.abc import Collection, Sequence
 from functools import cache
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark.errors import PySparkException
 from sqlglot import exp
 
 from tapestry.core.errors import TapestryError
@@ -73,6 +76,7 @@ def connect(remote: str) -> Any:
     ``LOCAL`` starts a Spark in this process.  Raises TapestryError where nothing answers.
     """
     from pyspark.sql import SparkSession
+    from pyspark.sql.connect.client.retries import DefaultPolicy
 
     if remote == LOCAL:
         os.environ.setdefault("PYSPARK_SUBMIT_ARGS", LOCAL_JVM)
@@ -84,7 +88,13 @@ def connect(remote: str) -> Any:
         builder = SparkSession.builder.remote(remote)
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
-    return builder.getOrCreate()
+    warnings.filterwarnings("ignore", message=".*RETRIES_EXCEEDED.*")
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    session = builder.getOrCreate()
+    if remote != LOCAL:
+        # A server that is gone is gone: by itself the client would try for ten minutes.
+        session.client.set_retry_policies([DefaultPolicy(max_retries=5, max_backoff=1000)])
+    return session
 
 
 def _must_answer(remote: str) -> None:
@@ -121,7 +131,13 @@ class SparkEngine:
         text = sql.replace("{", "{{").replace("}", "}}")
         text = re.sub(r"\bframe_of_(\w+?)_(?=\s)", r"{\1}", text)
         used = {name: frame for name, frame in frames.items() if "{" + name + "}" in text}
-        return [tuple(row) for row in self.session.sql(text, **used).collect()]
+        try:
+            return [tuple(row) for row in self.session.sql(text, **used).collect()]
+        except PySparkException as error:
+            raise TapestryError(
+                f"Spark did not answer: {str(error).strip().splitlines()[0]}",
+                hint="Look at Spark's log in the data directory's run/, or restart Spark.",
+            ) from error
 
     def files(self, view: View) -> list[Part]:
         """Return the files of the snapshot that can hold rows of a view."""

@@ -1,0 +1,162 @@
+"""The same statements on Spark as on sqlite: fixed filters and random ones, grouped."""
+
+import generate
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+from sqlite_engine import SqliteEngine
+
+from tapestry.core.clock import BEGINNING
+from tapestry.core.errors import TapestryError
+from tapestry.core.schema import ANNOTATIONS, COLUMNS, MESSAGES, Type
+from tapestry.plan.compile import compile_filter, compile_query
+from tapestry.query.context import Context
+from tapestry.run import spark
+from tapestry.run.execute import Subscription, execute, execute_windows
+from tapestry.tables.log import Part, Snapshot
+from tapestry.tables.rows import arrow_schema
+
+pytestmark = pytest.mark.spark
+
+AUDIENCES = ("public", "user:alice")
+
+FILTERS = [
+    "m.subject HAS 'naïve über'",
+    "m.subject LIKE '%ÜBER\\_%'",
+    "m.to = {'joe@x.org', LIKE '%BILL%'}",
+    "NOT (m.to = 'joe@x.org')",
+    "m.newsgroups IN ('comp.sys.mac', 'rec.x') OR m.newsgroups > 'y'",
+    "m.cc HAS 'x org'",
+    "m.sender IN ('joe@x.org', 'o''hara@x.org') AND m.subject IS NOT NULL",
+    "lower(m.subject) = 'naïve—über_ test' AND length(m.subject) = 16",
+    "substr(m.sender, 1, 3) = 'joe' AND trim(upper(m.sender_name)) = 'JOE'",
+    "coalesce(m.date, m.ts) < now() - 3 seconds",
+    "m.size * 2 + 1 > 20 AND m.attachments - 1 >= 0",
+    "m.msgid NOT IN (SELECT r.inreplyto FROM messages r WHERE r.size > 10)",
+    "EXISTS (a IN annotations: a.msgid = m.msgid AND a.number > 0.5)",
+    "NOT EXISTS (r: r.inreplyto = m.msgid AND NOT EXISTS (s: s.inreplyto = r.msgid"
+    " AND NOT EXISTS (a IN annotations: a.msgid = s.msgid AND a.ts > m.ts)))",
+    "NOT EXISTS (r: r.inreplyto = m.msgid AND r.ts > now() - 2 seconds)",
+    "EXISTS (r: m.references = r.msgid)",
+    "m.subject LIKE '%{brace}%' OR m.subject = '$1 ''quoted'' \\ back'",
+]
+
+ROWS = {
+    MESSAGES: [
+        {
+            "msgid": f"m{i}",
+            "ts": 1_000_000 * (i // 2 + 1),
+            "date": None if i % 3 == 0 else 1_000_000 * (i - 2),
+            "sender": ["joe@x.org", None, "o'hara@x.org"][i % 3],
+            "sender_name": [" Joe ", "Bill", None][i % 3],
+            "subject": ["Naïve—Über_ test", "{brace}", None, "$1 'quoted' \\ back"][i % 4],
+            "to": [["joe@x.org", "bill@y.org"], [], ["joe@x.org"]][i % 3],
+            "cc": [["a@x.org"], []][i % 2],
+            "newsgroups": [[], ["comp.sys.mac", "zoo"]][i % 2],
+            "references": [f"m{i - 1}", f"m{i + 1}"],
+            "inreplyto": f"m{i - 2}" if i % 5 else None,
+            "size": i * 3,
+            "attachments": i % 2,
+            "audience": ["public", "public", "user:alice", "user:bob"][i % 4],
+        }
+        for i in range(12)
+    ],
+    ANNOTATIONS: [
+        {
+            "annid": f"a{i}",
+            "ts": 1_500_000 * (i + 1),
+            "msgid": f"m{i}",
+            "owner": "bob",
+            "kind": "vote",
+            "number": 1.0 if i % 2 else -1.0,
+            "audience": ["public", "user:bob"][i // 3],
+        }
+        for i in range(6)
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def session(spark_server):
+    return spark.connect(spark_server)
+
+
+def snapshot_of(data, directory):
+    """Write rows as the tables' Parquet files, two a table."""
+    parts = {}
+    for table, columns in COLUMNS.items():
+        rows = sorted((_row(row, columns) for row in data.get(table, ())), key=lambda r: r["ts"])
+        parts[table] = []
+        for number, some in enumerate((rows[: len(rows) // 2], rows[len(rows) // 2 :])):
+            if some:
+                path = directory / f"{table}-{number}.parquet"
+                pq.write_table(pa.Table.from_pylist(some, schema=arrow_schema(table)), path)
+                parts[table].append(Part(str(path), len(some), some[0]["ts"], some[-1]["ts"]))
+    return Snapshot(tuple(parts[MESSAGES]), tuple(parts[ANNOTATIONS]))
+
+
+def _row(row, columns):
+    empty = {name: [] if kind is Type.SET else None for name, kind in columns.items()}
+    made = empty | {name: value for name, value in row.items() if name in columns}
+    return {k: list(v) if isinstance(v, tuple) else v for k, v in made.items()}
+
+
+def subscriptions(plans):
+    return [
+        Subscription(number, plan, AUDIENCES[: 1 + number % 2], BEGINNING)
+        for number, plan in enumerate(plans)
+    ]
+
+
+@pytest.mark.parametrize("sent_along", [5_000, 0], ids=["sent along", "read by Spark"])
+def test_spark_delivers_what_sqlite_does(session, tmp_path, monkeypatch, sent_along):
+    monkeypatch.setattr(spark, "SENT_ALONG", sent_along)
+    asked = subscriptions([compile_filter(text, Context("alice")) for text in FILTERS])
+    instants = [1_500_000, 3_000_000, 4_000_001, 30_000_000]
+    engine = spark.SparkEngine(session, snapshot_of(ROWS, tmp_path))
+    expected = execute_windows(SqliteEngine(ROWS), asked, instants)
+    assert execute_windows(engine, asked, instants) == expected
+    assert {m.filter for run in expected for m in run} == set(range(len(FILTERS)))
+
+
+def test_a_filter_from_now_on_delivers_the_same_on_spark(session, tmp_path):
+    plan = compile_filter(FILTERS[14], Context("alice"))
+    asked = [Subscription(0, plan, AUDIENCES, 2_500_000, 2_500_000)]
+    engine = spark.SparkEngine(session, snapshot_of(ROWS, tmp_path))
+    expected = execute(SqliteEngine(ROWS), asked, 9_000_000, lambda _: set())
+    assert execute(engine, asked, 9_000_000, lambda _: set()) == expected
+    assert expected
+
+
+def test_random_filters_deliver_the_same_on_spark(session, tmp_path_factory):
+    """Eight random filters at a time over one set of random tables, in three windows."""
+
+    @seed(19920602)
+    @settings(
+        max_examples=5,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(generate.data(), st.lists(generate.queries(), min_size=8, max_size=8))
+    def same(data, queries):
+        plans = []
+        for query in queries:
+            try:
+                plan = compile_query(query)
+            except TapestryError:
+                continue
+            if len(plan.query.variants) <= 6:
+                plans.append(plan)
+        asked = subscriptions(plans)
+        stamps = sorted({row["ts"] for table in data.values() for row in table} | {0})
+        instants = sorted({stamps[0], stamps[len(stamps) // 2], stamps[-1] + 10**12})
+        engine = spark.SparkEngine(session, snapshot_of(data, tmp_path_factory.mktemp("random")))
+        assert execute_windows(engine, asked, instants) == execute_windows(
+            SqliteEngine(data), asked, instants
+        )
+
+    same()
