@@ -10,7 +10,7 @@ from filters.sample.cast import Person
 from filters.sample.letter import Letter
 from filters.sample.topics import Topic
 
-WIDTH = 72
+WIDTH = 64
 
 
 class Voice:
@@ -28,8 +28,9 @@ class Voice:
     def first(self, author: Person) -> str:
         """Return the body of a thread's first message."""
         topic, random = self.topic, self._random
-        first = [random.choice(topic.openings), *_some(random, topic.details, 1, 3)]
-        second = _some(random, topic.details, 0, 2) + _some(random, topic.questions, 0, 2)
+        details = _some(random, topic.details, 1, 5)
+        first = [random.choice(topic.openings), *details[:3]]
+        second = details[3:] + _some(random, topic.questions, 0, 2)
         return self._body([first, second], author)
 
     def reply(self, author: Person, parent: Letter) -> str:
