@@ -1,0 +1,189 @@
+"""What a statement reads, and that every table in it is limited to what may be seen by then."""
+
+from pathlib import Path
+
+import datadriven
+import pytest
+from sqlglot import exp
+
+from tapestry.core.clock import DAY, WEEK
+from tapestry.plan.compile import compile_filter
+from tapestry.plan.group import Group, Member
+from tapestry.plan.lower import lower, lower_at
+from tapestry.plan.relation import OUTPUT, View
+from tapestry.query.context import Context
+
+NOW = 1000 * WEEK
+RULES = Path(__file__).parent.parent / "fixtures" / "rewrite"
+NO_REPLY = "m.ts <= now() - 2 weeks AND NOT EXISTS (r: r.inreplyto = m.msgid)"
+REPLIED = "EXISTS (r: r.inreplyto = m.msgid)"
+NEW = ((NOW - DAY, NOW),)
+OLD = ((NOW - DAY - 2 * WEEK, NOW - 2 * WEEK),)
+
+
+def group(*texts, rule="fast", first=0):
+    plans = [compile_filter(text, Context("terry"), rule) for text in texts]
+    audiences = ("public", "user:terry")
+    made = (
+        Member(fid, plan.signature, audiences, NOW - DAY, NOW, NOW - WEEK)
+        for fid, plan in enumerate(plans, first)
+    )
+    return Group(plans[0].query, tuple(made))
+
+
+def lowered(*groups, covers=lambda table, ranges: True):
+    return lower(groups, NOW, covers)
+
+
+def views(statement):
+    return {view.name: (view.table, view.ranges) for view in statement.views}
+
+
+def tables(select):
+    """Return the tables of messages and annotations that a SELECT itself reads, by alias."""
+    found = [table for table in select.find_all(exp.Table) if table.parent_select is select]
+    return {table.alias: table.name for table in found if table.alias.startswith("v_")}
+
+
+def reads(statement):
+    """Return the tables of each SELECT that reads any, in a settled order."""
+    found = [tables(select) for select in statement.select.find_all(exp.Select)]
+    return sorted((names for names in found if names), key=lambda names: str(sorted(names.items())))
+
+
+def own(select, kind):
+    """Return the nodes of a kind in a SELECT's own WHERE, not those of a subquery in it."""
+    where = select.args.get("where")
+    return [] if where is None else [n for n in where.find_all(kind) if n.parent_select is select]
+
+
+def corpus():
+    """Return every filter of the rules' fixtures."""
+    for path in sorted(RULES.glob("*.spec")):
+        if path.stem != "refused":
+            yield from (case.input for case in datadriven.parse(path.read_text())[0])
+
+
+def assert_limited(query):
+    """Assert that each table is visible to the owner, and read up to an instant only."""
+    for select in query.find_all(exp.Select):
+        for alias in tables(select):
+            seen = [
+                call.expressions[1].sql()
+                for call in own(select, exp.Anonymous)
+                if call.name == "visible" and call.expressions[0].name == "audiences"
+            ]
+            assert f'"{alias}"."audience"' in seen, select.sql()
+            assert any(
+                column.table == alias and column.name == "ts"
+                for bound in own(select, exp.LTE)
+                for column in bound.this.find_all(exp.Column)
+            ), select.sql()
+
+
+@pytest.mark.parametrize("rule", ["fast", "general"])
+def test_every_table_is_limited_to_the_audience_and_to_an_instant(rule):
+    texts = list(dict.fromkeys(corpus()))
+    assert len(texts) > 100
+    for text in texts:
+        one = group(text, rule=rule)
+        statements = [lowered(one), lower_at(one, NOW), lower_at(one, None, [(0, "a@x")])]
+        for statement in statements:
+            if statement is not None:
+                assert_limited(statement.select)
+
+
+def test_a_table_without_its_limit_would_be_noticed():
+    statement = lowered(group(NO_REPLY))
+    for name in ("visible", "ts"):
+        select = statement.select.copy()
+        for node in list(select.find_all(exp.Anonymous if name == "visible" else exp.LTE)):
+            if name == "visible" or "ts" in {c.name for c in node.this.find_all(exp.Column)}:
+                node.replace(exp.true())
+        with pytest.raises(AssertionError):
+            assert_limited(select)
+
+
+def test_new_mail_is_all_that_a_filter_on_its_own_columns_reads():
+    statement = lowered(group("m.sender = 'joe@x.org'"))
+    assert statement.views == [View("messages_0", "messages", NEW)]
+
+
+def test_no_reply_reads_the_slice_that_became_old_and_looks_for_replies_in_all():
+    statement = lowered(group(NO_REPLY))
+    assert views(statement) == {"messages_0": ("messages", OLD), "messages": ("messages", None)}
+    assert reads(statement) == [{"v_m": "messages_0"}, {"v_r": "messages"}]
+
+
+def test_each_variant_of_a_join_is_driven_by_the_new_rows_of_one_table():
+    text = "EXISTS (a IN annotations: a.msgid = m.msgid AND a.kind = 'vote')"
+    statement = lowered(group(text))
+    assert views(statement) == {
+        "messages_0": ("messages", NEW),
+        "annotations": ("annotations", None),
+        "messages": ("messages", None),
+        "annotations_3": ("annotations", NEW),
+    }
+    assert reads(statement) == [
+        {"v_m": "messages_0", "v_a": "annotations"},
+        {"v_m": "messages", "v_a": "annotations_3"},
+    ]
+
+
+def test_a_variant_whose_slice_is_empty_is_left_out():
+    asked = []
+
+    def covers(table, ranges):
+        asked.append((table, ranges))
+        return table == "messages"
+
+    text = "EXISTS (a IN annotations: a.msgid = m.msgid)"
+    statement = lowered(group(text), covers=covers)
+    assert asked == [("messages", NEW), ("annotations", NEW)]
+    assert ("annotations", NEW) not in views(statement).values()
+    assert ("annotations", None) in views(statement).values()
+    assert not list(statement.select.find_all(exp.Union))
+
+
+def test_there_is_no_statement_where_nothing_new_is_to_be_read():
+    assert lowered(group(NO_REPLY), group(REPLIED), covers=lambda table, ranges: False) is None
+    assert lowered(group("m.sender = NULL")) is None
+
+
+def test_an_event_that_no_slice_decides_is_always_run():
+    statement = lowered(group("coalesce(m.date, m.ts) <= now() - 1 week"), covers=lambda *_: False)
+    assert statement is not None
+
+
+def test_groups_share_a_statement_and_the_views_of_one_slice():
+    statement = lowered(group("m.size > 1", "m.size > 2"), group("m.sender = 'x'", first=2))
+    assert views(statement) == {"messages_0": ("messages", NEW)}
+    assert [relation.name for relation in statement.relations] == ["constants_0", "constants_1"]
+    assert [[row[0] for row in relation.rows] for relation in statement.relations] == [[0, 1], [2]]
+
+
+def test_no_constant_of_a_filter_is_in_the_statement():
+    text = "m.sender = 'joe@x.org' AND m.size IN (17, 18) AND m.ts < now() - 3 weeks"
+    sql = lowered(group(text)).select.sql()
+    assert "joe" not in sql
+    assert "17" not in sql
+
+
+@pytest.mark.parametrize("text", [NO_REPLY, REPLIED, "m.size > 1", "m.sender = NULL"])
+def test_statements_give_the_columns_of_the_output(text):
+    for statement in (lowered(group(text)), lower_at(group(text), NOW)):
+        if statement is not None:
+            assert tuple(statement.select.named_selects) == OUTPUT
+
+
+def test_what_held_at_an_instant_is_asked_of_whole_tables():
+    statement = lower_at(group(NO_REPLY), NOW)
+    assert views(statement) == {"messages": ("messages", None)}
+    assert str(NOW) in statement.select.sql()
+
+
+def test_what_held_at_the_start_is_asked_of_the_pairs_found():
+    statement = lower_at(group(NO_REPLY), None, [(0, "a@x"), (0, "b@x")])
+    pairs = statement.relations[1]
+    assert (pairs.name, pairs.rows) == ("among", ((0, "a@x"), (0, "b@x")))
+    assert "among" in {table.name for table in statement.select.find_all(exp.Table)}
