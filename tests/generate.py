@@ -51,12 +51,26 @@ TEXTS: dict[str, tuple[str, ...]] = {
 
 _PROFILES: tuple[Row, ...] = (
     {},
-    {"sender_name": "Joe", "subject": "index", "size": 1, "attachments": 0, "to": ("mary@x.org",)},
-    {"subject": "Re: Spark index", "body": "Spark", "newsgroups": ("comp.sys", "rec.food")},
-    {"subject": "ÄPFEL und Birnen", "size": 2, "cc": ("joe@x.org", "bill@y.org"), "source": "a"},
-    {"sender_name": "Mary Jones", "subject": "100% a_b", "list": "r-devel", "attachments": 2},
-    {"subject": "", "body": "the index, again", "size": 3, "newsgroups": ("comp.databases",)},
-    {"sender_name": "joe@x.org", "list": "index", "to": PEOPLE, "body": "x", "source": "b"},
+    {
+        **{"sender_name": "Joe", "subject": "index", "body": "Spark", "size": 1, "attachments": 0},
+        **{"to": ("mary@x.org",), "newsgroups": ("comp.sys",), "list": "r-devel", "source": "a"},
+    },
+    {
+        **{"subject": "Re: Spark index", "body": "Spark", "size": 2, "attachments": 1},
+        **{"newsgroups": ("comp.sys", "rec.food"), "to": PEOPLE, "source": "b"},
+    },
+    {
+        **{"sender_name": "Mary Jones", "subject": "ÄPFEL und Birnen", "size": 2, "body": "x"},
+        **{"cc": ("joe@x.org", "bill@y.org"), "source": "a", "list": "index", "attachments": 0},
+    },
+    {
+        **{"sender_name": "Mary Jones", "subject": "100% a_b", "list": "r-devel", "size": 3},
+        **{"attachments": 2, "to": ("joe@x.org",), "cc": ("joe@x.org",)},
+    },
+    {
+        **{"sender_name": "joe@x.org", "subject": "", "body": "the index, again", "size": 3},
+        **{"newsgroups": ("comp.databases",), "to": ("mary@x.org", "bill@y.org"), "source": "b"},
+    },
 )
 
 
@@ -71,19 +85,26 @@ def messages(draw: st.DrawFn, batches: tuple[int, ...], unit: int = 1) -> list[R
             max_size=8,
         )
     )
-    rows = []
+    rows: list[Row] = []
+    parents = _parents(keys)
     for msgid, audience in keys:
         late = draw(st.sampled_from((None, None, -9, -2, 0, 1, 4, 20)))
         row = {"msgid": msgid, "audience": audience, "ts": draw(st.sampled_from(batches))}
         row |= {
-            "sender": draw(st.sampled_from((*PEOPLE, None))),
-            "inreplyto": draw(st.sampled_from((None, *MSGIDS[:5], "mx"))),
+            "sender": draw(st.sampled_from((*PEOPLE, *PEOPLE, None))),
+            "inreplyto": draw(st.sampled_from(parents)),
             "date": None if late is None else row["ts"] + late * unit,
         }
         row |= draw(st.sampled_from(_PROFILES))
         row["references"] = draw(st.sampled_from(_REFERENCES))
         rows.append(row)
     return rows + draw(_twins(rows, batches))
+
+
+def _parents(keys: list[tuple[str, str]]) -> list[str | None]:
+    """Return what a reply may name: most often a message that is there or will be."""
+    there = [msgid for msgid, _ in keys]
+    return [*there, None, None, "mx", *there]
 
 
 @st.composite
@@ -105,7 +126,9 @@ _REFERENCES: tuple[tuple[str, ...], ...] = ((), (), ("m0",), ("m1", "m0"), ("m2"
 
 
 @st.composite
-def annotations(draw: st.DrawFn, batches: tuple[int, ...]) -> list[Row]:
+def annotations(
+    draw: st.DrawFn, batches: tuple[int, ...], about: tuple[str, ...] = MSGIDS[:5]
+) -> list[Row]:
     """Draw up to six annotations, most of them on a message that can be there."""
     keys = draw(
         st.lists(
@@ -120,7 +143,7 @@ def annotations(draw: st.DrawFn, batches: tuple[int, ...]) -> list[Row]:
             "annid": annid,
             "audience": audience,
             "ts": draw(st.sampled_from(batches)),
-            "msgid": draw(st.sampled_from((*MSGIDS[:5], "mx"))),
+            "msgid": draw(st.sampled_from((*about, "mx"))),
             "owner": draw(st.sampled_from(TEXTS["owner"])),
             "kind": draw(st.sampled_from(KINDS)),
             "value": draw(st.sampled_from((None, *VALUES))),
@@ -135,10 +158,9 @@ def data(draw: st.DrawFn, unit: int = 1) -> Data:
     """Draw both tables; they share their batches."""
     at = st.lists(st.integers(0, LAST), min_size=1, max_size=5, unique=True)
     batches = tuple(instant * unit for instant in sorted(draw(at)))
-    return {
-        MESSAGES: draw(messages(batches, unit)),
-        ANNOTATIONS: draw(annotations(batches)),
-    }
+    mail = draw(messages(batches, unit))
+    about = tuple(str(row["msgid"]) for row in mail)
+    return {MESSAGES: mail, ANNOTATIONS: draw(annotations(batches, about))}
 
 
 audiences = st.sampled_from(
@@ -197,17 +219,16 @@ class _Writer:
 
     def condition(self, scope: tuple[n.Binding, ...], depth: int, size: int) -> n.Condition:
         """Draw a condition of up to ``size`` leaves with quantifiers nested up to ``depth``."""
-        if size > 1:
-            shape = self.pick("and", "and", "or", "leaf", "leaf", "not")
-            if shape == "not":
-                return n.Not(self.condition(scope, depth, size - 1))
-            if shape != "leaf":
-                parts = self.pick(2, 2, 2, 3)
-                args = [self.condition(scope, depth, size // parts) for _ in range(parts)]
-                return conjoin(args) if shape == "and" else disjoin(args)
-        kinds = ["time", "time", "plain", "pair"]
+        shape = self.pick("and", "and", "or", "leaf", "leaf", "not")
+        if shape == "not":
+            return n.Not(self.condition(scope, depth, size - 1))
+        if size > 1 and shape != "leaf":
+            parts = self.pick(2, 2, 2, 3)
+            args = [self.condition(scope, depth, size // parts) for _ in range(parts)]
+            return conjoin(args) if shape == "and" else disjoin(args)
+        kinds = ["time", "time", "time", "plain", "pair"]
         if depth:
-            kinds += ["exists"] * 4 + ["not exists"] * 4 + ["in query"] * self.limits.in_query
+            kinds += ["exists"] * 6 + ["not exists"] * 6 + ["in query"] * 2 * self.limits.in_query
         kind = self.pick(*kinds)
         if kind == "time":
             return self.time(scope)
@@ -233,7 +254,7 @@ class _Writer:
             parts.append(self.correlation(bindings[:1], scope))
         if len(bindings) > 1:
             parts.append(self.correlation(bindings[1:], (*scope, bindings[0])))
-        if not parts or self.pick(True, True, False):
+        if not parts or self.pick(True, False):
             parts.append(self.condition((*scope, *bindings), depth - 1, self.pick(1, 2, 3)))
         return conjoin(parts)
 
@@ -243,16 +264,16 @@ class _Writer:
         """Draw a condition on two variables, most often an equality."""
         new, old = self.pick(*inner), self.pick(*outer, outer[-1])
         if new.table == ANNOTATIONS:
-            pairs = [("msgid", "msgid")] * 3 + [("value", "msgid"), ("owner", _name(old))]
+            pairs = [("msgid", "msgid")] * 6 + [("value", "msgid"), ("owner", _name(old))]
         elif old.table == ANNOTATIONS:
-            pairs = [("msgid", "msgid")] * 2 + [("inreplyto", "msgid"), ("sender_name", "owner")]
+            pairs = [("msgid", "msgid")] * 4 + [("inreplyto", "msgid"), ("sender_name", "owner")]
         else:
-            pairs = [("inreplyto", "msgid")] * 4 + [("msgid", "inreplyto")] * 2
+            pairs = [("inreplyto", "msgid")] * 8 + [("msgid", "inreplyto")] * 4
             pairs += [("sender", "sender"), ("msgid", "msgid"), ("references", "msgid")]
             pairs += [("to", "sender"), ("subject", "subject"), ("ts", "ts"), ("date", "ts")]
         mine, theirs = self.pick(*pairs)
         left, right = column(new, mine), column(old, theirs)
-        op = self.pick("=", "=", "=", "=", "<>", "<", ">=")
+        op = self.pick(*["="] * 8, "<>", "<", ">=")
         if left.type is Type.INSTANT and self.pick(True, False):
             gap = n.Arith("-", left, right, Type.DURATION)
             return n.Compare(op, gap, self.duration())
@@ -273,7 +294,7 @@ class _Writer:
     def plain(self, binding: n.Binding) -> n.Condition:
         """Draw a condition on one variable's columns without now()."""
         names = list(COLUMNS[binding.table])
-        chosen = column(binding, self.pick(*names, "sender" if "sender" in names else "kind"))
+        chosen = column(binding, self.pick(*names, *_OFTEN[binding.table]))
         if chosen.type is Type.INSTANT:
             kind = self.pick("compare", "null", "compare")
             return n.IsNull(chosen) if kind == "null" else self.comparison(chosen, self.instant())
@@ -284,13 +305,13 @@ class _Writer:
             term = self.pick(chosen, n.Arith("*", chosen, number(2.0), Type.NUMBER))
             return self.comparison(term, self.pick(number(1.0), integer(2), NULL))
         texts = TEXTS[chosen.name]
-        shape = self.pick("compare", "compare", "like", "has", "in", "null", "call")
+        shape = self.pick("compare", "compare", "like", "has", "in", "in", "null", "call")
         if shape == "like":
             return n.Like(chosen, text(self.pick(*PATTERNS)))
         if shape == "has":
             return n.Has(chosen, text(self.pick(*WORDS)))
         if shape == "in":
-            return n.InList(chosen, n.Values((self.pick(*texts), self.pick(*texts)), Type.TEXT))
+            return n.InList(chosen, n.Values(tuple(self.pick(*texts) for _ in range(3)), Type.TEXT))
         if shape == "null" and chosen.type is Type.TEXT:
             return n.IsNull(chosen)
         if shape == "call" and chosen.type is Type.TEXT:
@@ -299,7 +320,7 @@ class _Writer:
         return self.comparison(chosen, value)
 
     def comparison(self, left: n.Term, right: n.Term) -> n.Condition:
-        op = self.pick("=", "=", "<>", "<", "<=", ">", ">=")
+        op = self.pick("=", "=", "<>", "<>", "<", "<=", ">", ">=")
         is_set = isinstance(left, n.Column) and left.type is Type.SET
         if not is_set and self.pick(True, False, False):
             left, right = right, left
@@ -357,6 +378,12 @@ class _Writer:
         return n.And((low, high))
 
 
+_OFTEN = {
+    MESSAGES: ("sender", "sender", "sender", "size", "subject", "newsgroups", "to", "msgid"),
+    ANNOTATIONS: ("kind", "kind", "owner", "number"),
+}
+
+
 def column(binding: n.Binding, name: str) -> n.Column:
     return n.Column(binding.var, name, COLUMNS[binding.table][name])
 
@@ -407,7 +434,9 @@ def queries(
     writer = _Writer(draw, _Limits(unit, in_query))
     scope = (n.Binding("m", MESSAGES),)
     condition = writer.condition(
-        scope, draw(st.sampled_from(range(depth, -1, -1))), draw(st.integers(1, size))
+        scope,
+        draw(st.sampled_from((*range(depth, -1, -1), *range(depth, 0, -1)))),
+        draw(st.integers(1, size)),
     )
     return n.CheckedQuery("m", condition, "")
 

@@ -16,6 +16,7 @@ import re
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import fields
+from functools import cached_property
 from itertools import product
 
 from tapestry.core.schema import COLUMNS, Type
@@ -214,11 +215,22 @@ def cell(row: Row, name: str, kind: Type) -> object:
 class Oracle:
     """One filter over one set of tables, for an owner who may see ``audiences``."""
 
-    def __init__(self, query: n.CheckedQuery, data: Data, audiences: Sequence[str]) -> None:
+    def __init__(
+        self,
+        query: n.CheckedQuery,
+        data: Data,
+        audiences: Sequence[str],
+        db: sqlite3.Connection | None = None,
+    ) -> None:
         printer = _Printer(audiences)
         self.sql, self.parameters = printer.query(query), printer.parameters
-        self.events = instants(data, query)
-        self.db = _open(data)
+        self.query, self.data, self.audiences = query, data, audiences
+        self.db = db or _open(data)
+
+    @cached_property
+    def events(self) -> list[int]:
+        """Every instant at which the answer can change."""
+        return instants(self.data, self.query)
 
     def answer(self, t: int) -> set[str]:
         """Return Q(t)."""
