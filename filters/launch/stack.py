@@ -163,11 +163,12 @@ def _complaint(body: bytes) -> str:
 @contextmanager
 def interruptible() -> Iterator[None]:
     """Turn the first Ctrl-C, SIGTERM or SIGHUP into Interrupted; the rest wait for the end."""
+    asked: list[int] = []
 
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        for number in before:
-            signal.signal(number, signal.SIG_IGN)
-        raise Interrupted
+    def interrupt(number: int, _frame: FrameType | None) -> None:
+        asked.append(number)
+        if len(asked) == 1:
+            raise Interrupted
 
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     before = {number: signal.getsignal(number) for number in numbers}

@@ -19,6 +19,7 @@ class Voice:
     def __init__(self, topic: Topic, random: Random) -> None:
         self.topic = topic
         self._random = random
+        self._said: set[str] = set()
         self._filled = {slot: random.choice(words) for slot, words in topic.slots.items()}
 
     def subject(self) -> str:
@@ -28,24 +29,32 @@ class Voice:
     def first(self, author: Person) -> str:
         """Return the body of a thread's first message."""
         topic, random = self.topic, self._random
-        details = _some(random, topic.details, 1, 5)
+        details = self._some(topic.details, 1, 5)
         first = [random.choice(topic.openings), *details[:3]]
-        second = details[3:] + _some(random, topic.questions, 0, 2)
+        second = details[3:] + self._some(topic.questions, 0, 2)
         return self._body([first, second], author)
 
     def reply(self, author: Person, parent: Letter) -> str:
         """Return the body of an answer, which quotes some of its parent."""
         topic, random = self.topic, self._random
         kind = random.choices((topic.answers, topic.doubts, topic.thanks), (6, 3, 1.5))[0]
-        first = _some(random, kind, 1, 2 if kind is not topic.thanks else 1)
+        first = self._some(kind, 1, 2 if kind is not topic.thanks else 1)
         if kind is not topic.thanks:
-            first += _some(random, topic.details, 0, 2)
-        second = _some(random, topic.questions, 0, 1) if random.random() < 0.35 else []
+            first += self._some(topic.details, 0, 2)
+        second = self._some(topic.questions, 0, 1) if random.random() < 0.35 else []
         return quote(parent, random) + self._body([first, second], author)
 
     def _body(self, paragraphs: Sequence[Sequence[str]], author: Person) -> str:
         said = [" ".join(map(self._sentence, each)) for each in paragraphs if each]
         return "\n\n".join([*map(wrap, said), author.signature]) + "\n"
+
+    def _some(self, sentences: Sequence[str], least: int, most: int) -> list[str]:
+        """Choose some that nobody in the thread has said yet, as far as there are any."""
+        fresh = [sentence for sentence in sentences if sentence not in self._said]
+        fresh = fresh if len(fresh) >= most else list(sentences)
+        chosen = self._random.sample(fresh, self._random.randint(least, min(most, len(fresh))))
+        self._said.update(chosen)
+        return chosen
 
     def _sentence(self, template: str) -> str:
         said = _capital(self._say(template))
@@ -78,11 +87,6 @@ def wrap(paragraph: str) -> str:
         else:
             line = f"{line} {word}" if line else word
     return "\n".join([*lines, line])
-
-
-def _some(random: Random, sentences: Sequence[str], least: int, most: int) -> list[str]:
-    count = random.randint(least, min(most, len(sentences)))
-    return random.sample(sentences, count)
 
 
 def _capital(text: str) -> str:
