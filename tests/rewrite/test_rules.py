@@ -141,3 +141,8 @@ def test_what_is_refused_is_refused_in_a_second_with_its_place(datadriven):
         return caught.value.render()
 
     datadriven(FIXTURES / "refused.spec", evaluate)
+
+
+def test_256_disjuncts_are_not_too_many():
+    parts = (f"(m.size = {i} OR EXISTS (r: r.size = {i}))" for i in range(8))
+    assert len(pipeline.normal(read(" AND ".join(parts), TERRY)).disjuncts) == 256
