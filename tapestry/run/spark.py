@@ -31,6 +31,9 @@ SENT_ALONG = 5_000
 """Rows of a view up to which they are sent with the statement: to read so few costs Spark
 more in jobs than in work."""
 
+INTERPRETED = 100_000
+"""Rows of both tables up to which Spark interprets its plans: to compile them takes longer."""
+
 SETTINGS = {
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.session.timeZone": "UTC",
@@ -47,8 +50,6 @@ LOCAL_SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.leafNodeDefaultParallelism": "1",
 }
 
@@ -121,6 +122,10 @@ class SparkEngine:
         self.session = session
         self.snapshot = snapshot
         self._sent: dict[tuple[object, ...], Any] = {}
+        rows = sum(part.rows for part in (*snapshot.messages, *snapshot.annotations))
+        compiled = rows > INTERPRETED
+        session.conf.set("spark.sql.codegen.wholeStage", str(compiled).lower())
+        session.conf.set("spark.sql.codegen.factoryMode", "FALLBACK" if compiled else "NO_CODEGEN")
 
     def answer(self, statement: Statement) -> list[Row]:
         """Return the rows of a statement, in the columns of ``plan.relation.OUTPUT``."""

@@ -70,8 +70,12 @@ def tick(
 
 
 def _plan(one: DueFilter, resolve: Callable[[str], Resolve] | None) -> Compiled:
-    if resolve is None or " in " not in one.text.casefold():
+    """Return a filter's plan: kept, unless it needs the filters it refers to."""
+    try:
         return _compiled(one.text, one.owner, one.addresses)
+    except TapestryError:
+        if resolve is None:
+            raise
     return compile_filter(one.text, Context(one.owner, one.addresses, resolve(one.owner)))
 
 
