@@ -28,7 +28,7 @@ from tapestry.query.context import Context
 from tapestry.query.printer import print_sql, print_tql
 from tapestry.query.read import read
 from tapestry.rewrite import pipeline
-from tapestry.rewrite.restore import normal_condition
+from tapestry.rewrite.restore import conjunction_condition, normal_condition
 from tapestry.run.execute import Subscription, execute, execute_windows, groups
 
 Law = Callable[[st.DataObject], None]
@@ -204,6 +204,20 @@ def no_match_and_no_evidence_crosses_an_audience(draw: st.DataObject) -> None:
         assert match.msgid in names
 
 
+def evidence_alone_makes_a_match_true(draw: st.DataObject) -> None:
+    world = draw.draw(generate.worlds(depth=2))
+    disjuncts = compiled(world.query).query.normal.disjuncts
+    for match in (match for matches in run(world) for match in matches):
+        disjunct = disjuncts[match.disjunct]
+        if any(part.absent for part in disjunct.absent):
+            continue
+        assert len(match.evidence) == len(disjunct.bindings)
+        named = {match.msgid, *match.evidence}
+        alone = {t: [r for r in rows if r[KEYS[t]] in named] for t, rows in world.data.items()}
+        query = replace(world.query, condition=conjunction_condition(disjunct))
+        assert match.msgid in loops.answer(query, alone, world.audiences, match.matched_at)
+
+
 # Law 7.
 
 
@@ -267,6 +281,7 @@ LAWS: dict[Law, int] = {
     fast_rules_equal_the_general_rule: 100,
     filters_run_together_deliver_what_each_would_alone: 100,
     no_match_and_no_evidence_crosses_an_audience: 100,
+    evidence_alone_makes_a_match_true: 50,
     a_run_that_was_lost_and_repeated_delivers_once: 50,
     what_matched_at_the_start_is_not_delivered: 100,
     asking_gives_the_answer_of_that_instant: 50,
