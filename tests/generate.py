@@ -1,9 +1,6 @@
-"""Random filters, tables and schedules for the laws, as Hypothesis strategies.
+"""Random filters for the laws, and whole worlds: a filter, its tables and its runs.
 
-Values are few, so that joins, ties and NULLs happen all the time: whole batches share one
-``ts``, replies arrive in the batch of their parents or before them, one Message-ID is there
-for two audiences.  Instants are small integers (microseconds), so that "one microsecond
-later" meets another event as often as not; ``unit`` stretches instants and durations alike
+The tables come from ``generate_rows``; ``unit`` stretches instants and durations alike
 where a filter has to be written out in seconds.
 """
 
@@ -12,180 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 
 import oracle
+from generate_rows import DELAYS, LAST, PATTERNS, TEXTS, WORDS, audiences, data, schedules
 from hypothesis import strategies as st
-from oracle import Data, Row
+from oracle import Data
 
 from tapestry.core.schema import ANNOTATIONS, COLUMNS, MESSAGES, Type
 from tapestry.query import nodes as n
-
-LAST = 12  # the newest ts of a table
-MSGIDS = tuple(f"m{i}" for i in range(8))
-AUDIENCES = ("public", "user:alice", "user:bob", "group:x")
-PEOPLE = ("joe@x.org", "mary@x.org", "bill@y.org")
-SUBJECTS = ("Re: Spark index", "index", "ÄPFEL und Birnen", "100% a_b", "")
-WORDS = ("index", "spark index", "äpfel", "und birnen", "a b", "B", "100")
-PATTERNS = ("%index", "re:%", "%ä%", "100\\%%", "%a\\_b", "_ndex", "%", "joe@%", "%@x.org", "m_")
-GROUPS = ("comp.sys", "comp.databases", "rec.food")
-KINDS = ("vote", "tag")
-VALUES = ("later", "index", "m1")
-DELAYS = (0, 1, 2, 3, 5, 8)
-TEXTS: dict[str, tuple[str, ...]] = {
-    "msgid": MSGIDS,
-    "inreplyto": (*MSGIDS, "mx"),
-    "sender": PEOPLE,
-    "sender_name": ("Joe", "Mary Jones", "joe@x.org"),
-    "subject": SUBJECTS,
-    "list": ("r-devel", "index"),
-    "body": ("Spark", "the index, again", "x"),
-    "source": ("a", "b"),
-    "audience": AUDIENCES,
-    "annid": tuple(f"a{i}" for i in range(6)),
-    "owner": ("alice", "bob", "Joe"),
-    "kind": KINDS,
-    "value": VALUES,
-    "to": PEOPLE,
-    "cc": PEOPLE,
-    "newsgroups": GROUPS,
-    "references": (*MSGIDS, "mx"),
-}
-
-_PROFILES: tuple[Row, ...] = (
-    {},
-    {
-        **{"sender_name": "Joe", "subject": "index", "body": "Spark", "size": 1, "attachments": 0},
-        **{"to": ("mary@x.org",), "newsgroups": ("comp.sys",), "list": "r-devel", "source": "a"},
-    },
-    {
-        **{"subject": "Re: Spark index", "body": "Spark", "size": 2, "attachments": 1},
-        **{"newsgroups": ("comp.sys", "rec.food"), "to": PEOPLE, "source": "b"},
-    },
-    {
-        **{"sender_name": "Mary Jones", "subject": "ÄPFEL und Birnen", "size": 2, "body": "x"},
-        **{"cc": ("joe@x.org", "bill@y.org"), "source": "a", "list": "index", "attachments": 0},
-    },
-    {
-        **{"sender_name": "Mary Jones", "subject": "100% a_b", "list": "r-devel", "size": 3},
-        **{"attachments": 2, "to": ("joe@x.org",), "cc": ("joe@x.org",)},
-    },
-    {
-        **{"sender_name": "joe@x.org", "subject": "", "body": "the index, again", "size": 3},
-        **{"newsgroups": ("comp.databases",), "to": ("mary@x.org", "bill@y.org"), "source": "b"},
-    },
-)
-
-
-@st.composite
-def messages(draw: st.DrawFn, batches: tuple[int, ...], unit: int = 1) -> list[Row]:
-    """Draw up to eight rows, one per msgid and audience, whose ts is one of ``batches``."""
-    keys = draw(
-        st.lists(
-            st.tuples(st.sampled_from(MSGIDS[:6]), st.sampled_from(_LIKELY_AUDIENCES)),
-            unique=True,
-            min_size=draw(st.sampled_from((3, 1, 6, 0))),
-            max_size=8,
-        )
-    )
-    rows: list[Row] = []
-    parents = _parents(keys)
-    for msgid, audience in keys:
-        late = draw(st.sampled_from((None, None, -9, -2, 0, 1, 4, 20)))
-        row = {"msgid": msgid, "audience": audience, "ts": draw(st.sampled_from(batches))}
-        row |= {
-            "sender": draw(st.sampled_from((*PEOPLE, *PEOPLE, None))),
-            "inreplyto": draw(st.sampled_from(parents)),
-            "date": None if late is None else row["ts"] + late * unit,
-        }
-        row |= draw(st.sampled_from(_PROFILES))
-        row["references"] = draw(st.sampled_from(_REFERENCES))
-        rows.append(row)
-    return rows + draw(_twins(rows, batches))
-
-
-def _parents(keys: list[tuple[str, str]]) -> list[str | None]:
-    """Return what a reply may name: most often a message that is there or will be."""
-    there = [msgid for msgid, _ in keys]
-    return [*there, None, None, "mx", *there]
-
-
-@st.composite
-def _twins(draw: st.DrawFn, rows: list[Row], batches: tuple[int, ...]) -> list[Row]:
-    """Draw a second arrival of one message, for another audience and at another time."""
-    keys = {(row["msgid"], row["audience"]) for row in rows}
-    if not rows or draw(st.sampled_from((False, False, True))):
-        return []
-    row, audience = draw(st.sampled_from(rows)), draw(st.sampled_from(_LIKELY_TWINS))
-    twin = row | {"audience": audience, "ts": draw(st.sampled_from(batches))}
-    if draw(st.booleans()):
-        twin |= draw(st.sampled_from(_PROFILES))
-    return [] if (row["msgid"], audience) in keys else [twin]
-
-
-_LIKELY_TWINS = ("user:alice", "user:alice", "public", "user:bob")
-_LIKELY_AUDIENCES = (*["public"] * 6, *AUDIENCES)
-_REFERENCES: tuple[tuple[str, ...], ...] = ((), (), ("m0",), ("m1", "m0"), ("m2", "mx"))
-
-
-@st.composite
-def annotations(
-    draw: st.DrawFn, batches: tuple[int, ...], about: tuple[str, ...] = MSGIDS[:5]
-) -> list[Row]:
-    """Draw up to six annotations, most of them on a message that can be there."""
-    keys = draw(
-        st.lists(
-            st.tuples(st.sampled_from(TEXTS["annid"]), st.sampled_from(_LIKELY_AUDIENCES)),
-            unique=True,
-            min_size=draw(st.sampled_from((2, 0, 4))),
-            max_size=6,
-        )
-    )
-    return [
-        {
-            "annid": annid,
-            "audience": audience,
-            "ts": draw(st.sampled_from(batches)),
-            "msgid": draw(st.sampled_from((*about, "mx"))),
-            "owner": draw(st.sampled_from(TEXTS["owner"])),
-            "kind": draw(st.sampled_from(KINDS)),
-            "value": draw(st.sampled_from((None, *VALUES))),
-            "number": draw(st.sampled_from((None, 1.0, -1.0, 2.5))),
-        }
-        for annid, audience in keys
-    ]
-
-
-@st.composite
-def data(draw: st.DrawFn, unit: int = 1) -> Data:
-    """Draw both tables; they share their batches."""
-    at = st.lists(st.integers(0, LAST), min_size=1, max_size=5, unique=True)
-    batches = tuple(instant * unit for instant in sorted(draw(at)))
-    mail = draw(messages(batches, unit))
-    about = tuple(str(row["msgid"]) for row in mail)
-    return {MESSAGES: mail, ANNOTATIONS: draw(annotations(batches, about))}
-
-
-audiences = st.sampled_from(
-    (
-        ("public",),
-        ("public", "user:alice"),
-        ("public", "user:alice"),
-        ("public", "user:alice", "group:x"),
-        ("user:bob",),
-        AUDIENCES,
-    )
-)
-
-
-@st.composite
-def schedules(draw: st.DrawFn, events: tuple[int, ...] = (), unit: int = 1) -> list[int]:
-    """Draw an increasing list of instants of runs, one to dozens, many of them on an event."""
-    step = st.integers(-3, LAST + 25).map(lambda instant: instant * unit)
-    if events:
-        step = st.one_of(step, st.sampled_from(events))
-    runs = draw(st.lists(step, min_size=1, max_size=draw(st.sampled_from((1, 2, 4, 30)))))
-    return sorted(set(runs))
-
-
-# Filters.
 
 
 @dataclass(frozen=True)
