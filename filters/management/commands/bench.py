@@ -12,6 +12,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from filters.bench import BENCHES
+from filters.launch.stack import Interrupted, interruptible
 from filters.management.plain import PlainCommand
 
 MARK = "TAPESTRY_BENCH"
@@ -48,8 +49,10 @@ class Command(PlainCommand):
 def _measure_elsewhere() -> int:
     theirs = ("DATABASE_URL", "REDIS_URL", "SPARK_REMOTE")
     kept = {name: value for name, value in os.environ.items() if name not in theirs}
-    with tempfile.TemporaryDirectory(prefix="tapestry-bench-") as data:
-        command = [sys.executable, *sys.orig_argv[1:]]
-        return subprocess.run(
-            command, env=kept | {MARK: "1", "TAPESTRY_DATA": data}, check=False
-        ).returncode
+    command = [sys.executable, *sys.orig_argv[1:]]
+    try:
+        with interruptible(), tempfile.TemporaryDirectory(prefix="tapestry-bench-") as data:
+            environment = kept | {MARK: "1", "TAPESTRY_DATA": data}
+            return subprocess.run(command, env=environment, check=False).returncode
+    except Interrupted:
+        return 130
