@@ -191,7 +191,12 @@ class _Writer:
         """Draw a comparison with now(), or two that make an interval."""
         op = self.pick("<", "<=", ">", ">=", "<", "<=", ">", ">=", "=", "<>")
         bound, now = self.bound(scope), n.Now()
-        shape = self.pick("bound op now", "bound op now", "now op bound", "gap", "age", "between")
+        usual = ("bound op now", "bound op now", "now op bound", "gap", "age", "between")
+        shape = self.pick(*usual, *usual, "two gaps")
+        if shape == "two gaps":  # now() - m.date > r.ts - m.date
+            right = self.pick(bound, self.bound(scope))
+            ages = n.Arith("-", now, bound, Type.DURATION)
+            return n.Compare(op, ages, n.Arith("-", self.bound(scope), right, Type.DURATION))
         if shape == "bound op now":
             return n.Compare(op, bound, now)
         if shape == "now op bound":
