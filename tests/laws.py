@@ -129,7 +129,7 @@ def asking_gives_the_answer_of_that_instant(draw: st.DataObject) -> None:
     judge = oracle.Oracle(world.query, world.data, world.audiences)
     for t in world.schedule[:5]:
         (group,) = groups([(subscription, 0)])
-        answer = {msgid for _, msgid, *_ in engine.answer(lower_at(group, t))}
+        answer = {msgid for _, msgid, *_ in engine.answer(lower_at([group], t))}
         assert answer == judge.answer(t)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tapestry.plan.signature import Signature, signature
 from tapestry.query.context import Context
 from tapestry.query.nodes import CheckedQuery
+from tapestry.query.parsed import placed
 from tapestry.query.read import read
 from tapestry.rewrite.pipeline import Rule, rewrite
 from tapestry.rewrite.stages import IncrementalQuery
@@ -28,5 +29,6 @@ def compile_filter(text: str, context: Context, rule: Rule = "fast") -> Compiled
 
 def compile_query(checked: CheckedQuery, rule: Rule = "fast") -> Compiled:
     """Return the plan of a checked filter."""
-    query = rewrite(checked, rule)
+    with placed(checked.text):
+        query = rewrite(checked, rule)
     return Compiled(checked, query, signature(query))

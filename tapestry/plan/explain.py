@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
+from tapestry.core.schema import Type
 from tapestry.plan.compile import Compiled, compile_query
 from tapestry.plan.signature import Constant
 from tapestry.query.context import Context
-from tapestry.query.nodes import CheckedQuery, Column, Literal, Node, Values
+from tapestry.query.nodes import CheckedQuery, Column, Compare, Literal, Node, Values
 from tapestry.query.printer import print_condition, print_sql, print_term, print_tql
 from tapestry.query.read import read
 from tapestry.rewrite.analysis import transform
@@ -19,6 +20,9 @@ from tapestry.rewrite.restore import (
     variant_condition,
 )
 from tapestry.rewrite.stages import Moment, MonotoneDisjunct
+
+MESSAGE = Column("m", "msgid", Type.TEXT)
+"""What a reply, a vote or a tag points to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +101,14 @@ def warnings(plan: Compiled) -> tuple[str, ...]:
 
 
 def _matches_at_once(disjunct: MonotoneDisjunct) -> bool:
+    """Tell whether only what comes after a message could keep the disjunct from holding."""
     whole = disjunct.conjunction
-    return bool(whole.absent) and disjunct.steady and not whole.bindings and not whole.times
+    later = any(
+        isinstance(test, Compare) and test.op == "=" and MESSAGE in (test.left, test.right)
+        for part in whole.absent
+        for test in part.plain
+    )
+    return later and disjunct.steady and not whole.bindings and not whole.times
 
 
 def _event(moment: Moment) -> str:
@@ -108,7 +118,9 @@ def _event(moment: Moment) -> str:
 
 def _signature(plan: Compiled) -> str:
     def change(node: Node) -> Node:
-        if isinstance(node, Literal | Values) and node.slot is not None:
+        if isinstance(node, Values) and node.slot is not None:
+            return Values((f"${node.slot + 1}",), Type.NULL)
+        if isinstance(node, Literal) and node.slot is not None:
             return Column("", f"${node.slot + 1}", node.type)
         return node
 

@@ -40,22 +40,23 @@ def lower(groups: Sequence[Group], until: int, covers: Covers) -> Statement | No
 
 
 def lower_at(
-    group: Group, at: int | None, among: Sequence[tuple[int, str]] | None = None
+    groups: Sequence[Group], at: int | None, among: Sequence[tuple[int, str]] | None = None
 ) -> Statement:
     """Return the statement for Q(at), or for Q(start) of each member where ``at`` is None.
 
     ``among`` restricts it to pairs of filter and msgid.
     """
     parts = _Parts()
-    build = _Builder(parts, group)
+    for group in groups:
+        build = _Builder(parts, group)
+        instant = build.scope.carried("start") if at is None else exp.convert(at)
+        parts.found += [
+            build.held_at(d.index, d.conjunction, instant, among is not None)
+            for d in group.query.monotone.disjuncts
+        ]
     if among is not None:
         fields = (Field("fid", Type.INTEGER), Field("msgid", Type.TEXT))
         parts.relations.append(Relation("among", fields, tuple(among)))
-    instant = build.scope.carried("start") if at is None else exp.convert(at)
-    parts.found += [
-        build.held_at(d.index, d.conjunction, instant, among is not None)
-        for d in group.query.monotone.disjuncts
-    ]
     return parts.statement()
 
 

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Any
 
 from tapestry.core.schema import Type
-from tapestry.query.nodes import Literal, Values
+from tapestry.query.nodes import Binding, Column, Literal, Values
 from tapestry.rewrite.analysis import walk
 from tapestry.rewrite.stages import IncrementalQuery
 
@@ -44,19 +44,22 @@ def signature(query: IncrementalQuery) -> Signature:
             found[node.slot] = Constant(node.slot, node.type, False, node.value)
         elif isinstance(node, Values) and node.slot is not None:
             found[node.slot] = Constant(node.slot, node.type, True, node.values)
-    key = shape((query.var, query.normal.disjuncts, query.variants))
+    key = shape((query.normal.disjuncts, query.variants), {query.var: "v0"})
     return Signature(key, tuple(found[slot] for slot in sorted(found)))
 
 
-def shape(node: Any) -> str:
-    """Return a tree as text with every slotted constant written ``$slot:type``."""
+def shape(node: Any, names: dict[str, str]) -> str:
+    """Return a tree as text: slotted constants as ``$slot:type``, variables in their order."""
     if isinstance(node, tuple):
-        return "(" + " ".join(map(shape, node)) + ")"
+        return "(" + " ".join(shape(item, names) for item in node) + ")"
     if isinstance(node, Literal | Values) and node.slot is not None:
         return f"${node.slot}:{node.type.name}"
     if isinstance(node, Enum):
         return node.name
+    if isinstance(node, Binding | Column):
+        name = names.setdefault(node.var, f"v{len(names)}")
+        return f"{name}:{node.table}" if isinstance(node, Binding) else f"{name}.{node.name}"
     if hasattr(node, "__dataclass_fields__"):
-        parts = (shape(getattr(node, f.name)) for f in fields(node) if f.name != "span")
+        parts = (shape(getattr(node, f.name), names) for f in fields(node) if f.name != "span")
         return type(node).__name__ + "(" + " ".join(parts) + ")"
     return repr(node)

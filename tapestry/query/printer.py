@@ -196,5 +196,7 @@ class _Printer:
                 return f"{amount} {unit}"
             case Type.NUMBER, _:
                 return repr(float(value))
+            case Type.NULL, str():
+                return value  # the name of a parameter
             case _:
                 return quote(value) if isinstance(value, str) else str(value)

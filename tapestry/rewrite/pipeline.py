@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Literal as OneOf
 
+from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import MESSAGES, Type
 from tapestry.query.nodes import Binding, Call, CheckedQuery, Condition, Literal, Node, Values
 from tapestry.rewrite.analysis import transform
@@ -46,6 +47,9 @@ NORMAL: tuple[Callable[[Condition], Condition], ...] = (
 )
 """Condition to condition, in this order."""
 
+MOST_VARIANTS = 256
+"""Plans that one filter may have: all filters wait while they run."""
+
 FAST: tuple[Callable[[Binding, MonotoneDisjunct], tuple[Variant, ...] | None], ...] = (
     own_columns,
     age,
@@ -74,15 +78,20 @@ def _number(disjuncts: tuple[Conjunction, ...]) -> tuple[Conjunction, ...]:
     """Give every constant its slot; what shapes a plan (NULL, a substr position) has none."""
     numbers = count()
 
-    def change(node: Node) -> Node:
+    def mark(node: Node) -> Node:
         if isinstance(node, Values) or (isinstance(node, Literal) and node.type is not Type.NULL):
-            return replace(node, slot=next(numbers))
+            return replace(node, slot=0)
         if isinstance(node, Call) and node.name == "substr":
             shape = tuple(replace(a, slot=None) for a in node.args[1:] if isinstance(a, Literal))
             return replace(node, args=(node.args[0], *shape))
         return node
 
-    return transform(disjuncts, change)
+    def number(node: Node) -> Node:
+        if isinstance(node, Values | Literal) and node.slot is not None:
+            return replace(node, slot=next(numbers))
+        return node
+
+    return transform(transform(disjuncts, mark), number)
 
 
 def monotone(query: NormalQuery) -> MonotoneQuery:
@@ -103,5 +112,11 @@ def incremental(query: MonotoneQuery, rule: Rule = "fast") -> IncrementalQuery:
             made = next((v for fast in FAST if (v := fast(message, disjunct)) is not None), None)
         made = made if made is not None else general(message, disjunct)
         variants += made
+        if len(variants) > MOST_VARIANTS:
+            raise TapestryError(
+                f"This filter would take more than {MOST_VARIANTS} plans to run.",
+                Span(0, 1),
+                "Install it as several filters.",
+            )
         rules.append((disjunct.index, made[0].rule))
     return IncrementalQuery(query.var, query.normal, query, tuple(variants), tuple(rules))

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tapestry.core.schema import Type
 from tapestry.query.nodes import And, Column, Compare, Condition, Exists, Not, Or, Term, Truth
+from tapestry.rewrite.monotone.bound_in_time import end, surely_before
 from tapestry.rewrite.stages import Conjunction, Moment, MonotoneDisjunct, NormalQuery, Variant
 
 FIRST = Column("", "C", Type.INSTANT)
@@ -31,15 +32,24 @@ def conjunction_condition(part: Conjunction) -> Condition:
 def monotone_condition(disjunct: MonotoneDisjunct) -> Condition:
     """Return what a disjunct matches once and for all, C being its earliest instant.
 
-    Section 4.3 of the paper: NOT EXISTS is tested over the rows visible at C.
+    Sections 4.2 and 4.3 of the paper: C must come before the ends, and NOT EXISTS is tested
+    over the rows visible at C.
     """
     whole = disjunct.conjunction
     absent = [
         _absent_at(part, FIRST) if disjunct.steady else Not(conjunction_condition(part))
         for part in whole.absent
     ]
-    inside = both([*whole.plain, *whole.times, *absent])
+    begins = [time for time in whole.times if time.op in (">", ">=")]
+    ends = [time for time in whole.times if time.op in ("<", "<=")]
+    if disjunct.steady:
+        ends = [replace(time, left=FIRST) for time in ends if not _surely_later(disjunct, time)]
+    inside = both([*whole.plain, *begins, *ends, *absent])
     return Exists(whole.bindings, inside) if whole.bindings else inside
+
+
+def _surely_later(disjunct: MonotoneDisjunct, time: Compare) -> bool:
+    return len(disjunct.starts) == 1 and surely_before(disjunct.starts[0], end(time))
 
 
 def variant_condition(variant: Variant) -> Condition:

@@ -35,8 +35,8 @@ def ask(
 ) -> Answer:
     """Return Q(at): the messages that satisfy the filter at the instant, by ``ts``."""
     plan = compile_filter(text, context)
-    (group,) = groups([(Subscription(0, plan, tuple(audiences), BEGINNING), at)])
-    rows = engine_on(snapshot(tables)).answer(lower_at(group, at))
+    asked = groups([(Subscription(0, plan, tuple(audiences), BEGINNING), at)])
+    rows = engine_on(snapshot(tables)).answer(lower_at(asked, at))
     arrived: dict[str, int] = {}
     for _, msgid, _, ts, *_ in rows:
         arrived[msgid] = min(ts, arrived.get(msgid, ts))

@@ -7,7 +7,7 @@ The engine is Spark in the product; anything that answers a Statement serves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -67,8 +67,8 @@ def execute(
     old = known(pairs) if pairs else set()
     begun = {
         (fid, msgid): by_id[fid]
-        for fid, msgid, _, ts, *_ in found
-        if (start := by_id[fid].start) is not None and ts <= start and (fid, msgid) not in old
+        for fid, msgid, *_ in found
+        if by_id[fid].start is not None and (fid, msgid) not in old
     }
     old |= _held_at_start(engine, begun)
     matches = [_match(row, row[0]) for row in found if (row[0], row[1]) not in old]
@@ -103,8 +103,20 @@ def execute_windows(
 
 
 def _candidates(engine: Engine, all_groups: Sequence[Group], until: int) -> list[Row]:
-    statements = (lower(chunk, until, engine.covers) for chunk in _chunks(all_groups))
-    return [row for statement in statements if statement for row in engine.answer(statement)]
+    """Return the first candidate of every (filter, message)."""
+    first: dict[Pair, Row] = {}
+    for chunk in _chunks(_pieces(all_groups), _variants):
+        statement = lower(chunk, until, engine.covers)
+        for row in engine.answer(statement) if statement else ():
+            other = first.setdefault((row[0], row[1]), row)
+            if _rank(row) < _rank(other):
+                first[row[0], row[1]] = row
+    return list(first.values())
+
+
+def _rank(row: Row) -> tuple[int, int, str, str]:
+    _, _, audience, _, c, disjunct, why = row
+    return c, disjunct, why, audience
 
 
 def _match(row: Row, filter_id: int) -> Match:
@@ -122,31 +134,47 @@ def groups(windows: Iterable[tuple[Subscription, int]]) -> list[Group]:
     return [Group(one.query, tuple(members)) for one, members in gathered.values()]
 
 
-def _chunks(all_groups: Sequence[Group]) -> list[list[Group]]:
+def _chunks(pieces: Iterable[Group], size: Callable[[Group], int]) -> list[list[Group]]:
     """Return the groups in as few statements as is good for planning them."""
     chunks: list[list[Group]] = []
     room = 0
-    for group in all_groups:
-        if not group.query.variants:
-            continue
-        size = len(group.query.variants)
-        if not chunks or size > room:
+    for piece in pieces:
+        if size(piece) > room:
             chunks.append([])
             room = MOST_VARIANTS
-        chunks[-1].append(group)
-        room -= size
+        chunks[-1].append(piece)
+        room -= size(piece)
     return chunks
+
+
+def _variants(group: Group) -> int:
+    return len(group.query.variants)
+
+
+def _disjuncts(group: Group) -> int:
+    return len(group.query.monotone.disjuncts)
+
+
+def _pieces(all_groups: Sequence[Group]) -> Iterator[Group]:
+    """Yield the groups, those with many variants in several pieces."""
+    for group in all_groups:
+        variants = group.query.variants
+        for begin in range(0, len(variants), MOST_VARIANTS):
+            some = variants[begin : begin + MOST_VARIANTS]
+            yield Group(replace(group.query, variants=some), group.members)
 
 
 def _held_at_start(engine: Engine, begun: dict[Pair, Subscription]) -> set[Pair]:
     """Return the pairs whose message matched at the filter's T0 already.
 
-    A filter "from now on" does not deliver those; only messages older than T0 can be.
+    A filter "from now on" does not deliver those.  Every pair is asked: the message may
+    have been there for another audience before the row that matched.
     """
+    asked = {s.fid: s for s in begun.values()}
+    chunks = _chunks(groups((s, s.since) for s in asked.values()), _disjuncts)
     held: set[Pair] = set()
-    for group in groups((s, s.since) for s in {s.fid: s for s in begun.values()}.values()):
-        fids = {member.fid for member in group.members}
+    for chunk in chunks:
+        fids = {member.fid for group in chunk for member in group.members}
         among = [pair for pair in begun if pair[0] in fids]
-        rows = engine.answer(lower_at(group, None, among))
-        held |= {(fid, msgid) for fid, msgid, *_ in rows}
+        held |= {(row[0], row[1]) for row in engine.answer(lower_at(chunk, None, among))}
     return held

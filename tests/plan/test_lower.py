@@ -87,7 +87,7 @@ def test_every_table_is_limited_to_the_audience_and_to_an_instant(rule):
     assert len(texts) > 100
     for text in texts:
         one = group(text, rule=rule)
-        statements = [lowered(one), lower_at(one, NOW), lower_at(one, None, [(0, "a@x")])]
+        statements = [lowered(one), lower_at([one], NOW), lower_at([one], None, [(0, "a@x")])]
         for statement in statements:
             if statement is not None:
                 assert_limited(statement.select)
@@ -171,19 +171,19 @@ def test_no_constant_of_a_filter_is_in_the_statement():
 
 @pytest.mark.parametrize("text", [NO_REPLY, REPLIED, "m.size > 1", "m.sender = NULL"])
 def test_statements_give_the_columns_of_the_output(text):
-    for statement in (lowered(group(text)), lower_at(group(text), NOW)):
+    for statement in (lowered(group(text)), lower_at([group(text)], NOW)):
         if statement is not None:
             assert tuple(statement.select.named_selects) == OUTPUT
 
 
 def test_what_held_at_an_instant_is_asked_of_whole_tables():
-    statement = lower_at(group(NO_REPLY), NOW)
+    statement = lower_at([group(NO_REPLY)], NOW)
     assert views(statement) == {"messages": ("messages", None)}
     assert str(NOW) in statement.select.sql()
 
 
 def test_what_held_at_the_start_is_asked_of_the_pairs_found():
-    statement = lower_at(group(NO_REPLY), None, [(0, "a@x"), (0, "b@x")])
+    statement = lower_at([group(NO_REPLY)], None, [(0, "a@x"), (0, "b@x")])
     pairs = statement.relations[1]
     assert (pairs.name, pairs.rows) == ("among", ((0, "a@x"), (0, "b@x")))
     assert "among" in {table.name for table in statement.select.find_all(exp.Table)}

@@ -20,11 +20,13 @@ def distribute(condition: Condition) -> tuple[Conjunction, ...]:
     distributes over OR; NOT EXISTS over an OR is the AND of a NOT EXISTS for each part.
     An OR without subqueries about a single variable stays whole: to the paper it is one
     boolean expression, and it costs no second plan.  Raises TapestryError if multiplying
-    everything out would give more than 256 disjuncts, before it does.
+    everything out would give more than 256 conjunctions, those of NOT EXISTS included,
+    before it does.
     """
-    if count(condition) > MOST_DISJUNCTS:
+    size = count(condition)[1]
+    if size > MOST_DISJUNCTS:
         raise TapestryError(
-            f"This filter comes to {_shown(count(condition))} alternatives; "
+            f"This filter comes to {_shown(size)} alternatives; "
             f"at most {MOST_DISJUNCTS} are allowed.",
             condition.span,
             "Install it as several filters, or replace ORs of equal comparisons by IN (…).",
@@ -36,18 +38,25 @@ def _shown(number: int) -> str:
     return str(number) if number < 10**6 else "over a million"
 
 
-def count(condition: Condition) -> int:
-    """Return how many disjuncts the condition has when it is multiplied out completely."""
+def count(condition: Condition) -> tuple[int, int]:
+    """Return how many disjuncts the condition multiplies out to, and how many conjunctions.
+
+    The second number counts those of NOT EXISTS too, in each disjunct that holds them.
+    """
     match condition:
         case And(args=args):
-            return prod(count(arg) for arg in args)
+            sizes = [count(arg) for arg in args]
+            disjuncts = prod(own for own, _ in sizes)
+            nested = sum((whole - own) * (disjuncts // own) for own, whole in sizes if own)
+            return disjuncts, disjuncts + nested
         case Or(args=args):
-            return sum(count(arg) for arg in args)
+            sizes = [count(arg) for arg in args]
+            return sum(own for own, _ in sizes), sum(whole for _, whole in sizes)
         case Exists():
             return count(condition.condition)
         case Not(arg=Exists() as inner):
-            return 1 if count(inner.condition) <= MOST_DISJUNCTS else count(inner.condition)
-    return 1
+            return 1, 1 + count(inner.condition)[1]
+    return 1, 1
 
 
 def _distribute(condition: Condition) -> list[Conjunction]:

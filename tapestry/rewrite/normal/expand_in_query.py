@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from tapestry.query.nodes import And, Compare, Condition, Exists, InQuery, IsNull, Node, Not, Or
+from tapestry.core.schema import KEYS, MESSAGES
+from tapestry.query.nodes import (
+    And,
+    Column,
+    Compare,
+    Condition,
+    Exists,
+    InQuery,
+    IsNull,
+    Node,
+    Not,
+    Or,
+    Term,
+)
 from tapestry.rewrite.analysis import transform
 
 
@@ -19,7 +32,9 @@ def expand_in_query(condition: Condition) -> Condition:
 def _expand_negative(node: Node) -> Node:
     if isinstance(node, Not) and isinstance(node.arg, InQuery):
         query = node.arg
-        not_unequal = Or((_equal(query), IsNull(query.term), IsNull(query.value)))
+        tables = {b.var: b.table for b in query.bindings}
+        unknown = [IsNull(t) for t in (query.term, query.value) if _nullable(t, tables)]
+        not_unequal = Or((_equal(query), *unknown)) if unknown else _equal(query)
         return Not(Exists(query.bindings, And((query.condition, not_unequal))), span=node.span)
     return node
 
@@ -28,6 +43,14 @@ def _expand_positive(node: Node) -> Node:
     if isinstance(node, InQuery):
         return Exists(node.bindings, And((node.condition, _equal(node))), span=node.span)
     return node
+
+
+def _nullable(term: Term, tables: dict[str, str]) -> bool:
+    """Tell whether a term can be NULL; the message delivered is always ``m``."""
+    if not isinstance(term, Column):
+        return True
+    table = MESSAGES if term.var == "m" else tables.get(term.var, "")
+    return term.name != "ts" and term.name != KEYS.get(table)
 
 
 def _equal(query: InQuery) -> Compare:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tapestry.core.errors import TapestryError
 from tapestry.core.schema import Type
 from tapestry.query.nodes import (
     And,
     Arith,
+    Column,
     Compare,
     Condition,
+    IsNull,
     Literal,
     Node,
+    Not,
     Now,
     Or,
     Term,
@@ -23,7 +28,8 @@ def isolate_now(condition: Condition) -> Condition:
 
     Law: the condition has the same value, unknown included, for every binding and instant:
     terms move across the sign, ``=`` is ``>= AND <=`` and ``<>`` is ``< OR >`` (section 4.2
-    of the paper).  Where ``now()`` stands on both sides it cancels.
+    of the paper).  Where ``now()`` stands on both sides it cancels; so does a column, but
+    where it can be NULL its being there stays a condition (NOT does not stand above it).
     """
     return transform(condition, _isolate)
 
@@ -31,6 +37,29 @@ def isolate_now(condition: Condition) -> Condition:
 def _isolate(node: Node) -> Node:
     if not isinstance(node, Compare) or not reads_now(node):
         return node
+    moved = _move(node)
+    gone = _instants(node) - _instants(moved)
+    there = [Not(IsNull(term)) for term in gone if not _always_there(term)]
+    return And((moved, *there), span=node.span) if there else moved
+
+
+def _instants(node: Any) -> frozenset[Term]:
+    """Return the opaque instants that the arithmetic of a comparison adds up."""
+    match node:
+        case Compare(left=left, right=right) | Arith(left=left, right=right):
+            return _instants(left) | _instants(right)
+        case And(args=args) | Or(args=args):
+            return frozenset().union(*map(_instants, args))
+        case Literal() | Now():
+            return frozenset()
+    return frozenset((node,))
+
+
+def _always_there(term: Term) -> bool:
+    return isinstance(term, Column) and term.name == "ts"
+
+
+def _move(node: Compare) -> And | Or | Compare:
     left, right = linear(node.left), linear(node.right)
     if left is None or right is None:
         raise TapestryError(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from tapestry.core.schema import Type
 from tapestry.query.nodes import (
     And,
+    Column,
     Compare,
     Condition,
     Exists,
@@ -23,8 +24,8 @@ def push_not(condition: Condition) -> Condition:
     """Return the condition with NOT only before EXISTS, IN, LIKE, HAS, IS NULL and sets.
 
     Law: the rows for which the condition is true stay the same.  De Morgan's laws and the
-    opposite operators hold in SQL's three values; a comparison with the constant NULL is
-    never true under either sign, and once no NOT stands above it, FALSE says the same.
+    opposite operators hold in SQL's three values; a scalar's comparison with the constant
+    NULL is never true under either sign, and once no NOT stands above it, FALSE says the same.
     """
     return _push(condition, negated=False)
 
@@ -43,13 +44,11 @@ def _push(node: Condition, negated: bool) -> Condition:
             inner = replace(node, condition=_push(node.condition, False))
             return Not(inner, span=node.span) if negated else inner
         case Compare(op=op, left=left, right=right):
+            if isinstance(left, Column) and left.type is Type.SET:
+                return Not(node, span=node.span) if negated else node
             if _is_null(left) or _is_null(right):
                 return Truth(False, span=node.span)
-            if not negated:
-                return node
-            if not isinstance(left, Literal) and getattr(left, "type", None) is Type.SET:
-                return Not(node, span=node.span)
-            return replace(node, op=NEGATED[op])
+            return replace(node, op=NEGATED[op]) if negated else node
     return Not(node, span=node.span) if negated else node
 
 
