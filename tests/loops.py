@@ -45,13 +45,12 @@ def holds(c: n.Condition, rows: dict[str, Row], visible: Data, t: int) -> bool |
         case n.Truth(result):
             return result
         case n.Not(arg):
-            inner = holds(arg, rows, visible, t)
-            return None if inner is None else not inner
+            return _negated(holds(arg, rows, visible, t))
         case n.And(args):
-            results = [holds(arg, rows, visible, t) for arg in args]
-            return False if False in results else None if None in results else True
+            opposite = some(_negated(holds(arg, rows, visible, t)) for arg in args)
+            return _negated(opposite)
         case n.Or(args):
-            return some([holds(arg, rows, visible, t) for arg in args])
+            return some(holds(arg, rows, visible, t) for arg in args)
         case n.Exists(bindings, condition):
             return any(
                 holds(condition, bound, visible, t) is True
@@ -60,11 +59,9 @@ def holds(c: n.Condition, rows: dict[str, Row], visible: Data, t: int) -> bool |
         case n.InQuery(term, chosen, bindings, condition):
             left = value(term, rows, t)
             return some(
-                [
-                    compare(left, "=", value(chosen, bound, t))
-                    for bound in _bindings(bindings, rows, visible)
-                    if holds(condition, bound, visible, t) is True
-                ]
+                compare(left, "=", value(chosen, bound, t))
+                for bound in _bindings(bindings, rows, visible)
+                if holds(condition, bound, visible, t) is True
             )
         case n.Compare(op, left, right):
             other = value(right, rows, t)
@@ -80,6 +77,10 @@ def holds(c: n.Condition, rows: dict[str, Row], visible: Data, t: int) -> bool |
         case n.IsNull(term):
             return value(term, rows, t) is None
     raise TypeError(f"{type(c).__name__} is not a condition of a checked tree")
+
+
+def _negated(truth: bool | None) -> bool | None:
+    return None if truth is None else not truth
 
 
 def _some_element(left, test):

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from functools import cached_property
 from itertools import product
@@ -71,11 +71,14 @@ def compare(left: object, op: str, right: object) -> bool | None:
     return {"<": less, "<=": less or equal, ">": not less and not equal, ">=": not less}[op]
 
 
-def some(results: Collection[bool | None]) -> bool | None:
+def some(results: Iterable[bool | None]) -> bool | None:
     """Return what SQL's ANY makes of the elements' results: true, else unknown, else false."""
-    if True in results:
-        return True
-    return None if None in results else False
+    unknown = False
+    for result in results:
+        if result:
+            return True
+        unknown = unknown or result is None
+    return None if unknown else False
 
 
 # One correlated query.
@@ -179,7 +182,7 @@ def _open(data: Data) -> sqlite3.Connection:
         )
 
     def elementwise(test):  # type: ignore[no-untyped-def]
-        return lambda elements, *rest: some([test(e, *rest) for e in json.loads(elements)])
+        return lambda elements, *rest: some(test(e, *rest) for e in json.loads(elements))
 
     def function(name: str, arity: int, call: object) -> None:
         db.create_function(name, arity, call, deterministic=True)  # type: ignore[arg-type]

@@ -4,7 +4,7 @@ import generate
 import loops
 import oracle
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tapestry.core.schema import Type
@@ -97,11 +97,13 @@ def test_a_set_compares_as_sql_any(elements, op, value, expected):
         assert oracle.answer(query, data, PUBLIC, 0) == ({"x"} if wanted else set())
 
 
+@settings(deadline=None)
 @given(generate.queries(), generate.data(), generate.audiences, st.integers(-2, 40))
 def test_sql_and_loops_agree(query, data, audiences, t):
     assert oracle.answer(query, data, audiences, t) == loops.answer(query, data, audiences, t)
 
 
+@settings(deadline=None)
 @given(generate.queries(), generate.data(), generate.audiences)
 def test_no_answer_changes_between_two_instants(query, data, audiences):
     judge = oracle.Oracle(query, data, audiences)
@@ -112,6 +114,7 @@ def test_no_answer_changes_between_two_instants(query, data, audiences):
     assert judge.ever(59) == first
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_runs_deliver_what_their_windows_hold_by_definition(draw):
     query, data = draw.draw(generate.queries()), draw.draw(generate.data())
