@@ -5,6 +5,7 @@ import sqlite3
 from itertools import groupby
 
 from sqlglot import exp
+
 from tapestry.core.schema import COLUMNS, Type
 
 

@@ -41,8 +41,8 @@ class TapestryError(Exception):
     def render(self) -> str:
         """Return the error for a terminal: sentence, line and column, caret, hint.
 
-        >>> print(TapestryError("Unknown word.", Span(5, 8), "Try “from”.", "mail frm joe").render())
-        Unknown word. (line 1, column 6)
+        >>> print(TapestryError("Unknown.", Span(5, 8), "Try “from”.", "mail frm joe").render())
+        Unknown. (line 1, column 6)
           mail frm joe
                ^^^
         Try “from”.
