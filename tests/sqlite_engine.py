@@ -100,7 +100,7 @@ FUNCTIONS = {
 
 
 class SqliteEngine:
-    """Answers statements over rows given as dicts, ``{"messages": [...], "annotations": [...]}``."""
+    """Answers statements over rows given as dicts: ``{"messages": [], "annotations": []}``."""
 
     def __init__(self, data):
         self.db = sqlite3.connect(":memory:")
