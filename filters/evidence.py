@@ -15,7 +15,7 @@ from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.log import Tables, parts_of
 from tapestry.tables.read import lookup
 
-MOST = 5
+MOST = 6
 """Reasons that are kept of one match."""
 
 _OF_MESSAGE = ("msgid", "audience", "inreplyto", "sender", "sender_name", "subject")

@@ -30,6 +30,7 @@ class Explanation:
     """A filter in every form; lists have an entry for each disjunct or variant."""
 
     text: str
+    notation: str
     phrase: str | None
     tql: str
     sql: str
@@ -56,6 +57,7 @@ def explain_query(checked: CheckedQuery, rule: Rule = "fast") -> Explanation:
     rules = dict(plan.query.rules)
     return Explanation(
         text=checked.text,
+        notation=_notation(checked),
         phrase=checked.phrase,
         tql=print_tql(checked),
         sql=print_sql(checked),
@@ -109,6 +111,12 @@ def _matches_at_once(disjunct: MonotoneDisjunct) -> bool:
         for test in part.plain
     )
     return later and disjunct.steady and not whole.bindings and not whole.times
+
+
+def _notation(checked: CheckedQuery) -> str:
+    if checked.phrase is not None:
+        return "phrase"
+    return "SQL" if checked.text.lstrip("( \t\n").upper().startswith("SELECT") else "TQL"
 
 
 def _event(moment: Moment) -> str:

@@ -1,14 +1,17 @@
-"""Answer statements on Spark: through Spark Connect, or in this process."""
+"""Answer statements on Spark, through Spark Connect."""
 
 from __future__ import annotations
 
+import atexit
 import logging
-import os
 import re
+import shutil
 import socket
+import tempfile
 import warnings
 from collections.abc import Collection, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -20,12 +23,13 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.schema import COLUMNS, Type
 from tapestry.plan.relation import Range, Relation, Statement, View
 from tapestry.plan.spark_sql import spark_sql
+from tapestry.run import spark_server
 from tapestry.run.execute import Row
 from tapestry.tables.log import Part, Snapshot
 from tapestry.tables.rows import arrow_schema
 
 LOCAL = "local"
-"""The remote that means: a Spark of this process's own."""
+"""The remote that means: a server of this process's own, which ends with it."""
 
 SENT_ALONG = 5_000
 """Rows of a view up to which they are sent with the statement: to read so few costs Spark
@@ -36,22 +40,13 @@ INTERPRETED = 100_000
 
 SETTINGS = {
     "spark.sql.shuffle.partitions": "2",
+    "spark.sql.leafNodeDefaultParallelism": "1",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "false",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.autoBroadcastJoinThreshold": "64MB",
 }
 """Settings of every session: small statements, exact integers, no surprises by zone."""
-
-LOCAL_JVM = "--driver-memory 2g --driver-java-options -XX:TieredStopAtLevel=1 pyspark-shell"
-"""A JVM that lives for one command gains nothing from thorough compilation."""
-
-LOCAL_SETTINGS = {
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.log.level": "ERROR",
-    "spark.sql.leafNodeDefaultParallelism": "1",
-}
 
 ARROW = {
     Type.TEXT: pa.string(),
@@ -74,28 +69,33 @@ SPARK = {
 def connect(remote: str) -> Any:
     """Return this process's session with the Spark Connect server at ``sc://host:port``.
 
-    ``LOCAL`` starts a Spark in this process.  Raises TapestryError where nothing answers.
+    ``LOCAL`` starts a server for this process alone.  Raises TapestryError where nothing answers.
     """
     from pyspark.sql import SparkSession
     from pyspark.sql.connect.client.retries import DefaultPolicy
 
     if remote == LOCAL:
-        os.environ.setdefault("PYSPARK_SUBMIT_ARGS", LOCAL_JVM)
-        builder = SparkSession.builder.master("local[*]")
-        for name, value in LOCAL_SETTINGS.items():
-            builder = builder.config(name, value)
-    else:
-        _must_answer(remote)
-        builder = SparkSession.builder.remote(remote)
+        remote = _own_server()
+    _must_answer(remote)
+    builder = SparkSession.builder.remote(remote)
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
     warnings.filterwarnings("ignore", message=".*RETRIES_EXCEEDED.*")
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     session = builder.getOrCreate()
-    if remote != LOCAL:
-        # A server that is gone is gone: by itself the client would try for ten minutes.
-        session.client.set_retry_policies([DefaultPolicy(max_retries=5, max_backoff=1000)])
+    # A server that is gone is gone: by itself the client would try for ten minutes.
+    session.client.set_retry_policies([DefaultPolicy(max_retries=5, max_backoff=1000)])
     return session
+
+
+def _own_server() -> str:
+    """Start a Spark Connect server that ends with this process, and return its address."""
+    run = Path(tempfile.mkdtemp(prefix="tapestry-spark-"))
+    atexit.register(shutil.rmtree, run, ignore_errors=True)
+    server = spark_server.start(run)
+    atexit.register(server.stop)
+    server.wait()
+    return server.remote
 
 
 def _must_answer(remote: str) -> None:
