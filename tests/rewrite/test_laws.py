@@ -1,7 +1,12 @@
 """The laws on a thousand random examples, and on twenty thousand in the long campaign."""
 
+import generate
 import laws
 import pytest
+from generate import World
+
+from tapestry.core.schema import MESSAGES, Type
+from tapestry.query import nodes as n
 
 by_name = pytest.mark.parametrize("law", laws.LAWS, ids=lambda law: law.__name__)
 
@@ -15,3 +20,42 @@ def test_law(law):
 @by_name
 def test_law_in_a_long_campaign(law):
     laws.check(law, 20 * laws.LAWS[law])
+
+
+# What the laws found once stays found.
+
+M = n.Binding("m", MESSAGES)
+BOTH = ("public", "user:alice")
+
+
+def held(condition, rows, schedule, start=None):
+    world = World(n.CheckedQuery("m", condition, ""), _data(rows), BOTH, schedule, start)
+    runs = [laws.times(matches) for matches in laws.run(world)]
+    assert runs == laws.expected(world)
+    return runs
+
+
+def _data(rows):
+    return {
+        MESSAGES: [{"msgid": "m0", "audience": "public"} | row for row in rows],
+        "annotations": [],
+    }
+
+
+def test_a_message_that_matched_at_the_start_is_not_news_when_another_audience_gets_it():
+    rows = [{"ts": 0}, {"ts": 10, "audience": "user:alice"}]
+    assert held(n.Truth(True), rows, (20,), start=5) == [{}]
+
+
+def test_an_empty_set_does_not_equal_null_and_so_not_of_it_holds():
+    equal = n.Compare("=", generate.column(M, "to"), generate.NULL)
+    assert held(n.Not(equal), [{"ts": 0}], (20,)) == [{"m0": 0}]
+    assert held(n.Not(equal), [{"ts": 0, "to": ("x",)}], (20,)) == [{}]
+
+
+def test_a_null_that_cancels_leaves_a_comparison_unknown():
+    date, ts = generate.column(M, "date"), generate.column(M, "ts")
+    age = n.Arith("-", n.Now(), date, Type.DURATION)
+    older = n.Compare(">", age, n.Arith("-", ts, date, Type.DURATION))
+    assert held(older, [{"ts": 1}], (20,)) == [{}]
+    assert held(older, [{"ts": 1, "date": 0}], (20,)) == [{"m0": 2}]
