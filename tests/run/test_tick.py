@@ -1,0 +1,117 @@
+"""One run of what is due, on sqlite, with a store in memory."""
+
+import pyarrow.parquet as pq
+import pytest
+from memory_clock import MemoryClock
+from sqlite_engine import SqliteEngine
+
+from tapestry.core.clock import BEGINNING
+from tapestry.core.errors import TapestryError
+from tapestry.core.message import Message
+from tapestry.core.ports import DueFilter
+from tapestry.core.schema import COLUMNS
+from tapestry.run.tick import tick
+from tapestry.tables.append import append_messages
+from tapestry.tables.log import Tables
+
+
+class Store:
+    """Filters by id, their windows and matches, in this process."""
+
+    def __init__(self, **texts):
+        self.filters = {
+            number: DueFilter(number, text, "alice", (), ("public",), BEGINNING, None)
+            for number, text in enumerate(texts.values())
+        }
+        self.matches = []
+        self.failed = {}
+
+    def due(self, now):
+        return list(self.filters.values())
+
+    def known(self, pairs):
+        return {(m.filter, m.msgid) for m in self.matches} & set(pairs)
+
+    def commit(self, filters, until, matches):
+        if any(self.filters[one.id].since != one.since for one in filters):
+            return False
+        for one in filters:
+            self.filters[one.id] = DueFilter(
+                one.id, one.text, one.owner, (), one.audiences, until, one.start
+            )
+        self.matches += matches
+        return True
+
+    def fail(self, filter_id, message):
+        self.failed[filter_id] = message
+
+
+class Poisoned(SqliteEngine):
+    """An engine that cannot answer what holds the constant ``poison``."""
+
+    def answer(self, statement):
+        if any("poison" in str(relation.rows) for relation in statement.relations):
+            raise TapestryError("Spark did not answer.")
+        return super().answer(statement)
+
+
+def engine(kind):
+    return lambda snapshot: kind(
+        {
+            table: [r for p in snapshot.parts(table) for r in pq.read_table(p.path).to_pylist()]
+            for table in COLUMNS
+        }
+    )
+
+
+@pytest.fixture
+def mail(tmp_path):
+    tables, clock = Tables(tmp_path), MemoryClock()
+    append_messages(tables, clock, [Message("a@x", subject="lunch"), Message("b@x")])
+    return tables, clock
+
+
+def run(mail, store, kind=SqliteEngine):
+    return tick(engine(kind), *mail, store)
+
+
+def test_it_delivers_each_message_once(mail):
+    store = Store(lunch="about lunch", all="NOT from joe")
+    assert {(m.filter, m.msgid) for m in run(mail, store).matches} == {(0, "a@x")}
+    append_messages(*mail, [Message("c@x", subject="lunch", inreplyto="a@x")])
+    assert [(m.filter, m.msgid) for m in run(mail, store).matches] == [(0, "c@x")]
+    assert run(mail, store).matches == ()
+
+
+def test_a_filter_that_does_not_compile_is_left_where_it_stands(mail):
+    store = Store(bad="about", good="about lunch")
+    report = run(mail, store)
+    assert (report.filters, report.failed, len(report.matches)) == (1, 1, 1)
+    assert store.filters[0].since == BEGINNING
+    assert 0 in store.failed
+
+
+def test_a_filter_that_cannot_be_run_does_not_stop_the_others(mail):
+    store = Store(bad="m.subject = 'poison' OR m.size > 1", good="about lunch")
+    report = run(mail, store, Poisoned)
+    assert [(m.filter, m.msgid) for m in report.matches] == [(1, "a@x")]
+    assert store.failed == {0: "Spark did not answer."}
+    assert store.filters[0].since == BEGINNING
+    assert store.filters[1].since == report.until
+
+
+def test_where_nothing_can_be_run_the_run_fails(mail):
+    store = Store(bad="m.subject = 'poison'")
+    with pytest.raises(TapestryError, match="did not answer"):
+        run(mail, store, Poisoned)
+    assert store.filters[0].since == BEGINNING
+
+
+def test_a_window_that_another_run_took_is_not_stored(mail):
+    store = Store(lunch="about lunch")
+    taken = store.filters[0]
+    store.due = lambda now: [taken]
+    run(mail, store)
+    report = run(mail, store)
+    assert not report.committed
+    assert len(store.matches) == 1
