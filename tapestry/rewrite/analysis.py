@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, TypeVar, cast
 
 from tapestry.core.schema import Type
 from tapestry.query.nodes import (
@@ -29,34 +29,44 @@ NEGATED = {"=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 """The operator whose truth is the opposite; both are unknown where a side is NULL."""
 
 
+_PARTS: dict[type, tuple[str, ...]] = {}
+
+
+def _parts(node: Any) -> tuple[str, ...]:
+    """Return the names of the fields that hold a node's parts; a plain value has none."""
+    kind = type(node)
+    if kind not in _PARTS:
+        named = fields(node) if is_dataclass(node) else ()
+        _PARTS[kind] = tuple(field.name for field in named if field.name != "span")
+    return _PARTS[kind]
+
+
 def walk(node: Any) -> Iterator[Node]:
     """Yield a node and all below it, through tuples and stage dataclasses, in source order."""
     if isinstance(node, tuple):
         for item in node:
             yield from walk(item)
-    elif hasattr(node, "__dataclass_fields__"):
-        if isinstance(node, Node):
-            yield node
-        for field in fields(node):
-            if field.name != "span":
-                yield from walk(getattr(node, field.name))
+        return
+    if isinstance(node, Node):
+        yield node
+    for name in _parts(node):
+        yield from walk(getattr(node, name))
 
 
-def transform(node: N, change: Any) -> N:
+def transform(node: N, change: Callable[[Node], Node]) -> N:
     """Return the tree with ``change`` applied to every node, children first."""
     if isinstance(node, tuple):
-        return tuple(transform(item, change) for item in node)  # type: ignore[return-value]
-    if not hasattr(node, "__dataclass_fields__"):
-        return node
+        items = tuple(transform(item, change) for item in node)
+        same = all(new is old for new, old in zip(items, node, strict=True))
+        return node if same else cast(N, items)
     new = {}
-    for field in fields(node):  # type: ignore[arg-type]
-        old = getattr(node, field.name)
-        if field.name != "span":
-            value = transform(old, change)
-            if value is not old and value != old:
-                new[field.name] = value
-    rebuilt: Any = replace(node, **new) if new else node  # type: ignore[type-var]
-    return change(rebuilt) if isinstance(node, Node) else rebuilt  # type: ignore[no-any-return]
+    for name in _parts(node):
+        old = getattr(node, name)
+        value = transform(old, change)
+        if value is not old:
+            new[name] = value
+    rebuilt: Any = replace(cast(Any, node), **new) if new else node
+    return cast(N, change(rebuilt)) if isinstance(node, Node) else rebuilt
 
 
 def variables(node: Any) -> frozenset[str]:
