@@ -114,7 +114,7 @@ def _matches_at_once(disjunct: MonotoneDisjunct) -> bool:
 
 
 def _notation(checked: CheckedQuery) -> str:
-    if checked.phrase is not None:
+    if checked.notation == "phrase":
         return "phrase"
     return "SQL" if checked.text.lstrip("( \t\n").upper().startswith("SELECT") else "TQL"
 

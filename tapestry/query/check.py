@@ -58,7 +58,7 @@ def check(parsed: Parsed, text: str, context: Context, reader: Reader) -> Checke
     """
     checker = _Checker(context, reader, {MESSAGE}, [0], context.owner)
     condition = checker.branches(parsed.branches, Binding(MESSAGE, MESSAGES))
-    return CheckedQuery(MESSAGE, condition, text, parsed.phrase)
+    return CheckedQuery(MESSAGE, condition, text, parsed.phrase, parsed.notation)
 
 
 class _ReferenceError(TapestryError):

@@ -245,10 +245,11 @@ class CheckedQuery:
 
     Types known, every variable bound and named once, ``now()`` found only where it may be,
     no sugar left.  ``var`` is the message delivered; ``phrase`` the canonical phrase, where
-    the filter has one.
+    the filter has one; ``notation``, ``tql`` (or SQL) or ``phrase``, is that of the text.
     """
 
     var: str
     condition: Condition
     text: str
     phrase: str | None = None
+    notation: str = "tql"

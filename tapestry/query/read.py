@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tapestry.core.errors import Span, TapestryError
 from tapestry.query import phrases, tql
 from tapestry.query.check import check
@@ -9,6 +11,7 @@ from tapestry.query.context import Context
 from tapestry.query.limits import check_text, too_deep
 from tapestry.query.nodes import CheckedQuery
 from tapestry.query.parsed import MisreadError, Parsed, placed
+from tapestry.query.phrase_of import phrase_of
 from tapestry.query.printer import print_sql
 
 
@@ -21,6 +24,8 @@ def read(text: str, context: Context) -> CheckedQuery:
         try:
             query = check(parse(text, context), text, context, parse)
             _check_printed(query)
+            if query.phrase is None:
+                query = replace(query, phrase=phrase_of(query.condition, context))
         except RecursionError:
             # The limit on nesting prevents it, unless the caller is very deep already.
             raise too_deep(Span(0, len(text))) from None
