@@ -15,6 +15,7 @@ from django.test import Client
 
 from filters.models import Profile
 from filters.stores import DjangoClock
+from tapestry.celery import app
 from tapestry.core.message import Annotation, Message
 from tapestry.tables.append import append_annotations, append_messages
 from tapestry.tables.log import Tables
@@ -28,6 +29,7 @@ def data(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
     monkeypatch.setenv("SPARK_REMOTE", "sc://127.0.0.1:1")
+    assert app.conf.broker_url, "Celery reads its settings once: let it be from these"
     return tmp_path
 
 

@@ -1,0 +1,66 @@
+"""What people see when something goes wrong, and what browsers may load."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from tapestry.tables.log import Tables
+
+SignIn = Callable[[User], Client]
+
+
+def test_an_unknown_address_is_answered_kindly(client: Client, db: None) -> None:
+    response = client.get("/nothing/here")
+    assert response.status_code == 404
+    assert "There is nothing here" in response.content.decode()
+
+
+def test_a_defect_shows_no_traceback(
+    alice: User, as_user: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def defect(user: User) -> None:
+        raise ZeroDivisionError("the secret of the house")
+
+    monkeypatch.setattr("filters.listing.sidebar", defect)
+    client = as_user(alice)
+    client.raise_request_exception = False
+    response = client.get("/")
+    assert response.status_code == 500
+    page = response.content.decode()
+    assert "Something broke" in page
+    assert "secret of the house" not in page and "Traceback" not in page
+
+
+def test_a_broken_table_is_one_clear_sentence(mail: Tables, alice: User, as_user: SignIn) -> None:
+    for entry in (mail.root / "messages" / "_delta_log").iterdir():
+        entry.write_text("nonsense")
+    response = as_user(alice).get("/message/", {"id": "plan@example.org"})
+    assert response.status_code == 503
+    page = response.content.decode()
+    assert "cannot be opened" in page
+    assert "Traceback" not in page
+
+
+def test_a_host_that_is_not_ours_is_refused(client: Client, db: None) -> None:
+    response = client.get("/sign-in/", headers={"Host": "evil.example"})
+    assert response.status_code == 400
+
+
+def test_pages_load_and_run_only_our_own_files(client: Client, db: None) -> None:
+    response = client.get("/sign-in/")
+    assert "default-src 'self'" in response["Content-Security-Policy"]
+    assert "unsafe" not in response["Content-Security-Policy"]
+    page = response.content.decode()
+    assert " style=" not in page and " onclick=" not in page
+    assert page.count("<script") == page.count("<script src=")
+
+
+@pytest.mark.parametrize(
+    "path", ["filters/site.css", "filters/site.js", "filters/icon.svg", "django_htmx/htmx-2.min.js"]
+)
+def test_static_files_need_no_step_before(client: Client, db: None, path: str) -> None:
+    assert client.get(f"/static/{path}").status_code == 200

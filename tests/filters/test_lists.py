@@ -1,0 +1,80 @@
+"""The list of filters: pausing, resuming, deleting, and what others share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from filters import writing
+from filters.models import Filter
+
+SignIn = Callable[[User], Client]
+
+
+def test_it_says_how_each_filter_is_doing(alice: User, as_user: SignIn) -> None:
+    writing.install(alice, "replies by Jones", name="jones")
+    writing.install(alice, "from x", name="broken")
+    Filter.objects.filter(name="broken").update(error="It cannot be compiled.")
+    page = as_user(alice).get("/filters/").content.decode()
+    assert "replies by Jones" in page and "not run yet" in page
+    assert "It cannot be compiled." in page
+
+
+def test_a_filter_can_be_paused_and_resumed(alice: User, as_user: SignIn) -> None:
+    made = writing.install(alice, "from x", name="f")
+    client = as_user(alice)
+    assert client.post("/filter/f/pause/").status_code == 302
+    made.refresh_from_db()
+    assert not made.active
+    assert "paused" in client.get("/filters/").content.decode()
+    client.post("/filter/f/resume/")
+    made.refresh_from_db()
+    assert made.active
+
+
+def test_resuming_tries_a_filter_that_failed_again(alice: User, as_user: SignIn) -> None:
+    made = writing.install(alice, "from x", name="f")
+    Filter.objects.update(error="It cannot be compiled.")
+    as_user(alice).post("/filter/f/resume/")
+    made.refresh_from_db()
+    assert made.error == ""
+
+
+def test_deleting_asks_first(alice: User, as_user: SignIn) -> None:
+    writing.install(alice, "from x", name="f")
+    client = as_user(alice)
+    assert "Delete f?" in client.get("/filter/f/delete/").content.decode()
+    assert Filter.objects.exists()
+    response = client.post("/filter/f/delete/", follow=True)
+    assert "The filter f is gone." in response.content.decode()
+    assert not Filter.objects.exists()
+
+
+@pytest.mark.parametrize("act", ["pause", "resume", "delete"])
+def test_nobody_touches_the_filters_of_others(
+    alice: User, bob: User, as_user: SignIn, act: str
+) -> None:
+    made = writing.install(alice, "from x", name="f", visibility="shared")
+    assert as_user(bob).post(f"/filter/f/{act}/").status_code == 404
+    made.refresh_from_db()
+    assert made.active
+
+
+@pytest.mark.parametrize("act", ["pause", "resume"])
+def test_a_link_alone_changes_nothing(alice: User, as_user: SignIn, act: str) -> None:
+    writing.install(alice, "from x", name="f")
+    assert as_user(alice).get(f"/filter/f/{act}/").status_code == 405
+
+
+def test_shared_filters_are_seen_by_all_and_private_ones_by_nobody(
+    alice: User, bob: User, as_user: SignIn
+) -> None:
+    writing.install(alice, "about release", name="open", visibility="shared")
+    writing.install(alice, "about budget", name="closed")
+    page = as_user(bob).get("/filters/").content.decode()
+    assert "alice’s open" in page and "about release" in page
+    assert "closed" not in page and "budget" not in page
+    assert "Shared by others" not in as_user(alice).get("/filters/").content.decode()

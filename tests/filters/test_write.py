@@ -1,0 +1,217 @@
+"""Writing a filter: understood as one types, previewed, installed, changed."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from filters import tasks, writing
+from filters.models import Filter
+from tapestry.core.clock import BEGINNING
+from tapestry.tables.log import Tables
+
+SignIn = Callable[[User], Client]
+
+OPTIONS = {"name": "", "mail": "existing", "timeliness": "at once", "visibility": "private"}
+
+
+def understood(client: Client, text: str) -> str:
+    return client.post("/filters/understand/", {"text": text}).content.decode()
+
+
+class TestUnderstanding:
+    def test_it_shows_the_canonical_phrase_and_tql(self, alice: User, as_user: SignIn) -> None:
+        page = understood(as_user(alice), "sent by Jones")
+        assert '<dd class="phrase">from Jones</dd>' in page
+        assert "m.sender_name HAS" in page
+
+    def test_it_underlines_the_place_of_an_error(self, alice: User, as_user: SignIn) -> None:
+        page = understood(as_user(alice), "replies bye jones")
+        assert "replies <mark>bye</mark> jones" in page
+        assert "Did you mean “by”?" in page
+
+    def test_what_is_typed_is_shown_as_text(self, alice: User, as_user: SignIn) -> None:
+        page = understood(as_user(alice), "<script>alert(1)</script>")
+        assert "<script>" not in page
+        assert "&lt;" in page
+
+    def test_me_is_who_is_signed_in(self, alice: User, as_user: SignIn) -> None:
+        page = understood(as_user(alice), "to me")
+        assert "alice@example.org" in page and "al@example.com" in page
+
+    def test_it_warns_of_what_matches_at_once(self, alice: User, as_user: SignIn) -> None:
+        assert "the moment it arrives" in understood(as_user(alice), "with no reply")
+
+    def test_nothing_is_understood_of_nothing(self, alice: User, as_user: SignIn) -> None:
+        assert understood(as_user(alice), "  ") == ""
+
+    def test_only_people_who_signed_in_are_answered(self, client: Client, db: None) -> None:
+        assert client.post("/filters/understand/", {"text": "from x"}).status_code == 302
+
+    def test_other_peoples_private_filters_cannot_be_looked_into(
+        self, alice: User, bob: User, as_user: SignIn
+    ) -> None:
+        writing.install(alice, "about budget", name="secret")
+        page = understood(as_user(bob), "in alice's secret")
+        assert "budget" not in page
+
+
+class TestPreview:
+    @pytest.fixture(autouse=True)
+    def parts(self, engine: None, redis_server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("REDIS_URL", redis_server)
+
+    def compute(self, user: User, text: str) -> str:
+        task_id = str(uuid.uuid4())
+        tasks.preview.apply((text, user.pk), task_id=task_id)
+        return task_id
+
+    def test_it_shows_how_many_and_the_first(
+        self, mail: Tables, alice: User, as_user: SignIn
+    ) -> None:
+        task = self.compute(alice, "from mary@example.org")
+        page = as_user(alice).get(f"/filters/preview/{task}/").content.decode()
+        assert "<strong>3</strong> messages" in page
+        assert "The plan" in page
+
+    def test_it_shows_what_one_may_see(self, mail: Tables, carol: User, as_user: SignIn) -> None:
+        task = self.compute(carol, "from mary@example.org")
+        page = as_user(carol).get(f"/filters/preview/{task}/").content.decode()
+        assert "<strong>1</strong> message<" in page.replace("\n", "")
+        assert "between us" not in page and "For parc" not in page
+
+    def test_nobody_else_can_fetch_it(
+        self, mail: Tables, alice: User, bob: User, as_user: SignIn
+    ) -> None:
+        task = self.compute(alice, "from mary@example.org")
+        page = as_user(bob).get(f"/filters/preview/{task}/").content.decode()
+        assert "The plan" not in page
+        assert f'hx-get="/filters/preview/{task}/?turn=2"' in page
+
+    def test_it_is_asked_for_again_until_it_is_there(self, alice: User, as_user: SignIn) -> None:
+        client = as_user(alice)
+        task = uuid.uuid4()
+        assert "turn=8" in client.get(f"/filters/preview/{task}/?turn=7").content.decode()
+        last = client.get(f"/filters/preview/{task}/?turn=60").content.decode()
+        assert "The worker does not answer" in last
+        assert "hx-get" not in last
+
+    def test_what_goes_wrong_is_said(self, alice: User, as_user: SignIn) -> None:
+        task = self.compute(alice, "replies bye")
+        page = as_user(alice).get(f"/filters/preview/{task}/").content.decode()
+        assert "is not understood here" in page
+
+    def test_an_address_that_is_none_is_not_found(self, alice: User, as_user: SignIn) -> None:
+        assert as_user(alice).get("/filters/preview/nonsense/").status_code == 404
+
+
+def test_without_redis_a_preview_answers_503_with_one_sentence(
+    alice: User, as_user: SignIn
+) -> None:
+    client = as_user(alice)
+    response = client.post("/filters/preview/", {"text": "from x"}, headers={"HX-Request": "true"})
+    assert response.status_code == 503
+    page = response.content.decode()
+    assert "The queue (Redis) cannot be reached." in page
+    assert "Traceback (most recent call last)" not in page
+    assert client.get(f"/filters/preview/{uuid.uuid4()}/").status_code == 503
+
+
+def test_a_text_that_is_no_filter_is_not_previewed(alice: User, as_user: SignIn) -> None:
+    response = as_user(alice).post("/filters/preview/", {"text": "replies bye"})
+    assert (response.status_code, response.content) == (200, b"")
+
+
+class TestInstalling:
+    def test_it_is_named_by_its_words(self, alice: User, as_user: SignIn) -> None:
+        client = as_user(alice)
+        response = client.post("/filters/new/", {**OPTIONS, "text": "replies by Jones"})
+        assert response["Location"] == "/in/replies-by-jones/"
+        client.post("/filters/new/", {**OPTIONS, "text": "replies by Jones"})
+        assert [f.name for f in Filter.objects.order_by("pk")] == [
+            "replies-by-jones",
+            "replies-by-jones-2",
+        ]
+
+    def test_it_begins_with_existing_mail_or_from_now_on(
+        self, alice: User, as_user: SignIn
+    ) -> None:
+        client = as_user(alice)
+        client.post("/filters/new/", {**OPTIONS, "text": "from x", "name": "old"})
+        client.post("/filters/new/", {**OPTIONS, "text": "from x", "name": "new", "mail": "new"})
+        old, new = Filter.objects.get(name="old"), Filter.objects.get(name="new")
+        assert (old.start, old.since) == (None, BEGINNING)
+        assert new.start == new.since and new.since > 0
+
+    def test_options_are_kept_in_their_canonical_form(self, alice: User, as_user: SignIn) -> None:
+        given = {"text": "from x", "timeliness": "Daily at 8:00", "visibility": "shared"}
+        as_user(alice).post("/filters/new/", {**OPTIONS, **given})
+        made = Filter.objects.get()
+        assert (made.timeliness, made.visibility) == ("daily at 08:00", "shared")
+
+    @pytest.mark.parametrize(
+        ("wrong", "sentence"),
+        [
+            ({"text": ""}, "Write what the messages should be like"),
+            ({"text": "replies bye jones"}, "is not understood here"),
+            ({"text": "x" * 65537}, "longer than 64 KiB"),
+            ({"name": "Jones!"}, "A name is small letters and digits"),
+            ({"name": "taken"}, "You have a filter of that name"),
+            ({"timeliness": "soon"}, "does not say when"),
+        ],
+    )
+    def test_what_is_wrong_is_said_where_it_is(
+        self, alice: User, as_user: SignIn, wrong: dict[str, str], sentence: str
+    ) -> None:
+        Filter.objects.create(owner=alice, name="taken", text="from x")
+        response = as_user(alice).post("/filters/new/", {**OPTIONS, "text": "from x", **wrong})
+        assert response.status_code == 400
+        assert sentence in response.content.decode()
+        assert Filter.objects.count() == 1
+
+    def test_two_people_may_use_one_name(self, alice: User, bob: User, as_user: SignIn) -> None:
+        for user in (alice, bob):
+            as_user(user).post("/filters/new/", {**OPTIONS, "text": "from x", "name": "same"})
+        assert Filter.objects.filter(name="same").count() == 2
+
+
+class TestChanging:
+    def change(self, client: Client, which: str, **fields: str) -> int:
+        return client.post(f"/filter/{which}/edit/", {**OPTIONS, **fields}).status_code
+
+    def test_the_form_shows_what_is(self, alice: User, as_user: SignIn) -> None:
+        writing.install(alice, "replies by Jones", name="jones")
+        page = as_user(alice).get("/filter/jones/edit/").content.decode()
+        assert ">replies by Jones</textarea>" in page
+        assert "Understood as" in page
+
+    def test_another_name_leaves_the_window_where_it_is(self, alice: User, as_user: SignIn) -> None:
+        made = writing.install(alice, "from x", name="old")
+        Filter.objects.update(since=77)
+        assert self.change(as_user(alice), "old", text="from x", name="new") == 302
+        made.refresh_from_db()
+        assert (made.name, made.since, made.revision) == ("new", 77, 0)
+
+    def test_another_text_starts_again(self, alice: User, as_user: SignIn) -> None:
+        made = writing.install(alice, "from x", name="f")
+        Filter.objects.update(since=77, error="It cannot be compiled.")
+        assert self.change(as_user(alice), "f", text="from y", name="f") == 302
+        made.refresh_from_db()
+        assert (made.text, made.phrase, made.error) == ("from y", "from y", "")
+        assert (made.since, made.revision) == (BEGINNING, 1)
+
+    def test_a_wrong_text_changes_nothing(self, alice: User, as_user: SignIn) -> None:
+        made = writing.install(alice, "from x", name="f")
+        assert self.change(as_user(alice), "f", text="replies bye", name="g") == 400
+        made.refresh_from_db()
+        assert (made.text, made.name) == ("from x", "f")
+
+    def test_only_its_owner_changes_a_filter(self, alice: User, bob: User, as_user: SignIn) -> None:
+        writing.install(alice, "from x", name="f", visibility="shared")
+        client = as_user(bob)
+        assert client.get("/filter/f/edit/").status_code == 404
+        assert self.change(client, "f", text="from y") == 404
