@@ -7,6 +7,7 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.html import format_html
 from kombu.exceptions import OperationalError as BrokerError
 from redis.exceptions import RedisError
 
@@ -62,6 +63,9 @@ class OneClearSentence:
             sentence, hint = error.message, error.hint or ""
         else:
             return None
+        if request.headers.get("HX-Request"):
+            notice = format_html('<p class="banner bad" role="alert">{} {}</p>', sentence, hint)
+            return HttpResponse(notice, status=503)
         return render(
             request,
             "error.html",

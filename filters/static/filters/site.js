@@ -58,5 +58,19 @@ document.addEventListener("click", (event) => {
   }
 });
 
+// A part of the product that is away is said on top of the page, until it is back.
+document.addEventListener("htmx:responseError", (event) => {
+  if (event.detail.xhr.status !== 503) return;
+  const notice = document.getElementById("notice") || document.createElement("div");
+  notice.id = "notice";
+  notice.innerHTML = event.detail.xhr.responseText;
+  document.body.append(notice);
+});
+
+document.addEventListener("htmx:afterOnLoad", (event) => {
+  const notice = document.getElementById("notice");
+  if (notice && event.detail.xhr.status < 400) notice.remove();
+});
+
 document.addEventListener("htmx:afterSettle", markOpen);
 document.addEventListener("DOMContentLoaded", markOpen);
