@@ -66,8 +66,8 @@ def tick(
         return TickReport(until, 0, (), failed, time.perf_counter() - begun, True)
     engine = engine_on(snapshot(tables))
     matches, failures = _execute(engine, subscriptions, until, store.known)
-    for fid, error in failures.items():
-        store.fail(fid, error.message)
+    for fid, failure in failures.items():
+        store.fail(fid, failure.message)
     due = [one for one in due if one.id not in failures]
     committed = store.commit(due, until, matches)
     seconds = time.perf_counter() - begun
