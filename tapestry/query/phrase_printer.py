@@ -82,14 +82,19 @@ def _phrase(phrase: Phrase) -> str:
 def _who(who: Who | None) -> str:
     if who is None:
         return ""
-    return "me" if who.kind == "me" else _quoted(who.text)
+    return "me" if who.kind == "me" else quoted(who.text)
 
 
 def _words(words: Words | None) -> str:
-    return _quoted(words.text) if words else ""
+    return quoted(words.text) if words else ""
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """Return a name or words as a phrase has them: in quotes where they need them.
+
+    >>> quoted("Jones"), quoted("Mary Jones"), quoted("from")
+    ('Jones', '"Mary Jones"', '"from"')
+    """
     if _PLAIN.fullmatch(text) and text.lower() not in _TAKEN:
         return text
     doubled = text.replace('"', '""')
