@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 
-from filters.views import health, inbox, lists, me, message, write
+from filters.views import complete, health, inbox, lists, me, message, write
 
 urlpatterns = [
     path("", inbox.inbox, name="inbox"),
@@ -17,6 +17,7 @@ urlpatterns = [
     path("filters/", lists.filters, name="filters"),
     path("filters/new/", write.new, name="new-filter"),
     path("filters/understand/", write.understand, name="understand"),
+    path("filters/complete/", complete.completions, name="complete"),
     path("filters/preview/", write.preview, name="preview"),
     path("filters/preview/<uuid:task>/", write.preview_result, name="preview-result"),
     path("filter/<slug:name>/edit/", write.edit, name="edit-filter"),

@@ -132,6 +132,16 @@ def complete(
     )[:MOST]
 
 
+def is_whole(text: str) -> bool:
+    """Return whether a text is a whole phrase as it stands, open parentheses aside.
+
+    >>> is_whole("replies"), is_whole("replies by"), is_whole("(replies")
+    (True, False, True)
+    """
+    place = place_after(text)
+    return place is not None and place.ends_phrase
+
+
 def _typed_from(before: str) -> tuple[int, str]:
     """Return where the word being typed begins, and what closes it if it is in quotes."""
     opened = _OPENED.search(_CLOSED.sub(lambda found: " " * len(found[0]), before))

@@ -1,0 +1,27 @@
+"""Completing a filter as one types."""
+
+from __future__ import annotations
+
+import re
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from filters.views.pages import PersonRequest
+from filters.vocabulary import vocabulary
+from tapestry.query.completion import complete, is_whole
+
+
+@login_required
+@require_GET
+def completions(request: PersonRequest) -> HttpResponse:
+    """Show what could stand at the cursor of a text, the first chosen if a word wants an end."""
+    text, at = request.GET.get("text", ""), request.GET.get("at", "")
+    place = int(at) if re.fullmatch("[0-9]{1,6}", at) else len(text)
+    before = text[:place]
+    found = complete(text, place, vocabulary(request.user, before))
+    chosen = bool(found) and found[0].start < len(before) and not is_whole(before)
+    context = {"completions": found, "chosen": chosen}
+    return render(request, "filters/_completions.html", context)
