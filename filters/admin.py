@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from django.contrib import admin
+from django.http import HttpRequest
 
 from filters.models import Card, Clock, Filter, Match, PendingAnnotation, Profile, Pulse
 
@@ -24,7 +25,11 @@ class FilterAdmin(FilterPages):
     list_display = ["name", "owner", "phrase", "active", "visibility", "error"]
     list_filter = ["active", "visibility", "owner"]
     search_fields = ["name", "text"]
-    readonly_fields = ["since", "start", "revision", "ran_at"]
+    readonly_fields = ["text", "phrase", "tql", "since", "start", "revision", "ran_at"]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Refuse: filters are written on their own page, which compiles them."""
+        return False
 
 
 @admin.register(Match)

@@ -51,9 +51,10 @@ class Pulse(models.Model):
 class Filter(models.Model):
     """A filter: its text, who wrote it, and how far it has been run.
 
-    ``since`` ends its last window.  ``start`` is T0: what matched then is not delivered;
-    null takes existing mail.  ``revision`` counts changes of the text, so that a run of an
-    older text cannot store its matches.
+    ``tql`` is what runs: the text as it was last understood, with the filters that it refers
+    to written out.  ``since`` ends its last window.  ``start`` is T0: what matched then is not
+    delivered; null takes existing mail.  ``revision`` counts changes of the text, so that a run
+    of an older text cannot store its matches.
     """
 
     class Visibility(models.TextChoices):
@@ -107,6 +108,42 @@ class Filter(models.Model):
         return self.phrase or self.tql or self.text
 
 
+class Reference(models.Model):
+    """That a filter refers to another by name, itself or through those it refers to.
+
+    By name, not by key: the other may be deleted, and one of its name be made again.
+    """
+
+    filter = models.ForeignKey(Filter, models.CASCADE, related_name="references")
+    owner = models.CharField(max_length=150)
+    name = models.CharField(max_length=60)
+
+    class Meta:
+        """Who refers to a filter is found by its owner and name, in small letters."""
+
+        constraints = [
+            models.UniqueConstraint(fields=["filter", "owner", "name"], name="reference_once")
+        ]
+        indexes = [models.Index(fields=["owner", "name"], name="reference_to")]
+
+    def __str__(self) -> str:
+        return f"{self.owner}.{self.name}"
+
+
+class Rest(models.Model):
+    """What was left to run of a filter's older text when it changed: its window to that instant."""
+
+    filter = models.ForeignKey(Filter, models.CASCADE, related_name="rests")
+    tql = models.TextField()
+    start = models.BigIntegerField(null=True)
+    since = models.BigIntegerField()
+    until = models.BigIntegerField()
+    error = models.TextField(default="", blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.filter} until {self.until}"
+
+
 class Card(models.Model):
     """What a list shows of a message: a copy, so that an inbox is one query."""
 
@@ -144,6 +181,7 @@ class Match(models.Model):
     disjunct = models.IntegerField(default=0)
     evidence = models.JSONField(default=list)
     because = models.JSONField(default=list)
+    reason = models.TextField(default="", blank=True)
     card = models.ForeignKey(Card, models.SET_NULL, null=True, related_name="matches")
     read_at = models.BigIntegerField(null=True, blank=True)
 

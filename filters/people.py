@@ -29,12 +29,12 @@ def addresses(user: User | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(address.strip().lower() for address in known if address.strip()))
 
 
-def context(user: User | None) -> Context:
-    """Return what the compiler must know of the user whose filter it reads."""
+def context(user: User | None, filter_name: str | None = None) -> Context:
+    """Return what the compiler must know of the user whose filter it reads, and its name."""
     if user is None:
         return Context()
     name = user.get_username()
-    return Context(name, addresses(user), resolver(name), addresses_of)
+    return Context(name, addresses(user), resolver(name), addresses_of, filter_name)
 
 
 def resolver(asker: str) -> Callable[[str | None, str], str]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from filters import parts, people
+from filters import parts
 from filters.annotate import append_pending
 from filters.cards import store_cards
 from filters.models import Pulse
@@ -37,7 +37,7 @@ def run_round(at: int | None = None) -> TickReport:
         tables = parts.tables()
         append_pending(tables)
         clock, store = DjangoClock(), DjangoFilterStore()
-        report = tick(parts.engine_on, tables, clock, store, at, people.resolver)
+        report = tick(parts.engine_on, tables, clock, store, at)
         store_cards(tables)
         error = ""
     except TapestryError as failure:

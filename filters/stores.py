@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import islice
 from typing import TypeVar
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q
 
 from filters import people
-from filters.models import Clock, Filter
+from filters.models import Clock, Filter, Rest
 from filters.models import Match as StoredMatch
 from tapestry.core.clock import wall_clock
 from tapestry.core.ports import DueFilter, Match
@@ -75,24 +76,16 @@ class DjangoFilterStore:
     def due(self, now: int) -> Sequence[DueFilter]:
         """Return every filter that is active, compiles, and has not been run to ``now``.
 
-        Timeliness does not decide here: matches are stored as they are found, and shown when
-        their owner asked for them.
+        What is left of older texts comes first, one a run.  Timeliness does not decide here:
+        matches are stored as they are found, and shown when their owner asked for them.
         """
-        found = Filter.objects.filter(active=True, error="", since__lt=now, owner__is_active=True)
-        found = found.select_related("owner__profile").prefetch_related("owner__groups")
-        return [
-            DueFilter(
-                id=each.pk,
-                text=each.text,
-                owner=each.owner.get_username(),
-                addresses=people.addresses(each.owner),
-                audiences=people.audiences(each.owner),
-                since=each.since,
-                start=each.start,
-                revision=each.revision,
-            )
-            for each in found.order_by("pk")
-        ]
+        found = Filter.objects.filter(active=True, owner__is_active=True)
+        found = found.select_related("owner__profile")
+        found = found.prefetch_related("owner__groups", "rests")
+        waiting = Q(error="", since__lt=now) | Q(
+            pk__in=Rest.objects.filter(error="").values("filter")
+        )
+        return [_due(each) for each in found.filter(waiting).order_by("pk")]
 
     def known(self, pairs: Collection[tuple[int, str]]) -> set[tuple[int, str]]:
         """Return those of the (filter, msgid) pairs that are stored as matches already."""
@@ -119,15 +112,42 @@ class DjangoFilterStore:
             _store(matches)
         return True
 
-    def fail(self, filter_id: int, message: str) -> None:
-        """Remember that a filter could not be compiled; it is not run again until it changes."""
-        Filter.objects.filter(pk=filter_id).update(error=message or "It cannot be compiled.")
+    def fail(self, failed: DueFilter, message: str) -> None:
+        """Remember that a filter could not be run; it is not tried until it changes or resumes."""
+        if failed.rest is None:
+            same = Filter.objects.filter(pk=failed.id, revision=failed.revision)
+            same.update(error=message or "It cannot be run.")
+        else:
+            Rest.objects.filter(pk=failed.rest).update(error=message or "It cannot be run.")
+
+
+def _due(each: Filter) -> DueFilter:
+    due = DueFilter(
+        id=each.pk,
+        text=each.tql,
+        owner=each.owner.get_username(),
+        addresses=people.addresses(each.owner),
+        audiences=people.audiences(each.owner),
+        since=each.since,
+        start=each.start,
+        revision=each.revision,
+    )
+    rests = (rest for rest in each.rests.all() if not rest.error)
+    rest = min(rests, key=lambda rest: rest.pk, default=None)
+    if rest is None:
+        return due
+    return replace(
+        due, text=rest.tql, since=rest.since, start=rest.start, until=rest.until, rest=rest.pk
+    )
 
 
 def _advance(filters: Sequence[DueFilter], until: int) -> Iterator[bool]:
     alike: dict[tuple[int, int], list[int]] = defaultdict(list)
     for each in filters:
-        alike[each.since, each.revision].append(each.id)
+        if each.rest is None:
+            alike[each.since, each.revision].append(each.id)
+        else:
+            yield Rest.objects.filter(pk=each.rest, filter__active=True).delete()[0] == 1
     for (since, revision), ids in sorted(alike.items()):
         for chunk in _chunks(sorted(ids), CHUNK):
             same = Filter.objects.filter(pk__in=chunk, since=since, revision=revision, active=True)
@@ -148,6 +168,7 @@ def _store(matches: Sequence[Match]) -> None:
                 shown_at=shown[match.filter],
                 disjunct=match.disjunct,
                 evidence=list(match.evidence),
+                reason=match.reason,
             )
             for match in matches
         ),

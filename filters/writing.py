@@ -1,47 +1,21 @@
-"""Writing filters: how a text is understood, installing one, changing one."""
+"""Writing filters: installing one, changing, resuming and deleting one."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from django.contrib.auth.models import User
 from django.db import transaction
 
 from filters import parts, people
+from filters.dependents import leave_rest, note_references, renew, renew_dependents
 from filters.models import Filter
 from filters.stores import DjangoClock
+from filters.understanding import Name, Understood, noting, understand
 from tapestry.core.clock import BEGINNING
 from tapestry.tables.append import read_until
 
-if TYPE_CHECKING:
-    from tapestry.query.context import Context
-
 LONGEST_NAME = 60
-
-
-@dataclass(frozen=True, slots=True)
-class Understood:
-    """How a filter's text was read: in its canonical phrase, where it has one, and in TQL."""
-
-    phrase: str | None
-    tql: str
-    warnings: tuple[str, ...]
-
-
-def understand(text: str, context: Context) -> Understood:
-    """Read a filter, and compile it as far as a run would.
-
-    Raises TapestryError, with the text in it, where it cannot be.
-    """
-    from tapestry.plan.compile import compile_query
-    from tapestry.plan.explain import warnings
-    from tapestry.query.printer import print_tql
-    from tapestry.query.read import read
-
-    checked = read(text, context)
-    return Understood(checked.phrase, print_tql(checked), warnings(compile_query(checked)))
 
 
 def install(
@@ -57,7 +31,8 @@ def install(
 
     Raises TapestryError where the text is not a filter, ValidationError for a bad name.
     """
-    understood = understand(text, people.context(owner))
+    context, sought = noting(people.context(owner, name or None))
+    understood = understand(text, context)
     made = Filter(
         owner=owner,
         name=name or free_name(owner, understood.phrase or "filter"),
@@ -65,24 +40,69 @@ def install(
         visibility=visibility,
     )
     made.full_clean(exclude=["text"])
-    _begin(made, text, understood, _start(existing=existing))
-    made.save()
+    at = now()
+    with transaction.atomic():
+        _begin(made, text, understood, None if existing else at)
+        made.save()
+        note_references(made, sought)
+        renew_dependents([_name(made)], at)
     return made
 
 
-def rewrite_filter(changed: Filter, text: str, *, existing: bool) -> None:
-    """Give a filter another text; what it has delivered stays, and is not delivered again.
+def change(
+    changed: Filter,
+    text: str,
+    *,
+    existing: bool | None = None,
+    name: str = "",
+    timeliness: str = "",
+    visibility: str = "",
+) -> None:
+    """Change a filter, and from this moment on those that refer to it.
 
-    A run of the old text that is under way can no longer be stored.
+    Another text, or ``existing`` (True: begin with existing mail; False: from now on) starts
+    it again; what it has delivered stays, and is not delivered again.  A run of the old text
+    that is under way can no longer be stored; what that text has not been run over is left
+    for the next.  Raises TapestryError where the text is not a filter.
     """
-    understood = understand(text, people.context(changed.owner))
-    start = _start(existing=existing)
+    context, sought = noting(people.context(changed.owner, name or changed.name))
+    understood = understand(text, context)
+    at = now()
     with transaction.atomic():
         held = Filter.objects.select_for_update().get(pk=changed.pk)
-        held.revision += 1
-        _begin(held, text, understood, start)
+        before = (_name(held), held.text, held.visibility)
+        if existing is not None or text != held.text or held.error:
+            leave_rest(held, at)
+            fresh = held.start is None if existing is None else existing
+            _begin(held, text, understood, None if fresh else max(held.since, at))
+            held.revision += 1
+        held.name = name or held.name
+        held.timeliness = timeliness or held.timeliness
+        held.visibility = visibility or held.visibility
         held.save()
+        note_references(held, sought)
+        if before != (_name(held), held.text, held.visibility):
+            renew_dependents({before[0], _name(held)}, at)
     changed.refresh_from_db()
+
+
+def resume(paused: Filter) -> None:
+    """Run a filter again from where it stands, also one that failed: it may do by now."""
+    at = now()
+    with transaction.atomic():
+        held = Filter.objects.select_for_update().get(pk=paused.pk)
+        held.active = True
+        renew(held, at)
+        held.rests.update(error="")
+
+
+def delete(doomed: Filter) -> None:
+    """Delete a filter and what it found; those that refer to it say so."""
+    at = now()
+    with transaction.atomic():
+        name = _name(doomed)
+        doomed.delete()
+        renew_dependents([name], at)
 
 
 def free_name(owner: User, phrase: str) -> str:
@@ -97,12 +117,17 @@ def free_name(owner: User, phrase: str) -> str:
     return name
 
 
-def _start(*, existing: bool) -> int | None:
-    """Return T0: None takes existing mail; else the present, as the clock's lock tells it."""
-    return None if existing else read_until(parts.tables(), DjangoClock())
+def now() -> int:
+    """Return the present as the clock's lock tells it: all that comes is later."""
+    return read_until(parts.tables(), DjangoClock())
+
+
+def _name(of: Filter) -> Name:
+    return of.owner.get_username().lower(), of.name
 
 
 def _begin(begun: Filter, text: str, understood: Understood, start: int | None) -> None:
+    """Give a filter its text; ``start`` is T0, None takes existing mail."""
     begun.text = text
     begun.phrase = understood.phrase or ""
     begun.tql = understood.tql

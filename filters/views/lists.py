@@ -8,6 +8,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from filters import writing
 from filters.models import Filter
 from filters.views.pages import PersonRequest, frame
 
@@ -35,8 +36,7 @@ def pause(request: PersonRequest, name: str) -> HttpResponse:
 @require_POST
 def resume(request: PersonRequest, name: str) -> HttpResponse:
     """Run a filter again, also one that failed: it may compile by now."""
-    _mine(request, name)
-    Filter.objects.filter(owner=request.user, name=name).update(active=True, error="")
+    writing.resume(_mine(request, name))
     return redirect("filters")
 
 
@@ -46,7 +46,7 @@ def delete(request: PersonRequest, name: str) -> HttpResponse:
     """Ask, then delete a filter and the list of what it found; messages stay."""
     doomed = _mine(request, name)
     if request.method == "POST":
-        doomed.delete()
+        writing.delete(doomed)
         messages.success(request, f"The filter {name} is gone.")
         return redirect("filters")
     return render(request, "filters/delete.html", frame(request, doomed=doomed))

@@ -10,7 +10,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from filters import people, queue, writing
+from filters import people, queue, understanding, writing
 from filters.forms import TIMELINESS, FilterForm
 from filters.models import Filter
 from filters.views.pages import PersonRequest, frame
@@ -72,17 +72,20 @@ def edit(request: PersonRequest, name: str) -> HttpResponse:
     if not form.is_valid():
         return _page(request, form, changed)
     given = form.cleaned_data
+    existing = given["mail"] == "existing"
+    same = given["text"] == changed.text and existing == (changed.start is None)
     try:
-        if given["text"] != changed.text or changed.error:
-            writing.rewrite_filter(changed, given["text"], existing=given["mail"] == "existing")
+        writing.change(
+            changed,
+            given["text"],
+            existing=None if same else existing,
+            name=given["name"],
+            timeliness=given["timeliness"],
+            visibility=given["visibility"],
+        )
     except TapestryError as error:
         form.add_error("text", error.message)
         return _page(request, form, changed)
-    # Only these columns: a run may be advancing the others at this moment.
-    changed.name = given["name"] or changed.name
-    changed.timeliness = given["timeliness"]
-    changed.visibility = given["visibility"]
-    changed.save(update_fields=["name", "timeliness", "visibility", "updated"])
     messages.success(request, f"{changed.name} is changed.")
     return redirect(changed)
 
@@ -135,7 +138,7 @@ def _page(request: PersonRequest, form: FilterForm, changed: Filter | None) -> H
 
 def _understanding(request: PersonRequest, text: str) -> dict[str, object]:
     try:
-        return {"understood": writing.understand(text, people.context(request.user))}
+        return {"understood": understanding.understand(text, people.context(request.user))}
     except TapestryError as error:
         start, end = (error.span.start, error.span.end) if error.span else (0, 0)
         place = (text[:start], text[start:end] or " ", text[end:]) if error.span else None

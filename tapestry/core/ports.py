@@ -32,7 +32,9 @@ class DueFilter:
 
     ``since`` ends its last window.  ``start`` is T0 of DESIGN section 1: what matched at
     T0 is not delivered; None takes existing mail.  ``revision`` counts changes of the text:
-    a window is committed only for the text it was run with.
+    a window is committed only for the text it was run with.  ``until`` ends the window where
+    that is not the present: a filter was changed then, and ``rest`` names what is left to run
+    of its older text.
     """
 
     id: int
@@ -43,14 +45,17 @@ class DueFilter:
     since: int
     start: int | None
     revision: int = 0
+    until: int | None = None
+    rest: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
     """A message a filter matched: the first instant it did, and why.
 
-    ``disjunct`` counts from 0 in the filter's normal form; ``evidence`` names the rows that
-    made it true, msgids and annids, in the order of the disjunct's variables.
+    ``disjunct`` counts from 0 in the filter's normal form, and ``reason`` says it in words;
+    ``evidence`` names the rows that made it true, msgids and annids, in the order of the
+    disjunct's variables.
     """
 
     filter: int
@@ -59,6 +64,7 @@ class Match:
     matched_at: int
     disjunct: int
     evidence: tuple[str, ...]
+    reason: str = ""
 
 
 class FilterStore(Protocol):
@@ -73,9 +79,9 @@ class FilterStore(Protocol):
     def commit(self, filters: Sequence[DueFilter], until: int, matches: Sequence[Match]) -> bool:
         """Store matches and advance every filter's ``since`` to ``until``, in one transaction.
 
-        Return False, and store nothing, if any filter's window is no longer at its ``since``,
-        or its text has changed.
+        Of a filter with a ``rest``, that is done with instead.  Return False, and store nothing,
+        if any filter's window is no longer at its ``since``, or its text has changed.
         """
 
-    def fail(self, filter_id: int, message: str) -> None:
-        """Remember that a filter could not be compiled, for its owner to see."""
+    def fail(self, failed: DueFilter, message: str) -> None:
+        """Remember that a filter could not be run, for its owner to see."""

@@ -56,7 +56,8 @@ def check(parsed: Parsed, text: str, context: Context, reader: Reader) -> Checke
 
     Raises TapestryError with the place of what is refused.
     """
-    checker = _Checker(context, reader, {MESSAGE}, [0], context.owner)
+    trail = ((context.owner, context.name),) if context.name else ()
+    checker = _Checker(context, reader, {MESSAGE}, [0], context.owner, trail)
     condition = checker.branches(parsed.branches, Binding(MESSAGE, MESSAGES))
     return CheckedQuery(MESSAGE, condition, text, parsed.phrase, parsed.notation)
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 class Context:
     """Who asks, under which addresses, and how another filter's text is found.
 
+    ``name`` is the filter's own, so that a circle through it is seen while it is written.
+
     ``resolve(owner, name)`` returns the text of a filter (``owner`` None: one's own) or
     raises TapestryError if there is none the asker may see.  ``addresses_of(owner)`` says
     who ``me`` is inside another person's filter; without it ``me`` is that person's name.
@@ -19,3 +21,4 @@ class Context:
     addresses: tuple[str, ...] = ()
     resolve: Callable[[str | None, str], str] | None = None
     addresses_of: Callable[[str], tuple[str, ...]] | None = None
+    name: str | None = None

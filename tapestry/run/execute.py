@@ -40,13 +40,18 @@ class Engine(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """One filter in one run; ``start`` is its T0, or None where it takes existing mail."""
+    """One filter in one run.
+
+    ``start`` is its T0, or None where it takes existing mail; ``until`` ends its window
+    where the run does not.
+    """
 
     fid: int
     compiled: Compiled
     audiences: tuple[str, ...]
     since: int
     start: int | None = None
+    until: int | None = None
 
 
 def execute(
@@ -62,7 +67,8 @@ def execute(
     filter, matched_at, msgid.
     """
     by_id = {s.fid: s for s in subscriptions}
-    found = _candidates(engine, groups((s, until) for s in by_id.values()), until)
+    windows = ((s, until if s.until is None else s.until) for s in by_id.values())
+    found = _candidates(engine, groups(windows), until)
     pairs = {(fid, msgid) for fid, msgid, *_ in found}
     old = known(pairs) if pairs else set()
     begun = {

@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import Clock, DueFilter, FilterStore, Match
 from tapestry.plan.compile import Compiled, compile_filter
+from tapestry.plan.words import disjunct_in_words
 from tapestry.query.context import Context
 from tapestry.run.execute import Engine, Pair, Subscription, execute
 from tapestry.tables.append import read_until
 from tapestry.tables.log import Snapshot, Tables, snapshot
-
-Resolve = Callable[[str | None, str], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,39 +39,67 @@ def tick(
     clock: Clock,
     store: FilterStore,
     at: int | None = None,
-    resolve: Callable[[str], Resolve] | None = None,
 ) -> TickReport:
     """Run every due filter from the end of its last window up to now, or to ``at`` if later.
 
-    ``resolve`` gives, for an owner, the function that finds the text of the filters they may
-    refer to.  A filter that does not compile, or that the engine cannot run, is marked
-    as failed and left where it stands.
+    The rests of older texts go first.  A filter that does not compile, or that the engine
+    cannot run, is marked as failed and left where it stands.
     """
     begun = time.perf_counter()
     until = read_until(tables, clock, wall_clock if at is None else lambda: at)
+    matches: tuple[Match, ...] = ()
+    failed = 0
+    while True:
+        due = store.due(until)
+        run = _run(engine_on, tables, store, due, until)
+        matches += run.matches
+        failed += run.failed
+        if not run.committed or all(one.rest is None for one in due):
+            seconds = time.perf_counter() - begun
+            return TickReport(until, run.filters, matches, failed, seconds, run.committed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    filters: int
+    matches: tuple[Match, ...]
+    failed: int
+    committed: bool
+
+
+def _run(
+    engine_on: Callable[[Snapshot], Engine],
+    tables: Tables,
+    store: FilterStore,
+    wanted: Sequence[DueFilter],
+    until: int,
+) -> _Run:
+    """Run some filters, each over its window, and store what they found."""
     due: list[DueFilter] = []
     subscriptions: list[Subscription] = []
     failed = 0
-    for one in store.due(until):
+    for one in wanted:
         try:
-            plan = _plan(one, resolve)
+            plan = _compiled(one.text, one.owner, one.addresses)
         except TapestryError as error:
-            store.fail(one.id, error.message)
+            store.fail(one, error.message)
             failed += 1
             continue
         due.append(one)
-        subscriptions.append(Subscription(one.id, plan, one.audiences, one.since, one.start))
+        subscriptions.append(
+            Subscription(one.id, plan, one.audiences, one.since, one.start, one.until)
+        )
     if not due:
-        return TickReport(until, 0, (), failed, time.perf_counter() - begun, True)
+        return _Run(0, (), failed, True)
     engine = engine_on(snapshot(tables))
     matches, failures = _execute(engine, subscriptions, until, store.known)
-    for fid, failure in failures.items():
-        store.fail(fid, failure.message)
+    for one in due:
+        if one.id in failures:
+            store.fail(one, failures[one.id].message)
     due = [one for one in due if one.id not in failures]
+    matches = _with_reasons(matches, subscriptions)
     committed = store.commit(due, until, matches)
-    seconds = time.perf_counter() - begun
-    failed += len(failures)
-    return TickReport(until, len(due), tuple(matches), failed, seconds, committed)
+    return _Run(len(due), tuple(matches), failed + len(failures), committed)
 
 
 def _execute(
@@ -104,14 +131,12 @@ def _execute(
     return matches, failures
 
 
-def _plan(one: DueFilter, resolve: Callable[[str], Resolve] | None) -> Compiled:
-    """Return a filter's plan: kept, unless it needs the filters it refers to."""
-    try:
-        return _compiled(one.text, one.owner, one.addresses)
-    except TapestryError:
-        if resolve is None:
-            raise
-    return compile_filter(one.text, Context(one.owner, one.addresses, resolve(one.owner)))
+def _with_reasons(matches: Sequence[Match], subscriptions: Sequence[Subscription]) -> list[Match]:
+    """Say of each match in words which disjunct of its filter it meets."""
+    compiled = {subscription.fid: subscription.compiled for subscription in subscriptions}
+    met = {(match.filter, match.disjunct) for match in matches}
+    words = {(fid, index): disjunct_in_words(compiled[fid], index) for fid, index in met}
+    return [replace(match, reason=words[match.filter, match.disjunct]) for match in matches]
 
 
 @lru_cache(maxsize=10_000)

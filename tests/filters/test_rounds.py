@@ -144,7 +144,7 @@ def test_another_text_starts_a_filter_again_and_delivers_nothing_twice(
 ) -> None:
     made = writing.install(carol, "replies by Smith", name="f")
     rounds.run_round()
-    writing.rewrite_filter(made, "about plan", existing=True)
+    writing.change(made, "about plan", existing=True)
     assert (made.since, made.revision, made.start) == (BEGINNING, 1, None)
     rounds.run_round()
     assert found(carol) == [("f", "plan@example.org"), ("f", "reply@example.org")]
@@ -155,7 +155,7 @@ def test_a_filter_that_compiles_no_more_says_so_and_the_others_go_on(
 ) -> None:
     writing.install(carol, "replies by Smith", name="good")
     broken = writing.install(carol, "about plan", name="broken")
-    Filter.objects.filter(pk=broken.pk).update(text="about about about")
+    Filter.objects.filter(pk=broken.pk).update(tql="about about about")
     report = rounds.run_round()
     assert report.failed == 1
     broken.refresh_from_db()

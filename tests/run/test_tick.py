@@ -42,8 +42,8 @@ class Store:
         self.matches += matches
         return True
 
-    def fail(self, filter_id, message):
-        self.failed[filter_id] = message
+    def fail(self, failed, message):
+        self.failed[failed.id] = message
 
 
 class Poisoned(SqliteEngine):

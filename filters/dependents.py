@@ -1,0 +1,83 @@
+"""What a change of one filter means for those that refer to it.
+
+A filter runs as it was last understood (``Filter.tql``).  When something it leans on changes,
+it is read again, in the transaction of that change: from that instant on it means the new,
+and what its older text has not been run over yet is left as a ``Rest``, for the next run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.db.models import Q
+
+from filters import people
+from filters.models import Filter, Reference, Rest
+from filters.understanding import Name, noting, understand
+from tapestry.core.errors import TapestryError
+
+
+def renew_dependents(changed: Iterable[Name], at: int) -> None:
+    """Read again, as of the instant ``at``, all filters that refer to one of these."""
+    wanted = Q(pk__in=[])
+    for owner, name in changed:
+        wanted |= Q(owner=owner.lower(), name=name.lower())
+    _renew(Q(pk__in=Reference.objects.filter(wanted).values("filter")), at)
+
+
+def renew_all_of(username: str, at: int) -> None:
+    """Read again all filters of a person, and all that refer to one: who is `me` has changed."""
+    referring = Reference.objects.filter(owner=username.lower()).values("filter")
+    _renew(Q(owner__username=username) | Q(pk__in=referring), at)
+
+
+def renew(held: Filter, at: int) -> None:
+    """Read a filter again; where it means something else now, it does so from ``at`` on.
+
+    One that cannot be read means nothing (its TQL is empty) until it can be again.
+    """
+    context, sought = noting(people.context(held.owner, held.name))
+    tql = error = ""
+    try:
+        understood = understand(held.text, context)
+        tql, held.phrase = understood.tql, understood.phrase or ""
+    except TapestryError as failure:
+        error = failure.message
+    if tql != held.tql:
+        leave_rest(held, at)
+        held.tql = tql
+        held.since = held.start = max(held.since, at)
+    held.error = error
+    held.revision += 1
+    held.save()
+    note_references(held, sought)
+
+
+def leave_rest(held: Filter, at: int) -> None:
+    """Keep what a filter that is about to change has not been run over, up to ``at``."""
+    if held.tql and held.since < at:
+        Rest.objects.create(
+            filter=held,
+            tql=held.tql,
+            start=held.start,
+            since=held.since,
+            until=at,
+            error=held.error,
+        )
+
+
+def note_references(held: Filter, sought: Iterable[Name]) -> None:
+    """Store which filters this one refers to; a name that no filter can have is left out."""
+    wanted = {(owner[:150], name) for owner, name in sought if len(name) <= 60}
+    for old in held.references.all():
+        if (old.owner, old.name) not in wanted:
+            old.delete()
+    Reference.objects.bulk_create(
+        (Reference(filter=held, owner=owner, name=name) for owner, name in sorted(wanted)),
+        ignore_conflicts=True,
+    )
+
+
+def _renew(which: Q, at: int) -> None:
+    for held in Filter.objects.select_for_update().filter(which).order_by("pk"):
+        renew(held, at)

@@ -1,0 +1,177 @@
+"""Filters that refer to filters: a change reaches them at its moment, and nothing is lost."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+
+from filters import listing, rounds, writing
+from filters.dependents import renew_all_of
+from filters.models import Filter, Match, Profile, Rest
+from filters.stores import DjangoClock, latest_instant
+from tapestry.core.errors import TapestryError
+from tapestry.core.message import Message
+from tapestry.tables.append import append_messages
+from tapestry.tables.log import Tables
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+
+def arrive(mail: Tables, subject: str) -> str:
+    msgid = f"{subject.replace(' ', '-')}@example.org"
+    append_messages(mail, DjangoClock(), [Message(msgid, subject=subject)])
+    return msgid
+
+
+def found(user: User, name: str) -> set[str]:
+    matches = listing.visible(user).filter(filter__name=name)
+    return set(matches.values_list("msgid", flat=True))
+
+
+def state(of: Filter) -> Filter:
+    of.refresh_from_db()
+    return of
+
+
+def test_a_change_reaches_those_who_refer_to_it_from_its_moment_on(
+    mail: Tables, bob: User, carol: User
+) -> None:
+    sport = writing.install(bob, "about cricket", name="sport", visibility="shared")
+    mine = writing.install(carol, "in bob's sport", name="mine", existing=True)
+    before = {arrive(mail, "cricket one"), arrive(mail, "tennis one")}
+    writing.change(sport, "about tennis", existing=True)
+    after = {arrive(mail, "cricket two"), arrive(mail, "tennis two")}
+    rounds.run_round()
+    assert found(carol, "mine") == {"cricket-one@example.org", "tennis-two@example.org"}
+    assert found(bob, "sport") == {
+        *before,
+        "tennis-two@example.org",
+    }
+    assert after - found(carol, "mine") == {"cricket-two@example.org"}
+    assert "tennis" in state(mine).tql
+    assert not Rest.objects.exists()
+
+
+def test_what_an_older_text_had_left_to_find_is_delivered_as_it_would_have_been(
+    mail: Tables, carol: User
+) -> None:
+    made = writing.install(carol, "about cricket", name="f", existing=False)
+    arrive(mail, "cricket one")
+    writing.change(made, "about tennis", existing=False)
+    arrive(mail, "cricket two")
+    arrive(mail, "tennis two")
+    rounds.run_round()
+    assert found(carol, "f") == {"cricket-one@example.org", "tennis-two@example.org"}
+    assert Match.objects.get(msgid="cricket-one@example.org").reason == "about cricket"
+
+
+def test_several_changes_between_two_runs_lose_nothing(mail: Tables, carol: User) -> None:
+    made = writing.install(carol, "about cricket", name="f", existing=False)
+    for text, subject in [
+        ("about tennis", "cricket one"),
+        ("about golf", "tennis two"),
+        ("about chess", "golf three"),
+    ]:
+        arrive(mail, subject)
+        writing.change(made, text, existing=False)
+    arrive(mail, "chess four")
+    arrive(mail, "cricket five")
+    rounds.run_round()
+    assert {msgid.partition("@")[0] for msgid in found(carol, "f")} == {
+        "cricket-one",
+        "tennis-two",
+        "golf-three",
+        "chess-four",
+    }
+
+
+def test_the_rest_of_an_older_text_is_stored_once(mail: Tables, carol: User) -> None:
+    made = writing.install(carol, "about cricket", name="f", existing=False)
+    arrive(mail, "cricket one")
+    writing.change(made, "about tennis", existing=False)
+    from filters.stores import DjangoFilterStore
+
+    store = DjangoFilterStore()
+    due = store.due(latest_instant())
+    assert [(one.text, one.rest is None) for one in due] == [("m.subject HAS 'cricket'", False)]
+    assert store.commit(due, latest_instant(), [])
+    assert not store.commit(due, latest_instant(), [])
+
+
+def test_a_rest_that_cannot_be_run_waits_until_its_owner_resumes(mail: Tables, carol: User) -> None:
+    made = writing.install(carol, "about cricket", name="f", existing=False)
+    arrive(mail, "cricket one")
+    writing.change(made, "about tennis", existing=False)
+    Rest.objects.update(error="Spark could not run it.")
+    rounds.run_round()
+    assert found(carol, "f") == set()
+    writing.resume(made)
+    rounds.run_round()
+    assert found(carol, "f") == {"cricket-one@example.org"}
+
+
+def test_through_another_filter_too(mail: Tables, bob: User, carol: User) -> None:
+    one = writing.install(bob, "about cricket", name="one", visibility="shared")
+    writing.install(bob, "in filter one", name="two", visibility="shared")
+    three = writing.install(carol, "in bob's two and not replies", name="three")
+    writing.change(one, "about tennis")
+    assert "tennis" in state(three).tql and "cricket" not in three.tql
+
+
+@pytest.mark.parametrize("how", ["unshared", "renamed", "deleted"])
+def test_where_it_may_be_used_no_more_the_others_stop_and_say_so(
+    mail: Tables, bob: User, carol: User, how: str
+) -> None:
+    sport = writing.install(bob, "about cricket", name="sport", visibility="shared")
+    mine = writing.install(carol, "in bob's sport", name="mine")
+    early = arrive(mail, "cricket early")
+    match how:
+        case "unshared":
+            writing.change(sport, sport.text, visibility="private")
+        case "renamed":
+            writing.change(sport, sport.text, name="games")
+        case "deleted":
+            writing.delete(sport)
+    assert "sport" in state(mine).error
+    arrive(mail, "cricket late")
+    rounds.run_round()
+    assert found(carol, "mine") == {early}
+    if how == "deleted":
+        writing.install(bob, "about tennis", name="sport", visibility="shared")
+    else:
+        writing.change(sport, "about tennis", name="sport", visibility="shared")
+    assert state(mine).error == ""
+    last = arrive(mail, "tennis last")
+    rounds.run_round()
+    assert found(carol, "mine") == {early, last}
+
+
+def test_a_circle_is_refused_where_it_would_close_and_named(carol: User) -> None:
+    one = writing.install(carol, "about cricket", name="one")
+    writing.install(carol, "in filter one", name="two")
+    writing.install(carol, "in filter two", name="three")
+    with pytest.raises(TapestryError, match="one → three → two → one"):
+        writing.change(one, "in filter three")
+    assert state(one).text == "about cricket"
+
+
+def test_a_change_of_options_alone_does_not_start_a_filter_again(mail: Tables, carol: User) -> None:
+    made = writing.install(carol, "about cricket", name="f")
+    rounds.run_round()
+    since = state(made).since
+    writing.change(made, made.text, name="g", timeliness="hourly", visibility="shared")
+    assert (made.since, made.revision, made.name) == (since, 0, "g")
+    assert not Rest.objects.exists()
+
+
+def test_new_addresses_of_mine_count_from_the_moment_they_are_stored(
+    mail: Tables, bob: User, carol: User
+) -> None:
+    writing.install(carol, "to me", name="mine", visibility="shared")
+    hers = writing.install(bob, "in carol's mine", name="hers")
+    Profile.objects.filter(user=carol).update(aliases=["new@example.org"])
+    renew_all_of("carol", writing.now())
+    assert "new@example.org" in state(hers).tql
+    append_messages(mail, DjangoClock(), [Message("n@x", to=("new@example.org",))])
+    rounds.run_round()
+    assert found(carol, "mine") == found(bob, "hers") == {"n@x"}
