@@ -1,4 +1,4 @@
-"""Text to a plan, through every stage."""
+"""Text to plans, through every stage."""
 
 from __future__ import annotations
 
@@ -9,26 +9,43 @@ from tapestry.query.context import Context
 from tapestry.query.nodes import CheckedQuery
 from tapestry.query.parsed import placed
 from tapestry.query.read import read
-from tapestry.rewrite.pipeline import Rule, rewrite
-from tapestry.rewrite.stages import IncrementalQuery
+from tapestry.rewrite.pipeline import MOST_PLANS, Rule, rewrite, too_many_plans
+from tapestry.rewrite.stages import IncrementalDisjunct, IncrementalQuery
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One disjunct of a filter; those of one signature are run together."""
+
+    disjunct: IncrementalDisjunct
+    signature: Signature
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A filter's plan: what the compiler made of its text, once."""
+    """What the compiler made of a filter's text, once: a plan for each disjunct."""
 
     checked: CheckedQuery
     query: IncrementalQuery
-    signature: Signature
+    plans: tuple[Plan, ...]
+
+    @property
+    def key(self) -> str:
+        """Return what is equal for filters that differ only in constants."""
+        return "\n".join(plan.signature.key for plan in self.plans)
 
 
 def compile_filter(text: str, context: Context, rule: Rule = "fast") -> Compiled:
-    """Return the plan of a filter; raises TapestryError where the text is at fault."""
+    """Return the plans of a filter; raises TapestryError where the text is at fault."""
     return compile_query(read(text, context), rule)
 
 
 def compile_query(checked: CheckedQuery, rule: Rule = "fast") -> Compiled:
-    """Return the plan of a checked filter."""
+    """Return the plans of a checked filter."""
     with placed(checked.text):
         query = rewrite(checked, rule)
-    return Compiled(checked, query, signature(query))
+        plans = tuple(Plan(disjunct, signature(disjunct)) for disjunct in query.disjuncts)
+        unlike = {plan.signature.key: len(plan.disjunct.variants) for plan in plans}
+        if sum(unlike.values()) > MOST_PLANS:
+            raise too_many_plans()
+    return Compiled(checked, query, plans)

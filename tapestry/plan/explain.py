@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from tapestry.core.schema import Type
 from tapestry.plan.compile import Compiled, compile_query
-from tapestry.plan.signature import Constant
+from tapestry.plan.signature import Constant, constants
 from tapestry.query.context import Context
-from tapestry.query.nodes import CheckedQuery, Column, Compare, Literal, Node, Values
+from tapestry.query.nodes import (
+    CheckedQuery,
+    Column,
+    Compare,
+    Condition,
+    Literal,
+    Node,
+    Values,
+)
 from tapestry.query.printer import print_condition, print_sql, print_term, print_tql
 from tapestry.query.read import read
 from tapestry.rewrite.analysis import transform
 from tapestry.rewrite.pipeline import Rule
 from tapestry.rewrite.restore import (
     conjunction_condition,
+    either,
     monotone_condition,
-    normal_condition,
     variant_condition,
 )
-from tapestry.rewrite.stages import Moment, MonotoneDisjunct
+from tapestry.rewrite.stages import Conjunction, Moment, MonotoneDisjunct, NormalQuery
 
 MESSAGE = Column("m", "msgid", Type.TEXT)
 """What a reply, a vote or a tag points to."""
@@ -54,7 +62,7 @@ def explain(text: str, context: Context, rule: Rule = "fast") -> Explanation:
 def explain_query(checked: CheckedQuery, rule: Rule = "fast") -> Explanation:
     """Return all stages of a checked filter."""
     plan = compile_query(checked, rule)
-    rules = dict(plan.query.rules)
+    numbered = _numbered_through(plan.query.normal)
     return Explanation(
         text=checked.text,
         notation=_notation(checked),
@@ -66,35 +74,36 @@ def explain_query(checked: CheckedQuery, rule: Rule = "fast") -> Explanation:
         ),
         monotone=tuple(
             {
-                "disjunct": disjunct.index,
-                "condition": print_condition(monotone_condition(disjunct)),
-                "why": disjunct.reason,
-                "rule": rules[disjunct.index],
+                "disjunct": disjunct.monotone.index,
+                "condition": print_condition(monotone_condition(disjunct.monotone)),
+                "why": disjunct.monotone.reason,
+                "rule": disjunct.rule,
             }
-            for disjunct in plan.query.monotone.disjuncts
+            for disjunct in plan.query.disjuncts
         ),
         incremental=tuple(
             {
-                "disjunct": variant.disjunct,
+                "disjunct": disjunct.monotone.index,
                 "rule": variant.rule,
                 "C": _event(variant.event),
                 "from": [f"{binding.table} {binding.var}" for binding in variant.bindings],
                 "condition": print_condition(variant_condition(variant)),
             }
-            for variant in plan.query.variants
+            for disjunct in plan.query.disjuncts
+            for variant in disjunct.variants
         ),
-        signature=_signature(plan),
-        constants=tuple(_constant(constant) for constant in plan.signature.constants),
+        signature=print_condition(either([*map(_with_parameters, numbered)])),
+        constants=tuple(_constant(c) for part in numbered for c in constants(part)),
         warnings=warnings(plan),
     )
 
 
 def warnings(plan: Compiled) -> tuple[str, ...]:
     """Return what the owner of a filter should know before installing it."""
-    disjuncts = plan.query.monotone.disjuncts
+    disjuncts = plan.query.disjuncts
     if not disjuncts:
         return ("This filter can never match a message.",)
-    if any(_matches_at_once(disjunct) for disjunct in disjuncts):
+    if any(_matches_at_once(disjunct.monotone) for disjunct in disjuncts):
         return (
             "This matches a message the moment it arrives, before anything could answer it; "
             "“two weeks old with no reply” waits for two weeks first.",
@@ -124,7 +133,23 @@ def _event(moment: Moment) -> str:
     return f"just after {shown}" if moment.shift else shown
 
 
-def _signature(plan: Compiled) -> str:
+def _numbered_through(query: NormalQuery) -> list[Conjunction]:
+    """Return the disjuncts, no two with a constant of the same number."""
+    numbered: list[Conjunction] = []
+    first = 0
+
+    def move(node: Node) -> Node:
+        if isinstance(node, Literal | Values) and node.slot is not None:
+            return replace(node, slot=node.slot + first)
+        return node
+
+    for part in query.disjuncts:
+        numbered.append(transform(part, move))
+        first += len(constants(part))
+    return numbered
+
+
+def _with_parameters(part: Conjunction) -> Condition:
     def change(node: Node) -> Node:
         if isinstance(node, Values) and node.slot is not None:
             return Values((f"${node.slot + 1}",), Type.NULL)
@@ -132,7 +157,7 @@ def _signature(plan: Compiled) -> str:
             return Column("", f"${node.slot + 1}", node.type)
         return node
 
-    return print_condition(transform(normal_condition(plan.query.normal), change))
+    return transform(conjunction_condition(part), change)
 
 
 def _constant(constant: Constant) -> dict[str, object]:

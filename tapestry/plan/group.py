@@ -1,4 +1,4 @@
-"""A group: filters of one signature, and the constant table that stands for them."""
+"""A group: disjuncts of one signature, and the constant table that stands for them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from tapestry.core.clock import BEGINNING
 from tapestry.core.schema import Type
 from tapestry.plan.relation import Field, Range, Relation
-from tapestry.plan.signature import Signature, Value
+from tapestry.plan.signature import Constant, Value
 from tapestry.query.nodes import Literal
-from tapestry.rewrite.stages import IncrementalQuery, Moment
+from tapestry.rewrite.stages import IncrementalDisjunct, Moment
 
 MOST_RANGES = 16
 """More slices of a table than this are read as one, from the first to the last."""
@@ -18,13 +18,14 @@ MOST_RANGES = 16
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One filter of a group: its constants, what it may see, and its window.
+    """One disjunct of a filter: its constants, what the filter may see, and its window.
 
     ``start`` is T0 (DESIGN, section 1) or None; it is read only by ``lower_at``.
     """
 
     fid: int
-    signature: Signature
+    disjunct: int
+    constants: tuple[Constant, ...]
     audiences: tuple[str, ...]
     since: int
     until: int
@@ -33,25 +34,25 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Filters that share a plan: the query of one of them, and all of them as members."""
+    """Disjuncts that share a plan: that of one of them, and all of them as members."""
 
-    query: IncrementalQuery
+    disjunct: IncrementalDisjunct
     members: tuple[Member, ...]
 
 
 def constants(name: str, members: Sequence[Member]) -> Relation:
-    """Return the constant table of a group: a row for each filter."""
-    first = members[0].signature.constants
+    """Return the constant table of a group: a row for each member."""
     fields = (
         Field("fid", Type.INTEGER),
+        Field("disjunct", Type.INTEGER),
         Field("since", Type.INSTANT),
         Field("until", Type.INSTANT),
         Field("start", Type.INSTANT),
         Field("audiences", Type.TEXT, many=True),
-        *(Field(f"p{c.slot}", c.type, c.many) for c in first),
+        *(Field(f"p{c.slot}", c.type, c.many) for c in members[0].constants),
     )
     rows = tuple(
-        (m.fid, m.since, m.until, m.start, m.audiences, *(c.value for c in m.signature.constants))
+        (m.fid, m.disjunct, m.since, m.until, m.start, m.audiences, *(c.value for c in m.constants))
         for m in members
     )
     return Relation(name, fields, rows)
@@ -68,7 +69,7 @@ def slices(members: Sequence[Member], event: Moment) -> tuple[Range, ...]:
     _, constant, slotted = event.anchor
     wanted = []
     for member in members:
-        values = {c.slot: c.value for c in member.signature.constants}
+        values = {c.slot: c.value for c in member.constants}
         moved = sum(sign * _microseconds(values, literal) for sign, literal in slotted)
         offset = constant + moved
         wanted.append((max(member.since - offset, BEGINNING), member.until - offset))

@@ -1,10 +1,10 @@
-"""Lower an incremental query to one SQL statement for all filters of its signature.
+"""Lower disjuncts to one SQL statement, each for all members of its group.
 
 Spark refuses a correlated subquery that reaches over a level, so quantifiers become joins:
-candidates are a relation ``(filter, c, columns …)``; a NOT EXISTS without another inside is
-an anti-join with it; one with another inside becomes a relation of its own, the candidates
-carried inwards, and an anti-join with what is left of that.  Every table reference is
-limited to the rows visible at c and to the audiences of the filter's owner.
+candidates are a relation ``(filter, disjunct, c, columns …)``; a NOT EXISTS without another
+inside is an anti-join with it; one with another inside becomes a relation of its own, the
+candidates carried inwards, and an anti-join with what is left of that.  Every table reference
+is limited to the rows visible at c and to the audiences of the filter's owner.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
-from tapestry.core.schema import KEYS, MESSAGES, Type
+from tapestry.core.schema import KEYS, Type
 from tapestry.plan.group import Group, constants, slices
 from tapestry.plan.relation import OUTPUT, SEPARATOR, Field, Range, Relation, Statement, View
 from tapestry.plan.scope import Scope, alias, carried_name, column
@@ -34,7 +34,7 @@ def lower(groups: Sequence[Group], until: int, covers: Covers) -> Statement | No
     parts = _Parts()
     for group in groups:
         build = _Builder(parts, group)
-        found = (build.variant(variant, until, covers) for variant in group.query.variants)
+        found = (build.variant(variant, until, covers) for variant in group.disjunct.variants)
         parts.found += [select for select in found if select is not None]
     return parts.statement() if parts.found else None
 
@@ -50,10 +50,8 @@ def lower_at(
     for group in groups:
         build = _Builder(parts, group)
         instant = build.scope.carried("start") if at is None else exp.convert(at)
-        parts.found += [
-            build.held_at(d.index, d.conjunction, instant, among is not None)
-            for d in group.query.monotone.disjuncts
-        ]
+        whole = group.disjunct.monotone.conjunction
+        parts.found.append(build.held_at(whole, instant, among is not None))
     if among is not None:
         fields = (Field("fid", Type.INTEGER), Field("msgid", Type.TEXT))
         parts.relations.append(Relation("among", fields, tuple(among)))
@@ -122,12 +120,12 @@ def _nothing() -> exp.Select:
 
 
 class _Builder:
-    """Lowers the query of one group."""
+    """Lowers the disjunct of one group."""
 
     def __init__(self, parts: _Parts, group: Group) -> None:
         self.parts = parts
         self.members = group.members
-        self.message = Binding(group.query.var, MESSAGES)
+        self.message = group.disjunct.message
         self.constants = f"constants_{len(parts.relations)}"
         parts.relations.append(constants(self.constants, group.members))
         self.scope = Scope("k")
@@ -162,9 +160,9 @@ class _Builder:
         )
         own = () if variant.test.bindings else variant.evidence
         distinct = set(names) != {self.message.var, *(b.var for b in own)}
-        return self._tested(select, scope, c, variant.disjunct, variant.test, own, distinct)
+        return self._tested(select, scope, c, variant.test, own, distinct)
 
-    def held_at(self, index: int, whole: Conjunction, instant: exp.Expr, among: bool) -> exp.Select:
+    def held_at(self, whole: Conjunction, instant: exp.Expr, among: bool) -> exp.Select:
         """Return the messages for which a disjunct holds at the instant."""
         scope = self.scope.binding(self.message.var)
         select = exp.select().from_(exp.to_table(self.constants).as_("k"), copy=False)
@@ -186,14 +184,13 @@ class _Builder:
                 copy=False,
             )
             select = select.where(exp.Exists(this=pairs), copy=False)
-        return self._tested(select, scope, instant, index, whole, (), False)
+        return self._tested(select, scope, instant, whole, (), False)
 
     def _tested(
         self,
         select: exp.Select,
         scope: Scope,
         c: exp.Expr,
-        index: int,
         test: Conjunction,
         evidence: tuple[Binding, ...],
         distinct: bool,
@@ -226,7 +223,7 @@ class _Builder:
             exp.alias_(own.carried(carried_name(message, "audience")), "audience", copy=False),
             exp.alias_(own.carried(carried_name(message, "ts")), "ts", copy=False),
             own.carried("c"),
-            exp.alias_(exp.convert(index), "disjunct", copy=False),
+            own.carried("disjunct"),
             exp.alias_(why if keys else exp.convert(""), "why", copy=False),
             copy=False,
         ).from_(exp.to_table(name), copy=False)
@@ -244,7 +241,7 @@ class _Builder:
         rows = self._carry(rows, scope, wanted, slots(part.absent), exp.column("c", outer.outer))
         name = self.parts.name(rows.distinct(copy=False))
         held = Scope(name, now=exp.column("c", name))
-        keys = ["fid", "c", *sorted(carried_name(*column) for column in free)]
+        keys = ["fid", "disjunct", "c", *sorted(carried_name(*column) for column in free)]
         left = exp.select(*(exp.column(key, name) for key in keys), copy=False).distinct(copy=False)
         left = left.from_(exp.to_table(name), copy=False)
         left = left.where(*(self._absent(inner, held) for inner in part.absent), copy=False)
@@ -285,7 +282,7 @@ class _Builder:
         parameters: set[int],
         c: exp.Expr,
     ) -> exp.Select:
-        carried = [scope.carried("fid"), scope.carried("audiences")]
+        carried = [scope.carried(name) for name in ("fid", "disjunct", "audiences")]
         carried += [scope.carried(f"p{slot}") for slot in sorted(parameters)]
         for var, name in sorted(columns):
             column = scope.term(Column(var, name))

@@ -1,7 +1,8 @@
-"""Tell which filters can share a plan: they differ only in constants.
+"""Tell which disjuncts can share a plan: they differ only in constants.
 
-The signature of NiagaraCQ (section 3.1 of its paper) taken of the incremental query, so
-that two filters share one just if their plans are the same but for the constants.
+The signature of NiagaraCQ (section 3.1 of its paper), taken of each disjunct of the
+incremental query: disjuncts share one, be they of one filter or of several, just if their
+plans are the same but for the constants.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from typing import Any
 from tapestry.core.schema import Type
 from tapestry.query.nodes import Binding, Column, Literal, Values
 from tapestry.rewrite.analysis import walk
-from tapestry.rewrite.stages import IncrementalQuery
+from tapestry.rewrite.stages import Conjunction, IncrementalDisjunct
 
 Value = str | int | float | tuple[str | int | float, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """One constant of a filter; ``many`` for the list of an IN."""
+    """One constant of a disjunct; ``many`` for the list of an IN."""
 
     slot: int
     type: Type
@@ -30,22 +31,28 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """``key`` is equal for filters that share a plan; ``constants`` are in slot order."""
+    """``key`` is equal for disjuncts that share a plan; ``constants`` are in slot order."""
 
     key: str
     constants: tuple[Constant, ...]
 
 
-def signature(query: IncrementalQuery) -> Signature:
-    """Return the signature and the constants of an incremental query."""
+def signature(disjunct: IncrementalDisjunct) -> Signature:
+    """Return the signature and the constants of a disjunct."""
+    whole = disjunct.monotone.conjunction
+    key = shape((whole, disjunct.variants), {disjunct.message.var: "v0"})
+    return Signature(key, constants(whole))
+
+
+def constants(whole: Conjunction) -> tuple[Constant, ...]:
+    """Return the constants of a disjunct of the normal form, in slot order."""
     found: dict[int, Constant] = {}
-    for node in walk((query.normal.disjuncts, query.variants)):
+    for node in walk(whole):
         if isinstance(node, Literal) and node.slot is not None and node.value is not None:
             found[node.slot] = Constant(node.slot, node.type, False, node.value)
         elif isinstance(node, Values) and node.slot is not None:
             found[node.slot] = Constant(node.slot, node.type, True, node.values)
-    key = shape((query.normal.disjuncts, query.variants), {query.var: "v0"})
-    return Signature(key, tuple(found[slot] for slot in sorted(found)))
+    return tuple(found[slot] for slot in sorted(found))
 
 
 def shape(node: Any, names: dict[str, str]) -> str:

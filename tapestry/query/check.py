@@ -8,7 +8,7 @@ Parsed ─ resolve, type, compute constants ─> CheckedQuery
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tapestry.core.errors import Span, TapestryError
@@ -84,7 +84,7 @@ class _Checker:
 
     def branches(self, branches: tuple[Branch, ...], message: Binding) -> Condition:
         """Check the SELECTs of a UNION, the selected variable of each being ``message``."""
-        return _or(self._branch(branch, message) for branch in branches)
+        return _or([self._branch(branch, message) for branch in branches])
 
     def _branch(self, branch: Branch, message: Binding) -> Condition:
         others = tuple(binding for binding in branch.bindings if binding.var != branch.var)
@@ -221,14 +221,14 @@ class _Checker:
         return name if owner == self.asker else f"{owner}.{name}"
 
 
-def _and(args: Iterable[Condition], span: Span | None = None) -> Condition:
+def _and(args: Sequence[Condition], span: Span | None = None) -> Condition:
     flat = [part for arg in args for part in (arg.args if isinstance(arg, And) else (arg,))]
-    return flat[0] if len(flat) == 1 else And(tuple(flat), span=span)
+    return args[0] if len(args) == 1 else And(tuple(flat), span=span)
 
 
-def _or(args: Iterable[Condition], span: Span | None = None) -> Condition:
+def _or(args: Sequence[Condition], span: Span | None = None) -> Condition:
     flat = [part for arg in args for part in (arg.args if isinstance(arg, Or) else (arg,))]
-    return flat[0] if len(flat) == 1 else Or(tuple(flat), span=span)
+    return args[0] if len(args) == 1 else Or(tuple(flat), span=span)
 
 
 def _test(node: Condition, scope: Scope) -> Condition:

@@ -30,6 +30,7 @@ from tapestry.rewrite.normal.push_not import push_not
 from tapestry.rewrite.normal.simplify import simplify
 from tapestry.rewrite.stages import (
     Conjunction,
+    IncrementalDisjunct,
     IncrementalQuery,
     MonotoneDisjunct,
     MonotoneQuery,
@@ -47,8 +48,11 @@ NORMAL: tuple[Callable[[Condition], Condition], ...] = (
 )
 """Condition to condition, in this order."""
 
-MOST_VARIANTS = 256
-"""Plans that one filter may have: all filters wait while they run."""
+MOST_PLANS = 256
+"""Plans of different shape that one filter may have: all filters wait while they run."""
+
+MOST_VARIANTS = 16 * MOST_PLANS
+"""Variants of all disjuncts together, before those of one shape share a plan."""
 
 FAST: tuple[Callable[[Binding, MonotoneDisjunct], tuple[Variant, ...] | None], ...] = (
     own_columns,
@@ -66,15 +70,15 @@ def rewrite(query: CheckedQuery, rule: Rule = "fast") -> IncrementalQuery:
 
 
 def normal(query: CheckedQuery) -> NormalQuery:
-    """Return the filter as an OR of ANDs, its constants numbered in the order they stand."""
+    """Return the filter as an OR of ANDs, the constants of each numbered as they stand."""
     condition = query.condition
     for step in NORMAL:
         condition = step(condition)
     disjuncts: tuple[Conjunction, ...] = distribute(condition)
-    return NormalQuery(query.var, _number(disjuncts))
+    return NormalQuery(query.var, tuple(_number(disjunct) for disjunct in disjuncts))
 
 
-def _number(disjuncts: tuple[Conjunction, ...]) -> tuple[Conjunction, ...]:
+def _number(disjunct: Conjunction) -> Conjunction:
     """Give every constant its slot; what shapes a plan (NULL, a substr position) has none."""
     numbers = count()
 
@@ -91,7 +95,7 @@ def _number(disjuncts: tuple[Conjunction, ...]) -> tuple[Conjunction, ...]:
             return replace(node, slot=next(numbers))
         return node
 
-    return transform(transform(disjuncts, mark), number)
+    return transform(transform(disjunct, mark), number)
 
 
 def monotone(query: NormalQuery) -> MonotoneQuery:
@@ -104,19 +108,29 @@ def monotone(query: NormalQuery) -> MonotoneQuery:
 def incremental(query: MonotoneQuery, rule: Rule = "fast") -> IncrementalQuery:
     """Return the variants of every disjunct, and which rule made them."""
     message = Binding(query.var, MESSAGES)
-    variants: list[Variant] = []
-    rules: list[tuple[int, str]] = []
+    disjuncts: list[IncrementalDisjunct] = []
+    room = MOST_VARIANTS
     for disjunct in query.disjuncts:
-        made = None
-        if rule == "fast":
-            made = next((v for fast in FAST if (v := fast(message, disjunct)) is not None), None)
-        made = made if made is not None else general(message, disjunct)
-        variants += made
-        if len(variants) > MOST_VARIANTS:
-            raise TapestryError(
-                f"This filter would take more than {MOST_VARIANTS} plans to run.",
-                Span(0, 1),
-                "Install it as several filters.",
-            )
-        rules.append((disjunct.index, made[0].rule))
-    return IncrementalQuery(query.var, query.normal, query, tuple(variants), tuple(rules))
+        variants = _variants(message, disjunct, rule)
+        disjuncts.append(IncrementalDisjunct(message, disjunct, variants[0].rule, variants))
+        room -= len(variants)
+        if room < 0:
+            raise too_many_plans()
+    return IncrementalQuery(query.var, query.normal, tuple(disjuncts))
+
+
+def too_many_plans() -> TapestryError:
+    """Return the error for a filter whose disjuncts are too unlike each other."""
+    return TapestryError(
+        f"This filter would take more than {MOST_PLANS} plans to run.",
+        Span(0, 1),
+        "Install it as several filters.",
+    )
+
+
+def _variants(message: Binding, disjunct: MonotoneDisjunct, rule: Rule) -> tuple[Variant, ...]:
+    for fast in FAST if rule == "fast" else ():
+        variants = fast(message, disjunct)
+        if variants is not None:
+            return variants
+    return general(message, disjunct)

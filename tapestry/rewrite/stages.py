@@ -27,7 +27,10 @@ class Conjunction:
 
 @dataclass(frozen=True, slots=True)
 class NormalQuery:
-    """OR of conjunctions over the message ``var``; none at all never matches."""
+    """OR of conjunctions over the message ``var``; none at all never matches.
+
+    Each has plans of its own, so its constants are numbered from 0, as they stand.
+    """
 
     var: str
     disjuncts: tuple[Conjunction, ...]
@@ -97,7 +100,6 @@ class Variant:
     """
 
     rule: str
-    disjunct: int
     event: Moment
     bindings: tuple[Binding, ...]
     plain: tuple[Condition, ...]
@@ -107,14 +109,24 @@ class Variant:
 
 
 @dataclass(frozen=True, slots=True)
-class IncrementalQuery:
-    """All variants of a filter; their union over (since, until] holds every new match.
+class IncrementalDisjunct:
+    """One disjunct and the variants that find its new matches; ``rule`` made them."""
 
-    ``rules`` names the rule used for each disjunct of the normal form, by index.
-    """
+    message: Binding
+    monotone: MonotoneDisjunct
+    rule: str
+    variants: tuple[Variant, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IncrementalQuery:
+    """The union of all variants over (since, until] holds every new match of a filter."""
 
     var: str
     normal: NormalQuery
-    monotone: MonotoneQuery
-    variants: tuple[Variant, ...]
-    rules: tuple[tuple[int, str], ...]
+    disjuncts: tuple[IncrementalDisjunct, ...]
+
+    @property
+    def variants(self) -> tuple[Variant, ...]:
+        """Return the variants of all disjuncts."""
+        return tuple(variant for disjunct in self.disjuncts for variant in disjunct.variants)

@@ -16,6 +16,7 @@ from tapestry.plan.compile import Compiled
 from tapestry.plan.group import Group, Member
 from tapestry.plan.lower import lower, lower_at
 from tapestry.plan.relation import SEPARATOR, Range, Statement
+from tapestry.rewrite.stages import IncrementalDisjunct
 
 MOST_VARIANTS = 12
 """Variants in one statement: more share its fixed cost, but take longer to plan."""
@@ -132,12 +133,14 @@ def _match(row: Row, filter_id: int) -> Match:
 
 
 def groups(windows: Iterable[tuple[Subscription, int]]) -> list[Group]:
-    """Return subscriptions, each with the end of its window, grouped by signature."""
-    gathered: dict[str, tuple[Compiled, list[Member]]] = {}
+    """Return the disjuncts of subscriptions, each with the end of its window, by signature."""
+    gathered: dict[str, tuple[IncrementalDisjunct, list[Member]]] = {}
     for s, until in windows:
-        member = Member(s.fid, s.compiled.signature, s.audiences, s.since, until, s.start)
-        gathered.setdefault(s.compiled.signature.key, (s.compiled, []))[1].append(member)
-    return [Group(one.query, tuple(members)) for one, members in gathered.values()]
+        for plan in s.compiled.plans:
+            index, constants = plan.disjunct.monotone.index, plan.signature.constants
+            member = Member(s.fid, index, constants, s.audiences, s.since, until, s.start)
+            gathered.setdefault(plan.signature.key, (plan.disjunct, []))[1].append(member)
+    return [Group(one, tuple(members)) for one, members in gathered.values()]
 
 
 def _chunks(pieces: Iterable[Group], size: Callable[[Group], int]) -> list[list[Group]]:
@@ -154,20 +157,16 @@ def _chunks(pieces: Iterable[Group], size: Callable[[Group], int]) -> list[list[
 
 
 def _variants(group: Group) -> int:
-    return len(group.query.variants)
-
-
-def _disjuncts(group: Group) -> int:
-    return len(group.query.monotone.disjuncts)
+    return len(group.disjunct.variants)
 
 
 def _pieces(all_groups: Sequence[Group]) -> Iterator[Group]:
     """Yield the groups, those with many variants in several pieces."""
     for group in all_groups:
-        variants = group.query.variants
+        variants = group.disjunct.variants
         for begin in range(0, len(variants), MOST_VARIANTS):
             some = variants[begin : begin + MOST_VARIANTS]
-            yield Group(replace(group.query, variants=some), group.members)
+            yield Group(replace(group.disjunct, variants=some), group.members)
 
 
 def _held_at_start(engine: Engine, begun: dict[Pair, Subscription]) -> set[Pair]:
@@ -177,7 +176,7 @@ def _held_at_start(engine: Engine, begun: dict[Pair, Subscription]) -> set[Pair]
     have been there for another audience before the row that matched.
     """
     asked = {s.fid: s for s in begun.values()}
-    chunks = _chunks(groups((s, s.since) for s in asked.values()), _disjuncts)
+    chunks = _chunks(groups((s, s.since) for s in asked.values()), lambda _: 1)
     held: set[Pair] = set()
     for chunk in chunks:
         fids = {member.fid for group in chunk for member in group.members}

@@ -118,7 +118,7 @@ def _execute(
         together = error
     apart: dict[str, list[Subscription]] = {}
     for subscription in subscriptions:
-        apart.setdefault(subscription.compiled.signature.key, []).append(subscription)
+        apart.setdefault(subscription.compiled.key, []).append(subscription)
     matches: list[Match] = []
     failures: dict[int, TapestryError] = {}
     for alike in apart.values():

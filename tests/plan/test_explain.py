@@ -10,10 +10,10 @@ from tapestry.core.clock import DAY, WEEK
 from tapestry.core.errors import TapestryError
 from tapestry.plan.compile import compile_filter
 from tapestry.plan.explain import explain
-from tapestry.plan.group import Group, Member
 from tapestry.plan.lower import lower
 from tapestry.plan.spark_sql import FUNCTIONS, spark_sql
 from tapestry.query.context import Context
+from tapestry.run.execute import Subscription, groups
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "plan"
 TERRY = Context("terry", ("terry@parc.com",))
@@ -28,9 +28,8 @@ def show_explanation(case):
 
 def show_spark(case):
     """Return a statement over the last day, with the names its views have in Spark."""
-    plan = compile_filter(case.input, TERRY)
-    member = Member(0, plan.signature, ("public", "user:terry"), NOW - DAY, NOW)
-    statement = lower([Group(plan.query, (member,))], NOW, lambda table, ranges: True)
+    asked = Subscription(0, compile_filter(case.input, TERRY), ("public", "user:terry"), NOW - DAY)
+    statement = lower(groups([(asked, NOW)]), NOW, lambda table, ranges: True)
     names = {view.name: f"spark_{view.name}" for view in statement.views}
     names |= {relation.name: f"spark_{relation.name}" for relation in statement.relations}
     text = spark_sql(statement, names)

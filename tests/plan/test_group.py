@@ -10,12 +10,12 @@ NOW = 1000 * WEEK
 
 
 def members(*texts, since=NOW - DAY, until=NOW):
-    plans = [compile_filter(text, Context()) for text in texts]
+    plans = [compile_filter(text, Context()).plans[0] for text in texts]
     made = tuple(
-        Member(number, plan.signature, ("public",), since, until)
+        Member(number, 0, plan.signature.constants, ("public",), since, until)
         for number, plan in enumerate(plans)
     )
-    return made, plans[0].query.variants[0].event
+    return made, plans[0].disjunct.variants[0].event
 
 
 def test_merging_joins_what_overlaps_or_touches():
@@ -72,6 +72,7 @@ def test_the_constant_table_has_a_row_for_each_filter():
     table = constants("k", made)
     assert [(f.name, f.type, f.many) for f in table.fields] == [
         ("fid", Type.INTEGER, False),
+        ("disjunct", Type.INTEGER, False),
         ("since", Type.INSTANT, False),
         ("until", Type.INSTANT, False),
         ("start", Type.INSTANT, False),
@@ -80,6 +81,6 @@ def test_the_constant_table_has_a_row_for_each_filter():
         ("p1", Type.TEXT, True),
     ]
     assert table.rows == (
-        (0, NOW - DAY, NOW, None, ("public",), 1, ("a", "b")),
-        (1, NOW - DAY, NOW, None, ("public",), 2, ("c",)),
+        (0, 0, NOW - DAY, NOW, None, ("public",), 1, ("a", "b")),
+        (1, 0, NOW - DAY, NOW, None, ("public",), 2, ("c",)),
     )

@@ -8,31 +8,31 @@ from sqlglot import exp
 
 from tapestry.core.clock import DAY, WEEK
 from tapestry.plan.compile import compile_filter
-from tapestry.plan.group import Group, Member
 from tapestry.plan.lower import lower, lower_at
 from tapestry.plan.relation import OUTPUT, View
 from tapestry.query.context import Context
+from tapestry.run.execute import Subscription, groups
 
 NOW = 1000 * WEEK
 RULES = Path(__file__).parent.parent / "fixtures" / "rewrite"
 NO_REPLY = "m.ts <= now() - 2 weeks AND NOT EXISTS (r: r.inreplyto = m.msgid)"
 REPLIED = "EXISTS (r: r.inreplyto = m.msgid)"
+REPLIED_BY = "EXISTS (r: r.inreplyto = m.msgid AND r.sender = '{}')"
 NEW = ((NOW - DAY, NOW),)
 OLD = ((NOW - DAY - 2 * WEEK, NOW - 2 * WEEK),)
 
 
-def group(*texts, rule="fast", first=0):
+def grouped(*texts, rule="fast"):
     plans = [compile_filter(text, Context("terry"), rule) for text in texts]
     audiences = ("public", "user:terry")
-    made = (
-        Member(fid, plan.signature, audiences, NOW - DAY, NOW, NOW - WEEK)
-        for fid, plan in enumerate(plans, first)
+    return groups(
+        (Subscription(fid, plan, audiences, NOW - DAY, NOW - WEEK), NOW)
+        for fid, plan in enumerate(plans)
     )
-    return Group(plans[0].query, tuple(made))
 
 
-def lowered(*groups, covers=lambda table, ranges: True):
-    return lower(groups, NOW, covers)
+def lowered(*texts, rule="fast", covers=lambda table, ranges: True):
+    return lower(grouped(*texts, rule=rule), NOW, covers)
 
 
 def views(statement):
@@ -86,15 +86,19 @@ def test_every_table_is_limited_to_the_audience_and_to_an_instant(rule):
     texts = list(dict.fromkeys(corpus()))
     assert len(texts) > 100
     for text in texts:
-        one = group(text, rule=rule)
-        statements = [lowered(one), lower_at([one], NOW), lower_at([one], None, [(0, "a@x")])]
+        found = grouped(text, rule=rule)
+        statements = [
+            lower(found, NOW, lambda table, ranges: True),
+            lower_at(found, NOW),
+            lower_at(found, None, [(0, "a@x")]),
+        ]
         for statement in statements:
             if statement is not None:
                 assert_limited(statement.select)
 
 
 def test_a_table_without_its_limit_would_be_noticed():
-    statement = lowered(group(NO_REPLY))
+    statement = lowered(NO_REPLY)
     for name in ("visible", "ts"):
         select = statement.select.copy()
         for node in list(select.find_all(exp.Anonymous if name == "visible" else exp.LTE)):
@@ -105,19 +109,19 @@ def test_a_table_without_its_limit_would_be_noticed():
 
 
 def test_new_mail_is_all_that_a_filter_on_its_own_columns_reads():
-    statement = lowered(group("m.sender = 'joe@x.org'"))
+    statement = lowered("m.sender = 'joe@x.org'")
     assert statement.views == [View("messages_0", "messages", NEW)]
 
 
 def test_no_reply_reads_the_slice_that_became_old_and_looks_for_replies_in_all():
-    statement = lowered(group(NO_REPLY))
+    statement = lowered(NO_REPLY)
     assert views(statement) == {"messages_0": ("messages", OLD), "messages": ("messages", None)}
     assert reads(statement) == [{"v_m": "messages_0"}, {"v_r": "messages"}]
 
 
 def test_each_variant_of_a_join_is_driven_by_the_new_rows_of_one_table():
     text = "EXISTS (a IN annotations: a.msgid = m.msgid AND a.kind = 'vote')"
-    statement = lowered(group(text))
+    statement = lowered(text)
     assert views(statement) == {
         "messages_0": ("messages", NEW),
         "annotations": ("annotations", None),
@@ -138,7 +142,7 @@ def test_a_variant_whose_slice_is_empty_is_left_out():
         return table == "messages"
 
     text = "EXISTS (a IN annotations: a.msgid = m.msgid)"
-    statement = lowered(group(text), covers=covers)
+    statement = lowered(text, covers=covers)
     assert asked == [("messages", NEW), ("annotations", NEW)]
     assert ("annotations", NEW) not in views(statement).values()
     assert ("annotations", None) in views(statement).values()
@@ -146,44 +150,60 @@ def test_a_variant_whose_slice_is_empty_is_left_out():
 
 
 def test_there_is_no_statement_where_nothing_new_is_to_be_read():
-    assert lowered(group(NO_REPLY), group(REPLIED), covers=lambda table, ranges: False) is None
-    assert lowered(group("m.sender = NULL")) is None
+    assert lowered(NO_REPLY, REPLIED, covers=lambda table, ranges: False) is None
+    assert lowered("m.sender = NULL") is None
 
 
 def test_an_event_that_no_slice_decides_is_always_run():
-    statement = lowered(group("coalesce(m.date, m.ts) <= now() - 1 week"), covers=lambda *_: False)
+    statement = lowered("coalesce(m.date, m.ts) <= now() - 1 week", covers=lambda *_: False)
     assert statement is not None
 
 
 def test_groups_share_a_statement_and_the_views_of_one_slice():
-    statement = lowered(group("m.size > 1", "m.size > 2"), group("m.sender = 'x'", first=2))
+    statement = lowered("m.size > 1", "m.size > 2", "m.sender = 'x'")
     assert views(statement) == {"messages_0": ("messages", NEW)}
     assert [relation.name for relation in statement.relations] == ["constants_0", "constants_1"]
     assert [[row[0] for row in relation.rows] for relation in statement.relations] == [[0, 1], [2]]
 
 
+def test_alternatives_of_one_shape_are_rows_of_one_constant_table():
+    texts = [REPLIED_BY.format(name) for name in ("joe", "mary", "jones")]
+    one = lowered(texts[0])
+    many = lowered(" OR ".join([*texts, "m.size > 1"]), texts[1])
+    (table, other) = many.relations
+    assert [row[:2] for row in table.rows] == [(0, 0), (0, 1), (0, 2), (1, 0)]
+    assert [row[-1] for row in table.rows] == ["joe", "mary", "jones", "mary"]
+    assert [row[:2] for row in other.rows] == [(0, 3)]
+    assert {view.table: view.ranges for view in many.views} == {
+        view.table: view.ranges for view in one.views
+    }
+    assert (
+        len(list(many.select.find_all(exp.Union))) == len(list(one.select.find_all(exp.Union))) + 1
+    )
+
+
 def test_no_constant_of_a_filter_is_in_the_statement():
     text = "m.sender = 'joe@x.org' AND m.size IN (17, 18) AND m.ts < now() - 3 weeks"
-    sql = lowered(group(text)).select.sql()
+    sql = lowered(text).select.sql()
     assert "joe" not in sql
     assert "17" not in sql
 
 
 @pytest.mark.parametrize("text", [NO_REPLY, REPLIED, "m.size > 1", "m.sender = NULL"])
 def test_statements_give_the_columns_of_the_output(text):
-    for statement in (lowered(group(text)), lower_at([group(text)], NOW)):
+    for statement in (lowered(text), lower_at(grouped(text), NOW)):
         if statement is not None:
             assert tuple(statement.select.named_selects) == OUTPUT
 
 
 def test_what_held_at_an_instant_is_asked_of_whole_tables():
-    statement = lower_at([group(NO_REPLY)], NOW)
+    statement = lower_at(grouped(NO_REPLY), NOW)
     assert views(statement) == {"messages": ("messages", None)}
     assert str(NOW) in statement.select.sql()
 
 
 def test_what_held_at_the_start_is_asked_of_the_pairs_found():
-    statement = lower_at([group(NO_REPLY)], None, [(0, "a@x"), (0, "b@x")])
+    statement = lower_at(grouped(NO_REPLY), None, [(0, "a@x"), (0, "b@x")])
     pairs = statement.relations[1]
     assert (pairs.name, pairs.rows) == ("among", ((0, "a@x"), (0, "b@x")))
     assert "among" in {table.name for table in statement.select.find_all(exp.Table)}

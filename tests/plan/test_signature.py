@@ -8,12 +8,20 @@ from tapestry.plan.compile import compile_filter
 from tapestry.query.context import Context
 
 
-def signature(text, rule="fast"):
-    return compile_filter(text, Context("terry", ("terry@parc.com",)), rule).signature
+def compiled(text, rule="fast"):
+    return compile_filter(text, Context("terry", ("terry@parc.com",)), rule)
+
+
+def key(text, rule="fast"):
+    return compiled(text, rule).key
+
+
+def constants(text):
+    return [constant for plan in compiled(text).plans for constant in plan.signature.constants]
 
 
 def values(text):
-    return tuple(constant.value for constant in signature(text).constants)
+    return tuple(constant.value for constant in constants(text))
 
 
 SHARED = [
@@ -61,20 +69,20 @@ APART = [
 
 @pytest.mark.parametrize(("one", "other"), SHARED)
 def test_filters_that_differ_only_in_constants_share_a_signature(one, other):
-    assert signature(one).key == signature(other).key
-    assert signature(one, "general").key == signature(other, "general").key
-    kinds = [[(c.slot, c.type, c.many) for c in signature(text).constants] for text in (one, other)]
+    assert key(one) == key(other)
+    assert key(one, "general") == key(other, "general")
+    kinds = [[(c.slot, c.type, c.many) for c in constants(text)] for text in (one, other)]
     assert kinds[0] == kinds[1]
 
 
 @pytest.mark.parametrize(("one", "other"), APART)
 def test_other_filters_do_not(one, other):
-    assert signature(one).key != signature(other).key
+    assert key(one) != key(other)
 
 
 def test_the_rule_is_part_of_the_signature():
     text = "two weeks old with no reply"
-    assert signature(text).key != signature(text, "general").key
+    assert key(text) != key(text, "general")
 
 
 def test_constants_stand_in_the_order_of_the_normal_form():
@@ -83,8 +91,8 @@ def test_constants_stand_in_the_order_of_the_normal_form():
 
 
 def test_a_constant_knows_its_slot_and_type():
-    constants = signature("m.subject HAS 'x' AND m.size IN (1, 2.5) AND m.ts < now() - 1 hour")
-    assert [(c.slot, c.type, c.many, c.value) for c in constants.constants] == [
+    found = constants("m.subject HAS 'x' AND m.size IN (1, 2.5) AND m.ts < now() - 1 hour")
+    assert [(c.slot, c.type, c.many, c.value) for c in found] == [
         (0, Type.TEXT, False, "x"),
         (1, Type.NUMBER, True, (1.0, 2.5)),
         (2, Type.DURATION, False, HOUR),
@@ -97,5 +105,20 @@ def test_a_constant_in_two_disjuncts_is_two_constants():
 
 
 def test_no_text_of_a_filter_is_in_its_key():
-    key = signature("m.sender = 'secret' AND m.subject LIKE 'secret%' AND m.list IN ('secret')").key
-    assert "secret" not in key
+    text = "m.sender = 'secret' AND m.subject LIKE 'secret%' AND m.list IN ('secret')"
+    assert "secret" not in key(text)
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        "EXISTS (r: r.inreplyto = m.msgid AND r.sender = 'a{0}')",
+        "(m.ts < now() - {0} days AND NOT EXISTS (r: r.inreplyto = m.msgid AND r.size > {0}))",
+        "(m.date > now() AND m.size > {0})",
+    ],
+)
+def test_alternatives_of_one_shape_are_one_plan(one):
+    plans = compiled(" OR ".join(one.format(n) for n in range(1, 257))).plans
+    assert [plan.disjunct.monotone.index for plan in plans] == list(range(256))
+    assert len({plan.signature.key for plan in plans}) == 1
+    assert plans[7].signature.constants == compiled(one.format(8)).plans[0].signature.constants

@@ -94,7 +94,7 @@ def show_incremental(name, text):
             f"  from {tables}",
             f"  where {print_condition(variant_condition(variant))}",
         ]
-    return name in {rule for _, rule in pipeline.rewrite(query).rules}, "\n".join(lines)
+    return name in {d.rule for d in pipeline.rewrite(query).disjuncts}, "\n".join(lines)
 
 
 def show(name, text):

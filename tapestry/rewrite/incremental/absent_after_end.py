@@ -23,7 +23,6 @@ def absent_after_end(message: Binding, disjunct: MonotoneDisjunct) -> tuple[Vari
     return first + tuple(
         Variant(
             "absent_after_end",
-            disjunct.index,
             end(time),
             (message, *whole.bindings, *part.bindings),
             (*whole.plain, *part.plain),

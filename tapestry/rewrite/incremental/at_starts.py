@@ -18,7 +18,6 @@ def at_starts(rule: str, message: Binding, disjunct: MonotoneDisjunct) -> tuple[
     return tuple(
         Variant(
             rule,
-            disjunct.index,
             start,
             (message, *whole.bindings),
             whole.plain,

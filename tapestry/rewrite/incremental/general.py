@@ -19,7 +19,6 @@ def general(message: Binding, disjunct: MonotoneDisjunct) -> tuple[Variant, ...]
     return tuple(
         Variant(
             "general",
-            disjunct.index,
             event,
             bindings,
             plain,

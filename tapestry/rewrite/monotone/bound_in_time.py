@@ -28,13 +28,15 @@ def starts(whole: Conjunction, *more: Binding) -> tuple[Moment, ...]:
     """Return the moments from which a binding can hold, without those another implies."""
     visible = [Moment(Column(b.var, "ts", Type.INSTANT)) for b in (*more, *whole.bindings)]
     lower = [Moment(t.right, 1 if t.op == ">" else 0) for t in whole.times if t.op in (">", ">=")]
-    found = list(dict.fromkeys([*lower, *visible]))
-    kept: list[Moment] = []
-    for i, moment in enumerate(found):
-        others = kept + found[i + 1 :]
-        if not any(surely_before(moment, other, equal=True) for other in others):
-            kept.append(moment)
-    return tuple(kept)
+    last: dict[object, Moment] = {}
+    for moment in dict.fromkeys([*lower, *visible]):
+        anchor = moment.anchor
+        key = moment if anchor is None else anchor[0]
+        other = last.get(key)
+        if other is None or surely_before(other, moment, equal=True):
+            last.pop(key, None)
+            last[key] = moment
+    return tuple(last.values())
 
 
 def end(time: Compare) -> Moment:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import product
 from math import prod
 
@@ -11,6 +12,16 @@ from tapestry.rewrite.analysis import is_plain, is_time, variables
 from tapestry.rewrite.stages import Conjunction
 
 MOST_DISJUNCTS = 256
+"""Disjuncts of a filter; and conjunctions in a disjunct, its NOT EXISTS included."""
+
+MOST_WRITTEN = 1024
+"""Alternatives where an OR that stays whole is multiplied out as well."""
+
+MOST_TESTS = 16_384
+"""Comparisons in all disjuncts together."""
+
+MOST_VARIABLES = 64
+"""Rows that one conjunction may join."""
 
 
 def distribute(condition: Condition) -> tuple[Conjunction, ...]:
@@ -20,43 +31,95 @@ def distribute(condition: Condition) -> tuple[Conjunction, ...]:
     distributes over OR; NOT EXISTS over an OR is the AND of a NOT EXISTS for each part.
     An OR without subqueries about a single variable stays whole: to the paper it is one
     boolean expression, and it costs no second plan.  Raises TapestryError if multiplying
-    everything out would give more than 256 conjunctions, those of NOT EXISTS included,
-    before it does.
+    everything out would give too much, before it does.
     """
-    size = count(condition)[1]
-    if size > MOST_DISJUNCTS:
-        raise TapestryError(
-            f"This filter comes to {_shown(size)} alternatives; "
-            f"at most {MOST_DISJUNCTS} are allowed.",
-            condition.span,
-            "Install it as several filters, or replace ORs of equal comparisons by IN (…).",
-        )
+    measure(condition)
     return tuple(dict.fromkeys(_distribute(condition)))
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """What a condition multiplies out to.
+
+    ``largest`` counts the conjunctions of one disjunct, those of NOT EXISTS included;
+    ``written`` the alternatives if no OR stayed whole; ``tests`` the comparisons of all
+    disjuncts; ``variables`` those that one conjunction binds.
+    """
+
+    disjuncts: int = 1
+    largest: int = 1
+    written: int = 1
+    tests: int = 1
+    variables: int = 0
+
+
+_TEST = Size()
+
+
+def measure(condition: Condition) -> Size:
+    """Return what a condition multiplies out to; raises TapestryError where it is too much."""
+    match condition:
+        case And(args=args):
+            size = _all([measure(arg) for arg in args])
+        case Or(args=args):
+            size = _any([measure(arg) for arg in args], stays_whole(condition))
+        case Exists(bindings=bindings):
+            size = _all([measure(condition.condition), Size(variables=len(bindings))])
+        case Not(arg=Exists(bindings=bindings) as inner):
+            inside = _all([measure(inner.condition), Size(variables=len(bindings))])
+            _refuse(inside, inner)
+            return Size(largest=1 + inside.disjuncts * inside.largest, tests=inside.tests)
+        case _:
+            return _TEST
+    _refuse(size, condition)
+    return size
+
+
+def _all(sizes: list[Size]) -> Size:
+    disjuncts = prod(size.disjuncts for size in sizes)
+    return Size(
+        disjuncts,
+        1 + sum(size.largest - 1 for size in sizes),
+        prod(size.written for size in sizes),
+        sum(size.tests * disjuncts // size.disjuncts for size in sizes),
+        sum(size.variables for size in sizes),
+    )
+
+
+def _any(sizes: list[Size], whole: bool) -> Size:
+    return Size(
+        1 if whole else sum(size.disjuncts for size in sizes),
+        max(size.largest for size in sizes),
+        sum(size.written for size in sizes),
+        sum(size.tests for size in sizes),
+        max(size.variables for size in sizes),
+    )
+
+
+def _refuse(size: Size, condition: Condition) -> None:
+    """Refuse what is too much, at the innermost place where it is."""
+    for number, most, what in (
+        (size.disjuncts, MOST_DISJUNCTS, "alternatives"),
+        (size.largest, MOST_DISJUNCTS, "alternatives"),
+        (size.written, MOST_WRITTEN, "alternatives"),
+        (size.variables, MOST_VARIABLES, "joined variables"),
+        (size.tests, MOST_TESTS, "comparisons when it is multiplied out"),
+    ):
+        if number > most:
+            raise TapestryError(
+                f"This filter comes to {_shown(number)} {what}; at most {most} are allowed.",
+                condition.span,
+                "Install it as several filters, or replace ORs of equal comparisons by IN (…).",
+            )
+
+
+def stays_whole(condition: Or) -> bool:
+    """Tell whether an OR is one boolean expression, without subqueries, about one variable."""
+    return is_plain(condition) and len(variables(condition)) <= 1
 
 
 def _shown(number: int) -> str:
     return str(number) if number < 10**6 else "over a million"
-
-
-def count(condition: Condition) -> tuple[int, int]:
-    """Return how many disjuncts the condition multiplies out to, and how many conjunctions.
-
-    The second number counts those of NOT EXISTS too, in each disjunct that holds them.
-    """
-    match condition:
-        case And(args=args):
-            sizes = [count(arg) for arg in args]
-            disjuncts = prod(own for own, _ in sizes)
-            nested = sum((whole - own) * (disjuncts // own) for own, whole in sizes if own)
-            return disjuncts, disjuncts + nested
-        case Or(args=args):
-            sizes = [count(arg) for arg in args]
-            return sum(own for own, _ in sizes), sum(whole for _, whole in sizes)
-        case Exists():
-            return count(condition.condition)
-        case Not(arg=Exists() as inner):
-            return 1, 1 + count(inner.condition)[1]
-    return 1, 1
 
 
 def _distribute(condition: Condition) -> list[Conjunction]:
@@ -66,7 +129,7 @@ def _distribute(condition: Condition) -> list[Conjunction]:
         case And(args=args):
             return [_merge(parts) for parts in product(*map(_distribute, args))]
         case Or(args=args):
-            if is_plain(condition) and len(variables(condition)) <= 1:
+            if stays_whole(condition):
                 return [Conjunction((), (condition,), (), ())]
             return [part for arg in args for part in _distribute(arg)]
         case Exists(bindings=bindings):
