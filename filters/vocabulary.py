@@ -50,7 +50,7 @@ def _names(audiences: tuple[str, ...]) -> Names:
     if found is None:
         try:
             found = recent_names(parts.tables(), audiences)
-        except TapestryError:
+        except (TapestryError, OSError):
             found = Names((), (), ())
         cache.set(key, found, FRESH)
     return found

@@ -55,8 +55,16 @@ def test_only_a_word_that_wants_an_end_has_its_completion_chosen(
 ) -> None:
     client = as_user(alice)
     assert page_of(client, "repl").count('aria-selected="true"') == 1
-    for text in ("replies", "with no ", "from mary "):
+    for text in ("replies", "with no ", "from ", ""):
         assert 'aria-selected="true"' not in page_of(client, text)
+
+
+def test_a_whole_phrase_goes_on_only_for_who_asks(alice: User, as_user: SignIn) -> None:
+    client = as_user(alice)
+    assert texts(client, "replies ") == []
+    assert texts(client, "replies ", all="")[:3] == ["by ", "to ", "and "]
+    assert texts(client, "replies a")[0] == "and "
+    assert texts(client, "", all="")[0] == "from "
 
 
 def test_where_nothing_can_be_said_there_is_no_list(alice: User, as_user: SignIn) -> None:

@@ -32,13 +32,15 @@
   const toCharacters = (units) => [...field.value.slice(0, units)].length;
   const toUnits = (characters) => [...field.value].slice(0, characters).join("").length;
 
-  async function ask() {
+  async function ask(all) {
+    clearTimeout(timer);
     if (asked) asked.abort();
     const at = field.selectionStart;
     const text = field.value;
-    if (!text.trim() || text.length > LONGEST || at !== field.selectionEnd) return close();
+    if ((!text.trim() && !all) || text.length > LONGEST || at !== field.selectionEnd) return close();
     const mine = (asked = new AbortController());
     const query = new URLSearchParams({ text, at: toCharacters(at) });
+    if (all) query.set("all", "");
     try {
       const answer = await fetch(`${field.dataset.complete}?${query}`, { signal: mine.signal });
       const list = answer.ok && !answer.redirected ? await answer.text() : "";
@@ -74,11 +76,16 @@
   field.addEventListener("input", (event) => {
     clearTimeout(timer);
     if (event.isComposing) return;
-    timer = setTimeout(ask, 80);
+    timer = setTimeout(() => ask(false), 80);
   });
 
   field.addEventListener("keydown", (event) => {
-    if (place.hidden || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (place.hidden) {
+      // At its end, where it would go nowhere else, the arrow down asks for a list.
+      if (event.key === "ArrowDown" && field.selectionStart === field.value.length) ask(true);
+      return;
+    }
     const option = chosen();
     if (event.key === "ArrowDown") move(1);
     else if (event.key === "ArrowUp") move(-1);
