@@ -17,6 +17,8 @@ def test_figures_come_as_json(data_dir):
     assert figures["bench"] == "compile"
     assert figures["filters"] == 8
     assert figures["median_ms"] > 0
+    assert figures["paper_q1_ms"] > 0
+    assert figures["many_joins_cpu_ms"] > 0
 
 
 def test_figures_come_as_lines(data_dir):
