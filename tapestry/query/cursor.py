@@ -22,25 +22,20 @@ class Cursor:
     """Tokens and a place among them; ``scopes`` are the variables visible here."""
 
     def __init__(self, text: str, depth: int = 0) -> None:
-        self.rest = tokens_of(text)
-        self.tokens: list[Token] = []
+        self.tokens = tokens_of(text)
         self.at = 0
         self.depth = depth
         self.scopes: list[set[str]] = []
 
     def ahead(self, count: int) -> Token:
         """Return the token so many places after the next; at the end, the last."""
-        while len(self.tokens) <= self.at + count:
-            token = next(self.rest, None)
-            if token is None:
-                return self.tokens[-1]
-            self.tokens.append(token)
-        return self.tokens[self.at + count]
+        place = self.at + count
+        return self.tokens[place] if place < len(self.tokens) else self.tokens[-1]
 
     @property
     def token(self) -> Token:
         """Return the next token."""
-        return self.ahead(0)
+        return self.tokens[self.at]
 
     @property
     def after(self) -> Token:
@@ -49,7 +44,7 @@ class Cursor:
 
     def take(self) -> Token:
         """Return the next token and step over it."""
-        token = self.token
+        token = self.tokens[self.at]
         if token.kind == "wrong":
             raise self.unexpected("")
         if token.kind != "end":
@@ -58,8 +53,9 @@ class Cursor:
 
     def accept(self, *words: str) -> bool:
         """Step over these words if they come next."""
-        if any(self.ahead(count).word != word for count, word in enumerate(words)):
-            return False
+        for count, word in enumerate(words):
+            if self.ahead(count).word != word:
+                return False
         self.at += len(words)
         return True
 
@@ -71,7 +67,7 @@ class Cursor:
 
     def since(self, start: int) -> Span:
         """Return the span from an offset to the end of the token last taken."""
-        end = self.tokens[self.at - 1].span.end if self.at else start
+        end = self.tokens[self.at - 1].end if self.at else start
         return Span(start, max(start, end))
 
     def unexpected(self, expected: str, hint: str | None = None) -> MisreadError:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tapestry.core.errors import Span
 from tapestry.query.limits import BIDI
@@ -33,9 +32,8 @@ _ADVICE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A piece of text.
+class Token(NamedTuple):
+    """A piece of text, from the offset ``start`` up to ``end``.
 
     ``kind`` is name, quoted, text, number, symbol, end or wrong.  ``value`` is what it
     stands for (a text without its quotes; of a wrong token, what is wrong); ``word`` is a
@@ -45,43 +43,56 @@ class Token:
     kind: str
     value: str
     word: str
-    span: Span
+    start: int
+    end: int
     hint: str | None = None
 
+    @property
+    def span(self) -> Span:
+        """Return its place."""
+        return Span(self.start, self.end)
 
-def tokens_of(text: str) -> Iterator[Token]:
-    """Yield the tokens, the last of kind end; after a wrong one no others follow.
+
+def tokens_of(text: str) -> list[Token]:
+    """Return the tokens, the last of kind end; after a wrong one no others follow.
 
     >>> [token.value for token in tokens_of("m.size >= 10 -- big")]
     ['m', '.', 'size', '>=', '10', '']
     """
+    tokens: list[Token] = []
+    marked = BIDI.search(text) is not None
     at = 0
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:
-            yield _wrong(text, at)
+            tokens.append(_wrong(text, at))
             break
-        kind, value, span = str(match.lastgroup), match[0], Span(at, match.end())
-        at = match.end()
-        hidden = BIDI.search(value) if kind in ("space", "quoted") else None
+        start, at = at, match.end()
+        kind, value = match.lastgroup or "", match[0]
+        hidden = BIDI.search(value) if marked and kind in ("space", "quoted") else None
         if hidden:
-            yield _wrong(text, span.start + hidden.start())
+            tokens.append(_wrong(text, start + hidden.start()))
             break
         if kind == "space":
             continue
-        word = value.upper() if kind == "name" else value if kind == "symbol" else ""
-        if kind in ("text", "quoted"):
+        word = ""
+        if kind == "name":
+            word = value.upper()
+        elif kind == "symbol":
+            word = "<>" if value == "!=" else value
+        elif kind != "number":
             quote = value[0]
             value = value[1:-1].replace(quote * 2, quote)
-        yield Token(kind, value, "<>" if word == "!=" else word, span)
-    yield Token("end", "", "", Span(len(text), len(text)))
+        tokens.append(Token(kind, value, word, start, at))
+    tokens.append(Token("end", "", "", len(text), len(text)))
+    return tokens
 
 
 def _wrong(text: str, at: int) -> Token:
     character = text[at]
     if BIDI.match(character):
         message = f"There is a mark here that changes the order of text (U+{ord(character):04X})."
-        return Token("wrong", message, "", Span(at, at + 1), "Remove it.")
+        return Token("wrong", message, "", at, at + 1, "Remove it.")
     message, hint = _ADVICE.get(character, (f"“{character}” cannot stand here.", None))
     end = len(text) if character in "'\"" else at + 1
-    return Token("wrong", message, "", Span(at, end), hint)
+    return Token("wrong", message, "", at, end, hint)

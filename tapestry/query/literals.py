@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from tapestry.core.clock import DAY, HOUR, MINUTE, SECOND, WEEK, parse_instant, to_datetime
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import Type
 from tapestry.query.nodes import Arith, Literal, Now, Term, Truth
-
-if TYPE_CHECKING:
-    from tapestry.query.tql import Parser
+from tapestry.query.parser import Parser
 
 WORDS = frozenset({"TRUE", "FALSE", "NULL"})
 
@@ -38,11 +35,11 @@ def number(parser: Parser, minus: int | None = None) -> Literal:
     """Read a number, or a duration if a unit follows; ``minus`` is where its sign stands."""
     token = parser.take()
     digits = token.value if minus is None else "-" + token.value
-    start = token.span.start if minus is None else minus
+    start = token.start if minus is None else minus
     if parser.token.kind == "name" and is_unit(parser.token.word):
         unit = parser.take().word
         return duration(digits, unit, parser.since(start))
-    return plain_number(digits, Span(start, token.span.end))
+    return plain_number(digits, Span(start, token.end))
 
 
 def plain_number(digits: str, span: Span) -> Literal:
@@ -108,10 +105,10 @@ def special(parser: Parser) -> Term | Truth | None:
     if token.word in ("TIMESTAMP", "DATE") and after.kind == "text":
         parser.take()
         text = parser.take().value
-        return instant(text, parser.since(token.span.start))
+        return instant(text, parser.since(token.start))
     if token.word == "INTERVAL" and (after.kind in ("text", "number") or after.word == "-"):
         parser.take()
-        return _interval(parser, token.span.start)
+        return _interval(parser, token.start)
     return None
 
 
@@ -159,4 +156,5 @@ def dateadd(parser: Parser, start: int) -> Arith:
     parser.expect(")")
     span = parser.since(start)
     length = duration(amount.value, unit, amount.span)
+    parser.made += 1
     return Arith("-" if sign else "+", base, length, span=span)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import COLUMNS, MESSAGES
+from tapestry.query.lexer import Token
 from tapestry.query.nodes import Binding, Column
 
 _WORDS = """
@@ -17,6 +19,8 @@ _WORDS = """
 """
 RESERVED = frozenset(_WORDS.split())
 """Words that cannot name a variable."""
+
+_VARIABLE = re.compile(r"[^\W\d]\w*")
 
 _OTHER_WORDS = {
     "from": "sender",
@@ -64,6 +68,16 @@ def table_named(name: str, span: Span) -> str:
     raise TapestryError(
         f"There is no table “{name}”.", span, advice(name, COLUMNS, "The tables are")
     )
+
+
+def variable(token: Token) -> str:
+    """Return the name of a variable as it is compared: in lower case."""
+    name = token.value.lower()
+    if not _VARIABLE.fullmatch(name) or name.upper() in RESERVED:
+        raise TapestryError(
+            f"“{token.value}” cannot name a variable.", token.span, "Use letters and digits."
+        )
+    return name
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import Type
 from tapestry.query import sql
@@ -26,9 +24,7 @@ from tapestry.query.nodes import (
     Or,
     Term,
 )
-
-if TYPE_CHECKING:
-    from tapestry.query.tql import Parser
+from tapestry.query.parser import Parser
 
 _IN = "Write m IN baseball for a filter, m.to = 'joe@x.org' for a set, or IN ('a', 'b')."
 COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
@@ -36,7 +32,7 @@ COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
 
 def comparison(parser: Parser, left: Term, start: Token) -> Condition:
     """Read the operator that comes next and its right side; the left one is read."""
-    at = start.span.start
+    at = start.start
     token = parser.take()
     if token.word in COMPARISONS:
         if parser.token.word == "{":
@@ -85,7 +81,7 @@ def _braces(parser: Parser, left: Term, operator: Token, at: int) -> Condition:
     parser.expect("{")
     tests: list[Literal | Like] = []
     while True:
-        start = parser.token.span.start
+        start = parser.token.start
         if parser.accept("LIKE"):
             pattern = _text(parser, "LIKE", "LIKE '%bill%'")
             tests.append(Like(left, pattern, span=parser.since(start)))
@@ -108,14 +104,14 @@ def _in(parser: Parser, left: Term, at: int) -> Condition:
     if sql.starts(parser):
         found: Condition = _in_query(parser, left, at)
     elif parser.token.word == ")":
-        span = Span(opening.span.start, parser.token.span.end)
+        span = Span(opening.start, parser.token.end)
         raise TapestryError("The list of IN is empty.", span, "Put a value into it.")
     else:
         items = [parser.term()]
         while parser.accept(","):
             items.append(parser.term())
         parser.expect(")", "“,” or “)”")
-        values = Call("list", tuple(items), span=parser.since(opening.span.start))
+        values = Call("list", tuple(items), span=parser.since(opening.start))
         found = Compare("IN", left, values, span=parser.since(at))
     parser.depth -= 1
     return found
@@ -136,7 +132,7 @@ def _in_filter(parser: Parser, left: Term, at: int) -> Condition:
     if not isinstance(left, Column) or left.var or not parser.visible(left.name):
         raise parser.unexpected("“(”", _IN)
     if parser.token.word == "TOP" and parser.after.kind == "number":
-        span = Span(at, parser.after.span.end)
+        span = Span(at, parser.after.end)
         raise TapestryError(
             "TOP is not supported yet.", span, "Select by a condition on each message instead."
         )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import COLUMNS
+from tapestry.query.lexer import Token
 from tapestry.query.limits import MAX_NESTING
-from tapestry.query.names import RESERVED, advice, is_message, table_named
+from tapestry.query.names import RESERVED, advice, is_message, table_named, variable
 from tapestry.query.nodes import (
     TERMS,
     And,
@@ -21,10 +20,7 @@ from tapestry.query.nodes import (
     Truth,
 )
 from tapestry.query.parsed import Branch
-
-if TYPE_CHECKING:
-    from tapestry.query.lexer import Token
-    from tapestry.query.tql import Parser
+from tapestry.query.parser import Parser
 
 Select = tuple[tuple[Term, ...], Span, tuple[Binding, ...], Condition]
 """What is selected (``*`` is a Column of that name), its place, FROM, and ON AND WHERE."""
@@ -76,28 +72,28 @@ def values(parser: Parser) -> list[tuple[Term, tuple[Binding, ...], Condition]]:
 
 def no_value(parser: Parser) -> TapestryError:
     """Return the error for a SELECT that stands for a value."""
-    start = parser.token.span.start
+    start = parser.token.start
     selected = parser.after
     if selected.word in ("COUNT", "SUM", "AVG", "MIN", "MAX"):
         parser.take()
         return no_aggregate(parser, parser.take())
     return TapestryError(
         "A SELECT can stand only at the start, and after EXISTS or IN.",
-        Span(start, selected.span.end),
+        Span(start, selected.end),
         "Write EXISTS (r: …) instead.",
     )
 
 
 def no_aggregate(parser: Parser, name: Token) -> TapestryError:
     """Return the error for COUNT, SUM and the like, up to the closing parenthesis."""
-    depth, end = 0, name.span.end
+    depth, end = 0, name.end
     while parser.token.kind not in ("end", "wrong"):
         token = parser.take()
         depth += {"(": 1, ")": -1}.get(token.word, 0)
-        end = token.span.end
+        end = token.end
         if depth == 0:
             break
-    return TapestryError(f"{name.word} is not supported yet.", Span(name.span.start, end), COUNTING)
+    return TapestryError(f"{name.word} is not supported yet.", Span(name.start, end), COUNTING)
 
 
 def _union(parser: Parser) -> list[Select]:
@@ -133,7 +129,7 @@ def _branch(parser: Parser) -> list[Select]:
     parser.expect("SELECT")
     if not parser.accept("DISTINCT"):
         parser.accept("ALL")
-    start = parser.token.span.start
+    start = parser.token.start
     items = [_item(parser)]
     while parser.accept(","):
         items.append(_item(parser))
@@ -160,11 +156,11 @@ def _item(parser: Parser) -> Term:
         and parser.ahead(2).word == "*"
     ):
         parser.at += 3
-        return Column(token.value, "*", span=parser.since(token.span.start))
+        return Column(token.value, "*", span=parser.since(token.start))
     found = parser.expression()
     if not isinstance(found, TERMS):
         raise TapestryError(
-            "A SELECT names a column.", parser.since(token.span.start), "Write SELECT m.msgid."
+            "A SELECT names a column.", parser.since(token.start), "Write SELECT m.msgid."
         )
     if parser.accept("AS"):
         parser.take()
@@ -194,8 +190,6 @@ def _from(parser: Parser) -> tuple[tuple[Binding, ...], list[Condition]]:
 
 
 def _table(parser: Parser) -> Binding:
-    from tapestry.query.tql import variable
-
     token = parser.token
     if token.word == "(":
         raise TapestryError(

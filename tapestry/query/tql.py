@@ -6,24 +6,19 @@ sides is checked as it is met, so a parenthesis never has to be read twice.
 
 from __future__ import annotations
 
-import re
-
 from tapestry.core.errors import Span, TapestryError
-from tapestry.core.schema import MESSAGES, Type
-from tapestry.query import literals, predicates, sql
-from tapestry.query.cursor import Cursor
+from tapestry.core.schema import Type
+from tapestry.query import literals, predicates, quantifiers, sql
 from tapestry.query.lexer import Token
 from tapestry.query.limits import MAX_NESTING, too_deep
-from tapestry.query.names import RESERVED, known_column, table_named
+from tapestry.query.names import RESERVED, known_column
 from tapestry.query.nodes import (
     TERMS,
     And,
     Arith,
-    Binding,
     Call,
     Column,
     Condition,
-    Exists,
     Has,
     Literal,
     Not,
@@ -31,9 +26,9 @@ from tapestry.query.nodes import (
     Or,
     Term,
 )
-from tapestry.query.parsed import MESSAGE, Branch, MisreadError, Parsed, on_message, placed
+from tapestry.query.parsed import MESSAGE, Branch, Parsed, on_message, placed
+from tapestry.query.parser import AND, COMPARE, NOT, OR, PRODUCT, SUM, Parser, no_value
 
-OR, AND, NOT, COMPARE, SUM, PRODUCT = range(1, 7)
 _POWER = {
     "OR": OR,
     "AND": AND,
@@ -45,7 +40,6 @@ _POWER = {
     "*": PRODUCT,
 }
 _STATEMENTS = ("ALTER", "CREATE", "DELETE", "DROP", "EXPLAIN", "INSERT", "MERGE", "UPDATE")
-_VARIABLE = re.compile(r"[^\W\d]\w*")
 _AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX")
 
 
@@ -55,9 +49,11 @@ def parse(text: str, depth: int = 0) -> Parsed:
     Raises MisreadError if it is neither, TapestryError for what is understood but refused.
     """
     with placed(text):
-        branches = _branches(Parser(text, depth))
-        for branch in branches:
-            _check_terms(branch.condition)
+        parser = _Expressions(text, depth)
+        branches = _branches(parser)
+        if parser.made > MAX_NESTING:
+            for branch in branches:
+                _check_terms(branch.condition)
     return Parsed(branches, "tql")
 
 
@@ -84,24 +80,8 @@ def _branches(parser: Parser) -> tuple[Branch, ...]:
     return branches
 
 
-class Parser(Cursor):
-    """Expressions: terms and conditions, bound by the precedence of their operators."""
-
-    def condition(self) -> Condition:
-        """Read a condition."""
-        start = self.token
-        found = self.expression()
-        if isinstance(found, TERMS):
-            raise self._no_condition(found, start)
-        return found
-
-    def term(self) -> Term:
-        """Read a term: what binds closer than a comparison."""
-        start = self.token
-        found = self.expression(COMPARE)
-        if not isinstance(found, TERMS):
-            raise _no_value(found.span or start.span)
-        return found
+class _Expressions(Parser):
+    """Terms and conditions, bound by the precedence of their operators."""
 
     def expression(self, above: int = 0) -> Term | Condition:
         """Read operators that bind closer than ``above``, and their operands."""
@@ -124,34 +104,22 @@ class Parser(Cursor):
                 self.take()
                 right = self.expression(power)
                 if not isinstance(right, TERMS):
-                    raise _no_value(right.span)
-                left = Arith(word, left, right, span=self.since(start.span.start))
+                    raise no_value(right.span)
+                self.made += 1
+                left = Arith(word, left, right, span=self.since(start.start))
 
     def _junction(self, left: Term | Condition, word: str, power: int, start: Token) -> Condition:
         if isinstance(left, TERMS):
-            raise self._no_condition(left, start)
+            raise self.no_condition(left, start)
         args = [left]
         while self.accept(word):
             operand = self.token
             right = self.expression(power)
             if isinstance(right, TERMS):
-                raise self._no_condition(right, operand)
+                raise self.no_condition(right, operand)
             args.append(right)
         kind = And if power == AND else Or
-        return kind(tuple(args), span=self.since(start.span.start))
-
-    def _no_condition(self, found: Term, start: Token) -> MisreadError:
-        """Complain of a value where a condition should be, at the place that helps most."""
-        if isinstance(found, Column) and not found.var:
-            name = found.name
-            if not known_column(name) and not self.visible(name):
-                return MisreadError(
-                    f"“{name}” begins no condition.",
-                    start.span,
-                    "Write one such as m.subject LIKE '%spark%'.",
-                )
-        hint = "Compare it with something, such as m.subject LIKE '%spark%'."
-        return self.unexpected("a comparison", hint)
+        return kind(tuple(args), span=self.since(start.start))
 
     def _prefix(self) -> Term | Condition:
         token = self.token
@@ -162,10 +130,10 @@ class Parser(Cursor):
             inner = self.expression(NOT)
             self.depth -= 1
             if isinstance(inner, TERMS):
-                raise self._no_condition(inner, operand)
-            return Not(inner, span=self.since(token.span.start))
+                raise self.no_condition(inner, operand)
+            return Not(inner, span=self.since(token.start))
         if token.word == "EXISTS":
-            return self._exists()
+            return quantifiers.exists(self)
         if token.word == "(":
             self.enter()
             self.take()
@@ -197,14 +165,15 @@ class Parser(Cursor):
         return word in literals.WORDS or (word == "HAS" and self.after.word == "(")
 
     def _minus(self) -> Term:
-        start = self.take().span.start
+        start = self.take().start
         if self.token.kind == "number":
             return literals.number(self, start)
         self.enter()
         inner = self.expression(PRODUCT)
         self.depth -= 1
         if not isinstance(inner, TERMS):
-            raise _no_value(inner.span)
+            raise no_value(inner.span)
+        self.made += 1
         return Call("-", (inner,), span=self.since(start))
 
     def _quoted(self) -> Term:
@@ -237,10 +206,10 @@ class Parser(Cursor):
         if self.token.kind not in ("name", "quoted"):
             raise self.unexpected("a column", "Name one, such as m.subject.")
         column = self.take()
-        return Column(variable.value, column.value, span=Span(variable.span.start, column.span.end))
+        return Column(variable.value, column.value, span=Span(variable.start, column.end))
 
     def _call(self, name: Token) -> Term | Condition:
-        start = name.span.start
+        start = name.start
         if name.word in _AGGREGATES:
             raise sql.no_aggregate(self, name)
         self.enter()
@@ -265,70 +234,8 @@ class Parser(Cursor):
             return Now(span=span)
         if name.word == "HAS" and len(args) == 2 and isinstance(args[1], Literal):
             return Has(args[0], args[1], span=span)
+        self.made += 1
         return Call(name.value.lower(), tuple(args), span=span)
-
-    def _exists(self) -> Condition:
-        start = self.take().span.start
-        self.expect("(", "“(”")
-        self.enter()
-        if sql.starts(self):
-            found = sql.exists(self, start)
-        else:
-            bindings = self._bindings()
-            self.scopes.append({binding.var for binding in bindings})
-            inner = self.condition()
-            self.scopes.pop()
-            found = Exists(bindings, inner)
-        self.expect(")")
-        self.depth -= 1
-        if isinstance(found, Exists):
-            return Exists(found.bindings, found.condition, span=self.since(start))
-        return found
-
-    def _bindings(self) -> tuple[Binding, ...]:
-        bindings: list[Binding] = []
-        hint = "Write EXISTS (r: r.inreplyto = m.msgid)."
-        while True:
-            token = self.token
-            if token.kind not in ("name", "quoted") or token.word in RESERVED:
-                raise self.unexpected("a variable", hint)
-            self.take()
-            table = MESSAGES
-            if self.accept("IN"):
-                if self.token.kind not in ("name", "quoted"):
-                    raise self.unexpected("“messages” or “annotations”")
-                table = table_named(self.token.value, self.token.span)
-                self.take()
-            if any(token.value.lower() == other.var for other in bindings):
-                raise TapestryError(
-                    f"The variable “{token.value}” stands here twice.",
-                    token.span,
-                    "Give one another name.",
-                )
-            bindings.append(Binding(variable(token), table, span=token.span))
-            if not self.accept(","):
-                break
-        self.expect(
-            ":",
-            "“:” and a condition",
-        )
-        return tuple(bindings)
-
-
-def _no_value(span: Span | None) -> MisreadError:
-    return MisreadError(
-        "A condition stands where a value is expected.", span, "Join conditions with AND or OR."
-    )
-
-
-def variable(token: Token) -> str:
-    """Return the name of a variable as it is compared: in lower case."""
-    name = token.value.lower()
-    if not _VARIABLE.fullmatch(name) or name.upper() in RESERVED:
-        raise TapestryError(
-            f"“{token.value}” cannot name a variable.", token.span, "Use letters and digits."
-        )
-    return name
 
 
 def _check_terms(condition: Condition) -> None:
