@@ -132,7 +132,7 @@ class SparkEngine:
     def answer(self, statement: Statement) -> list[Row]:
         """Return the rows of a statement, in the columns of ``plan.relation.OUTPUT``."""
         columns = {column.name for column in statement.select.find_all(exp.Column)}
-        frames = {view.name: self._view(view, columns) for view in statement.views}
+        frames = {view.name: self.frame(view, columns) for view in statement.views}
         frames |= {relation.name: self._relation(relation) for relation in statement.relations}
         sql = spark_sql(statement, {name: f"frame_of_{name}_" for name in frames})
         text = sql.replace("{", "{{").replace("}", "}}")
@@ -146,16 +146,7 @@ class SparkEngine:
                 hint="Look at Spark's log in the data directory's run/, or restart Spark.",
             ) from error
 
-    def files(self, view: View) -> list[Part]:
-        """Return the files of the snapshot that can hold rows of a view."""
-        parts = self.snapshot.parts(view.table)
-        return [p for p in parts if view.ranges is None or _overlaps(p, view.ranges)]
-
-    def covers(self, table: str, ranges: tuple[Range, ...]) -> bool:
-        """Tell whether the table can hold rows whose ``ts`` lies in one of the ranges."""
-        return any(_overlaps(part, ranges) for part in self.snapshot.parts(table))
-
-    def _view(self, view: View, columns: Collection[str]) -> Any:
+    def frame(self, view: View, columns: Collection[str]) -> Any:
         """Return the rows of a view: a few of them along with the statement, many by Spark."""
         parts = self.files(view)
         kinds = COLUMNS[view.table]
@@ -176,6 +167,15 @@ class SparkEngine:
                 else self.session.createDataFrame([], empty)
             )
         return self._sent[key]
+
+    def files(self, view: View) -> list[Part]:
+        """Return the files of the snapshot that can hold rows of a view."""
+        parts = self.snapshot.parts(view.table)
+        return [p for p in parts if view.ranges is None or _overlaps(p, view.ranges)]
+
+    def covers(self, table: str, ranges: tuple[Range, ...]) -> bool:
+        """Tell whether the table can hold rows whose ``ts`` lies in one of the ranges."""
+        return any(_overlaps(part, ranges) for part in self.snapshot.parts(table))
 
     def _relation(self, relation: Relation) -> Any:
         columns: Sequence[Sequence[object]] = list(zip(*relation.rows, strict=True))

@@ -1,26 +1,36 @@
 """The same statements on Spark as on sqlite: fixed filters and random ones, grouped."""
 
+import re
+from contextlib import suppress
+from pathlib import Path
+
 import generate
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from datadriven import parse
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from sqlite_engine import SqliteEngine
 
-from tapestry.core.clock import BEGINNING
+from tapestry.core.clock import BEGINNING, DAY, WEEK
 from tapestry.core.errors import TapestryError
 from tapestry.core.schema import ANNOTATIONS, COLUMNS, MESSAGES, Type
 from tapestry.plan.compile import compile_filter, compile_query
+from tapestry.plan.lower import lower
 from tapestry.query.context import Context
 from tapestry.run import spark
-from tapestry.run.execute import Subscription, execute, execute_windows
+from tapestry.run.execute import Subscription, execute, execute_windows, groups
 from tapestry.tables.log import Part, Snapshot
 from tapestry.tables.rows import arrow_schema
 
 pytestmark = pytest.mark.spark
 
 AUDIENCES = ("public", "user:alice")
+
+RULES = Path(__file__).parents[1] / "fixtures" / "rewrite"
+
+EVERY = list(range(10))
 
 FILTERS = [
     "m.subject HAS 'naïve über'",
@@ -80,7 +90,9 @@ ROWS = {
 
 @pytest.fixture(scope="module")
 def session(spark_server):
-    return spark.connect(spark_server)
+    session = spark.connect(spark_server)
+    yield session
+    session.stop()
 
 
 def snapshot_of(data, directory):
@@ -131,11 +143,12 @@ def test_a_filter_from_now_on_delivers_the_same_on_spark(session, tmp_path):
 
 
 def test_random_filters_deliver_the_same_on_spark(session, tmp_path_factory):
-    """Eight random filters at a time over one set of random tables, in three windows."""
+    """200 and more, eight at a time over one set of random tables, in three windows."""
+    ran = 0
 
     @seed(19920602)
     @settings(
-        max_examples=5,
+        max_examples=30,
         deadline=None,
         database=None,
         phases=[Phase.generate],
@@ -143,6 +156,7 @@ def test_random_filters_deliver_the_same_on_spark(session, tmp_path_factory):
     )
     @given(generate.data(), st.lists(generate.queries(), min_size=8, max_size=8))
     def same(data, queries):
+        nonlocal ran
         plans = []
         for query in queries:
             try:
@@ -151,6 +165,7 @@ def test_random_filters_deliver_the_same_on_spark(session, tmp_path_factory):
                 continue
             if len(plan.query.variants) <= 6:
                 plans.append(plan)
+        ran += len(plans)
         asked = subscriptions(plans)
         stamps = sorted({row["ts"] for table in data.values() for row in table} | {0})
         instants = sorted({stamps[0], stamps[len(stamps) // 2], stamps[-1] + 10**12})
@@ -160,3 +175,65 @@ def test_random_filters_deliver_the_same_on_spark(session, tmp_path_factory):
         )
 
     same()
+    assert ran >= 200
+
+
+def test_the_examples_of_every_rule_deliver_the_same_on_spark(session, tmp_path):
+    cases = [case for file in sorted(RULES.glob("*.spec")) for case in parse(file.read_text())[0]]
+    plans = []
+    for text in dict.fromkeys(case.input for case in cases):
+        with suppress(TapestryError):
+            plans.append(compile_filter(text, Context("alice")))
+    assert len(plans) >= 100
+    asked = subscriptions(plans)
+    instants = [3_000_000, 10**12]
+    engine = spark.SparkEngine(session, snapshot_of(ROWS, tmp_path))
+    expected = execute_windows(SqliteEngine(ROWS), asked, instants)
+    assert execute_windows(engine, asked, instants) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "slices"),
+    [
+        ("about lunch", {"messages": [[9]]}),
+        ("two weeks old from joe", {"messages": [[7]]}),
+        ("between 2 and 3 weeks old", {"messages": [[7]]}),
+        ("replied to by joe", {"messages": [[9], EVERY]}),
+        ("voted for by bob", {"messages": [[9], EVERY], "annotations": [[9], EVERY]}),
+        ("two weeks old with no reply", {"messages": [[7], EVERY]}),
+        ("with no reply for two weeks", {"messages": [[7], EVERY]}),
+    ],
+)
+def test_spark_reads_the_windows_slice_of_what_drives_a_rule(
+    session, tmp_path, monkeypatch, text, slices
+):
+    """Ten files a table, each a week's; the window is the last day of the tenth week."""
+    monkeypatch.setattr(spark, "SENT_ALONG", 0)
+    engine = spark.SparkEngine(session, weekly(tmp_path, 10))
+    plan = compile_filter(text, Context("alice"))
+    asked = groups([(Subscription(0, plan, AUDIENCES, 10 * WEEK - DAY), 10 * WEEK)])
+    statement = lower(asked, 10 * WEEK, engine.covers)
+    read = {}
+    for view in statement.views:
+        named = engine.frame(view, ["msgid", "ts"]).inputFiles()
+        weeks = sorted(int(re.search(r"-(\d+)\.parquet$", name)[1]) for name in named)
+        if weeks not in read.setdefault(view.table, []):
+            read[view.table].append(weeks)
+    assert {table: sorted(files) for table, files in read.items()} == {
+        table: sorted(files) for table, files in slices.items()
+    }
+
+
+def weekly(directory, weeks):
+    """Write a row each day to both tables, a file for each week."""
+    parts = {}
+    for table, columns in COLUMNS.items():
+        parts[table] = []
+        for week in range(weeks):
+            days = [week * WEEK + day * DAY + DAY for day in range(7)]
+            row = {"msgid": "m@x", "owner": "bob", "kind": "vote", "audience": "public"}
+            rows = [_row(row | {"ts": ts, "annid": str(ts)}, columns) for ts in days]
+            path = directory / f"{table}-{week}.parquet"
+            pq.write_table(pa.Table.from_pylist(rows, schema=arrow_schema(table)), path)
+            parts[table].append(Part(str(path), 7, days[0], days[-1]))
+    return Snapshot(tuple(parts[MESSAGES]), tuple(parts[ANNOTATIONS]))
