@@ -90,11 +90,31 @@ def install(page, text, name, preview):
     ).wait_for()
 
 
+def complete(page):
+    """Type a few letters of a phrase and of a name, and accept what is offered."""
+    page.get_by_role("link", name="New filter").click()
+    field = page.get_by_role("textbox", name="Filter", exact=True)
+    offered = page.get_by_role("listbox", name="What could stand here")
+    field.press_sequentially("repl")
+    offered.get_by_role("option", name="replies by", selected=False).wait_for()
+    page.keyboard.press("ArrowDown")
+    offered.get_by_role("option", name="replies by", selected=True).wait_for()
+    page.keyboard.press("Enter")
+    assert field.input_value() == "replies by "
+    field.press_sequentially("jon")
+    offered.get_by_role("option", name='"Mary Jones"').click()
+    assert field.input_value() == 'replies by "Mary Jones"'
+    page.locator("#understood").get_by_text('replies by "Mary Jones"', exact=True).wait_for()
+    offered.wait_for(state="detached")
+
+
 def test_a_reply_by_jones_arrives_and_a_vote_for_it_reaches_the_filter_of_another(
     site, browser, question, tmp_path, pictures
 ):
     terry, alice = sign_in(browser, site, "terry"), sign_in(browser, site, "alice")
 
+    complete(terry)
+    terry.screenshot(path=pictures / "completed.png")
     install(terry, "replies by Jones", "jones", "it would have matched 2 messages")
     terry.screenshot(path=pictures / "installed.png")
     terry.goto(f"{site.url}in/jones/")
