@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 
 from filters import parts, people, rounds
 from filters.annotate import append_pending
-from filters.queue import keep_preview
+from filters.previews import keep_preview
 from filters.stores import latest_instant
 from tapestry.celery import app
 from tapestry.core.errors import TapestryError

@@ -10,7 +10,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from filters import people, queue, understanding, writing
+from filters import people, previews, queue, understanding, writing
 from filters.forms import TIMELINESS, FilterForm
 from filters.models import Filter
 from filters.views.pages import PersonRequest, frame
@@ -116,7 +116,7 @@ def preview(request: PersonRequest) -> HttpResponse:
 def preview_result(request: PersonRequest, task: UUID) -> HttpResponse:
     """Show what a preview came to, or ask again a little later."""
     turn = int(request.GET.get("turn", "1")) if request.GET.get("turn", "1").isdigit() else 1
-    answer = queue.preview_result(str(task), request.user.pk)
+    answer = previews.preview_result(str(task), request.user.pk)
     if answer is None and turn >= PATIENCE:
         answer = {"error": "The worker does not answer; it may be busy, or not running."}
     context = {"task": task, "turn": turn + 1, "answer": answer}
