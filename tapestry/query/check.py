@@ -18,7 +18,6 @@ from tapestry.query.context import Context
 from tapestry.query.limits import MAX_BYTES, MAX_NESTING, too_deep
 from tapestry.query.names import Scope, is_message
 from tapestry.query.nodes import (
-    Aggregate,
     And,
     Between,
     Binding,
@@ -39,6 +38,8 @@ from tapestry.query.nodes import (
     Not,
     Or,
     Term,
+    Threshold,
+    Top,
     Truth,
 )
 from tapestry.query.parsed import MESSAGE, Branch, Parsed
@@ -137,9 +138,9 @@ class _Checker:
                 return self._in_query(node, scope)
             case InFilter():
                 return self._in_filter(node, scope)
-            case Aggregate():
+            case Threshold() | Top():
                 raise TapestryError(
-                    f"{node.function} is not supported yet.", node.span, "Write EXISTS (r: …)."
+                    "Aggregates are not supported yet.", node.span, "Write EXISTS (r: …)."
                 )
             case Truth():
                 return node

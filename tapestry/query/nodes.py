@@ -155,6 +155,48 @@ class InQuery(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Aggregate(Node):
+    """``function([DISTINCT] term)`` over the rows of the bindings that meet the condition.
+
+    ``function`` is one of COUNT SUM AVG MIN MAX; a COUNT without a term counts rows.  Rows
+    whose term is NULL do not count; of no rows COUNT is 0 and the others are NULL.  The type
+    is INTEGER of COUNT, NUMBER of AVG, and of the others the term's; SUM and AVG are of numbers.
+    """
+
+    function: str
+    distinct: bool
+    term: Term | None
+    bindings: tuple[Binding, ...]
+    condition: Condition
+    type: Type = Type.NULL
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold(Node):
+    """``aggregate op constant``, op one of ``= <> < <= > >=``; unknown where it is NULL."""
+
+    aggregate: Aggregate
+    op: str
+    constant: Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Top(Node):
+    """``m IN TOP limit BY aggregate AMONG condition``, ``message`` being ``m.msgid``.
+
+    ``binding`` ranges over the messages that are ranked: those that meet ``condition`` and
+    for which some row counts, by the aggregate of each, the highest first, then by msgid.
+    Several rows of one msgid are ranked once, by the highest of them.  Never unknown.
+    """
+
+    message: Column
+    limit: Literal
+    binding: Binding
+    aggregate: Aggregate
+    condition: Condition
+
+
+@dataclass(frozen=True, slots=True)
 class And(Node):
     """Two or more conditions, none of them an And."""
 
@@ -207,19 +249,6 @@ class InFilter(Node):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Aggregate(Node):
-    """``COUNT(DISTINCT term IN ... : condition) op constant``."""
-
-    function: str
-    distinct: bool
-    term: Term | None
-    bindings: tuple[Binding, ...]
-    condition: Condition
-    op: str
-    constant: Literal
-
-
 Condition = (
     Compare
     | Like
@@ -228,6 +257,8 @@ Condition = (
     | InList
     | Exists
     | InQuery
+    | Threshold
+    | Top
     | And
     | Or
     | Not
@@ -235,7 +266,6 @@ Condition = (
     | Between
     | Braces
     | InFilter
-    | Aggregate
 )
 
 
