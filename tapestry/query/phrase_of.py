@@ -1,14 +1,14 @@
 """A condition back to the phrase that means it, where there is one.
 
-A phrase is guessed from the shape of the condition, then read: it is shown only if it means
-that very condition, up to the names of variables.  The guesses may thus be loose.
+A phrase is guessed from the shape of the condition, then read: it is shown only if the two
+conditions come to the same shape.  The guesses may thus be loose.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import replace
 from decimal import Decimal
 from itertools import pairwise
 from typing import Any
@@ -21,7 +21,6 @@ from tapestry.query.context import Context
 from tapestry.query.nodes import (
     And,
     Arith,
-    Binding,
     Column,
     Compare,
     Condition,
@@ -30,7 +29,6 @@ from tapestry.query.nodes import (
     IsNull,
     Like,
     Literal,
-    Node,
     Not,
     Now,
     Or,
@@ -40,6 +38,7 @@ from tapestry.query.parsed import MESSAGE, MisreadError
 from tapestry.query.phrase_nodes import Amount, Joined, Negated, Phrase, Said, Who, Words, depth_of
 from tapestry.query.phrase_printer import canonical
 from tapestry.query.printer import print_duration
+from tapestry.query.shape import arranged, settled, shaped
 
 MOST = 40
 """Conditions with more parts than this have no phrase: nobody would read it."""
@@ -58,11 +57,15 @@ def phrase_of(condition: Condition, context: Context) -> str | None:
     """
     if _size(condition) > MOST:
         return None
-    said = _said(condition)
-    if said is None:
+    usual = shaped(condition)
+    if _size(usual) > MOST:
         return None
-    text = canonical(said)
-    return text if text.isprintable() and _means(text, condition, context) else None
+    for tree in dict.fromkeys((usual, arranged(usual))):
+        said = _said(tree)
+        text = canonical(said) if said else ""
+        if text and text.isprintable() and _means(text, usual, context):
+            return text
+    return None
 
 
 def _size(node: Condition) -> int:
@@ -80,8 +83,8 @@ def _size(node: Condition) -> int:
 # Reading back
 
 
-def _means(text: str, condition: Condition, context: Context) -> bool:
-    """Tell whether a text is a phrase, spelled canonically, that means a condition."""
+def _means(text: str, usual: Condition, context: Context) -> bool:
+    """Tell whether a text is a phrase, spelled canonically, that means a shaped condition."""
     try:
         tql.parse(text)
         return False
@@ -94,24 +97,7 @@ def _means(text: str, condition: Condition, context: Context) -> bool:
         read = check(parsed, text, context, phrases.parse)
     except TapestryError:
         return False
-    return parsed.phrase == text and _renamed(read.condition) == _renamed(condition)
-
-
-def _renamed(condition: Condition) -> Any:
-    """Return a condition with its variables named in the order in which they occur."""
-    names = {MESSAGE: MESSAGE}
-
-    def rename(node: Any) -> Any:
-        if isinstance(node, tuple):
-            return tuple([rename(part) for part in node])
-        if isinstance(node, Column | Binding):
-            return replace(node, var=names.setdefault(node.var, f"v{len(names)}"))
-        if isinstance(node, Node):
-            parts = {part.name: rename(getattr(node, part.name)) for part in fields(node)}
-            return type(node)(**parts | {"span": None})
-        return node
-
-    return rename(condition)
+    return parsed.phrase == text and settled(shaped(read.condition)) == settled(usual)
 
 
 # Parts joined by and, or, not
@@ -170,10 +156,11 @@ def _both(parts: _Parts) -> Phrase | None:
             length = _age(recent.right)
             if length and length == _ts(old, "<="):
                 return _phrase("unanswered_for", amount=_amount(length))
-        case (old, new):
-            low, high = _ts(old, "<"), _ts(new, ">")
-            if low is not None and high is not None and low < high:
-                return _phrase("between", amount=_amount(low), upper=_amount(high))
+        case (one, other):
+            for old, new in ((one, other), (other, one)):
+                low, high = _ts(old, "<"), _ts(new, ">")
+                if low is not None and high is not None and low < high:
+                    return _phrase("between", amount=_amount(low), upper=_amount(high))
     return None
 
 
