@@ -18,6 +18,7 @@ from typing import Any
 from tapestry.core.schema import KEYS, Type
 from tapestry.query.comparisons import FLIPPED
 from tapestry.query.nodes import (
+    Aggregate,
     And,
     Arith,
     Binding,
@@ -36,6 +37,7 @@ from tapestry.query.nodes import (
     Now,
     Or,
     Term,
+    Top,
     Truth,
 )
 from tapestry.query.parsed import MESSAGE
@@ -268,8 +270,9 @@ def _sum(term: Term, sign: int) -> list[tuple[int, Term]]:
 def _settle(node: Any, names: dict[str, str], depth: int) -> Any:
     if isinstance(node, tuple):
         return tuple([_settle(part, names, depth) for part in node])
-    if isinstance(node, Exists | InQuery):
-        bound = {each.var: f"v{depth}.{place}" for place, each in enumerate(node.bindings)}
+    bindings = _bindings(node)
+    if bindings:
+        bound = {each.var: f"v{depth}.{place}" for place, each in enumerate(bindings)}
         names, depth = names | bound, depth + 1
     if isinstance(node, Column | Binding):
         return replace(node, var=names.get(node.var, node.var), span=None)
@@ -281,6 +284,15 @@ def _settle(node: Any, names: dict[str, str], depth: int) -> Any:
     if isinstance(node, And | Or):
         parts["args"] = tuple(sorted(parts["args"], key=repr))
     return type(node)(**parts | {"span": None})
+
+
+def _bindings(node: Any) -> tuple[Binding, ...]:
+    match node:
+        case Exists() | InQuery() | Aggregate():
+            return node.bindings
+        case Top():
+            return (node.binding,)
+    return ()
 
 
 # The order of phrases

@@ -12,7 +12,7 @@ from tapestry.query.read import read
 from tapestry.query.shape import arranged, settled, shaped
 
 TERRY = Context(owner="terry", addresses=("terry@parc.com",))
-often = settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+often = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def shape(text):
@@ -95,7 +95,7 @@ SPECIAL = [
 
 
 @pytest.mark.parametrize("text", SPECIAL)
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 @given(world=generate.worlds())
 def test_the_special_cases_keep_their_meaning(text, world):
     condition = read(text, TERRY).condition
@@ -113,7 +113,7 @@ ALTERNATIVES = [
 
 
 @pytest.mark.parametrize("text", ALTERNATIVES)
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(world=generate.worlds())
 def test_the_phrase_shown_finds_the_same_messages(text, world):
     condition = read(text, TERRY).condition
