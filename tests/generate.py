@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 
 import oracle
+from generate_counts import Counts
 from generate_rows import DELAYS, LAST, PATTERNS, TEXTS, WORDS, audiences, data, schedules
+from generate_terms import NULL, column, conjoin, disjoin, integer, number, text
 from hypothesis import strategies as st
 from oracle import Data
 
@@ -23,10 +25,11 @@ class _Limits:
 
     unit: int = 1
     in_query: bool = True
+    aggregates: bool = False
 
 
 @dataclass
-class _Writer:
+class _Writer(Counts):
     """Draws a tree; the variables in scope are passed down, their names counted here."""
 
     draw: st.DrawFn
@@ -58,9 +61,15 @@ class _Writer:
         kinds = ["time", "time", "time", "plain", "pair"]
         if depth:
             kinds += ["exists"] * 6 + ["not exists"] * 6 + ["in query"] * 2 * self.limits.in_query
+        if depth and self.limits.aggregates:
+            kinds += ["threshold"] * 14 + ["top"] * 5
         kind = self.pick(*kinds)
         if kind == "time":
             return self.time(scope)
+        if kind == "threshold":
+            return self.threshold(scope, depth)
+        if kind == "top":
+            return self.top(scope, depth)
         if kind == "pair" and len(scope) > 1:
             return self.correlation(scope[-1:], scope[:-1])
         if kind == "in query":
@@ -218,10 +227,6 @@ _OFTEN = {
 }
 
 
-def column(binding: n.Binding, name: str) -> n.Column:
-    return n.Column(binding.var, name, COLUMNS[binding.table][name])
-
-
 def _name(binding: n.Binding) -> str:
     return "sender_name" if binding.table == MESSAGES else "owner"
 
@@ -233,45 +238,26 @@ def _columns(bindings, kind: Type, names) -> list[n.Column]:
     return found or [column(bindings[0], "ts")]
 
 
-def integer(value: int) -> n.Literal:
-    return n.Literal(value, Type.INTEGER)
-
-
-def number(value: float) -> n.Literal:
-    return n.Literal(value, Type.NUMBER)
-
-
-def text(value: str) -> n.Literal:
-    return n.Literal(value, Type.TEXT)
-
-
-NULL = n.Literal(None, Type.NULL)
-
-
-def conjoin(args) -> n.Condition:
-    """Join conditions with AND; no And stands directly in another."""
-    flat = [part for arg in args for part in (arg.args if isinstance(arg, n.And) else (arg,))]
-    return flat[0] if len(flat) == 1 else n.And(tuple(flat))
-
-
-def disjoin(args) -> n.Condition:
-    """Join conditions with OR; no Or stands directly in another."""
-    flat = [part for arg in args for part in (arg.args if isinstance(arg, n.Or) else (arg,))]
-    return flat[0] if len(flat) == 1 else n.Or(tuple(flat))
-
-
 @st.composite
 def queries(
-    draw: st.DrawFn, depth: int = 3, size: int = 4, unit: int = 1, in_query: bool = True
+    draw: st.DrawFn,
+    depth: int = 3,
+    size: int = 4,
+    unit: int = 1,
+    in_query: bool = True,
+    aggregates: bool = False,
 ) -> n.CheckedQuery:
     """Draw a checked filter: quantifiers nested up to ``depth``, about ``size`` leaves a level."""
-    writer = _Writer(draw, _Limits(unit, in_query))
+    writer = _Writer(draw, _Limits(unit, in_query, aggregates))
     scope = (n.Binding("m", MESSAGES),)
-    condition = writer.condition(
-        scope,
-        draw(st.sampled_from((*range(depth, -1, -1), *range(depth, 0, -1)))),
-        draw(st.integers(1, size)),
-    )
+    deep = draw(st.sampled_from((*range(depth, -1, -1), *range(depth, 0, -1))))
+    form = "any"
+    if aggregates:
+        form = draw(st.sampled_from(("one", "and", "any", "inside", "one", "or", "threshold")))
+    if form == "any":
+        condition = writer.condition(scope, deep, draw(st.integers(1, size)))
+    else:
+        condition = writer.counts(scope, max(deep, 1), form)
     return n.CheckedQuery("m", condition, "")
 
 
@@ -286,6 +272,10 @@ def siblings(draw: st.DrawFn, query: n.CheckedQuery) -> n.CheckedQuery:
             return replace(node, args=(change(node.args[0]), *node.args[1:]))
         if isinstance(node, n.Has | n.Like):
             return replace(node, term=change(node.term))
+        if isinstance(node, n.Top):
+            limit = integer(draw(st.integers(1, 3)))
+            parts = (change(node.aggregate), change(node.condition))
+            return replace(node, limit=limit, aggregate=parts[0], condition=parts[1])
         if isinstance(node, n.Literal) and node.value is not None and draw(st.booleans()):
             return replace(node, value=draw(st.sampled_from(_SAME_TYPE[node.type])))
         if isinstance(node, n.Node) and not isinstance(node, n.Column | n.Literal | n.Values):
@@ -321,9 +311,12 @@ class World:
 
 
 @st.composite
-def worlds(draw: st.DrawFn, depth: int = 3, in_query: bool = True) -> World:
+def worlds(
+    draw: st.DrawFn, depth: int = 3, in_query: bool = True, aggregates: bool = False
+) -> World:
     """Draw a filter, its tables, and a schedule that meets many of its events."""
-    query, tables = draw(queries(depth, in_query=in_query)), draw(data())
+    query = draw(queries(depth, in_query=in_query, aggregates=aggregates))
+    tables = draw(data(crowded=aggregates))
     schedule = draw(schedules(tuple(oracle.instants(tables, query))))
     start = None
     if draw(st.booleans()):

@@ -70,13 +70,18 @@ _PROFILES: tuple[Row, ...] = (
 
 
 @st.composite
-def messages(draw: st.DrawFn, batches: tuple[int, ...], unit: int = 1) -> list[Row]:
+def messages(
+    draw: st.DrawFn,
+    batches: tuple[int, ...],
+    unit: int = 1,
+    fewest: tuple[int, ...] = (3, 1, 6, 0),
+) -> list[Row]:
     """Draw up to eight rows, one per msgid and audience, whose ts is one of ``batches``."""
     keys = draw(
         st.lists(
             st.tuples(st.sampled_from(MSGIDS[:6]), st.sampled_from(_LIKELY_AUDIENCES)),
             unique=True,
-            min_size=draw(st.sampled_from((3, 1, 6, 0))),
+            min_size=draw(st.sampled_from(fewest)),
             max_size=8,
         )
     )
@@ -149,13 +154,36 @@ def annotations(
 
 
 @st.composite
-def data(draw: st.DrawFn, unit: int = 1) -> Data:
-    """Draw both tables; they share their batches."""
+def votes(draw: st.DrawFn, batches: tuple[int, ...], about: tuple[str, ...]) -> list[Row]:
+    """Draw up to nine annotations that count: crowded on a few messages, by a few people.
+
+    Their numbers cancel or are NULL, and are multiples of a half: every sum is exact.
+    """
+    crowd = about[: draw(st.integers(1, 3))]
+    one = st.tuples(
+        st.sampled_from(_LIKELY_AUDIENCES),
+        st.sampled_from(batches),
+        st.sampled_from((*crowd, *crowd, *crowd, *about, "mx")),
+        st.sampled_from(TEXTS["owner"]),
+        st.sampled_from(("vote", "vote", "vote", "tag")),
+        st.sampled_from((None, *VALUES)),
+        st.sampled_from((1.0, -1.0, 0.5, None, 1.0, -1.0, -0.5)),
+    )
+    size = draw(st.sampled_from((5, 2, 7)))
+    drawn = draw(st.lists(one, min_size=size, max_size=9))
+    names = ("audience", "ts", "msgid", "owner", "kind", "value", "number")
+    return [{"annid": f"a{i}"} | dict(zip(names, row, strict=True)) for i, row in enumerate(drawn)]
+
+
+@st.composite
+def data(draw: st.DrawFn, unit: int = 1, crowded: bool = False) -> Data:
+    """Draw both tables; they share their batches.  ``crowded``: with many votes."""
     at = st.lists(st.integers(0, LAST), min_size=1, max_size=5, unique=True)
     batches = tuple(instant * unit for instant in sorted(draw(at)))
-    mail = draw(messages(batches, unit))
+    mail = draw(messages(batches, unit, (3, 5, 1) if crowded else (3, 1, 6, 0)))
     about = tuple(str(row["msgid"]) for row in mail)
-    return {MESSAGES: mail, ANNOTATIONS: draw(annotations(batches, about))}
+    notes = votes(batches, about or MSGIDS[:2]) if crowded else annotations(batches, about)
+    return {MESSAGES: mail, ANNOTATIONS: draw(notes)}
 
 
 audiences = st.sampled_from(

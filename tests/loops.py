@@ -63,6 +63,10 @@ def holds(c: n.Condition, rows: dict[str, Row], visible: Data, t: int) -> bool |
                 for bound in _bindings(bindings, rows, visible)
                 if holds(condition, bound, visible, t) is True
             )
+        case n.Threshold(aggregate, op, constant):
+            return compare(total(aggregate, rows, visible, t), op, constant.value)
+        case n.Top():
+            return value(c.message, rows, t) in _leaders(c, rows, visible, t)
         case n.Compare(op, left, right):
             other = value(right, rows, t)
             return _some_element(value(left, rows, t), lambda e: compare(e, op, other))
@@ -77,6 +81,43 @@ def holds(c: n.Condition, rows: dict[str, Row], visible: Data, t: int) -> bool |
         case n.IsNull(term):
             return value(term, rows, t) is None
     raise TypeError(f"{type(c).__name__} is not a condition of a checked tree")
+
+
+def total(a: n.Aggregate, rows: dict[str, Row], visible: Data, t: int):
+    """Return an aggregate's value for one binding of the outer variables; None is NULL."""
+    counted = [
+        1 if a.term is None else value(a.term, bound, t)
+        for bound in _bindings(a.bindings, rows, visible)
+        if holds(a.condition, bound, visible, t) is True
+    ]
+    counted = [one for one in counted if one is not None]
+    if a.distinct:
+        counted = list(set(counted))
+    match a.function:
+        case "COUNT":
+            return len(counted)
+        case "MIN":
+            return min(counted, default=None)
+        case "MAX":
+            return max(counted, default=None)
+        case "SUM":
+            return sum(counted) if counted else None
+        case "AVG":
+            return sum(counted) / len(counted) if counted else None
+    raise TypeError(f"{a.function} is not an aggregate")
+
+
+def _leaders(top: n.Top, rows: dict[str, Row], visible: Data, t: int) -> list[str]:
+    """Return the msgids of the highest ranks, the highest first."""
+    best: dict[str, list] = {}
+    for bound in _bindings((top.binding,), rows, visible):
+        if holds(top.condition, bound, visible, t) is True:
+            score = total(top.aggregate, bound, visible, t)
+            if score is not None and (top.aggregate.function, score) != ("COUNT", 0):
+                best.setdefault(str(bound[top.binding.var]["msgid"]), []).append(score)
+    ranked = sorted(best)
+    ranked.sort(key=lambda msgid: max(best[msgid]), reverse=True)
+    return ranked[: top.limit.value]  # type: ignore[misc]
 
 
 def _negated(truth: bool | None) -> bool | None:

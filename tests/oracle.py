@@ -107,6 +107,25 @@ class _Printer:
         )
         return f"FROM {tables} WHERE {seen} AND {self.condition(condition)}"
 
+    def aggregate(self, a: n.Aggregate) -> str:
+        """Print a scalar subquery.  ``v`` keeps a term of outer columns only an inner one."""
+        term = "1" if a.term is None else self.term(a.term)
+        distinct = "DISTINCT " if a.distinct else ""
+        rows = f"SELECT {term} AS v {self.rows(a.bindings, a.condition)}"
+        return f"(SELECT {a.function}({distinct}v) FROM ({rows}))"
+
+    def top(self, top: n.Top) -> str:
+        """Print the msgids that are among the first; one for which no row counts is not."""
+        x = top.binding.var
+        rows = self.rows((top.binding,), top.condition)
+        counted = "> 0" if top.aggregate.function == "COUNT" else "IS NOT NULL"
+        return (
+            f"SELECT {x}_id FROM"
+            f" (SELECT {x}.msgid AS {x}_id, {self.aggregate(top.aggregate)} AS {x}_value {rows})"
+            f" WHERE {x}_value {counted} GROUP BY {x}_id"
+            f" ORDER BY MAX({x}_value) DESC, {x}_id LIMIT {self.term(top.limit)}"
+        )
+
     def condition(self, c: n.Condition) -> str:
         match c:
             case n.Truth(value):
@@ -122,6 +141,10 @@ class _Printer:
             case n.InQuery(term, value, bindings, condition):
                 inner = f"SELECT {self.term(value)} {self.rows(bindings, condition)}"
                 return f"({self.term(term)} IN ({inner}))"
+            case n.Threshold(aggregate, op, constant):
+                return f"({self.aggregate(aggregate)} {op} {self.term(constant)})"
+            case n.Top():
+                return f"({self.term(c.message)} IN ({self.top(c)}))"
             case n.Compare(op, left, right) if is_set(left):
                 return f"any_compare({self.term(left)}, '{op}', {self.term(right)})"
             case n.Compare(op, left, right):
