@@ -7,8 +7,9 @@ plans are the same but for the constants.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from enum import Enum
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
 from typing import Any
 
 from tapestry.core.schema import Type
@@ -40,8 +41,7 @@ class Signature:
 def signature(disjunct: IncrementalDisjunct) -> Signature:
     """Return the signature and the constants of a disjunct."""
     whole = disjunct.monotone.conjunction
-    key = shape((whole, disjunct.variants), {disjunct.message.var: "v0"})
-    return Signature(key, constants(whole))
+    return Signature(_Shape(disjunct.message.var).of((whole, disjunct.variants)), constants(whole))
 
 
 def constants(whole: Conjunction) -> tuple[Constant, ...]:
@@ -55,18 +55,42 @@ def constants(whole: Conjunction) -> tuple[Constant, ...]:
     return tuple(found[slot] for slot in sorted(found))
 
 
-def shape(node: Any, names: dict[str, str]) -> str:
-    """Return a tree as text: slotted constants as ``$slot:type``, variables in their order."""
-    if isinstance(node, tuple):
-        return "(" + " ".join(shape(item, names) for item in node) + ")"
-    if isinstance(node, Literal | Values) and node.slot is not None:
-        return f"${node.slot}:{node.type.name}"
-    if isinstance(node, Enum):
-        return node.name
-    if isinstance(node, Binding | Column):
-        name = names.setdefault(node.var, f"v{len(names)}")
-        return f"{name}:{node.table}" if isinstance(node, Binding) else f"{name}.{node.name}"
-    if hasattr(node, "__dataclass_fields__"):
-        parts = (shape(getattr(node, f.name), names) for f in fields(node) if f.name != "span")
-        return type(node).__name__ + "(" + " ".join(parts) + ")"
-    return repr(node)
+class _Shape:
+    """Writes trees as text: slotted constants as ``$slot:type``, variables in their order."""
+
+    def __init__(self, message: str) -> None:
+        self.names = {message: "v0"}
+        self.written: dict[int, str] = {}
+
+    def of(self, node: Any) -> str:
+        """Return the text of a tree; a tuple that stands in several variants is written once."""
+        kind: type = type(node)
+        if kind is tuple:
+            text = self.written.get(id(node))
+            if text is None:
+                text = self.written[id(node)] = "(" + " ".join(map(self.of, node)) + ")"
+            return text
+        if kind is Column:
+            return f"{self._name(node.var)}.{node.name}"
+        if kind is Binding:
+            return f"{self._name(node.var)}:{node.table}"
+        if (kind is Literal or kind is Values) and node.slot is not None:
+            return f"${node.slot}:{node.type.name}"
+        if kind is Type:
+            return str(node.name)
+        parts = _fields(kind)
+        if parts is None:
+            return repr(node)
+        return f"{kind.__name__}({' '.join([self.of(part) for part in parts(node)])})"
+
+    def _name(self, var: str) -> str:
+        return self.names.setdefault(var, f"v{len(self.names)}")
+
+
+@cache
+def _fields(kind: type) -> Callable[[Any], tuple[Any, ...]] | None:
+    """Return the function that gives all fields of a class but its span; None of a plain value."""
+    if not is_dataclass(kind):
+        return None
+    names = [field.name for field in fields(kind) if field.name != "span"]
+    return lambda node: tuple([getattr(node, name) for name in names])

@@ -58,7 +58,7 @@ def check(parsed: Parsed, text: str, context: Context, reader: Reader) -> Checke
     Raises TapestryError with the place of what is refused.
     """
     trail = ((context.owner, context.name),) if context.name else ()
-    checker = _Checker(context, reader, {MESSAGE}, [0], context.owner, trail)
+    checker = _Checker(context, reader, {MESSAGE}, {}, [0], context.owner, trail)
     condition = checker.branches(parsed.branches, Binding(MESSAGE, MESSAGES))
     return CheckedQuery(MESSAGE, condition, text, parsed.phrase, parsed.notation)
 
@@ -71,13 +71,15 @@ class _ReferenceError(TapestryError):
 class _Checker:
     """Where the check stands.
 
-    ``used`` are the variables of the whole tree, ``read`` how much text was read for it,
+    ``used`` are the variables of the whole tree, ``numbers`` the last that was given to a
+    name, ``read`` how much text was read for it,
     ``trail`` the filters whose inside this is, ``context`` that of the innermost.
     """
 
     context: Context
     reader: Reader
     used: set[str]
+    numbers: dict[str, int]
     read: list[int]
     asker: str | None
     trail: tuple[tuple[str | None, str], ...] = ()
@@ -109,9 +111,10 @@ class _Checker:
         return tuple(bound), Scope(variables, outer)
 
     def _unused(self, name: str) -> str:
-        base, number = name.rstrip("0123456789") or name, 2
+        base = name.rstrip("0123456789") or name
         while name in self.used:
-            name, number = f"{base}{number}", number + 1
+            self.numbers[base] = self.numbers.get(base, 1) + 1
+            name = f"{base}{self.numbers[base]}"
         self.used.add(name)
         return name
 

@@ -8,17 +8,22 @@ from typing import NamedTuple
 from tapestry.core.errors import Span
 from tapestry.query.limits import BIDI
 
+_MARKS = BIDI.pattern[1:-1]
 _TOKEN = re.compile(
-    r"""
-      (?P<space>  (?: \s | --[^\n]* )+ )
-    | (?P<text>   '[^']*(?:''[^']*)*' )
-    | (?P<quoted> "[^"]*(?:""[^"]*)*" )
-    | (?P<number> (?: [0-9]+(?:\.[0-9]+)? | \.[0-9]+ ) (?:[eE][+-]?[0-9]+)? )
-    | (?P<name>   [^\W\d]\w* )
-    | (?P<symbol> <> | != | <= | >= | [=<>+\-*(),.{}:;] )
+    rf"""
+    (?: \s | --[^\n{_MARKS}]* )*+
+    (?: (?P<text>   '[^']*(?:''[^']*)*' )
+      | (?P<quoted> "[^"{_MARKS}]*(?:""[^"{_MARKS}]*)*" )
+      | (?P<number> (?: [0-9]+(?:\.[0-9]+)? | \.[0-9]+ ) (?:[eE][+-]?[0-9]+)? )
+      | (?P<name>   [^\W\d]\w* )
+      | (?P<symbol> <> | != | <= | >= | [=<>+\-*(),.{{}}:;] )
+      | (?P<end>    \Z )
+      | (?P<wrong>  . )
+    )
     """,
-    re.VERBOSE,
+    re.VERBOSE | re.DOTALL,
 )
+_MARKED = re.compile(f'"(?:[^"]|"")*?(?=[{_MARKS}])')
 
 _ADVICE = {
     "'": ("This text is not closed.", "Close it with a single quote; double one inside it."),
@@ -60,35 +65,30 @@ def tokens_of(text: str) -> list[Token]:
     ['m', '.', 'size', '>=', '10', '']
     """
     tokens: list[Token] = []
-    marked = BIDI.search(text) is not None
-    at = 0
-    while at < len(text):
-        match = _TOKEN.match(text, at)
-        if match is None:
-            tokens.append(_wrong(text, at))
-            break
-        start, at = at, match.end()
-        kind, value = match.lastgroup or "", match[0]
-        hidden = BIDI.search(value) if marked and kind in ("space", "quoted") else None
-        if hidden:
-            tokens.append(_wrong(text, start + hidden.start()))
-            break
-        if kind == "space":
-            continue
-        word = ""
+    for match in _TOKEN.finditer(text):
+        kind = match.lastgroup or ""
+        value, word = match[kind], ""
+        start, end = match.span(kind)
         if kind == "name":
             word = value.upper()
         elif kind == "symbol":
             word = "<>" if value == "!=" else value
-        elif kind != "number":
+        elif kind in ("text", "quoted"):
             quote = value[0]
             value = value[1:-1].replace(quote * 2, quote)
-        tokens.append(Token(kind, value, word, start, at))
+        elif kind == "wrong":
+            tokens.append(_wrong(text, start))
+            break
+        tokens.append(Token(kind, value, word, start, end))
+        if kind == "end":
+            return tokens
     tokens.append(Token("end", "", "", len(text), len(text)))
     return tokens
 
 
 def _wrong(text: str, at: int) -> Token:
+    marked = _MARKED.match(text, at)
+    at = marked.end() if marked else at
     character = text[at]
     if BIDI.match(character):
         message = f"There is a mark here that changes the order of text (U+{ord(character):04X})."

@@ -24,8 +24,8 @@ OR, AND, NOT, COMPARE, SUM, PRODUCT = range(1, 7)
 class Parser(Cursor, ABC):
     """A place in a text, from which conditions and terms can be read."""
 
-    made = 0
-    """Sums and calls read so far."""
+    made = most_made = 0
+    """Sums and calls since the last comparison, and between any two."""
 
     @abstractmethod
     def expression(self, above: int = 0) -> Term | Condition:

@@ -8,8 +8,27 @@ from tapestry.core.errors import Span, TapestryError
 from tapestry.query import phrases, tql
 from tapestry.query.check import check
 from tapestry.query.context import Context
-from tapestry.query.limits import check_text, too_deep
-from tapestry.query.nodes import CheckedQuery
+from tapestry.query.limits import MAX_NESTING, check_text, too_deep
+from tapestry.query.nodes import (
+    Aggregate,
+    And,
+    Arith,
+    Call,
+    CheckedQuery,
+    Compare,
+    Condition,
+    Exists,
+    Has,
+    InList,
+    InQuery,
+    IsNull,
+    Like,
+    Not,
+    Or,
+    Term,
+    Threshold,
+    Top,
+)
 from tapestry.query.parsed import MisreadError, Parsed, placed
 from tapestry.query.phrase_of import phrase_of
 from tapestry.query.printer import print_sql
@@ -53,8 +72,36 @@ def _check_printed(query: CheckedQuery) -> None:
     printed = print_sql(query)
     try:
         check_text(printed)
-        tql.parse(printed)
+        if _nesting(query.condition) > MAX_NESTING:
+            tql.parse(printed)
     except TapestryError as error:
         hint = "Split it into several filters."
         message = f"Written out in full: {error.message}"
         raise TapestryError(message, Span(0, len(query.text)), hint) from error
+
+
+def _nesting(node: Condition | Term | Aggregate) -> int:
+    """Return a bound on how deeply what is printed of a checked tree is nested.
+
+    Each operator and quantifier takes at most one parenthesis or NOT, a test at most one.
+    """
+    match node:
+        case And(args=parts) | Or(args=parts) | Call(args=parts):
+            return 1 + max(map(_nesting, parts))
+        case Not():
+            return 1 + _nesting(node.arg)
+        case Threshold():
+            return _nesting(node.aggregate)
+        case Top():
+            return 1 + max(_nesting(node.aggregate), _nesting(node.condition))
+        case Aggregate():
+            return 1 + max(_nesting(node.condition), _nesting(node.term) if node.term else 0)
+        case Exists():
+            return 1 + _nesting(node.condition)
+        case InQuery():
+            return 1 + max(map(_nesting, (node.condition, node.term, node.value)))
+        case Compare() | Arith():
+            return 1 + max(_nesting(node.left), _nesting(node.right))
+        case Like() | Has() | InList() | IsNull():
+            return 1 + _nesting(node.term)
+    return 1

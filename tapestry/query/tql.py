@@ -51,7 +51,7 @@ def parse(text: str, depth: int = 0) -> Parsed:
     with placed(text):
         parser = _Expressions(text, depth)
         branches = _branches(parser)
-        if parser.made > MAX_NESTING:
+        if parser.most_made > MAX_NESTING:
             for branch in branches:
                 _check_terms(branch.condition)
     return Parsed(branches, "tql")
@@ -100,6 +100,7 @@ class _Expressions(Parser):
                 )
             elif power == COMPARE:
                 left = predicates.comparison(self, left, start)
+                self.most_made, self.made = max(self.most_made, self.made), 0
             else:
                 self.take()
                 right = self.expression(power)

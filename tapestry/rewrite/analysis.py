@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
+from operator import is_not
 from typing import Any, TypeVar, cast
 
 from tapestry.core.schema import Type
 from tapestry.query.nodes import (
+    And,
     Arith,
     Column,
     Compare,
@@ -16,8 +19,12 @@ from tapestry.query.nodes import (
     InQuery,
     Literal,
     Node,
+    Not,
     Now,
+    Or,
     Term,
+    Threshold,
+    Top,
 )
 
 N = TypeVar("N")
@@ -29,44 +36,87 @@ NEGATED = {"=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 """The operator whose truth is the opposite; both are unknown where a side is NULL."""
 
 
-_PARTS: dict[type, tuple[str, ...]] = {}
+_PLAIN = frozenset(["str", "int", "float", "bool", "None", "tuple", "Type"])
+_WORD = re.compile(r"\w+")
 
 
-def _parts(node: Any) -> tuple[str, ...]:
-    """Return the names of the fields that hold a node's parts; a plain value has none."""
-    kind = type(node)
-    if kind not in _PARTS:
-        named = fields(node) if is_dataclass(node) else ()
-        _PARTS[kind] = tuple(field.name for field in named if field.name != "span")
-    return _PARTS[kind]
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """Of a class: whether it is a node, and the fields that can hold nodes."""
+
+    node: bool
+    parts: tuple[str, ...]
+
+
+_KINDS: dict[type, _Kind] = {}
+
+
+def _kind_of(kind: type) -> _Kind:
+    if kind not in _KINDS:
+        named = [one for one in fields(kind) if one.name != "span"] if is_dataclass(kind) else []
+        parts = [one.name for one in named if not _PLAIN.issuperset(_WORD.findall(str(one.type)))]
+        _KINDS[kind] = _Kind(issubclass(kind, Node), tuple(parts))
+    return _KINDS[kind]
 
 
 def walk(node: Any) -> Iterator[Node]:
     """Yield a node and all below it, through tuples and stage dataclasses, in source order."""
-    if isinstance(node, tuple):
-        for item in node:
-            yield from walk(item)
-        return
-    if isinstance(node, Node):
-        yield node
-    for name in _parts(node):
-        yield from walk(getattr(node, name))
+    rest = [node]
+    while rest:
+        one = rest.pop()
+        if type(one) is tuple:
+            rest += one[::-1]
+            continue
+        kind = _KINDS.get(type(one)) or _kind_of(type(one))
+        if kind.node:
+            yield one
+        for name in kind.parts[::-1]:
+            rest.append(getattr(one, name))
 
 
 def transform(node: N, change: Callable[[Node], Node]) -> N:
     """Return the tree with ``change`` applied to every node, children first."""
     if isinstance(node, tuple):
-        items = tuple(transform(item, change) for item in node)
-        same = all(new is old for new, old in zip(items, node, strict=True))
-        return node if same else cast(N, items)
+        items = tuple([transform(item, change) for item in node])
+        return cast(N, items) if any(map(is_not, items, node)) else node
+    kind = _KINDS.get(type(node)) or _kind_of(type(node))
     new = {}
-    for name in _parts(node):
+    for name in kind.parts:
         old = getattr(node, name)
         value = transform(old, change)
         if value is not old:
             new[name] = value
     rebuilt: Any = replace(cast(Any, node), **new) if new else node
-    return cast(N, change(rebuilt)) if isinstance(node, Node) else rebuilt
+    return cast(N, change(rebuilt)) if kind.node else rebuilt
+
+
+def change_conditions(condition: Condition, change: Callable[[Condition], Condition]) -> Condition:
+    """Return the tree with ``change`` applied to every condition, inner ones first."""
+
+    def inside(node: Condition) -> Condition:
+        return change_conditions(node, change)
+
+    match condition:
+        case And(args=args) | Or(args=args):
+            new = tuple([inside(arg) for arg in args])
+            if any(map(is_not, new, args)):
+                condition = type(condition)(new, span=condition.span)
+        case Not(arg=arg):
+            condition = _with(condition, arg=inside(arg))
+        case Exists(condition=old) | InQuery(condition=old):
+            condition = _with(condition, condition=inside(old))
+        case Threshold(aggregate=rows):
+            rows = _with(rows, condition=inside(rows.condition))
+            condition = _with(condition, aggregate=rows)
+        case Top(aggregate=rows, condition=old):
+            rows = _with(rows, condition=inside(rows.condition))
+            condition = _with(condition, aggregate=rows, condition=inside(old))
+    return change(condition)
+
+
+def _with(node: N, **parts: Any) -> N:
+    same = all(getattr(node, name) is part for name, part in parts.items())
+    return node if same else cast(N, replace(cast(Any, node), **parts))
 
 
 def variables(node: Any) -> frozenset[str]:

@@ -8,14 +8,13 @@ disjunct ─ the first of FAST that applies, else general ─> IncrementalQuery
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import count
 from typing import Literal as OneOf
 
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import MESSAGES, Type
 from tapestry.query.nodes import Binding, Call, CheckedQuery, Condition, Literal, Node, Values
-from tapestry.rewrite.analysis import transform
+from tapestry.rewrite.analysis import transform, walk
 from tapestry.rewrite.incremental.absent_after_end import absent_after_end
 from tapestry.rewrite.incremental.absent_at_start import absent_at_start
 from tapestry.rewrite.incremental.age import age
@@ -80,22 +79,24 @@ def normal(query: CheckedQuery) -> NormalQuery:
 
 def _number(disjunct: Conjunction) -> Conjunction:
     """Give every constant its slot; what shapes a plan (NULL, a substr position) has none."""
-    numbers = count()
-
-    def mark(node: Node) -> Node:
-        if isinstance(node, Values) or (isinstance(node, Literal) and node.type is not Type.NULL):
-            return replace(node, slot=0)
-        if isinstance(node, Call) and node.name == "substr":
-            shape = tuple(replace(a, slot=None) for a in node.args[1:] if isinstance(a, Literal))
-            return replace(node, args=(node.args[0], *shape))
-        return node
+    shaping = {
+        id(position)
+        for node in walk(disjunct)
+        if isinstance(node, Call) and node.name == "substr"
+        for position in node.args[1:]
+    }
+    slots = count()
 
     def number(node: Node) -> Node:
-        if isinstance(node, Values | Literal) and node.slot is not None:
-            return replace(node, slot=next(numbers))
+        if isinstance(node, Literal):
+            if node.type is Type.NULL or id(node) in shaping:
+                return node
+            return Literal(node.value, node.type, next(slots), span=node.span)
+        if isinstance(node, Values):
+            return Values(node.values, node.type, next(slots), span=node.span)
         return node
 
-    return transform(transform(disjunct, mark), number)
+    return transform(disjunct, number)
 
 
 def monotone(query: NormalQuery) -> MonotoneQuery:

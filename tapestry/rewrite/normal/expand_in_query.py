@@ -11,12 +11,11 @@ from tapestry.query.nodes import (
     Exists,
     InQuery,
     IsNull,
-    Node,
     Not,
     Or,
     Term,
 )
-from tapestry.rewrite.analysis import transform
+from tapestry.rewrite.analysis import change_conditions
 
 
 def expand_in_query(condition: Condition) -> Condition:
@@ -26,10 +25,10 @@ def expand_in_query(condition: Condition) -> Condition:
     some b of S equals a; ``a NOT IN (S)`` is true if no b of S equals a *and* neither a nor
     any b is NULL, unless S is empty.
     """
-    return transform(transform(condition, _expand_negative), _expand_positive)
+    return change_conditions(change_conditions(condition, _expand_negative), _expand_positive)
 
 
-def _expand_negative(node: Node) -> Node:
+def _expand_negative(node: Condition) -> Condition:
     if isinstance(node, Not) and isinstance(node.arg, InQuery):
         query = node.arg
         tables = {b.var: b.table for b in query.bindings}
@@ -39,7 +38,7 @@ def _expand_negative(node: Node) -> Node:
     return node
 
 
-def _expand_positive(node: Node) -> Node:
+def _expand_positive(node: Condition) -> Condition:
     if isinstance(node, InQuery):
         return Exists(node.bindings, And((node.condition, _equal(node))), span=node.span)
     return node

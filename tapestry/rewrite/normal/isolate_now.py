@@ -14,13 +14,13 @@ from tapestry.query.nodes import (
     Condition,
     IsNull,
     Literal,
-    Node,
     Not,
     Now,
     Or,
     Term,
 )
-from tapestry.rewrite.analysis import FLIPPED, Linear, add, linear, reads_now, transform
+from tapestry.query.terms import mentions_now
+from tapestry.rewrite.analysis import FLIPPED, Linear, add, change_conditions, linear
 
 
 def isolate_now(condition: Condition) -> Condition:
@@ -31,11 +31,11 @@ def isolate_now(condition: Condition) -> Condition:
     of the paper).  Where ``now()`` stands on both sides it cancels; so does a column, but
     where it can be NULL its being there stays a condition (NOT does not stand above it).
     """
-    return transform(condition, _isolate)
+    return change_conditions(condition, _isolate)
 
 
-def _isolate(node: Node) -> Node:
-    if not isinstance(node, Compare) or not reads_now(node):
+def _isolate(node: Condition) -> Condition:
+    if not isinstance(node, Compare) or not (mentions_now(node.left) or mentions_now(node.right)):
         return node
     moved = _move(node)
     gone = _instants(node) - _instants(moved)

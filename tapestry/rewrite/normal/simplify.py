@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tapestry.query.nodes import And, Condition, Exists, Node, Not, Or, Truth
-from tapestry.rewrite.analysis import transform
+from tapestry.query.nodes import And, Condition, Exists, Not, Or, Truth
+from tapestry.rewrite.analysis import change_conditions
 
 
 def simplify(condition: Condition) -> Condition:
@@ -11,16 +11,17 @@ def simplify(condition: Condition) -> Condition:
 
     Law: the condition has the same value, unknown included, for every binding and instant.
     """
-    return transform(condition, _simplify)
+    return change_conditions(condition, _simplify)
 
 
-def _simplify(node: Node) -> Node:
-    if isinstance(node, And | Or):
-        return _join(node)
-    if isinstance(node, Exists) and node.condition == Truth(False):
-        return Truth(False, span=node.span)
-    if isinstance(node, Not) and isinstance(node.arg, Truth):
-        return Truth(not node.arg.value, span=node.span)
+def _simplify(node: Condition) -> Condition:
+    match node:
+        case And() | Or():
+            return _join(node)
+        case Exists(condition=Truth(value=False)):
+            return Truth(False, span=node.span)
+        case Not(arg=Truth(value=value)):
+            return Truth(not value, span=node.span)
     return node
 
 
@@ -30,10 +31,10 @@ def _join(node: And | Or) -> Condition:
     parts: dict[Condition, None] = {}
     for arg in node.args:
         for part in arg.args if isinstance(arg, kind) else (arg,):
-            if part == Truth(deciding):
-                return part
-            if part != Truth(not deciding):
+            if not isinstance(part, Truth):
                 parts[part] = None
+            elif part.value is deciding:
+                return part
     if not parts:
         return Truth(not deciding, span=node.span)
     if len(parts) == 1:
