@@ -131,7 +131,7 @@ def reads_now(node: Any) -> bool:
 
 def is_plain(node: Any) -> bool:
     """Tell whether a condition has neither a subquery nor ``now()``: it never changes."""
-    return not any(isinstance(n, Now | Exists | InQuery) for n in walk(node))
+    return not any(isinstance(n, Now | Exists | InQuery | Threshold | Top) for n in walk(node))
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,8 +129,12 @@ def too_many_plans() -> TapestryError:
     )
 
 
+def _counts(part: Conjunction) -> bool:
+    return bool(part.measured or part.ranked) or any(map(_counts, part.absent))
+
+
 def _variants(message: Binding, disjunct: MonotoneDisjunct, rule: Rule) -> tuple[Variant, ...]:
-    for fast in FAST if rule == "fast" else ():
+    for fast in FAST if rule == "fast" and not _counts(disjunct.conjunction) else ():
         variants = fast(message, disjunct)
         if variants is not None:
             return variants

@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from tapestry.core.schema import Type
-from tapestry.query.nodes import And, Column, Compare, Condition, Exists, Not, Or, Term, Truth
+from tapestry.query.nodes import (
+    Aggregate,
+    And,
+    Binding,
+    Column,
+    Compare,
+    Condition,
+    Exists,
+    Not,
+    Or,
+    Term,
+    Threshold,
+    Top,
+    Truth,
+)
 from tapestry.rewrite.monotone.bound_in_time import end, surely_before
-from tapestry.rewrite.stages import Conjunction, Moment, MonotoneDisjunct, NormalQuery, Variant
+from tapestry.rewrite.stages import (
+    Conjunction,
+    Measured,
+    Moment,
+    MonotoneDisjunct,
+    NormalQuery,
+    Ranked,
+    Variant,
+)
 
 FIRST = Column("", "C", Type.INSTANT)
 """Stands for the earliest instant at which the rest of a disjunct holds."""
@@ -25,7 +47,8 @@ def normal_condition(query: NormalQuery) -> Condition:
 def conjunction_condition(part: Conjunction) -> Condition:
     """Return EXISTS (bindings: the conjunction), or the conjunction where it binds nothing."""
     absent = (Not(conjunction_condition(inner)) for inner in part.absent)
-    whole = both([*part.plain, *part.times, *absent])
+    counts = (_count(test, conjunction_condition) for test in part.counted)
+    whole = both([*part.plain, *part.times, *absent, *counts])
     return Exists(part.bindings, whole) if part.bindings else whole
 
 
@@ -44,7 +67,8 @@ def monotone_condition(disjunct: MonotoneDisjunct) -> Condition:
     ends = [time for time in whole.times if time.op in ("<", "<=")]
     if disjunct.steady:
         ends = [replace(time, left=FIRST) for time in ends if not _surely_later(disjunct, time)]
-    inside = both([*whole.plain, *begins, *ends, *absent])
+    counts = [_count(test, conjunction_condition) for test in whole.counted]
+    inside = both([*whole.plain, *begins, *ends, *absent, *counts])
     return Exists(whole.bindings, inside) if whole.bindings else inside
 
 
@@ -73,8 +97,41 @@ def _held_at(
     arrived = [Compare("<=", Column(b.var, "ts", Type.INSTANT), instant) for b in rows]
     times = [replace(time, left=instant) for time in part.times]
     inner = [_absent_at(one, instant) for one in part.absent]
-    whole: list[Condition] = [*part.plain, *arrived, *times, *inner]
+
+    def row_at(row: Conjunction) -> Condition:
+        return both(_held_at(row, instant))
+
+    counts = [_count(test, row_at, instant) for test in part.counted]
+    whole: list[Condition] = [*part.plain, *arrived, *times, *inner, *counts]
     return [Exists(part.bindings, both(whole))] if part.bindings else whole
+
+
+def _count(
+    test: Measured | Ranked, row: Callable[[Conjunction], Condition], instant: Term | None = None
+) -> Condition:
+    """Return a test of an aggregate; ``row`` restores the conjunctions of its rows."""
+
+    def rows(bindings: Sequence[Binding], parts: Sequence[Conjunction]) -> Condition:
+        arrived = [
+            Compare("<=", Column(b.var, "ts", Type.INSTANT), instant)
+            for b in bindings
+            if instant is not None
+        ]
+        return both([*arrived, either([row(part) for part in parts])])
+
+    total = test.total
+    aggregate = Aggregate(
+        total.function,
+        total.distinct,
+        total.term,
+        total.bindings,
+        rows(total.bindings, total.rows),
+    )
+    if isinstance(test, Measured):
+        return Threshold(aggregate, test.op, test.constant)
+    among = rows((test.binding,), test.among)
+    top = Top(test.message, test.limit, test.binding, aggregate, among)
+    return Not(top) if test.negated else top
 
 
 def _reached(moment: Moment) -> Compare:

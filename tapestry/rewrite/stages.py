@@ -1,7 +1,8 @@
 """The types of the stages; each can only be made by running its stage (``pipeline.py``).
 
 A filter in normal form is an OR of conjunctions (sections 4.2 and 4.3 of the 1992 paper,
-its "standard form"); a conjunction's NOT EXISTS terms are conjunctions again.
+its "standard form"); a conjunction's NOT EXISTS terms are conjunctions again, and the rows
+that an aggregate counts are an OR of conjunctions.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from tapestry.query.nodes import Arith, Binding, Column, Compare, Condition, Lit
 
 @dataclass(frozen=True, slots=True)
 class Conjunction:
-    """EXISTS (bindings: plain AND times AND NOT EXISTS each of absent).
+    """EXISTS (bindings: plain AND times AND NOT EXISTS each of absent AND measured AND ranked).
 
     ``plain`` holds boolean expressions without subqueries and without ``now()``; ``times``
     comparisons ``now() op e``, op one of ``< <= > >=``, e free of ``now()``.
@@ -23,6 +24,54 @@ class Conjunction:
     plain: tuple[Condition, ...]
     times: tuple[Compare, ...]
     absent: tuple[Conjunction, ...]
+    measured: tuple[Measured, ...] = ()
+    ranked: tuple[Ranked, ...] = ()
+
+    @property
+    def counted(self) -> tuple[Measured | Ranked, ...]:
+        """Return what is asked of aggregates."""
+        return (*self.measured, *self.ranked)
+
+    @property
+    def nested(self) -> tuple[Conjunction | Measured | Ranked, ...]:
+        """Return what is asked of rows that the conjunction itself does not bind."""
+        return (*self.absent, *self.counted)
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """``function([DISTINCT] term)`` over the bindings that meet some conjunction of ``rows``."""
+
+    function: str
+    distinct: bool
+    term: Term | None
+    bindings: tuple[Binding, ...]
+    rows: tuple[Conjunction, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """``total op constant``; false where the total is NULL."""
+
+    total: Total
+    op: str
+    constant: Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """``message`` is (or, negated, is not) among the ``limit`` highest by ``total``.
+
+    Ranked are the messages of ``binding`` that meet some conjunction of ``among`` and of
+    which the total counts some row.
+    """
+
+    message: Column
+    limit: Literal
+    binding: Binding
+    total: Total
+    among: tuple[Conjunction, ...]
+    negated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

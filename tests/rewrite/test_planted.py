@@ -15,7 +15,7 @@ from hypothesis import Phase
 from sqlglot import exp
 
 from tapestry.core.schema import Type
-from tapestry.plan import lower
+from tapestry.plan import lower, nested
 from tapestry.query import nodes as n
 from tapestry.rewrite import analysis, pipeline
 from tapestry.rewrite.incremental import (
@@ -223,7 +223,7 @@ def events_of_now_are_forgotten(patch):
 
 @caught_by(laws.no_match_and_no_evidence_crosses_an_audience)
 def not_exists_looks_at_all_audiences(patch):
-    class Blind(lower._Builder):
+    class Blind(nested.Nested):
         def _absent(self, part, outer):
             builder = Seeing(self)
             return super(Blind, builder)._absent(part, outer)
@@ -232,10 +232,10 @@ def not_exists_looks_at_all_audiences(patch):
         def __init__(self, builder):
             self.__dict__ = builder.__dict__
 
-        def _visible(self, binding, scope):
+        def visible(self, binding, scope):
             return exp.EQ(this=exp.convert(1), expression=exp.convert(1))
 
-    patch.setattr(lower, "_Builder", Blind)
+    patch.setattr(lower, "Nested", Blind)
 
 
 @caught_by(laws.every_schedule_delivers_what_the_oracle_does)

@@ -2,48 +2,103 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
 from tapestry.core.schema import Type
 from tapestry.query.nodes import Binding, Column, Condition
-from tapestry.rewrite.stages import Conjunction, Moment, MonotoneDisjunct, Variant
+from tapestry.rewrite.stages import (
+    Conjunction,
+    Measured,
+    Moment,
+    MonotoneDisjunct,
+    Ranked,
+    Total,
+    Variant,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An instant, for each of the bindings that meet ``plain``, at which the answer can change."""
+
+    moment: Moment
+    bindings: tuple[Binding, ...]
+    plain: tuple[Condition, ...]
 
 
 def general(message: Binding, disjunct: MonotoneDisjunct) -> tuple[Variant, ...]:
     """Return a variant for every event of the disjunct, negation under negation included.
 
     Law (DESIGN, section 1): between two events the truth of the disjunct for a message is
-    constant.  An event is the ``ts`` of a row that a variable can bind, or an instant at
-    which a comparison with ``now()`` flips for such rows; a row counts only beside rows of
-    the enclosing variables that satisfy the enclosing ``plain``, all of them visible.
+    constant.  An event is the ``ts`` of a row that a variable can bind, those of aggregates
+    included, or an instant at which a comparison with ``now()`` flips for such rows: a vote
+    counts from its arrival, and no more when its week is over.  A row counts only beside rows
+    of the enclosing variables that satisfy the enclosing ``plain``, all of them visible.
+
+    What is among the top depends on all messages: there the test finds the message.
     """
     whole = disjunct.conjunction
-    return tuple(
-        Variant(
-            "general",
-            event,
-            bindings,
-            plain,
-            tuple(m for b in bindings if (m := _arrival(b)) != event),
-            whole,
-            whole.bindings,
-        )
-        for event, bindings, plain in _events((), (message,), (), whole)
+    tops = [top for top in whole.ranked if not top.negated]
+    rest = replace(whole, ranked=tuple(top for top in whole.ranked if top.negated))
+    found = [_variant(event, whole) for event in _events((), (message,), (), rest)]
+    unbound = replace(whole, bindings=(message, *whole.bindings))
+    for top in tops:
+        found += [_variant(event, unbound) for event in _ranked((), (), top)]
+    return tuple(dict.fromkeys(found))
+
+
+def _variant(event: Event, test: Conjunction) -> Variant:
+    before = (_arrival(binding) for binding in event.bindings)
+    return Variant(
+        "general",
+        event.moment,
+        event.bindings,
+        event.plain,
+        tuple(moment for moment in before if moment != event.moment),
+        test,
+        test.bindings,
     )
 
 
 def _events(
     around: tuple[Binding, ...],
-    message: tuple[Binding, ...],
+    fresh: tuple[Binding, ...],
     plain: tuple[Condition, ...],
     part: Conjunction,
-) -> list[tuple[Moment, tuple[Binding, ...], tuple[Condition, ...]]]:
-    fresh = (*message, *part.bindings)
+) -> Iterator[Event]:
+    fresh = (*fresh, *part.bindings)
     bindings, plain = (*around, *fresh), (*plain, *part.plain)
     moments = [_arrival(binding) for binding in fresh]
     moments += [Moment(t.right, 1 if t.op in ("<=", ">") else 0) for t in part.times]
-    found = [(moment, bindings, plain) for moment in dict.fromkeys(moments)]
-    for inner in part.absent:
-        found += _events(bindings, (), plain, inner)
-    return found
+    for moment in dict.fromkeys(moments):
+        yield Event(moment, bindings, plain)
+    for inner in part.nested:
+        match inner:
+            case Conjunction():
+                yield from _events(bindings, (), plain, inner)
+            case Measured(total=total):
+                yield from _counted(bindings, (), plain, total)
+            case Ranked():
+                yield from _ranked(bindings, plain, inner)
+
+
+def _counted(
+    around: tuple[Binding, ...],
+    fresh: tuple[Binding, ...],
+    plain: tuple[Condition, ...],
+    total: Total,
+) -> Iterator[Event]:
+    for row in total.rows:
+        yield from _events(around, (*fresh, *total.bindings), plain, row)
+
+
+def _ranked(
+    around: tuple[Binding, ...], plain: tuple[Condition, ...], top: Ranked
+) -> Iterator[Event]:
+    for row in top.among:
+        yield from _events(around, (top.binding,), plain, row)
+    yield from _counted(around, (top.binding,), plain, top.total)
 
 
 def _arrival(binding: Binding) -> Moment:

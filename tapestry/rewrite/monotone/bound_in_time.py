@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tapestry.core.schema import Type
 from tapestry.query.nodes import Binding, Column, Compare
-from tapestry.rewrite.stages import Conjunction, Moment, MonotoneDisjunct
+from tapestry.rewrite.stages import Conjunction, Measured, Moment, MonotoneDisjunct
 
 
 def bound_in_time(index: int, message: Binding, whole: Conjunction) -> MonotoneDisjunct | None:
@@ -18,10 +18,9 @@ def bound_in_time(index: int, message: Binding, whole: Conjunction) -> MonotoneD
     last = tuple(end(time) for time in whole.times if time.op in ("<", "<="))
     if any(surely_before(e, s, equal=True) for e in last for s in first):
         return None
-    turning = [part for part in whole.absent if not turns_on_once(part)]
-    return MonotoneDisjunct(
-        index, whole, first, last, not turning, _reason(whole, bool(last), bool(turning))
-    )
+    steady = all(turns_on_once(part) for part in whole.absent)
+    steady = steady and not whole.measured and not whole.ranked
+    return MonotoneDisjunct(index, whole, first, last, steady, _reason(whole, bool(last), steady))
 
 
 def starts(whole: Conjunction, *more: Binding) -> tuple[Moment, ...]:
@@ -46,7 +45,14 @@ def end(time: Compare) -> Moment:
 
 def turns_on_once(part: Conjunction) -> bool:
     """Tell whether EXISTS of the conjunction, once true, stays true as time goes on."""
-    return not part.absent and all(time.op in (">", ">=") for time in part.times)
+    return not part.nested and all(time.op in (">", ">=") for time in part.times)
+
+
+def only_grows(measured: Measured) -> bool:
+    """Tell whether the comparison, once true, stays true: its rows stay, and can only add."""
+    rising = measured.op in (">", ">=") and measured.total.function in ("COUNT", "MAX")
+    falling = measured.op in ("<", "<=") and measured.total.function == "MIN"
+    return (rising or falling) and all(turns_on_once(row) for row in measured.total.rows)
 
 
 def surely_before(left: Moment, right: Moment, equal: bool = False) -> bool:
@@ -66,11 +72,19 @@ def offset(moment: Moment) -> int:
     return anchor[1] + sum(sign * int(literal.value or 0) for sign, literal in anchor[2])
 
 
-def _reason(whole: Conjunction, ends: bool, turning: bool) -> str:
-    if turning:
-        return "not monotone: what must not exist can cease to exist again"
+def _reason(whole: Conjunction, ends: bool, steady: bool) -> str:
+    if whole.ranked:
+        return "evaluated at events: what is on top changes with every row that counts"
+    if not all(map(only_grows, whole.measured)):
+        return "evaluated at events: the aggregate can rise and fall"
+    if whole.measured and (whole.absent or ends):
+        return "evaluated at events: an aggregate beside what ceases to hold"
+    if whole.measured:
+        return "monotone: the aggregate is crossed once and for all"
+    if not steady:
+        return "evaluated at events: what must not exist can cease to exist again"
     if whole.absent:
-        return "not monotone: what must not exist can appear; tested at the earliest instant"
+        return "made monotone: what must not exist can appear; tested at the earliest instant"
     if ends:
-        return "not monotone: it ceases to hold as time goes on"
+        return "made monotone: it ceases to hold as time goes on; tested at the earliest instant"
     return "monotone: what it matches once it matches for ever"

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import product
 from math import prod
 
 from tapestry.core.errors import TapestryError
-from tapestry.query.nodes import And, Compare, Condition, Exists, Not, Or, Truth
+from tapestry.query.nodes import (
+    Aggregate,
+    And,
+    Compare,
+    Condition,
+    Exists,
+    Not,
+    Or,
+    Threshold,
+    Top,
+    Truth,
+)
 from tapestry.rewrite.analysis import is_plain, is_time, variables
-from tapestry.rewrite.stages import Conjunction
+from tapestry.rewrite.stages import Conjunction, Measured, Ranked, Total
 
 MOST_DISJUNCTS = 256
 """Disjuncts of a filter; and conjunctions in a disjunct, its NOT EXISTS included."""
@@ -28,7 +39,8 @@ def distribute(condition: Condition) -> tuple[Conjunction, ...]:
     """Return the disjuncts of a condition in which NOT is pushed inwards and now() isolated.
 
     Law: a row satisfies the condition just if it satisfies some disjunct.  EXISTS
-    distributes over OR; NOT EXISTS over an OR is the AND of a NOT EXISTS for each part.
+    distributes over OR; NOT EXISTS over an OR is the AND of a NOT EXISTS for each part; an
+    aggregate stands over the OR of the conjunctions that its rows may meet.
     An OR without subqueries about a single variable stays whole: to the paper it is one
     boolean expression, and it costs no second plan.  Raises TapestryError if multiplying
     everything out would give too much, before it does.
@@ -66,13 +78,32 @@ def measure(condition: Condition) -> Size:
         case Exists(bindings=bindings):
             size = _all([measure(condition.condition), Size(variables=len(bindings))])
         case Not(arg=Exists(bindings=bindings) as inner):
-            inside = _all([measure(inner.condition), Size(variables=len(bindings))])
-            _refuse(inside, inner)
-            return Size(largest=1 + inside.disjuncts * inside.largest, tests=inside.tests)
+            return _nested([_all([measure(inner.condition), Size(variables=len(bindings))])], inner)
+        case Threshold(aggregate=aggregate):
+            return _nested([_counted(aggregate)], condition)
+        case Top(aggregate=aggregate) | Not(arg=Top(aggregate=aggregate)):
+            top = condition.arg if isinstance(condition, Not) else condition
+            assert isinstance(top, Top)
+            return _nested([_counted(aggregate), measure(top.condition)], condition)
         case _:
             return _TEST
     _refuse(size, condition)
     return size
+
+
+def _counted(aggregate: Aggregate) -> Size:
+    bound = Size(variables=len(aggregate.bindings))
+    return _all([measure(aggregate.condition), bound])
+
+
+def _nested(inside: list[Size], condition: Condition) -> Size:
+    """Return the size of a test of other rows, whose own alternatives it multiplies by none."""
+    for size in inside:
+        _refuse(size, condition)
+    return Size(
+        largest=1 + sum(size.disjuncts * size.largest for size in inside),
+        tests=sum(size.tests for size in inside),
+    )
 
 
 def _all(sizes: list[Size]) -> Size:
@@ -139,13 +170,31 @@ def _distribute(condition: Condition) -> list[Conjunction]:
             own = Conjunction(bindings, (), (), ())
             absent = [_merge((own, part)) for part in _distribute(inner.condition)]
             return [Conjunction((), (), (), tuple(dict.fromkeys(absent)))]
+        case Threshold(aggregate=aggregate, op=op, constant=constant):
+            crossed = Measured(_total(aggregate), op, constant)
+            return [Conjunction((), (), (), (), measured=(crossed,))]
+        case Top():
+            return [Conjunction((), (), (), (), ranked=(_ranked(condition, False),))]
+        case Not(arg=Top() as top):
+            return [Conjunction((), (), (), (), ranked=(_ranked(top, True),))]
         case Compare() if is_time(condition):
             return [Conjunction((), (), (condition,), ())]
     return [Conjunction((), (condition,), (), ())]
+
+
+def _total(aggregate: Aggregate) -> Total:
+    rows = tuple(dict.fromkeys(_distribute(aggregate.condition)))
+    return Total(aggregate.function, aggregate.distinct, aggregate.term, aggregate.bindings, rows)
+
+
+def _ranked(top: Top, negated: bool) -> Ranked:
+    among = tuple(dict.fromkeys(_distribute(top.condition)))
+    total = _total(top.aggregate)
+    return Ranked(top.message, top.limit, top.binding, total, among, negated)
 
 
 def _merge(parts: tuple[Conjunction, ...]) -> Conjunction:
     def together(name: str) -> tuple[object, ...]:
         return tuple(dict.fromkeys(item for part in parts for item in getattr(part, name)))
 
-    return Conjunction(*map(together, ("bindings", "plain", "times", "absent")))  # type: ignore[arg-type]
+    return Conjunction(*(together(field.name) for field in fields(Conjunction)))  # type: ignore[arg-type]

@@ -15,13 +15,15 @@ from tapestry.query.nodes import (
     Literal,
     Not,
     Or,
+    Threshold,
+    Top,
     Truth,
 )
 from tapestry.rewrite.analysis import NEGATED
 
 
 def push_not(condition: Condition) -> Condition:
-    """Return the condition with NOT only before EXISTS, IN, LIKE, HAS, IS NULL and sets.
+    """Return the condition with NOT only before EXISTS, IN, LIKE, HAS, IS NULL, TOP and sets.
 
     Law: the rows for which the condition is true stay the same.  De Morgan's laws and the
     opposite operators hold in SQL's three values; a scalar's comparison with the constant
@@ -43,6 +45,13 @@ def _push(node: Condition, negated: bool) -> Condition:
         case Exists() | InQuery():
             inner = replace(node, condition=_push(node.condition, False))
             return Not(inner, span=node.span) if negated else inner
+        case Threshold(aggregate=aggregate, op=op):
+            rows = replace(aggregate, condition=_push(aggregate.condition, False))
+            return replace(node, aggregate=rows, op=NEGATED[op] if negated else op)
+        case Top(aggregate=aggregate):
+            rows = replace(aggregate, condition=_push(aggregate.condition, False))
+            top = replace(node, aggregate=rows, condition=_push(node.condition, False))
+            return Not(top, span=node.span) if negated else top
         case Compare(op=op, left=left, right=right):
             if isinstance(left, Column) and left.type is Type.SET:
                 return Not(node, span=node.span) if negated else node
