@@ -31,7 +31,8 @@ from tapestry.rewrite import pipeline
 from tapestry.rewrite.restore import conjunction_condition, normal_condition
 from tapestry.run.execute import Subscription, execute, execute_windows, groups
 
-Law = Callable[[st.DataObject], None]
+Law = Callable[[st.DataObject, bool], None]
+"""Draws a world, with aggregates and ranks or without, and asserts."""
 
 QUICK = settings(
     deadline=None,
@@ -41,9 +42,13 @@ QUICK = settings(
 )
 
 
-def check(law: Law, examples: int, **options: object) -> None:
+def check(law: Law, examples: int, aggregates: bool = False, **options: object) -> None:
     """Run a law on random examples; the first failure is made small and raised."""
-    settings(QUICK, max_examples=examples, **options)(given(st.data())(law))()
+
+    def hold(draw: st.DataObject) -> None:
+        law(draw, aggregates)
+
+    settings(QUICK, max_examples=examples, **options)(given(st.data())(hold))()
 
 
 MOST_VARIANTS = 12
@@ -94,38 +99,38 @@ def expected(world: World) -> list[dict[str, int]]:
 # Laws 2 and 3, law 4.
 
 
-def every_schedule_delivers_what_the_oracle_does(draw: st.DataObject) -> None:
-    world = draw.draw(generate.worlds())
+def every_schedule_delivers_what_the_oracle_does(draw: st.DataObject, aggregates: bool) -> None:
+    world = draw.draw(generate.worlds(aggregates=aggregates))
     assert [times(matches) for matches in run(world)] == expected(world)
 
 
-def the_general_rule_delivers_what_the_oracle_does(draw: st.DataObject) -> None:
-    world = draw.draw(generate.worlds())
+def the_general_rule_delivers_what_the_oracle_does(draw: st.DataObject, aggregates: bool) -> None:
+    world = draw.draw(generate.worlds(aggregates=aggregates))
     assert [times(matches) for matches in run(world, "general")] == expected(world)
 
 
-def all_windows_at_once_deliver_what_the_oracle_does(draw: st.DataObject) -> None:
-    world = replace(draw.draw(generate.worlds()), start=None)
+def all_windows_at_once_deliver_what_the_oracle_does(draw: st.DataObject, aggregates: bool) -> None:
+    world = replace(draw.draw(generate.worlds(aggregates=aggregates)), start=None)
     asked = Subscription(7, compiled(world.query), world.audiences, BEGINNING)
     runs = execute_windows(SqliteEngine(world.data), [asked], world.schedule)
     assert [times(matches) for matches in runs] == expected(world)
 
 
-def fast_rules_equal_the_general_rule(draw: st.DataObject) -> None:
-    world = draw.draw(generate.worlds(depth=2, in_query=False))
+def fast_rules_equal_the_general_rule(draw: st.DataObject, aggregates: bool) -> None:
+    world = draw.draw(generate.worlds(depth=2, in_query=False, aggregates=aggregates))
     fast, general = run(world, "fast"), run(world, "general")
     assert [times(matches) for matches in fast] == [times(matches) for matches in general]
 
 
-def what_matched_at_the_start_is_not_delivered(draw: st.DataObject) -> None:
-    world = draw.draw(generate.worlds(depth=1))
+def what_matched_at_the_start_is_not_delivered(draw: st.DataObject, aggregates: bool) -> None:
+    world = draw.draw(generate.worlds(depth=1, aggregates=aggregates))
     start = draw.draw(st.sampled_from(sorted({row["ts"] for row in world.data["messages"]} | {3})))
     world = replace(world, schedule=(start + 4, start + 30), start=start)
     assert [times(matches) for matches in run(world)] == expected(world)
 
 
-def asking_gives_the_answer_of_that_instant(draw: st.DataObject) -> None:
-    world = draw.draw(generate.worlds())
+def asking_gives_the_answer_of_that_instant(draw: st.DataObject, aggregates: bool) -> None:
+    world = draw.draw(generate.worlds(aggregates=aggregates))
     engine = SqliteEngine(world.data)
     subscription = Subscription(0, compiled(world.query), world.audiences, BEGINNING)
     judge = oracle.Oracle(world.query, world.data, world.audiences)
@@ -138,9 +143,11 @@ def asking_gives_the_answer_of_that_instant(draw: st.DataObject) -> None:
 # Groups.
 
 
-def filters_run_together_deliver_what_each_would_alone(draw: st.DataObject) -> None:
-    world = draw.draw(generate.worlds())
-    queries = [world.query, draw.draw(generate.queries(depth=2))]
+def filters_run_together_deliver_what_each_would_alone(
+    draw: st.DataObject, aggregates: bool
+) -> None:
+    world = draw.draw(generate.worlds(aggregates=aggregates))
+    queries = [world.query, draw.draw(generate.queries(depth=2, aggregates=aggregates))]
     queries += [draw.draw(generate.siblings(world.query)) for _ in range(2)]
     worlds = []
     for query in queries:
@@ -177,8 +184,10 @@ def filters_run_together_deliver_what_each_would_alone(draw: st.DataObject) -> N
     assert found == [expected(one) for one in worlds]
 
 
-def alternatives_of_one_shape_deliver_what_the_oracle_does(draw: st.DataObject) -> None:
-    world = draw.draw(generate.worlds(depth=2))
+def alternatives_of_one_shape_deliver_what_the_oracle_does(
+    draw: st.DataObject, aggregates: bool
+) -> None:
+    world = draw.draw(generate.worlds(depth=2, aggregates=aggregates))
     alike = [world.query, *(draw.draw(generate.siblings(world.query)) for _ in range(2))]
     query = replace(world.query, condition=generate.disjoin([one.condition for one in alike]))
     world = replace(world, query=query)
@@ -188,9 +197,9 @@ def alternatives_of_one_shape_deliver_what_the_oracle_does(draw: st.DataObject) 
 # Law 6.
 
 
-def no_match_and_no_evidence_crosses_an_audience(draw: st.DataObject) -> None:
-    world = draw.draw(generate.worlds())
-    others = draw.draw(generate.data())
+def no_match_and_no_evidence_crosses_an_audience(draw: st.DataObject, aggregates: bool) -> None:
+    world = draw.draw(generate.worlds(aggregates=aggregates))
+    others = draw.draw(generate.data(crowded=aggregates))
     shown = {
         table: [row for row in rows if row["audience"] in world.audiences]
         for table, rows in world.data.items()
@@ -214,8 +223,8 @@ def no_match_and_no_evidence_crosses_an_audience(draw: st.DataObject) -> None:
         assert match.msgid in names
 
 
-def evidence_alone_makes_a_match_true(draw: st.DataObject) -> None:
-    world = draw.draw(generate.worlds(depth=2))
+def evidence_alone_makes_a_match_true(draw: st.DataObject, aggregates: bool) -> None:
+    world = draw.draw(generate.worlds(depth=2, aggregates=aggregates))
     disjuncts = compiled(world.query).query.normal.disjuncts
     for match in (match for matches in run(world) for match in matches):
         disjunct = disjuncts[match.disjunct]
@@ -231,8 +240,8 @@ def evidence_alone_makes_a_match_true(draw: st.DataObject) -> None:
 # Law 7.
 
 
-def a_run_that_was_lost_and_repeated_delivers_once(draw: st.DataObject) -> None:
-    world = draw.draw(generate.worlds())
+def a_run_that_was_lost_and_repeated_delivers_once(draw: st.DataObject, aggregates: bool) -> None:
+    world = draw.draw(generate.worlds(aggregates=aggregates))
     plan, engine = compiled(world.query), SqliteEngine(world.data)
     since = BEGINNING if world.start is None else world.start
     stored: dict[str, int] = {}
@@ -251,8 +260,9 @@ def a_run_that_was_lost_and_repeated_delivers_once(draw: st.DataObject) -> None:
 # Laws 1 and 5.
 
 
-def normal_rules_keep_the_rows_and_do_nothing_twice(draw: st.DataObject) -> None:
-    query, data = draw.draw(generate.queries(depth=2)), draw.draw(generate.data())
+def normal_rules_keep_the_rows_and_do_nothing_twice(draw: st.DataObject, aggregates: bool) -> None:
+    query = draw.draw(generate.queries(depth=2, aggregates=aggregates))
+    data = draw.draw(generate.data(crowded=aggregates))
     judge = oracle.Oracle(query, data, draw.draw(generate.audiences))
     instants = judge.events[:: max(1, len(judge.events) // 6)]
     kept = [judge.answer(t) for t in instants]
@@ -274,12 +284,13 @@ def normal_rules_keep_the_rows_and_do_nothing_twice(draw: st.DataObject) -> None
     assert keeps(normal_condition(normal))
 
 
-def printing_and_reading_again_is_the_identity(draw: st.DataObject) -> None:
-    query = draw.draw(generate.queries(unit=SECOND))
+def printing_and_reading_again_is_the_identity(draw: st.DataObject, aggregates: bool) -> None:
+    query = draw.draw(generate.queries(unit=SECOND, aggregates=aggregates))
     once = read(print_tql(query), Context())
     assert read(print_tql(once), Context()).condition == once.condition
     assert read(print_sql(once), Context()).condition == once.condition
-    data, audiences = draw.draw(generate.data(SECOND)), draw.draw(generate.audiences)
+    data = draw.draw(generate.data(SECOND, crowded=aggregates))
+    audiences = draw.draw(generate.audiences)
     t = draw.draw(st.integers(-2, 40)) * SECOND
     assert loops.answer(once, data, audiences, t) == loops.answer(query, data, audiences, t)
 
