@@ -208,7 +208,7 @@ class _Checker:
         inside = replace(self, context=context, trail=(*self.trail, key))
         try:
             parsed = self.reader(text, context, self.depth)
-            return inside.branches(parsed.branches, message)
+            return _placed(inside.branches(parsed.branches, message), node.span)
         except _ReferenceError:
             raise
         except TapestryError as error:
@@ -223,6 +223,18 @@ class _Checker:
 
     def _shown(self, owner: str | None, name: str) -> str:
         return name if owner == self.asker else f"{owner}.{name}"
+
+
+def _placed(node: Condition, span: Span | None) -> Condition:
+    """Return what another filter says, its conditions placed where it is referred to."""
+    match node:
+        case And(args=args) | Or(args=args):
+            return type(node)(tuple([_placed(arg, span) for arg in args]), span=span)
+        case Not(arg=arg):
+            return Not(_placed(arg, span), span=span)
+        case Exists(condition=inner) | InQuery(condition=inner):
+            return replace(node, condition=_placed(inner, span), span=span)
+    return replace(node, span=span)
 
 
 def _and(args: Sequence[Condition], span: Span | None = None) -> Condition:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from tapestry.core.errors import TapestryError
+from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import MESSAGES
 from tapestry.query.nodes import Binding, Condition
 
@@ -16,11 +16,12 @@ MESSAGE = "m"
 
 @contextmanager
 def placed(text: str) -> Iterator[None]:
-    """Give every error raised inside the text its span is about."""
+    """Give every error raised inside the text its span is about; without one, all of it."""
     try:
         yield
     except TapestryError as error:
         error.text = text
+        error.span = error.span or Span(0, len(text))
         raise
 
 

@@ -101,6 +101,20 @@ EXPLODING = {
 }
 
 
+def test_what_explodes_in_another_filter_is_refused_where_that_is_referred_to():
+    other = (
+        "m.sender HAS 'a longer text than what refers to it' AND " + EXPLODING["joined products"]
+    )
+    text = "m.size > 1 OR m IN x"
+    with pytest.raises(TapestryError) as caught:
+        compile_filter(text, Context("terry", resolve=lambda owner, name: other))
+    span = caught.value.span
+    assert text[span.start : span.end] == "m IN x"
+    with pytest.raises(TapestryError) as caught:
+        compile_filter("replies and in filter x", Context(resolve=lambda owner, name: other))
+    assert caught.value.render().splitlines()[2].strip() == "^" * 23
+
+
 @pytest.mark.parametrize("kind", EXPLODING)
 def test_what_explodes_is_refused_in_a_second_with_its_place(kind):
     started = time.process_time()
