@@ -29,7 +29,12 @@ def check_text(text: str) -> None:
             "Remove it.",
             text,
         )
-    if len(text) > MAX_BYTES or len(text.encode()) > MAX_BYTES:
+    check_length(text)
+
+
+def check_length(text: str) -> None:
+    """Refuse a text that is too long."""
+    if len(text) > MAX_BYTES or len(text.encode(errors="replace")) > MAX_BYTES:
         raise TapestryError(
             "The filter is longer than 64 KiB.",
             Span(min(len(text), MAX_BYTES) - 1, len(text)),

@@ -8,7 +8,7 @@ import lark
 
 from tapestry.core.errors import Span, TapestryError
 from tapestry.query.context import Context
-from tapestry.query.limits import BIDI, MAX_NESTING, too_deep
+from tapestry.query.limits import BIDI, MAX_NESTING, check_length, too_deep
 from tapestry.query.names import nearest
 from tapestry.query.parsed import MisreadError, Parsed, on_message, placed
 from tapestry.query.phrase_grammar import CONNECTIVES, KEYWORDS, grammar
@@ -41,6 +41,7 @@ def parse(text: str, context: Context, depth: int = 0) -> Parsed:
 
     Raises MisreadError if it is none, TapestryError for what is understood but refused.
     """
+    check_length(text)
     with placed(text):
         said = parse_phrase(text)
         if depth_of(said) + depth > MAX_NESTING:

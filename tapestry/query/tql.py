@@ -10,7 +10,7 @@ from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import Type
 from tapestry.query import literals, predicates, quantifiers, sql
 from tapestry.query.lexer import Token
-from tapestry.query.limits import MAX_NESTING, too_deep
+from tapestry.query.limits import MAX_NESTING, check_length, too_deep
 from tapestry.query.names import RESERVED, known_column
 from tapestry.query.nodes import (
     TERMS,
@@ -48,6 +48,7 @@ def parse(text: str, depth: int = 0) -> Parsed:
 
     Raises MisreadError if it is neither, TapestryError for what is understood but refused.
     """
+    check_length(text)
     with placed(text):
         parser = _Expressions(text, depth)
         branches = _branches(parser)

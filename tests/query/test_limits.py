@@ -5,6 +5,7 @@ import time
 import pytest
 
 from tapestry.core.errors import TapestryError
+from tapestry.query import phrases, tql
 from tapestry.query.context import Context
 from tapestry.query.printer import print_tql
 from tapestry.query.read import read
@@ -47,6 +48,39 @@ def test_long_sums_count_as_nesting(operator):
     assert "deeper" in refusal("m.size" + f" {operator} m.size" * 65 + " > 1").message
     nested = "(" * 60 + "m.size" + (f" {operator} 1" * 30 + ")") * 60 + " > 1"
     assert "deeper" in refusal(nested).message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * 10_000,
+        "(" * 10**6,
+        "m.size = 1 OR " * 75_000,
+        "'" * 10**6,
+        '"' * 65_000 + "\u202e",
+        "\u202e" * 10**6,
+        "--\n" * 20_000,
+        "9" * 65_000,
+        "not " * 16_000,
+        "m.size > 1\0",
+        "from joe\u202e",
+        "m.size IN (" + "1, " * 20_000,
+        "from a, " * 8_000,
+        "m.subject LIKE '" + "%_" * 30_000,
+    ],
+    ids=lambda text: repr(text[:20]),
+)
+def test_whatever_is_written_each_parser_refuses_it_in_a_second(text):
+    for parse in (
+        lambda: read(text, Context()),
+        lambda: tql.parse(text),
+        lambda: phrases.parse(text, Context()),
+    ):
+        started = time.process_time()
+        with pytest.raises(TapestryError) as caught:
+            parse()
+        assert caught.value.render()
+        assert time.process_time() - started < 1
 
 
 def test_text_beyond_64_kib_is_refused():
