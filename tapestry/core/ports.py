@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 
 class LockedClock(Protocol):
@@ -34,7 +34,7 @@ class DueFilter:
     T0 is not delivered; None takes existing mail.  ``revision`` counts changes of the text:
     a window is committed only for the text it was run with.  ``until`` ends the window where
     that is not the present: a filter was changed then, and ``rest`` names what is left to run
-    of its older text.
+    of its older text.  ``live``: messages leave when they no longer match.
     """
 
     id: int
@@ -47,6 +47,7 @@ class DueFilter:
     revision: int = 0
     until: int | None = None
     rest: int | None = None
+    live: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,23 @@ class Match:
     reason: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A message enters, leaves or matches otherwise the answer of a live filter.
+
+    What follows ``at`` says how it matches from that instant on, as of a Match.
+    """
+
+    filter: int
+    msgid: str
+    op: Literal["insert", "delete", "update"]
+    at: int
+    audience: str = ""
+    disjunct: int = 0
+    evidence: tuple[str, ...] = ()
+    reason: str = ""
+
+
 class FilterStore(Protocol):
     """Filters, their windows and their matches, in the relational database."""
 
@@ -76,11 +94,18 @@ class FilterStore(Protocol):
     def known(self, pairs: Collection[tuple[int, str]]) -> set[tuple[int, str]]:
         """Return those of the (filter, msgid) pairs that are stored as matches already."""
 
-    def commit(self, filters: Sequence[DueFilter], until: int, matches: Sequence[Match]) -> bool:
+    def commit(
+        self,
+        filters: Sequence[DueFilter],
+        until: int,
+        matches: Sequence[Match],
+        changes: Sequence[Change] = (),
+    ) -> bool:
         """Store matches and advance every filter's ``since`` to ``until``, in one transaction.
 
-        Of a filter with a ``rest``, that is done with instead.  Return False, and store nothing,
-        if any filter's window is no longer at its ``since``, or its text has changed.
+        ``changes`` are those of live filters, in the order in which they happened.  Of a
+        filter with a ``rest``, that is done with instead.  Return False, and store nothing, if
+        any filter's window is no longer at its ``since``, or its text has changed.
         """
 
     def fail(self, failed: DueFilter, message: str) -> None:

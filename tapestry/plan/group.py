@@ -18,10 +18,7 @@ MOST_RANGES = 16
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One disjunct of a filter: its constants, what the filter may see, and its window.
-
-    ``start`` is T0 (DESIGN, section 1) or None; it is read only by ``lower_at``.
-    """
+    """One disjunct of a filter: its constants, what the filter may see, and its window."""
 
     fid: int
     disjunct: int
@@ -29,7 +26,6 @@ class Member:
     audiences: tuple[str, ...]
     since: int
     until: int
-    start: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +43,11 @@ def constants(name: str, members: Sequence[Member]) -> Relation:
         Field("disjunct", Type.INTEGER),
         Field("since", Type.INSTANT),
         Field("until", Type.INSTANT),
-        Field("start", Type.INSTANT),
         Field("audiences", Type.TEXT, many=True),
         *(Field(f"p{c.slot}", c.type, c.many) for c in members[0].constants),
     )
     rows = tuple(
-        (m.fid, m.disjunct, m.since, m.until, m.start, m.audiences, *(c.value for c in m.constants))
+        (m.fid, m.disjunct, m.since, m.until, m.audiences, *(c.value for c in m.constants))
         for m in members
     )
     return Relation(name, fields, rows)

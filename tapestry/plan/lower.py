@@ -38,23 +38,48 @@ def lower(groups: Sequence[Group], until: int, covers: Covers) -> Statement | No
     return assembly.statement() if assembly.found else None
 
 
-def lower_at(
-    groups: Sequence[Group], at: int | None, among: Sequence[tuple[int, str]] | None = None
-) -> Statement:
-    """Return the statement for Q(at), or for Q(start) of each member where ``at`` is None.
+def lower_events(groups: Sequence[Group], until: int, covers: Covers) -> Statement | None:
+    """Return the statement for the instants in each member's window at which Q can change.
 
-    ``among`` restricts it to pairs of filter and msgid.
+    A row for each filter, message and instant c; msgid is NULL where every message's answer
+    can change at c.  For the variants of the general rule only; None if nothing happened.
     """
     assembly = Assembly()
     for group in groups:
         build = _Builder(assembly, group)
-        instant = build.scope.carried("start") if at is None else exp.convert(at)
-        whole = group.disjunct.monotone.conjunction
-        assembly.found.append(build.held_at(whole, instant, among is not None))
-    if among is not None:
-        fields = (Field("fid", Type.INTEGER), Field("msgid", Type.TEXT))
-        assembly.relations.append(Relation("among", fields, tuple(among)))
+        found = (build.event(variant, until, covers) for variant in group.disjunct.variants)
+        assembly.found += [select for select in found if select is not None]
+    return assembly.statement("c") if assembly.found else None
+
+
+def lower_at(groups: Sequence[Group], at: int) -> Statement:
+    """Return the statement for Q(at) of each member."""
+    assembly = Assembly()
+    for group in groups:
+        assembly.found.append(_Builder(assembly, group).held_at(exp.convert(at)))
     return assembly.statement()
+
+
+def lower_each(groups: Sequence[Group], asked: Sequence[tuple[int, int]]) -> Statement:
+    """Return the statement for Q(c) of the filters and instants asked."""
+    return _asked(groups, (Field("fid", Type.INTEGER), Field("at", Type.INSTANT)), asked)
+
+
+def lower_among(groups: Sequence[Group], asked: Sequence[tuple[int, str, int]]) -> Statement:
+    """Return the statement for those of the filters, msgids and instants asked that match."""
+    fields = (Field("fid", Type.INTEGER), Field("msgid", Type.TEXT), Field("at", Type.INSTANT))
+    return _asked(groups, fields, asked)
+
+
+def _asked(
+    groups: Sequence[Group], fields: tuple[Field, ...], rows: Sequence[tuple[object, ...]]
+) -> Statement:
+    assembly = Assembly()
+    for group in groups:
+        build = _Builder(assembly, group)
+        assembly.found.append(build.held_at(exp.column("at", "a"), fields))
+    assembly.relations.append(Relation("asked", fields, tuple(rows)))
+    return assembly.statement("c")
 
 
 class _Builder:
@@ -64,6 +89,7 @@ class _Builder:
         self.assembly = assembly
         self.members = group.members
         self.message = group.disjunct.message
+        self.whole = group.disjunct.monotone.conjunction
         self.nested = Nested(assembly, group.members)
         self.constants = f"constants_{len(assembly.relations)}"
         assembly.relations.append(constants(self.constants, group.members))
@@ -71,8 +97,40 @@ class _Builder:
 
     def variant(self, variant: Variant, until: int, covers: Covers) -> exp.Select | None:
         """Return the candidates of one variant that pass their test."""
-        names = [binding.var for binding in variant.bindings]
+        select = self._candidates(variant, until, covers)
+        if select is None:
+            return None
+        names = {binding.var for binding in variant.bindings}
         scope = self.scope.binding(*names)
+        c = self._moment(variant.event, scope)
+        own = () if variant.test.bindings else variant.evidence
+        distinct = names != {self.message.var, *(b.var for b in own)}
+        return self._tested(select, scope, c, variant.test, own, distinct)
+
+    def event(self, variant: Variant, until: int, covers: Covers) -> exp.Select | None:
+        """Return the candidates of one variant, untested, in OUTPUT's columns."""
+        select = self._candidates(variant, until, covers)
+        if select is None:
+            return None
+        scope = self.scope.binding(*(binding.var for binding in variant.bindings))
+        if self.message in variant.bindings:
+            msgid: exp.Expr = column(self.message.var, "msgid")
+        else:
+            msgid = exp.cast(exp.null(), "text")
+        return select.select(
+            scope.carried("fid"),
+            exp.alias_(msgid, "msgid", copy=False),
+            exp.alias_(exp.convert(""), "audience", copy=False),
+            exp.alias_(exp.convert(0), "ts", copy=False),
+            exp.alias_(self._moment(variant.event, scope), "c", copy=False),
+            scope.carried("disjunct"),
+            exp.alias_(exp.convert(""), "why", copy=False),
+            copy=False,
+        ).distinct(copy=False)
+
+    def _candidates(self, variant: Variant, until: int, covers: Covers) -> exp.Select | None:
+        """Return FROM and WHERE of one variant's candidates; None if no row drives it."""
+        scope = self.scope.binding(*(binding.var for binding in variant.bindings))
         c = self._moment(variant.event, scope)
         ranges = slices(self.members, variant.event)
         driver = self._driver(variant)
@@ -86,7 +144,7 @@ class _Builder:
         anchor = variant.event.anchor
         if anchor is not None:
             select = select.where(_within(scope.term(anchor[0]), ranges), copy=False)
-        select = select.where(
+        return select.where(
             *(scope.condition(condition) for condition in variant.plain),
             exp.GT(this=c.copy(), expression=scope.carried("since")),
             exp.LTE(this=c.copy(), expression=scope.carried("until")),
@@ -97,12 +155,9 @@ class _Builder:
             ),
             copy=False,
         )
-        own = () if variant.test.bindings else variant.evidence
-        distinct = set(names) != {self.message.var, *(b.var for b in own)}
-        return self._tested(select, scope, c, variant.test, own, distinct)
 
-    def held_at(self, whole: Conjunction, instant: exp.Expr, among: bool) -> exp.Select:
-        """Return the messages for which a disjunct holds at the instant."""
+    def held_at(self, instant: exp.Expr, asked: tuple[Field, ...] = ()) -> exp.Select:
+        """Return the messages for which the disjunct holds at the instant, among those asked."""
         scope = self.scope.binding(self.message.var)
         select = exp.select().from_(exp.to_table(self.constants).as_("k"), copy=False)
         select = select.join(self.nested.table(self.message, None), join_type="cross", copy=False)
@@ -112,18 +167,15 @@ class _Builder:
             exp.LTE(this=ts, expression=instant.copy()),
             copy=False,
         )
-        if among:
+        if asked:
+            select = select.join(exp.to_table("asked").as_("a"), join_type="cross", copy=False)
+            same = exp.EQ(this=exp.column("fid", "a"), expression=scope.carried("fid"))
+            select = select.where(same, copy=False)
+        if any(field.name == "msgid" for field in asked):
             msgid = column(self.message.var, "msgid")
-            pairs = exp.select(exp.convert(1), copy=False).from_(
-                exp.to_table("among").as_("a"), copy=False
-            )
-            pairs = pairs.where(
-                exp.EQ(this=exp.column("fid", "a"), expression=scope.carried("fid")),
-                exp.EQ(this=exp.column("msgid", "a"), expression=msgid),
-                copy=False,
-            )
-            select = select.where(exp.Exists(this=pairs), copy=False)
-        return self._tested(select, scope, instant, whole, (), False)
+            same = exp.EQ(this=exp.column("msgid", "a"), expression=msgid)
+            select = select.where(same, copy=False)
+        return self._tested(select, scope, instant, self.whole, (), False)
 
     def _tested(
         self,

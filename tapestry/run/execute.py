@@ -7,14 +7,14 @@ The engine is Spark in the product; anything that answers a Statement serves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from tapestry.core.ports import Match
 from tapestry.plan.compile import Compiled
 from tapestry.plan.group import Group, Member
-from tapestry.plan.lower import lower, lower_at
+from tapestry.plan.lower import lower, lower_among
 from tapestry.plan.relation import SEPARATOR, Range, Statement
 from tapestry.rewrite.stages import IncrementalDisjunct
 
@@ -72,12 +72,8 @@ def execute(
     found = _candidates(engine, groups(windows), until)
     pairs = {(fid, msgid) for fid, msgid, *_ in found}
     old = known(pairs) if pairs else set()
-    begun = {
-        (fid, msgid): by_id[fid]
-        for fid, msgid, *_ in found
-        if by_id[fid].start is not None and (fid, msgid) not in old
-    }
-    old |= _held_at_start(engine, begun)
+    begun = {pair for pair in pairs - old if by_id[pair[0]].start is not None}
+    old |= _held_at_start(engine, by_id, begun)
     matches = [_match(row, row[0]) for row in found if (row[0], row[1]) not in old]
     return sorted(matches, key=lambda m: (m.filter, m.matched_at, m.msgid))
 
@@ -112,7 +108,7 @@ def execute_windows(
 def _candidates(engine: Engine, all_groups: Sequence[Group], until: int) -> list[Row]:
     """Return the first candidate of every (filter, message)."""
     first: dict[Pair, Row] = {}
-    for chunk in _chunks(_pieces(all_groups), _variants):
+    for chunk in chunked(pieces(all_groups), variants_of):
         statement = lower(chunk, until, engine.covers)
         for row in engine.answer(statement) if statement else ():
             other = first.setdefault((row[0], row[1]), row)
@@ -138,16 +134,16 @@ def groups(windows: Iterable[tuple[Subscription, int]]) -> list[Group]:
     for s, until in windows:
         for plan in s.compiled.plans:
             index, constants = plan.disjunct.monotone.index, plan.signature.constants
-            member = Member(s.fid, index, constants, s.audiences, s.since, until, s.start)
+            member = Member(s.fid, index, constants, s.audiences, s.since, until)
             gathered.setdefault(plan.signature.key, (plan.disjunct, []))[1].append(member)
     return [Group(one, tuple(members)) for one, members in gathered.values()]
 
 
-def _chunks(pieces: Iterable[Group], size: Callable[[Group], int]) -> list[list[Group]]:
+def chunked(some: Iterable[Group], size: Callable[[Group], int]) -> list[list[Group]]:
     """Return the groups in as few statements as is good for planning them."""
     chunks: list[list[Group]] = []
     room = 0
-    for piece in pieces:
+    for piece in some:
         if size(piece) > room:
             chunks.append([])
             room = MOST_VARIANTS
@@ -156,11 +152,11 @@ def _chunks(pieces: Iterable[Group], size: Callable[[Group], int]) -> list[list[
     return chunks
 
 
-def _variants(group: Group) -> int:
+def variants_of(group: Group) -> int:
     return len(group.disjunct.variants)
 
 
-def _pieces(all_groups: Sequence[Group]) -> Iterator[Group]:
+def pieces(all_groups: Sequence[Group]) -> Iterator[Group]:
     """Yield the groups, those with many variants in several pieces."""
     for group in all_groups:
         variants = group.disjunct.variants
@@ -169,17 +165,22 @@ def _pieces(all_groups: Sequence[Group]) -> Iterator[Group]:
             yield Group(replace(group.disjunct, variants=some), group.members)
 
 
-def _held_at_start(engine: Engine, begun: dict[Pair, Subscription]) -> set[Pair]:
+def _held_at_start(
+    engine: Engine, by_id: Mapping[int, Subscription], begun: Collection[Pair]
+) -> set[Pair]:
     """Return the pairs whose message matched at the filter's T0 already.
 
     A filter "from now on" does not deliver those.  Every pair is asked: the message may
     have been there for another audience before the row that matched.
     """
-    asked = {s.fid: s for s in begun.values()}
-    chunks = _chunks(groups((s, s.since) for s in asked.values()), lambda _: 1)
+    starting = [by_id[fid] for fid in sorted({fid for fid, _ in begun})]
     held: set[Pair] = set()
-    for chunk in chunks:
+    for chunk in chunked(groups((s, s.since) for s in starting), lambda _: 1):
         fids = {member.fid for group in chunk for member in group.members}
-        among = [pair for pair in begun if pair[0] in fids]
-        held |= {(row[0], row[1]) for row in engine.answer(lower_at(chunk, None, among))}
+        asked = [
+            (fid, msgid, start)
+            for fid, msgid in sorted(begun)
+            if fid in fids and (start := by_id[fid].start) is not None
+        ]
+        held |= {(row[0], row[1]) for row in engine.answer(lower_among(chunk, asked))}
     return held

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from typing import Literal as OneOf
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,9 +21,13 @@ from tapestry.core.schema import ANNOTATIONS, COLUMNS, KEYS, MESSAGES, Type
 from tapestry.plan.compile import compile_filter
 from tapestry.query.context import Context
 from tapestry.rewrite.pipeline import Rule
+from tapestry.run.changes import change_windows
 from tapestry.run.execute import Engine, Subscription, execute_windows
 from tapestry.tables.log import Part, Snapshot
 from tapestry.tables.rows import arrow_schema
+
+Deltas = OneOf["transactional", "compressed"]
+"""Every change in order, or the difference between the ends of each window."""
 
 MOST_PARTS = 32
 """Files a table is cut into, so that a window reads its own rows and not all of them."""
@@ -44,12 +49,15 @@ def replay(
     filters: Path,
     instants: Sequence[int],
     rule: Rule = "fast",
+    deltas: Deltas | None = None,
 ) -> Iterator[dict[str, object]]:
     """Yield what the filters deliver in the windows that end at the instants.
 
     Filters that do not compile come first, as ``{"filter", "error", "at"}``; then a
     ``{"filter", "msgid", "matched_at", "run"}`` for each match, in the order of run,
-    filter, matched_at and msgid.  Raises TapestryError for files that cannot be read.
+    filter, matched_at and msgid.  With ``deltas``, what the answers of live filters gain and
+    lose instead: ``{"filter", "msgid", "op", "at", "run"}``.  Raises TapestryError for files
+    that cannot be read.
     """
     if any(later <= earlier for earlier, later in pairwise(instants)):
         raise TapestryError("The instants of --at must increase.", hint="Write --at T1,T2,T3.")
@@ -58,7 +66,7 @@ def replay(
     for number, line in enumerate(lines):
         try:
             context = Context(line.owner, (), _resolver(lines, line))
-            plans[number] = compile_filter(line.text, context, rule)
+            plans[number] = compile_filter(line.text, context, "general" if deltas else rule)
         except TapestryError as error:
             yield {"filter": line.id, "error": error.message, "at": error.offset}
     with tempfile.TemporaryDirectory(prefix="tapestry-replay-") as made:
@@ -67,6 +75,9 @@ def replay(
             Subscription(number, plan, lines[number].audiences, BEGINNING)
             for number, plan in plans.items()
         ]
+        if deltas:
+            yield from _deltas(engine, asked, lines, instants, deltas)
+            return
         for run, matches in enumerate(execute_windows(engine, asked, instants)):
             for match in sorted(
                 matches, key=lambda m: (_order(lines[m.filter].id), m.matched_at, m.msgid)
@@ -77,6 +88,25 @@ def replay(
                     "matched_at": format_instant(match.matched_at),
                     "run": run,
                 }
+
+
+def _deltas(
+    engine: Engine,
+    asked: Sequence[Subscription],
+    lines: Sequence[Line],
+    instants: Sequence[int],
+    deltas: Deltas,
+) -> Iterator[dict[str, object]]:
+    runs = change_windows(engine, asked, instants, net=deltas == "compressed")
+    for run, changes in enumerate(runs):
+        for change in sorted(changes, key=lambda c: (_order(lines[c.filter].id), c.at, c.msgid)):
+            yield {
+                "filter": lines[change.filter].id,
+                "msgid": change.msgid,
+                "op": change.op,
+                "at": format_instant(change.at),
+                "run": run,
+            }
 
 
 def _order(name: str | int) -> tuple[bool, int, str]:

@@ -5,29 +5,41 @@ clock ─> until ─> due filters ─ compile ─> execute on a snapshot ─> co
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TypeVar
 
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
-from tapestry.core.ports import Clock, DueFilter, FilterStore, Match
+from tapestry.core.ports import Change, Clock, DueFilter, FilterStore, Match
 from tapestry.plan.compile import Compiled, compile_filter
 from tapestry.plan.words import disjunct_in_words
 from tapestry.query.context import Context
-from tapestry.run.execute import Engine, Pair, Subscription, execute
+from tapestry.rewrite.pipeline import Rule
+from tapestry.run.changes import changes
+from tapestry.run.execute import Engine, Subscription, execute
 from tapestry.tables.append import read_until
 from tapestry.tables.log import Snapshot, Tables, snapshot
+
+log = logging.getLogger(__name__)
+
+Found = TypeVar("Found", Match, Change)
 
 
 @dataclass(frozen=True, slots=True)
 class TickReport:
-    """What one run did; ``committed`` is False if another run had taken the windows."""
+    """What one run did: matches, and the changes of live filters.
+
+    ``committed`` is False if another run had taken the windows.
+    """
 
     until: int
     filters: int
     matches: tuple[Match, ...]
+    changes: tuple[Change, ...]
     failed: int
     seconds: float
     committed: bool
@@ -48,21 +60,24 @@ def tick(
     begun = time.perf_counter()
     until = read_until(tables, clock, wall_clock if at is None else lambda: at)
     matches: tuple[Match, ...] = ()
+    changed: tuple[Change, ...] = ()
     failed = 0
     while True:
         due = store.due(until)
         run = _run(engine_on, tables, store, due, until)
         matches += run.matches
+        changed += run.changes
         failed += run.failed
         if not run.committed or all(one.rest is None for one in due):
             seconds = time.perf_counter() - begun
-            return TickReport(until, run.filters, matches, failed, seconds, run.committed)
+            return TickReport(until, run.filters, matches, changed, failed, seconds, run.committed)
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
     filters: int
     matches: tuple[Match, ...]
+    changes: tuple[Change, ...]
     failed: int
     committed: bool
 
@@ -80,7 +95,8 @@ def _run(
     failed = 0
     for one in wanted:
         try:
-            plan = _compiled(one.text, one.owner, one.addresses)
+            rule: Rule = "general" if one.live else "fast"
+            plan = _compiled(one.text, one.owner, one.addresses, rule)
         except TapestryError as error:
             store.fail(one, error.message)
             failed += 1
@@ -90,55 +106,73 @@ def _run(
             Subscription(one.id, plan, one.audiences, one.since, one.start, one.until)
         )
     if not due:
-        return _Run(0, (), failed, True)
+        return _Run(0, (), (), failed, True)
     engine = engine_on(snapshot(tables))
-    matches, failures = _execute(engine, subscriptions, until, store.known)
+    live = {one.id for one in due if one.live}
+
+    def keep(some: Sequence[Subscription]) -> list[Match]:
+        return execute(engine, some, until, store.known)
+
+    def follow(some: Sequence[Subscription]) -> list[Change]:
+        return changes(engine, some, until, net=False)
+
+    matches, failures = _together(keep, [s for s in subscriptions if s.fid not in live])
+    changed, more = _together(follow, [s for s in subscriptions if s.fid in live])
+    failures |= more
+    if len(failures) == len(subscriptions):
+        raise next(iter(failures.values()))
     for one in due:
         if one.id in failures:
             store.fail(one, failures[one.id].message)
     due = [one for one in due if one.id not in failures]
-    matches = _with_reasons(matches, subscriptions)
-    committed = store.commit(due, until, matches)
-    return _Run(len(due), tuple(matches), failed + len(failures), committed)
+    in_words = _Words(subscriptions)
+    matches = [replace(m, reason=in_words(m.filter, m.disjunct)) for m in matches]
+    changed = [
+        c if c.op == "delete" else replace(c, reason=in_words(c.filter, c.disjunct))
+        for c in changed
+    ]
+    committed = store.commit(due, until, matches, changed)
+    return _Run(len(due), tuple(matches), tuple(changed), failed + len(failures), committed)
 
 
-def _execute(
-    engine: Engine,
-    subscriptions: Sequence[Subscription],
-    until: int,
-    known: Callable[[Collection[Pair]], set[Pair]],
-) -> tuple[list[Match], dict[int, TapestryError]]:
+def _together(
+    run: Callable[[Sequence[Subscription]], list[Found]], subscriptions: Sequence[Subscription]
+) -> tuple[list[Found], dict[int, TapestryError]]:
     """Run all filters together; where that fails, each signature by itself.
 
-    So no filter keeps the others from running.  Raises what failed if nothing runs.
+    So no filter keeps the others from running.  Failures come by filter.
     """
     try:
-        return execute(engine, subscriptions, until, known), {}
+        return (run(subscriptions) if subscriptions else []), {}
     except TapestryError as error:
-        together = error
+        log.warning("Not all together: %s", error.message)
     apart: dict[str, list[Subscription]] = {}
     for subscription in subscriptions:
         apart.setdefault(subscription.compiled.key, []).append(subscription)
-    matches: list[Match] = []
+    found: list[Found] = []
     failures: dict[int, TapestryError] = {}
     for alike in apart.values():
         try:
-            matches += execute(engine, alike, until, known)
+            found += run(alike)
         except TapestryError as error:
             failures |= {subscription.fid: error for subscription in alike}
-    if len(failures) == len(subscriptions):
-        raise together
-    return matches, failures
+    return found, failures
 
 
-def _with_reasons(matches: Sequence[Match], subscriptions: Sequence[Subscription]) -> list[Match]:
-    """Say of each match in words which disjunct of its filter it meets."""
-    compiled = {subscription.fid: subscription.compiled for subscription in subscriptions}
-    met = {(match.filter, match.disjunct) for match in matches}
-    words = {(fid, index): disjunct_in_words(compiled[fid], index) for fid, index in met}
-    return [replace(match, reason=words[match.filter, match.disjunct]) for match in matches]
+class _Words:
+    """Says in words which disjunct of its filter a message meets, each worked out once."""
+
+    def __init__(self, subscriptions: Sequence[Subscription]) -> None:
+        self._compiled = {s.fid: s.compiled for s in subscriptions}
+        self._words: dict[tuple[int, int], str] = {}
+
+    def __call__(self, fid: int, disjunct: int) -> str:
+        key = (fid, disjunct)
+        if key not in self._words:
+            self._words[key] = disjunct_in_words(self._compiled[fid], disjunct)
+        return self._words[key]
 
 
 @lru_cache(maxsize=10_000)
-def _compiled(text: str, owner: str, addresses: tuple[str, ...]) -> Compiled:
-    return compile_filter(text, Context(owner, addresses))
+def _compiled(text: str, owner: str, addresses: tuple[str, ...], rule: Rule) -> Compiled:
+    return compile_filter(text, Context(owner, addresses), rule)

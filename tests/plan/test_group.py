@@ -75,12 +75,11 @@ def test_the_constant_table_has_a_row_for_each_filter():
         ("disjunct", Type.INTEGER, False),
         ("since", Type.INSTANT, False),
         ("until", Type.INSTANT, False),
-        ("start", Type.INSTANT, False),
         ("audiences", Type.TEXT, True),
         ("p0", Type.INTEGER, False),
         ("p1", Type.TEXT, True),
     ]
     assert table.rows == (
-        (0, 0, NOW - DAY, NOW, None, ("public",), 1, ("a", "b")),
-        (1, 0, NOW - DAY, NOW, None, ("public",), 2, ("c",)),
+        (0, 0, NOW - DAY, NOW, ("public",), 1, ("a", "b")),
+        (1, 0, NOW - DAY, NOW, ("public",), 2, ("c",)),
     )

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from tapestry.core.clock import DAY, WEEK
 from tapestry.plan.compile import compile_filter
-from tapestry.plan.lower import lower, lower_at
+from tapestry.plan.lower import lower, lower_among, lower_at, lower_each, lower_events
 from tapestry.plan.relation import OUTPUT, View
 from tapestry.query.context import Context
 from tapestry.run.execute import Subscription, groups
@@ -90,7 +90,8 @@ def test_every_table_is_limited_to_the_audience_and_to_an_instant(rule):
         statements = [
             lower(found, NOW, lambda table, ranges: True),
             lower_at(found, NOW),
-            lower_at(found, None, [(0, "a@x")]),
+            lower_among(found, [(0, "a@x", NOW)]),
+            lower_each(found, [(0, NOW)]),
         ]
         for statement in statements:
             if statement is not None:
@@ -202,8 +203,14 @@ def test_what_held_at_an_instant_is_asked_of_whole_tables():
     assert str(NOW) in statement.select.sql()
 
 
-def test_what_held_at_the_start_is_asked_of_the_pairs_found():
-    statement = lower_at(grouped(NO_REPLY), None, [(0, "a@x"), (0, "b@x")])
-    pairs = statement.relations[1]
-    assert (pairs.name, pairs.rows) == ("among", ((0, "a@x"), (0, "b@x")))
-    assert "among" in {table.name for table in statement.select.find_all(exp.Table)}
+def test_what_held_at_some_instants_is_asked_of_the_messages_named():
+    statement = lower_among(grouped(NO_REPLY), [(0, "a@x", 5), (0, "b@x", 7)])
+    asked = statement.relations[1]
+    assert (asked.name, asked.rows) == ("asked", ((0, "a@x", 5), (0, "b@x", 7)))
+    assert "asked" in {table.name for table in statement.select.find_all(exp.Table)}
+
+
+def test_the_events_of_a_filter_are_read_from_the_slices_that_can_hold_them():
+    statement = lower_events(grouped(NO_REPLY, rule="general"), NOW, lambda table, ranges: True)
+    assert {view for _, view in views(statement).values() if view} == {NEW, OLD}
+    assert tuple(statement.select.named_selects) == OUTPUT

@@ -1,5 +1,7 @@
 """One run of what is due, on sqlite, with a store in memory."""
 
+from dataclasses import replace
+
 import pyarrow.parquet as pq
 import pytest
 from memory_clock import MemoryClock
@@ -18,12 +20,13 @@ from tapestry.tables.log import Tables
 class Store:
     """Filters by id, their windows and matches, in this process."""
 
-    def __init__(self, **texts):
+    def __init__(self, live=False, **texts):
         self.filters = {
-            number: DueFilter(number, text, "alice", (), ("public",), BEGINNING, None)
+            number: DueFilter(number, text, "alice", (), ("public",), BEGINNING, None, live=live)
             for number, text in enumerate(texts.values())
         }
         self.matches = []
+        self.changes = []
         self.failed = {}
 
     def due(self, now):
@@ -32,14 +35,13 @@ class Store:
     def known(self, pairs):
         return {(m.filter, m.msgid) for m in self.matches} & set(pairs)
 
-    def commit(self, filters, until, matches):
+    def commit(self, filters, until, matches, changes=()):
         if any(self.filters[one.id].since != one.since for one in filters):
             return False
         for one in filters:
-            self.filters[one.id] = DueFilter(
-                one.id, one.text, one.owner, (), one.audiences, until, one.start
-            )
+            self.filters[one.id] = replace(one, since=until)
         self.matches += matches
+        self.changes += changes
         return True
 
     def fail(self, failed, message):
@@ -81,6 +83,22 @@ def test_it_delivers_each_message_once(mail):
     append_messages(*mail, [Message("c@x", subject="lunch", inreplyto="a@x")])
     assert [(m.filter, m.msgid) for m in run(mail, store).matches] == [(0, "c@x")]
     assert run(mail, store).matches == ()
+
+
+def test_a_live_filter_tells_what_its_answer_gains_and_loses(mail):
+    store = Store(live=True, open="with no reply", answered="replied to")
+    run(mail, store)
+    append_messages(*mail, [Message("c@x", inreplyto="a@x")])
+    report = run(mail, store)
+    assert [(c.filter, c.op, c.msgid) for c in report.changes] == [
+        (0, "delete", "a@x"),
+        (0, "insert", "c@x"),
+        (1, "insert", "a@x"),
+    ]
+    assert report.changes[2].evidence == ("c@x",)
+    assert report.changes[2].reason == "replied to"
+    assert store.changes[-3:] == list(report.changes)
+    assert store.matches == []
 
 
 def test_a_filter_that_does_not_compile_is_left_where_it_stands(mail):

@@ -29,11 +29,21 @@ class Command(PlainCommand):
         parser.add_argument("--filters", type=Path, required=True, metavar="FILE")
         parser.add_argument("--at", type=instants, required=True, metavar="T1,T2,…")
         parser.add_argument("--rule", choices=["fast", "general"], default="fast")
+        parser.add_argument(
+            "--deltas",
+            choices=["transactional", "compressed"],
+            help="print what the answers gain and lose: every change, or each window's net change",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Replay and print."""
         lines = replay(
-            _engine_on, options["data"], options["filters"], options["at"], options["rule"]
+            _engine_on,
+            options["data"],
+            options["filters"],
+            options["at"],
+            options["rule"],
+            options["deltas"],
         )
         for line in lines:
             self.stdout.write(json.dumps(line, ensure_ascii=False))
