@@ -18,6 +18,7 @@ from tapestry.plan.assembly import Assembly, first
 from tapestry.plan.group import Member
 from tapestry.plan.relation import Range
 from tapestry.plan.scope import COMPARISONS, Scope, alias, carried_name, column
+from tapestry.plan.signature import Value
 from tapestry.query.nodes import Binding, Column, Literal, Now, Values
 from tapestry.rewrite.analysis import walk
 from tapestry.rewrite.stages import Conjunction, Measured, Ranked, Total
@@ -117,7 +118,7 @@ class Nested:
         compare = COMPARISONS[measured.op]
         test = compare(this=_value(total, rows), expression=_at_c(rows).term(constant))
         passed = _among(self.assembly.name(groups.having(test)), keys, outer)
-        none = [self._passes_none(measured, member) for member in self.members]
+        none = [measured.passes_none(self._constant(constant, one)) for one in self.members]
         if not any(none):
             return passed
         failed = _among(self.assembly.name(groups.having(exp.not_(test.copy()))), keys, outer)
@@ -126,22 +127,11 @@ class Nested:
         zero = compare(this=exp.convert(0), expression=outer.term(constant))
         return exp.paren(exp.or_(passed, exp.and_(zero, exp.not_(failed))), copy=False)
 
-    def _passes_none(self, measured: Measured, member: Member) -> bool:
-        """Tell whether a member's aggregate passes where there are no rows."""
-        if measured.total.function != "COUNT":
-            return False
-        value = measured.constant.value
-        if measured.constant.slot is not None:
-            value = {c.slot: c.value for c in member.constants}[measured.constant.slot]  # type: ignore[assignment]
-        number = float(value or 0)
-        return {
-            "=": number == 0,
-            "<>": number != 0,
-            "<": number > 0,
-            "<=": number >= 0,
-            ">": number < 0,
-            ">=": number <= 0,
-        }[measured.op]
+    def _constant(self, constant: Literal, member: Member) -> Value | None:
+        """Return what stands for a constant in a member."""
+        if constant.slot is None:
+            return constant.value
+        return {c.slot: c.value for c in member.constants}[constant.slot]
 
     def _in_rank(self, top: Ranked, outer: Scope) -> exp.Expr:
         """Return whether a candidate's message is, or is not, among the top."""

@@ -57,6 +57,21 @@ class Measured:
     op: str
     constant: Literal
 
+    def passes_none(self, constant: object) -> bool:
+        """Tell whether an aggregate of no rows passes: COUNT is 0, the others are NULL."""
+        if self.total.function != "COUNT" or not isinstance(constant, int | float):
+            return False
+        below, equal = constant > 0, constant == 0
+        above = not below and not equal
+        return {
+            "=": equal,
+            "<>": not equal,
+            "<": below,
+            "<=": below or equal,
+            ">": above,
+            ">=": above or equal,
+        }[self.op]
+
 
 @dataclass(frozen=True, slots=True)
 class Ranked:

@@ -171,12 +171,15 @@ def _distribute(condition: Condition) -> list[Conjunction]:
             absent = [_merge((own, part)) for part in _distribute(inner.condition)]
             return [Conjunction((), (), (), tuple(dict.fromkeys(absent)))]
         case Threshold(aggregate=aggregate, op=op, constant=constant):
-            crossed = Measured(_total(aggregate), op, constant)
-            return [Conjunction((), (), (), (), measured=(crossed,))]
-        case Top():
-            return [Conjunction((), (), (), (), ranked=(_ranked(condition, False),))]
-        case Not(arg=Top() as top):
-            return [Conjunction((), (), (), (), ranked=(_ranked(top, True),))]
+            measured = Measured(_total(aggregate), op, constant)
+            if measured.total.rows:
+                return [Conjunction((), (), (), (), measured=(measured,))]
+            return _distribute(Truth(measured.passes_none(constant.value)))
+        case Top() | Not(arg=Top()):
+            ranked = _ranked(condition)
+            if ranked.among and ranked.total.rows:
+                return [Conjunction((), (), (), (), ranked=(ranked,))]
+            return _distribute(Truth(ranked.negated))
         case Compare() if is_time(condition):
             return [Conjunction((), (), (condition,), ())]
     return [Conjunction((), (condition,), (), ())]
@@ -187,7 +190,10 @@ def _total(aggregate: Aggregate) -> Total:
     return Total(aggregate.function, aggregate.distinct, aggregate.term, aggregate.bindings, rows)
 
 
-def _ranked(top: Top, negated: bool) -> Ranked:
+def _ranked(condition: Top | Not) -> Ranked:
+    negated = isinstance(condition, Not)
+    top = condition.arg if isinstance(condition, Not) else condition
+    assert isinstance(top, Top)
     among = tuple(dict.fromkeys(_distribute(top.condition)))
     total = _total(top.aggregate)
     return Ranked(top.message, top.limit, top.binding, total, among, negated)
