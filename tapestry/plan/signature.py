@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 from tapestry.core.schema import Type
@@ -93,4 +94,6 @@ def _fields(kind: type) -> Callable[[Any], tuple[Any, ...]] | None:
     if not is_dataclass(kind):
         return None
     names = [field.name for field in fields(kind) if field.name != "span"]
-    return lambda node: tuple([getattr(node, name) for name in names])
+    if len(names) < 2:
+        return lambda node: tuple([getattr(node, name) for name in names])
+    return attrgetter(*names)

@@ -67,8 +67,9 @@ def tokens_of(text: str) -> list[Token]:
     tokens: list[Token] = []
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup or ""
-        value, word = match[kind], ""
-        start, end = match.span(kind)
+        group = match.lastindex or 0
+        value, word = match[group], ""
+        start, end = match.span(group)
         if kind == "name":
             word = value.upper()
         elif kind == "symbol":

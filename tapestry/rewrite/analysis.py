@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from operator import is_not
 from typing import Any, TypeVar, cast
@@ -115,8 +115,21 @@ def change_conditions(condition: Condition, change: Callable[[Condition], Condit
 
 
 def _with(node: N, **parts: Any) -> N:
-    same = all(getattr(node, name) is part for name, part in parts.items())
-    return node if same else cast(N, replace(cast(Any, node), **parts))
+    for name, part in parts.items():
+        if getattr(node, name) is not part:
+            return cast(N, replace(cast(Any, node), **parts))
+    return node
+
+
+def once(items: Sequence[N]) -> tuple[N, ...]:
+    """Return the items, each where it stands first."""
+    if len(items) > 4:
+        return tuple(dict.fromkeys(items))
+    kept: list[N] = []  # hashing a few trees takes longer than comparing them
+    for item in items:
+        if item not in kept:
+            kept.append(item)
+    return tuple(kept)
 
 
 def variables(node: Any) -> frozenset[str]:

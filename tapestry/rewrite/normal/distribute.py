@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from itertools import product
+from itertools import chain, product
 from math import prod
+from operator import attrgetter
+from typing import Any
 
 from tapestry.core.errors import TapestryError
 from tapestry.query.nodes import (
@@ -19,7 +21,7 @@ from tapestry.query.nodes import (
     Top,
     Truth,
 )
-from tapestry.rewrite.analysis import is_plain, is_time, variables
+from tapestry.rewrite.analysis import is_plain, is_time, once, variables
 from tapestry.rewrite.stages import Conjunction, Measured, Ranked, Total
 
 MOST_DISJUNCTS = 256
@@ -169,7 +171,7 @@ def _distribute(condition: Condition) -> list[Conjunction]:
         case Not(arg=Exists(bindings=bindings) as inner):
             own = Conjunction(bindings, (), (), ())
             absent = [_merge((own, part)) for part in _distribute(inner.condition)]
-            return [Conjunction((), (), (), tuple(dict.fromkeys(absent)))]
+            return [Conjunction((), (), (), once(absent))]
         case Threshold(aggregate=aggregate, op=op, constant=constant):
             measured = Measured(_total(aggregate), op, constant)
             if measured.total.rows:
@@ -200,7 +202,11 @@ def _ranked(condition: Top | Not) -> Ranked:
 
 
 def _merge(parts: tuple[Conjunction, ...]) -> Conjunction:
-    def together(name: str) -> tuple[object, ...]:
-        return tuple(dict.fromkeys(item for part in parts for item in getattr(part, name)))
+    return Conjunction(*map(_together, *map(_FIELDS, parts))) if len(parts) > 1 else parts[0]
 
-    return Conjunction(*(together(field.name) for field in fields(Conjunction)))  # type: ignore[arg-type]
+
+_FIELDS = attrgetter(*(field.name for field in fields(Conjunction)))
+
+
+def _together(*tuples: tuple[Any, ...]) -> tuple[Any, ...]:
+    return once(tuple(chain.from_iterable(tuples)))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from operator import is_
+
 from tapestry.query.nodes import And, Condition, Exists, Not, Or, Truth
-from tapestry.rewrite.analysis import change_conditions
+from tapestry.rewrite.analysis import change_conditions, once
 
 
 def simplify(condition: Condition) -> Condition:
@@ -28,15 +30,17 @@ def _simplify(node: Condition) -> Condition:
 def _join(node: And | Or) -> Condition:
     kind = type(node)
     deciding = isinstance(node, Or)
-    parts: dict[Condition, None] = {}
+    found: list[Condition] = []
     for arg in node.args:
         for part in arg.args if isinstance(arg, kind) else (arg,):
             if not isinstance(part, Truth):
-                parts[part] = None
+                found.append(part)
             elif part.value is deciding:
                 return part
+    parts = once(found)
     if not parts:
         return Truth(not deciding, span=node.span)
     if len(parts) == 1:
-        return next(iter(parts))
-    return kind(tuple(parts), span=node.span)
+        return parts[0]
+    same = len(parts) == len(node.args) and all(map(is_, parts, node.args))
+    return node if same else kind(parts, span=node.span)
