@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import MESSAGES, Type
-from tapestry.query.comparisons import compare, in_list, refuse_now
+from tapestry.query.comparisons import compare, in_list, refuse_now, threshold
 from tapestry.query.context import Context
 from tapestry.query.limits import MAX_BYTES, MAX_NESTING, too_deep
-from tapestry.query.names import Scope, is_message
+from tapestry.query.names import Names, Scope, is_message
 from tapestry.query.nodes import (
+    Aggregate,
     And,
     Between,
     Binding,
@@ -43,7 +44,7 @@ from tapestry.query.nodes import (
     Truth,
 )
 from tapestry.query.parsed import MESSAGE, Branch, Parsed
-from tapestry.query.terms import a, type_of, typed
+from tapestry.query.terms import a, aggregate_type, measured, type_of, typed
 
 Reader = Callable[[str, Context, int], Parsed]
 """Text, who asks, nesting already -> what it says: how a filter's text is read."""
@@ -58,7 +59,7 @@ def check(parsed: Parsed, text: str, context: Context, reader: Reader) -> Checke
     Raises TapestryError with the place of what is refused.
     """
     trail = ((context.owner, context.name),) if context.name else ()
-    checker = _Checker(context, reader, {MESSAGE}, {}, [0], context.owner, trail)
+    checker = _Checker(context, reader, Names({MESSAGE}), [0], [0], context.owner, trail)
     condition = checker.branches(parsed.branches, Binding(MESSAGE, MESSAGES))
     return CheckedQuery(MESSAGE, condition, text, parsed.phrase, parsed.notation)
 
@@ -71,16 +72,16 @@ class _ReferenceError(TapestryError):
 class _Checker:
     """Where the check stands.
 
-    ``used`` are the variables of the whole tree, ``numbers`` the last that was given to a
-    name, ``read`` how much text was read for it,
+    ``names`` are those of the variables of the whole tree, ``read`` how much text was read
+    for it, ``seen`` how many conditions (the rows of a group are written once for several),
     ``trail`` the filters whose inside this is, ``context`` that of the innermost.
     """
 
     context: Context
     reader: Reader
-    used: set[str]
-    numbers: dict[str, int]
+    names: Names
     read: list[int]
+    seen: list[int]
     asker: str | None
     trail: tuple[tuple[str | None, str], ...] = ()
     depth: int = 0
@@ -105,21 +106,17 @@ class _Checker:
         variables = dict(known or {})
         bound = []
         for binding in bindings:
-            own = Binding(self._unused(binding.var), binding.table, span=binding.span)
+            own = Binding(self.names.take(binding.var), binding.table, span=binding.span)
             variables[binding.var] = own
             bound.append(own)
         return tuple(bound), Scope(variables, outer)
 
-    def _unused(self, name: str) -> str:
-        base = name.rstrip("0123456789") or name
-        while name in self.used:
-            self.numbers[base] = self.numbers.get(base, 1) + 1
-            name = f"{base}{self.numbers[base]}"
-        self.used.add(name)
-        return name
-
     def condition(self, node: Condition, scope: Scope) -> Condition:
         """Check a condition whose variables ``scope`` knows."""
+        self.seen[0] += 1
+        if self.seen[0] > MAX_BYTES:
+            hint = "Split it into several filters."
+            raise TapestryError("Written out in full, the filter is too long.", node.span, hint)
         self.depth += 1
         checked = self._condition(node, scope)
         self.depth -= 1
@@ -141,10 +138,12 @@ class _Checker:
                 return self._in_query(node, scope)
             case InFilter():
                 return self._in_filter(node, scope)
-            case Threshold() | Top():
-                raise TapestryError(
-                    "Aggregates are not supported yet.", node.span, "Write EXISTS (r: …)."
+            case Threshold():
+                return threshold(
+                    self._aggregate(node.aggregate, scope), node.op, node.constant, node.span
                 )
+            case Top():
+                return self._top(node, scope)
             case Truth():
                 return node
             case _:
@@ -167,6 +166,35 @@ class _Checker:
             parts = [test] if condition == Truth(True) else [condition, test]
             return Exists(bindings, _and(parts), span=node.span)
         return InQuery(term, value, bindings, condition, span=node.span)
+
+    def _aggregate(self, node: Aggregate, scope: Scope) -> Aggregate:
+        if not node.bindings:
+            raise TapestryError(
+                f"It is not said of which rows this {node.function} is.",
+                node.span,
+                "Write COUNT(a IN annotations: a.msgid = m.msgid) > 5, or HAVING COUNT(*) > 5.",
+            )
+        bindings, inner = self._bind(node.bindings, scope)
+        own = {binding.var for binding in bindings}
+        term = measured(node, inner, own) if node.term else None
+        condition = self.condition(node.condition, inner)
+        distinct = node.distinct and node.function not in ("MIN", "MAX")
+        kind = aggregate_type(node.function, term)
+        return Aggregate(node.function, distinct, term, bindings, condition, kind, span=node.span)
+
+    def _top(self, node: Top, scope: Scope) -> Top:
+        owner, message = scope.owner(node.message), scope.column(node.message)
+        if not is_message(owner):
+            raise TapestryError(
+                f"“{node.message.var or node.message.name}” is not a message, so it has no rank.",
+                node.message.span,
+                "Only a message can be IN a TOP: m IN TOP 10 BY COUNT(r: r.inreplyto = m.msgid).",
+            )
+        own = Binding(self.names.take(node.binding.var), MESSAGES, span=node.binding.span)
+        inner = Scope({node.binding.var: own}, hidden=scope)
+        aggregate = self._aggregate(node.aggregate, inner)
+        condition = self.condition(node.condition, inner)
+        return Top(message, node.limit, own, aggregate, condition, span=node.span)
 
     def _in_filter(self, node: InFilter, scope: Scope) -> Condition:
         """Read another filter, and say of ``node.var`` what it says of its message."""
@@ -234,7 +262,20 @@ def _placed(node: Condition, span: Span | None) -> Condition:
             return Not(_placed(arg, span), span=span)
         case Exists(condition=inner) | InQuery(condition=inner):
             return replace(node, condition=_placed(inner, span), span=span)
+        case Threshold(aggregate=aggregate):
+            return replace(node, aggregate=_placed_rows(aggregate, span), span=span)
+        case Top(aggregate=aggregate, condition=inner):
+            return replace(
+                node,
+                aggregate=_placed_rows(aggregate, span),
+                condition=_placed(inner, span),
+                span=span,
+            )
     return replace(node, span=span)
+
+
+def _placed_rows(node: Aggregate, span: Span | None) -> Aggregate:
+    return replace(node, condition=_placed(node.condition, span), span=span)
 
 
 def _and(args: Sequence[Condition], span: Span | None = None) -> Condition:

@@ -7,6 +7,7 @@ from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import Type
 from tapestry.query.literals import MAX_DURATION, too_long
 from tapestry.query.nodes import (
+    Aggregate,
     Arith,
     Call,
     Column,
@@ -17,6 +18,7 @@ from tapestry.query.nodes import (
     Now,
     Or,
     Term,
+    Threshold,
     Values,
 )
 from tapestry.query.terms import NOW_HINT, NUMERIC, a, mentions_now, type_of
@@ -41,6 +43,26 @@ def compare(op: str, left: Term, right: Term, span: Span | None) -> Compare:
         _check_now(left, right, span)
     _check_reach(left, right)
     return Compare(op, left, right, span=span)
+
+
+def threshold(aggregate: Aggregate, op: str, constant: Literal, span: Span | None) -> Threshold:
+    """Return a comparison of an aggregate with a constant; refuse what does not compare."""
+    if not comparable(aggregate.type, constant.type):
+        message = (
+            f"{aggregate.function} gives {a(aggregate.type)} here, which cannot be compared "
+            f"with {a(constant.type)}."
+        )
+        raise TapestryError(message, constant.span or span, _COMPARED[aggregate.type])
+    return Threshold(aggregate, op, constant, span=span)
+
+
+_COMPARED = {
+    Type.INTEGER: "Compare it with a number: COUNT(r: …) > 5.",
+    Type.NUMBER: "Compare it with a number: SUM(a.number IN annotations: …) > 5.",
+    Type.TEXT: "Compare it with a text in single quotes: MIN(r.sender: …) = 'joe@example.org'.",
+    Type.INSTANT: "Compare it with an instant: MAX(r.ts: …) > TIMESTAMP '2026-01-31 12:00:00'.",
+    Type.DURATION: "Compare it with a duration: MIN(r.ts - m.ts, r: …) < 1 hour.",
+}
 
 
 def comparable(left: Type, right: Type) -> bool:

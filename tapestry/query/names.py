@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import COLUMNS, MESSAGES
@@ -19,6 +19,8 @@ _WORDS = """
 """
 RESERVED = frozenset(_WORDS.split())
 """Words that cannot name a variable."""
+
+AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX")
 
 _VARIABLE = re.compile(r"[^\W\d]\w*")
 
@@ -72,20 +74,58 @@ def table_named(name: str, span: Span) -> str:
 
 def variable(token: Token) -> str:
     """Return the name of a variable as it is compared: in lower case."""
-    name = token.value.lower()
+    return variable_named(token.value, token.span)
+
+
+def variable_named(written: str, span: Span | None) -> str:
+    """Return the name of a variable in lower case; refuse what cannot be one."""
+    name = written.lower()
     if not _VARIABLE.fullmatch(name) or name.upper() in RESERVED:
-        raise TapestryError(
-            f"“{token.value}” cannot name a variable.", token.span, "Use letters and digits."
-        )
+        raise TapestryError(f"“{written}” cannot name a variable.", span, "Use letters and digits.")
     return name
+
+
+def outside(name: str) -> str:
+    """Return what the parser calls a variable whose name another one takes inside it.
+
+    Nobody can write it.
+    """
+    return " " + name
+
+
+@dataclass(slots=True)
+class Names:
+    """The names that the variables of one tree have; ``last`` is the last number of each base."""
+
+    used: set[str]
+    last: dict[str, int] = field(default_factory=dict)
+
+    def unused(self, name: str) -> str:
+        """Return the name itself or, if another variable has it, the first number of it left."""
+        name = name.strip()
+        base = name.rstrip("0123456789") or name
+        while name in self.used:
+            self.last[base] = self.last.get(base, 1) + 1
+            name = f"{base}{self.last[base]}"
+        return name
+
+    def take(self, name: str) -> str:
+        """Return ``unused(name)``, which from now on is used."""
+        name = self.unused(name)
+        self.used.add(name)
+        return name
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The variables of one FROM or EXISTS: what its author calls them -> what they are."""
+    """The variables of one FROM or EXISTS: what its author calls them -> what they are.
+
+    ``hidden`` are variables that stand around a TOP and are not known inside it.
+    """
 
     variables: dict[str, Binding]
     outer: Scope | None = None
+    hidden: Scope | None = None
 
     def find(self, name: str) -> Binding | None:
         """Return the innermost variable of this name."""
@@ -99,6 +139,12 @@ class Scope:
     def variable(self, name: str, span: Span | None) -> Binding:
         """Return the innermost variable of this name; refuse one that is not there."""
         found = self.find(name)
+        if found is None and self._hides(name):
+            raise TapestryError(
+                f"“{name}” is not known inside TOP, which ranks all messages.",
+                span,
+                "Only the message that is ranked can be named there, and what is bound inside.",
+            )
         if found is None:
             hint = advice(name, self._names(), "Known here:")
             raise TapestryError(f"No variable “{name}” is known here.", span, hint)
@@ -106,10 +152,7 @@ class Scope:
 
     def column(self, written: Column) -> Column:
         """Return a column with its variable's own name and its type."""
-        if written.var:
-            binding = self.variable(written.var, written.span)
-        else:
-            binding = self._owner_of(written)
+        binding = self.owner(written)
         columns = COLUMNS[binding.table]
         name = written.name.lower()
         if name not in columns:
@@ -120,8 +163,13 @@ class Scope:
             )
         return Column(binding.var, name, columns[name], span=written.span)
 
-    def _owner_of(self, written: Column) -> Binding:
-        """Find the one variable of the innermost scope that has an unqualified column."""
+    def owner(self, written: Column) -> Binding:
+        """Return the variable that a column belongs to.
+
+        Unqualified, it is that of the one variable of the innermost scope that has it.
+        """
+        if written.var:
+            return self.variable(written.var, written.span)
         name = written.name.lower()
         scope: Scope | None = self
         while scope is not None:
@@ -152,12 +200,21 @@ class Scope:
             advice(written.name, here, "The columns here are"),
         )
 
+    def _hides(self, name: str) -> bool:
+        scope: Scope | None = self
+        while scope is not None:
+            if scope.hidden and (scope.hidden.find(name) or scope.hidden._hides(name)):
+                return True
+            scope = scope.outer
+        return False
+
     def _bindings(self) -> list[Binding]:
         inner = list(self.variables.values())
         return inner + (self.outer._bindings() if self.outer else [])
 
     def _names(self) -> list[str]:
-        return list(self.variables) + (self.outer._names() if self.outer else [])
+        names = [name for name in self.variables if name == name.strip()]
+        return names + (self.outer._names() if self.outer else [])
 
 
 def known_column(name: str) -> bool:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tapestry.core.errors import Span, TapestryError
-from tapestry.core.schema import Type
-from tapestry.query import sql
+from tapestry.core.schema import MESSAGES, Type
+from tapestry.query import groups, sql
+from tapestry.query.comparisons import FLIPPED
 from tapestry.query.lexer import Token
-from tapestry.query.names import RESERVED
+from tapestry.query.names import RESERVED, Scope, variable
 from tapestry.query.nodes import (
+    Aggregate,
+    And,
     Between,
+    Binding,
     Braces,
     Call,
     Column,
@@ -16,17 +22,21 @@ from tapestry.query.nodes import (
     Condition,
     Has,
     InFilter,
-    InQuery,
     IsNull,
     Like,
     Literal,
     Not,
     Or,
     Term,
+    Threshold,
+    Top,
+    Truth,
 )
-from tapestry.query.parser import Parser
+from tapestry.query.parser import NOT, Parser, only_compared
+from tapestry.query.terms import columns_of, mentions_now, typed
 
 _IN = "Write m IN baseball for a filter, m.to = 'joe@x.org' for a set, or IN ('a', 'b')."
+_TOP = "Write m IN TOP 10 BY COUNT(r: r.inreplyto = m.msgid)."
 COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
 
 
@@ -37,8 +47,11 @@ def comparison(parser: Parser, left: Term, start: Token) -> Condition:
     if token.word in COMPARISONS:
         if parser.token.word == "{":
             return _braces(parser, left, token, at)
-        right = parser.term()
-        return Compare(token.word, left, right, span=parser.since(at))
+        right = parser.operand()
+        span = parser.since(at)
+        if isinstance(right, Aggregate):
+            return Threshold(right, FLIPPED[token.word], _constant(parser, left), span=span)
+        return Compare(token.word, left, right, span=span)
     if token.word == "IS":
         negated = parser.accept("NOT")
         parser.expect("NULL")
@@ -60,6 +73,57 @@ def comparison(parser: Parser, left: Term, start: Token) -> Condition:
         return _negate(_in(parser, left, at), negated)
     parser.at -= 1
     raise parser.unexpected("“LIKE”, “HAS”, “IN” or “BETWEEN”")
+
+
+def threshold(parser: Parser, left: Aggregate, start: Token) -> Condition:
+    """Read what an aggregate, which is read, is compared with."""
+    token = parser.take()
+    if token.word in COMPARISONS:
+        constant = _constant(parser, parser.operand())
+        return Threshold(left, token.word, constant, span=parser.since(start.start))
+    negated = token.word == "NOT"
+    if negated:
+        token = parser.take()
+    if token.word != "BETWEEN":
+        raise only_compared(left.span)
+    low = _constant(parser, parser.operand())
+    parser.expect("AND", "“AND” and the upper bound")
+    high = _constant(parser, parser.operand())
+    span = parser.since(start.start)
+    bounds = Threshold(left, ">=", low, span=span), Threshold(left, "<=", high, span=span)
+    return _negate(And(bounds, span=span), negated)
+
+
+def _constant(parser: Parser, found: Term | Aggregate) -> Literal:
+    """Return the constant that an aggregate is compared with, computed."""
+    if isinstance(found, Aggregate):
+        raise TapestryError(
+            "Two aggregates cannot be compared.", found.span, "Compare each with a constant."
+        )
+    term = parser.shallow(found)
+    column = next(columns_of(term), None)
+    if column is not None:
+        raise TapestryError(
+            "An aggregate is compared with a constant, and this is a column.",
+            column.span,
+            "Put the column into its condition: COUNT(r: r.size > m.size) > 5.",
+        )
+    if mentions_now(term):
+        raise TapestryError(
+            "An aggregate is compared with a constant, and now() is none.",
+            term.span,
+            "Put the time into its condition: COUNT(a IN annotations: a.ts > now() - 1 week) > 5.",
+        )
+    constant = typed(term, Scope({}))
+    if not isinstance(constant, Literal):
+        raise TapestryError(
+            "An aggregate is compared with a constant.", term.span, "Write out its value."
+        )
+    if constant.value is None:
+        raise TapestryError(
+            "A comparison with NULL is never true.", term.span, "Write a number: COUNT(r: …) = 0."
+        )
+    return Literal(constant.value, constant.type, span=term.span)
 
 
 def _negate(condition: Condition, negated: bool) -> Condition:
@@ -118,24 +182,18 @@ def _in(parser: Parser, left: Term, at: int) -> Condition:
 
 
 def _in_query(parser: Parser, left: Term, at: int) -> Condition:
-    selects = sql.values(parser)
+    found = sql.within(parser, left)
     parser.expect(")")
     span = parser.since(at)
-    queries = [
-        InQuery(left, value, bindings, condition, span=span)
-        for value, bindings, condition in selects
-    ]
+    queries = [replace(each, span=span) for each in found]
     return queries[0] if len(queries) == 1 else Or(tuple(queries), span=span)
 
 
 def _in_filter(parser: Parser, left: Term, at: int) -> Condition:
     if not isinstance(left, Column) or left.var or not parser.visible(left.name):
         raise parser.unexpected("“(”", _IN)
-    if parser.token.word == "TOP" and parser.after.kind == "number":
-        span = Span(at, parser.after.end)
-        raise TapestryError(
-            "TOP is not supported yet.", span, "Select by a condition on each message instead."
-        )
+    if parser.token.word == "TOP" and (parser.after.kind == "number" or parser.after.word == "-"):
+        return _top(parser, left, at)
     if parser.token.word in RESERVED:
         raise parser.unexpected("the name of a filter")
     owner, name = None, parser.take().value
@@ -143,3 +201,28 @@ def _in_filter(parser: Parser, left: Term, at: int) -> Condition:
         parser.take()
         owner, name = name, parser.take().value
     return InFilter(left.name, owner, name, span=parser.since(at))
+
+
+def _top(parser: Parser, left: Column, at: int) -> Top:
+    """Read ``TOP 10 [x] BY COUNT(…) [AMONG …]``; AMONG takes one test, or parentheses.
+
+    Inside, the message that is ranked is called as the one that is tested, or else ``x``.
+    """
+    parser.take()
+    limit = groups.limit(parser)
+    name = left.name.lower()
+    if parser.token.kind in ("name", "quoted") and parser.token.word != "BY":
+        name = variable(parser.take())
+    parser.expect("BY", "“BY” and an aggregate")
+    start = parser.token
+    # Nothing around it is known inside it.
+    scopes, parser.scopes = parser.scopes, [{name}]
+    by = parser.operand()
+    if not isinstance(by, Aggregate):
+        raise TapestryError("TOP ranks by an aggregate.", by.span or start.span, _TOP)
+    among: Condition = Truth(True)
+    if parser.accept("AMONG"):
+        among = parser.condition(NOT)
+    parser.scopes = scopes
+    message = Column(left.name, "msgid", span=left.span)
+    return Top(message, limit, Binding(name, MESSAGES), by, among, span=parser.since(at))

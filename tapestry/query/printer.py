@@ -5,11 +5,13 @@ The law: reading what is printed gives an equal condition.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 
 from tapestry.core.clock import DAY, HOUR, MINUTE, SECOND, WEEK, to_datetime
 from tapestry.core.schema import MESSAGES, Type
+from tapestry.query.names import Names
 from tapestry.query.nodes import (
+    Aggregate,
     And,
     Arith,
     Binding,
@@ -25,13 +27,18 @@ from tapestry.query.nodes import (
     IsNull,
     Like,
     Literal,
+    Node,
     Not,
     Now,
     Or,
     Term,
+    Threshold,
+    Top,
     Truth,
     Values,
 )
+from tapestry.query.parsed import MESSAGE
+from tapestry.query.terms import columns_of
 
 OR, AND, NOT, TEST = range(4)
 _UNITS = (
@@ -87,9 +94,32 @@ def quote(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def _in_table(binding: Binding) -> str:
+    return "" if binding.table == MESSAGES else f" IN {binding.table}"
+
+
+def _mentions(node: object, names: set[str]) -> bool:
+    """Return whether a variable of these names stands anywhere in a tree."""
+    if isinstance(node, tuple):
+        return any(_mentions(part, names) for part in node)
+    if isinstance(node, Column | Binding):
+        return node.var in names
+    if not isinstance(node, Node):
+        return False
+    return any(_mentions(getattr(node, part.name), names) for part in fields(node))
+
+
 @dataclass(frozen=True, slots=True)
 class _Printer:
+    """Prints one tree, from left to right.
+
+    ``names`` are those that the variables met so far have, ``shown`` what those are called
+    that TQL calls otherwise: inside a TOP, what is ranked is called as what is tested.
+    """
+
     sql: bool
+    names: Names = field(default_factory=lambda: Names({MESSAGE}))
+    shown: dict[str, str] = field(default_factory=dict)
 
     def condition(self, node: Condition, within: int = OR) -> str:
         """Print a condition that stands in an operator of precedence ``within``."""
@@ -112,7 +142,7 @@ class _Printer:
 
     def _negated(self, arg: Condition) -> str:
         match arg:
-            case IsNull() | Like() | Has() | InList() | InQuery() | Exists():
+            case IsNull() | Like() | Has() | InList() | InQuery() | Exists() | Top():
                 return self._test(arg, "NOT ")
             case _:
                 return "NOT " + self.condition(arg, NOT)
@@ -136,17 +166,61 @@ class _Printer:
                 return f"{self.term(node.term)} {negated}IN ({select})"
             case Exists():
                 return f"{negated}EXISTS ({self._inside(node)})"
+            case Threshold():
+                return f"{self._aggregate(node.aggregate)} {node.op} {self.term(node.constant)}"
+            case Top() if self.sql:
+                return f"{self.term(node.message)} {negated}IN ({self._ranking(node)})"
+            case Top():
+                return self._top(node, negated)
             case _:
                 raise TypeError(f"no checked condition: {node!r}")
 
     def _inside(self, node: Exists) -> str:
         if self.sql:
             return self._select("*", node.bindings, node.condition)
-        variables = ", ".join(
-            binding.var if binding.table == MESSAGES else f"{binding.var} IN {binding.table}"
-            for binding in node.bindings
-        )
-        return f"{variables}: {self.condition(node.condition)}"
+        return f"{self._variables(node.bindings)}: {self.condition(node.condition)}"
+
+    def _variables(self, bindings: tuple[Binding, ...]) -> str:
+        self.names.used.update([binding.var for binding in bindings])
+        return ", ".join([binding.var + _in_table(binding) for binding in bindings])
+
+    def _aggregate(self, node: Aggregate) -> str:
+        of = self.term(node.term) if node.term else "*" if self.sql else ""
+        of = f"DISTINCT {of}" if node.distinct else of
+        if self.sql:
+            select = self._select(f"{node.function}({of})", node.bindings, node.condition)
+            return f"({select})"
+        first, *others = node.bindings
+        if node.term and {column.var for column in columns_of(node.term)} == {first.var}:
+            of += _in_table(first)
+            others_ = self._variables(tuple(others))
+            self.names.used.add(first.var)
+        else:
+            others_ = self._variables(node.bindings)
+        variables = ", ".join(filter(None, (of, others_)))
+        return f"{node.function}({variables}: {self.condition(node.condition)})"
+
+    def _top(self, node: Top, negated: str) -> str:
+        """Print a top-k; what is ranked is called as what is tested if it reads back so."""
+        called = self.shown.get(node.message.var, node.message.var)
+        text = f"{called} {negated}IN TOP {self.term(node.limit)}"
+        inside = (node.aggregate, node.condition)
+        same = self.names.unused(called) == node.binding.var
+        if same and not _mentions(inside, {called, node.message.var}):
+            self.shown[node.binding.var] = called
+        else:
+            text += f" {node.binding.var}"
+        self.names.used.add(node.binding.var)
+        text += f" BY {self._aggregate(node.aggregate)}"
+        if node.condition == Truth(True):
+            return text
+        return f"{text} AMONG {self.condition(node.condition, NOT)}"
+
+    def _ranking(self, node: Top) -> str:
+        key = f"{node.binding.var}.{node.message.name}"
+        select = self._select(key, (node.binding,), node.condition)
+        order = self._aggregate(node.aggregate)
+        return f"{select} ORDER BY {order} DESC, {key} LIMIT {self.term(node.limit)}"
 
     def _select(self, what: str, bindings: tuple[Binding, ...], condition: Condition) -> str:
         tables = ", ".join(
@@ -162,7 +236,8 @@ class _Printer:
         """Print a term; ``right_of`` is the operator on its left, if one is."""
         match node:
             case Column():
-                return f"{node.var}.{node.name}" if node.var else node.name
+                var = self.shown.get(node.var, node.var)
+                return f"{var}.{node.name}" if var else node.name
             case Literal():
                 return self._literal(node.value, node.type)
             case Now():

@@ -39,10 +39,7 @@ def bindings(parser: Parser) -> tuple[Binding, ...]:
         parser.take()
         table = MESSAGES
         if parser.accept("IN"):
-            if parser.token.kind not in ("name", "quoted"):
-                raise parser.unexpected("“messages” or “annotations”")
-            table = table_named(parser.token.value, parser.token.span)
-            parser.take()
+            table = table_of(parser)
         if token.value.lower() in found:
             raise TapestryError(
                 f"The variable “{token.value}” stands here twice.",
@@ -55,3 +52,11 @@ def bindings(parser: Parser) -> tuple[Binding, ...]:
             break
     parser.expect(":", "“:” and a condition")
     return tuple(found.values())
+
+
+def table_of(parser: Parser) -> str:
+    """Read the name of a table."""
+    if parser.token.kind not in ("name", "quoted"):
+        raise parser.unexpected("“messages” or “annotations”")
+    token = parser.take()
+    return table_named(token.value, token.span)

@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import COLUMNS
+from tapestry.query import groups
+from tapestry.query.groups import Select
 from tapestry.query.lexer import Token
 from tapestry.query.limits import MAX_NESTING
-from tapestry.query.names import RESERVED, advice, is_message, table_named, variable
+from tapestry.query.names import AGGREGATES, RESERVED, advice, is_message, table_named, variable
 from tapestry.query.nodes import (
     TERMS,
+    Aggregate,
     And,
     Binding,
     Column,
     Condition,
     Exists,
+    InQuery,
     Literal,
     Or,
     Term,
+    Top,
     Truth,
 )
 from tapestry.query.parsed import Branch
-from tapestry.query.parser import Parser
-
-Select = tuple[tuple[Term, ...], Span, tuple[Binding, ...], Condition]
-"""What is selected (``*`` is a Column of that name), its place, FROM, and ON AND WHERE."""
-
-COUNTING = (
-    "More than two replies can be written EXISTS (a, b, c: a.inreplyto = m.msgid AND b.inreplyto = "
-    "m.msgid AND c.inreplyto = m.msgid AND a.msgid < b.msgid AND b.msgid < c.msgid)."
-)
+from tapestry.query.parser import Parser, only_compared
 
 
 def starts(parser: Parser) -> bool:
@@ -39,61 +38,99 @@ def starts(parser: Parser) -> bool:
     return parser.ahead(count).word == "SELECT"
 
 
+def starts_aggregate(parser: Parser) -> bool:
+    """Return whether the SELECT that comes next, in parentheses, selects an aggregate."""
+    count = 0
+    while parser.ahead(count).word == "(":
+        count += 1
+    selected = parser.ahead(count + 1).word in AGGREGATES and parser.ahead(count + 2).word == "("
+    return count > 0 and selected
+
+
 def query(parser: Parser) -> tuple[Branch, ...]:
     """Read a whole filter in the long form."""
-    return tuple(
-        Branch(_delivered(parser, items, span, bindings), bindings, condition)
-        for items, span, bindings, condition in _union(parser)
-    )
+    return tuple(groups.branch(select, _delivered(select)) for select in _union(parser))
 
 
 def exists(parser: Parser, start: int) -> Condition:
     """Read what stands between the parentheses of EXISTS (SELECT …)."""
     found: list[Condition] = []
-    for items, _, bindings, condition in _union(parser):
-        for item in items:
+    for select in _union(parser):
+        _check_plain(select, "EXISTS (SELECT …)")
+        for item in select.items:
+            if isinstance(item, Aggregate):
+                hint = f"Compare it: (SELECT {item.function}(…) FROM …) > 0."
+                raise TapestryError("A SELECT of an aggregate always has a row.", item.span, hint)
             if isinstance(item, Column):
-                _check_item(item, bindings)
-        found.append(Exists(bindings, condition, span=parser.since(start)))
+                _check_item(item, select.bindings)
+        found.append(Exists(select.bindings, select.condition, span=parser.since(start)))
     return found[0] if len(found) == 1 else Or(tuple(found), span=parser.since(start))
 
 
-def values(parser: Parser) -> list[tuple[Term, tuple[Binding, ...], Condition]]:
-    """Read what stands between the parentheses of IN (SELECT …)."""
-    selects = []
-    for items, span, bindings, condition in _union(parser):
-        if len(items) != 1 or (isinstance(items[0], Column) and items[0].name == "*"):
+def within(parser: Parser, left: Term) -> list[InQuery | Top]:
+    """Read what stands between the parentheses of ``left`` IN (SELECT …)."""
+    found: list[InQuery | Top] = []
+    for select in _union(parser):
+        item = select.items[0]
+        if len(select.items) != 1 or (isinstance(item, Column) and item.name == "*"):
             raise TapestryError(
-                "The SELECT after IN names one column.", span, "Write IN (SELECT r.inreplyto …)."
+                "The SELECT after IN names one column.",
+                select.span,
+                "Write IN (SELECT r.inreplyto …).",
             )
-        selects.append((items[0], bindings, condition))
-    return selects
+        if isinstance(item, Aggregate):
+            raise only_compared(item.span)
+        if select.order is None:
+            _check_plain(select, "IN (SELECT …)")
+            found.append(InQuery(left, item, select.bindings, select.condition))
+        elif isinstance(left, Column) and left.name.lower() == "msgid":
+            found.append(groups.top(select, _delivered(select), left))
+        else:
+            raise TapestryError(
+                "Only the msgid of a message can be IN a SELECT with a LIMIT.",
+                left.span,
+                "Write EXISTS (x: x.msgid = r.inreplyto AND x IN TOP 10 BY …).",
+            )
+    return found
 
 
-def no_value(parser: Parser) -> TapestryError:
-    """Return the error for a SELECT that stands for a value."""
-    start = parser.token.start
-    selected = parser.after
-    if selected.word in ("COUNT", "SUM", "AVG", "MIN", "MAX"):
-        parser.take()
-        return no_aggregate(parser, parser.take())
-    return TapestryError(
-        "A SELECT can stand only at the start, and after EXISTS or IN.",
-        Span(start, selected.end),
-        "Write EXISTS (r: …) instead.",
-    )
+def aggregate(parser: Parser) -> Aggregate:
+    """Read SELECT and an aggregate, after a parenthesis; refuse any other SELECT there."""
+    first = parser.token
+    if parser.after.word not in AGGREGATES or parser.ahead(2).word != "(":
+        raise TapestryError(
+            "A SELECT can stand only at the start, after EXISTS or IN, or for an aggregate.",
+            Span(first.start, parser.after.end),
+            "Write EXISTS (r: …), or (SELECT COUNT(*) FROM …) > 5, instead.",
+        )
+    selects = _union(parser)
+    span = parser.since(first.start)
+    select = selects[0]
+    found = select.items[0]
+    if len(selects) > 1 or len(select.items) > 1 or not isinstance(found, Aggregate):
+        hint = "Compare each aggregate on its own, and join the comparisons with AND or OR."
+        raise TapestryError("One aggregate stands here, of one SELECT.", span, hint)
+    _check_plain(select, "(SELECT COUNT(*) …)")
+    if found.bindings:
+        raise TapestryError(
+            "This aggregate says twice of which rows it is.",
+            found.span,
+            "Write SELECT COUNT(*) FROM … WHERE …, or COUNT(r: …) without a SELECT.",
+        )
+    return replace(found, bindings=select.bindings, condition=select.condition, span=span)
 
 
-def no_aggregate(parser: Parser, name: Token) -> TapestryError:
-    """Return the error for COUNT, SUM and the like, up to the closing parenthesis."""
-    depth, end = 0, name.end
-    while parser.token.kind not in ("end", "wrong"):
-        token = parser.take()
-        depth += {"(": 1, ")": -1}.get(token.word, 0)
-        end = token.end
-        if depth == 0:
-            break
-    return TapestryError(f"{name.word} is not supported yet.", Span(name.start, end), COUNTING)
+def _check_plain(select: Select, where: str) -> None:
+    """Refuse GROUP BY and LIMIT in a SELECT that is no filter."""
+    if select.group is not None:
+        raise TapestryError(
+            f"GROUP BY cannot stand in {where}.",
+            select.group.span,
+            "Write (SELECT COUNT(*) FROM annotations a WHERE a.msgid = m.msgid) > 5.",
+        )
+    if select.limit is not None:
+        hint = "Leave ORDER BY and LIMIT out."
+        raise TapestryError(f"LIMIT cannot stand in {where}.", select.limit.span, hint)
 
 
 def _union(parser: Parser) -> list[Select]:
@@ -102,20 +139,23 @@ def _union(parser: Parser) -> list[Select]:
         if not parser.accept("ALL"):
             parser.accept("DISTINCT")
         selects += _branch(parser)
-    word = parser.token.word
-    if word in ("INTERSECT", "EXCEPT", "MINUS"):
+    token = parser.token
+    if token.word in ("INTERSECT", "EXCEPT", "MINUS"):
         raise TapestryError(
-            f"{word} is not part of the language.",
-            parser.token.span,
+            f"{token.word} is not part of the language.",
+            token.span,
             "Write one condition with AND and NOT.",
         )
-    if word in ("GROUP", "HAVING"):
-        message = f"{word}{' BY' if word == 'GROUP' else ''} is not supported yet."
-        raise TapestryError(message, parser.token.span, COUNTING)
-    if word in ("ORDER", "LIMIT"):
-        message = f"{word}{' BY' if word == 'ORDER' else ''} is not supported yet."
-        hint = "Leave it out: a filter selects messages, in no order."
-        raise TapestryError(message, parser.token.span, hint)
+    if token.word in ("ORDER", "LIMIT", "OFFSET", "FETCH"):
+        alone = len(selects) == 1 and selects[0].limit is None
+        if alone:
+            selects = [groups.ordered(parser, selects[0])]
+        if not alone or parser.token.word == "UNION":
+            raise TapestryError(
+                "It is not clear which SELECT this LIMIT is for.",
+                token.span,
+                "Put each SELECT that has one into parentheses.",
+            )
     return selects
 
 
@@ -143,10 +183,10 @@ def _branch(parser: Parser) -> list[Select]:
     if not conditions:
         conditions.append(Truth(True))
     condition = conditions[0] if len(conditions) == 1 else And(tuple(conditions))
-    return [(tuple(items), span, bindings, condition)]
+    return [groups.grouped(parser, Select(tuple(items), span, bindings, condition))]
 
 
-def _item(parser: Parser) -> Term:
+def _item(parser: Parser) -> Term | Aggregate:
     token = parser.token
     if parser.accept("*"):
         return Column("", "*", span=token.span)
@@ -157,8 +197,12 @@ def _item(parser: Parser) -> Term:
     ):
         parser.at += 3
         return Column(token.value, "*", span=parser.since(token.start))
+    # With the parenthesis around its SELECT, that of an aggregate counts as one.
+    less = int(token.word in AGGREGATES and parser.after.word == "(")
+    parser.depth -= less
     found = parser.expression()
-    if not isinstance(found, TERMS):
+    parser.depth += less
+    if not isinstance(found, (*TERMS, Aggregate)):
         raise TapestryError(
             "A SELECT names a column.", parser.since(token.start), "Write SELECT m.msgid."
         )
@@ -216,20 +260,32 @@ def _is_alias(token: Token) -> bool:
     return token.kind == "quoted" or (token.kind == "name" and token.word not in RESERVED)
 
 
-def _delivered(
-    parser: Parser, items: tuple[Term, ...], span: Span, bindings: tuple[Binding, ...]
-) -> str:
+def _delivered(select: Select) -> str:
     """Return the variable whose messages a SELECT delivers."""
+    items, bindings = select.items, select.bindings
     messages = [binding.var for binding in bindings if is_message(binding)]
     example = f"Write SELECT {messages[0] if messages else 'm'}.msgid."
     item = items[0]
     if len(items) == 1 and isinstance(item, Column) and item.name.lower() in ("msgid", "*"):
         owner = _check_item(item, bindings)
         if owner is not None and is_message(owner):
+            _check_group(select, item, owner.var)
             return owner.var
     elif len(items) == 1 and isinstance(item, Column):
         _check_item(item, bindings)
-    raise TapestryError("A filter selects the msgid of a message.", span, example)
+    if any(isinstance(each, Aggregate) for each in items):
+        example += " Aggregates stand in HAVING and ORDER BY."
+    raise TapestryError("A filter selects the msgid of a message.", select.span, example)
+
+
+def _check_group(select: Select, item: Column, var: str) -> None:
+    """Refuse groups other than those of the msgid that is selected."""
+    group = select.group
+    if group is None:
+        return
+    owner = _check_item(group, select.bindings)
+    if owner is None or owner.var != var or group.name.lower() != "msgid" or item.name == "*":
+        raise groups.only_msgid(select.span if item.name == "*" else group.span)
 
 
 def _check_item(item: Column, bindings: tuple[Binding, ...]) -> Binding | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 from tapestry.core.clock import to_datetime
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import Type
 from tapestry.query.literals import MAX_DURATION, MAX_INTEGER, too_long
 from tapestry.query.names import Scope, advice
-from tapestry.query.nodes import Arith, Call, Column, Literal, Now, Term
+from tapestry.query.nodes import Aggregate, Arith, Call, Column, Literal, Now, Term
 
 NUMERIC = (Type.INTEGER, Type.NUMBER)
 
@@ -52,6 +53,19 @@ def mentions_now(term: Term) -> bool:
             return False
 
 
+def columns_of(term: Term) -> Iterator[Column]:
+    """Yield the columns that stand in a term, from left to right."""
+    match term:
+        case Column():
+            yield term
+        case Arith():
+            yield from columns_of(term.left)
+            yield from columns_of(term.right)
+        case Call():
+            for arg in term.args:
+                yield from columns_of(arg)
+
+
 def typed(term: Term, scope: Scope) -> Term:
     """Return a term with its names resolved, its types known and its constants computed.
 
@@ -79,6 +93,39 @@ def scalar(term: Term, scope: Scope) -> Term:
             f"Compare the column itself, such as {found.var}.{found.name} = '…'.",
         )
     return found
+
+
+def measured(aggregate: Aggregate, scope: Scope, own: set[str]) -> Term:
+    """Return the checked term of an aggregate whose variables are ``own``."""
+    assert aggregate.term is not None
+    name, term = aggregate.function, typed(aggregate.term, scope)
+    kind = type_of(term)
+    if kind is Type.SET:
+        raise TapestryError(
+            f"{name} cannot take a set.", term.span, "Count the rows: COUNT(r: r.to = 'joe@x.org')."
+        )
+    if mentions_now(term):
+        hint = "Put it into the condition: COUNT(a IN annotations: a.ts > now() - 1 week)."
+        raise TapestryError(f"now() cannot stand in what {name} is of.", term.span, hint)
+    if not own & {column.var for column in columns_of(term)}:
+        raise TapestryError(
+            f"{name} is not of the rows that it ranges over.",
+            term.span,
+            "Name a column of one of them, such as SUM(a.number IN annotations: …).",
+        )
+    if name in ("SUM", "AVG") and kind not in NUMERIC:
+        message = f"{name} takes numbers, not {a(kind)}."
+        raise TapestryError(message, term.span, "MIN and MAX take this, and COUNT does.")
+    if kind is Type.NULL:
+        raise TapestryError("This is always NULL.", term.span, "Name a column.")
+    return term
+
+
+def aggregate_type(function: str, term: Term | None) -> Type:
+    """Return the type of an aggregate of a checked term."""
+    if function == "COUNT" or term is None:
+        return Type.INTEGER
+    return Type.NUMBER if function == "AVG" else type_of(term)
 
 
 def _call(call: Call, scope: Scope) -> Term:

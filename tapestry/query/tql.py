@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import Type
-from tapestry.query import literals, predicates, quantifiers, sql
+from tapestry.query import aggregates, literals, predicates, quantifiers, sql
 from tapestry.query.lexer import Token
-from tapestry.query.limits import MAX_NESTING, check_length, too_deep
+from tapestry.query.limits import MAX_NESTING, check_length
 from tapestry.query.names import RESERVED, known_column
 from tapestry.query.nodes import (
     TERMS,
+    Aggregate,
     And,
     Arith,
     Call,
@@ -27,7 +28,18 @@ from tapestry.query.nodes import (
     Term,
 )
 from tapestry.query.parsed import MESSAGE, Branch, Parsed, on_message, placed
-from tapestry.query.parser import AND, COMPARE, NOT, OR, PRODUCT, SUM, Parser, no_value
+from tapestry.query.parser import (
+    AND,
+    COMPARE,
+    NOT,
+    OR,
+    PRODUCT,
+    SUM,
+    Parser,
+    as_term,
+    check_terms,
+    only_compared,
+)
 
 _POWER = {
     "OR": OR,
@@ -40,7 +52,6 @@ _POWER = {
     "*": PRODUCT,
 }
 _STATEMENTS = ("ALTER", "CREATE", "DELETE", "DROP", "EXPLAIN", "INSERT", "MERGE", "UPDATE")
-_AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX")
 
 
 def parse(text: str, depth: int = 0) -> Parsed:
@@ -54,13 +65,13 @@ def parse(text: str, depth: int = 0) -> Parsed:
         branches = _branches(parser)
         if parser.most_made > MAX_NESTING:
             for branch in branches:
-                _check_terms(branch.condition)
+                check_terms(branch.condition)
     return Parsed(branches, "tql")
 
 
 def _branches(parser: Parser) -> tuple[Branch, ...]:
     first = parser.token
-    if sql.starts(parser):
+    if sql.starts(parser) and not sql.starts_aggregate(parser):
         branches = sql.query(parser)
         if parser.accept(";") and parser.token.kind != "end":
             raise TapestryError(
@@ -84,7 +95,7 @@ def _branches(parser: Parser) -> tuple[Branch, ...]:
 class _Expressions(Parser):
     """Terms and conditions, bound by the precedence of their operators."""
 
-    def expression(self, above: int = 0) -> Term | Condition:
+    def expression(self, above: int = 0) -> Term | Aggregate | Condition:
         """Read operators that bind closer than ``above``, and their operands."""
         start = self.token
         left = self._prefix()
@@ -95,6 +106,11 @@ class _Expressions(Parser):
                 return left
             if power in (AND, OR):
                 left = self._junction(left, word, power, start)
+            elif isinstance(left, Aggregate):
+                if power != COMPARE:
+                    raise only_compared(left.span)
+                left = predicates.threshold(self, left, start)
+                self.most_made, self.made = max(self.most_made, self.made), 0
             elif not isinstance(left, TERMS):
                 raise self.unexpected(
                     "“AND”, “OR” or the end", "A comparison cannot itself be compared."
@@ -104,44 +120,34 @@ class _Expressions(Parser):
                 self.most_made, self.made = max(self.most_made, self.made), 0
             else:
                 self.take()
-                right = self.expression(power)
-                if not isinstance(right, TERMS):
-                    raise no_value(right.span)
+                operand = self.token
+                right = as_term(self.expression(power), operand.span)
                 self.made += 1
                 left = Arith(word, left, right, span=self.since(start.start))
 
-    def _junction(self, left: Term | Condition, word: str, power: int, start: Token) -> Condition:
-        if isinstance(left, TERMS):
-            raise self.no_condition(left, start)
-        args = [left]
+    def _junction(
+        self, left: Term | Aggregate | Condition, word: str, power: int, start: Token
+    ) -> Condition:
+        args = [self.as_condition(left, start)]
         while self.accept(word):
-            operand = self.token
-            right = self.expression(power)
-            if isinstance(right, TERMS):
-                raise self.no_condition(right, operand)
-            args.append(right)
+            args.append(self.condition(power))
         kind = And if power == AND else Or
         return kind(tuple(args), span=self.since(start.start))
 
-    def _prefix(self) -> Term | Condition:
+    def _prefix(self) -> Term | Aggregate | Condition:
         token = self.token
         if token.word == "NOT":
             self.enter()
             self.take()
-            operand = self.token
-            inner = self.expression(NOT)
+            inner = self.condition(NOT)
             self.depth -= 1
-            if isinstance(inner, TERMS):
-                raise self.no_condition(inner, operand)
             return Not(inner, span=self.since(token.start))
         if token.word == "EXISTS":
             return quantifiers.exists(self)
         if token.word == "(":
             self.enter()
             self.take()
-            if self.token.word == "SELECT":
-                raise sql.no_value(self)
-            found = self.expression()
+            found = sql.aggregate(self) if self.token.word == "SELECT" else self.expression()
             self.expect(")")
             self.depth -= 1
             return found
@@ -171,10 +177,9 @@ class _Expressions(Parser):
         if self.token.kind == "number":
             return literals.number(self, start)
         self.enter()
-        inner = self.expression(PRODUCT)
+        operand = self.token
+        inner = as_term(self.expression(PRODUCT), operand.span)
         self.depth -= 1
-        if not isinstance(inner, TERMS):
-            raise no_value(inner.span)
         self.made += 1
         return Call("-", (inner,), span=self.since(start))
 
@@ -191,7 +196,7 @@ class _Expressions(Parser):
             f"Write '{text}' for a text." if len(text) < 60 else "Use single quotes for a text.",
         )
 
-    def _name(self) -> Term | Condition:
+    def _name(self) -> Term | Aggregate | Condition:
         token = self.token
         special = literals.special(self)
         if special is not None:
@@ -210,10 +215,10 @@ class _Expressions(Parser):
         column = self.take()
         return Column(variable.value, column.value, span=Span(variable.start, column.end))
 
-    def _call(self, name: Token) -> Term | Condition:
+    def _call(self, name: Token) -> Term | Aggregate | Condition:
         start = name.start
-        if name.word in _AGGREGATES:
-            raise sql.no_aggregate(self, name)
+        if aggregates.names_one(name):
+            return aggregates.aggregate(self, name)
         self.enter()
         self.expect("(")
         if name.word == "DATEADD":
@@ -238,18 +243,3 @@ class _Expressions(Parser):
             return Has(args[0], args[1], span=span)
         self.made += 1
         return Call(name.value.lower(), tuple(args), span=span)
-
-
-def _check_terms(condition: Condition) -> None:
-    """Refuse sums and calls nested too deeply; without recursion, as they may be."""
-    stack: list[tuple[object, int]] = [(condition, 0)]
-    while stack:
-        node, depth = stack.pop()
-        if isinstance(node, Arith | Call):
-            depth += 1
-            if depth > MAX_NESTING and node.span:
-                raise too_deep(node.span)
-        if isinstance(node, tuple):
-            stack += [(item, depth) for item in node]
-        elif hasattr(node, "__dataclass_fields__"):
-            stack += [(getattr(node, name), depth) for name in node.__dataclass_fields__]

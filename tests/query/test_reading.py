@@ -60,7 +60,7 @@ def show_phrase(case):
     return f"{query.phrase}\n{again(query)}"
 
 
-@pytest.mark.parametrize("name", ["tql", "sql"])
+@pytest.mark.parametrize("name", ["tql", "sql", "aggregates"])
 def test_tql_and_sql_are_read_and_printed(datadriven, name):
     datadriven(FIXTURES / f"{name}.test", lambda case: again(read(case.input, TERRY)))
 
@@ -69,8 +69,9 @@ def test_phrases_are_read_and_spelled_canonically(datadriven):
     datadriven(FIXTURES / "phrases.test", show_phrase)
 
 
-def test_refusals_say_what_is_wrong_where_and_what_to_write(datadriven):
-    datadriven(FIXTURES / "errors.test", show_error)
+@pytest.mark.parametrize("name", ["errors", "aggregate_errors"])
+def test_refusals_say_what_is_wrong_where_and_what_to_write(datadriven, name):
+    datadriven(FIXTURES / f"{name}.test", show_error)
 
 
 def test_the_error_is_that_of_the_notation_that_got_further():
