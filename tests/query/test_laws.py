@@ -48,7 +48,9 @@ def holds_constant_sum(node):
 
 
 @quickly
-@given(generate.queries(unit=1_000_000))
+@given(
+    st.one_of(generate.queries(unit=1_000_000), generate.queries(unit=1_000_000, aggregates=True))
+)
 def test_every_random_tree_reads_back(query):
     printed = print_tql(query)
     same = read(printed, Context())
@@ -115,6 +117,48 @@ tests = st.one_of(
     st.builds("{} {} now() - {}".format, instants, ops, durations),
     st.sampled_from(("TRUE", "m IN terry.x", "now() IN (m.ts, a.ts)", "m.to IS NULL")),
 )
+ranges = st.sampled_from(
+    (
+        "COUNT(r: {})",
+        "COUNT(r, a IN annotations: {})",
+        "COUNT(DISTINCT b.owner IN annotations: {})",
+        "SUM(b.number IN annotations, r: {})",
+        "SUM(b.number * r.size, r, b IN annotations: {})",
+        "AVG(r.size: {})",
+        "MIN(r.attachments + m.size, r: {})",
+        "MAX(length(r.subject): {})",
+        "(SELECT COUNT(*) FROM messages r WHERE {})",
+        "(SELECT SUM(DISTINCT b.number) FROM annotations b, messages r WHERE {})",
+    )
+)
+
+
+def aggregates(inner):
+    return st.builds(str.format, ranges, inner)
+
+
+def counted(inner):
+    """Return conditions in which rows that meet a condition are counted and ranked."""
+    found = aggregates(inner)
+    limits = st.integers(1, 10_000)
+    return st.one_of(
+        st.builds("{} {} {}".format, found, ops, st.integers(-5, 5)),
+        st.builds("{} {} {}".format, st.floats(-5, 5), ops, found),
+        st.builds("{} NOT BETWEEN -1 AND 2 * 3".format, found),
+        st.builds("m IN TOP {} BY {}".format, limits, found),
+        st.builds("m NOT IN TOP {} BY {} AMONG {}".format, limits, found, inner),
+        st.builds("m IN TOP {} BY {} AMONG ({})".format, limits, found, inner),
+        st.builds("m IN TOP {} m BY {}".format, limits, found),
+        st.builds(
+            "m.msgid IN (SELECT m.msgid FROM messages m, annotations a WHERE {} GROUP BY m.msgid "
+            "HAVING COUNT(*) {} 1 ORDER BY SUM(a.number) DESC LIMIT {})".format,
+            inner,
+            ops,
+            limits,
+        ),
+    )
+
+
 conditions = st.recursive(
     tests,
     lambda inner: st.one_of(
@@ -127,6 +171,7 @@ conditions = st.recursive(
         st.builds("EXISTS (SELECT * FROM messages r JOIN messages ON {})".format, inner),
         st.builds("m.sender IN (SELECT r.sender FROM messages r WHERE {})".format, inner),
         st.builds("m.to NOT IN (SELECT owner FROM annotations WHERE {})".format, inner),
+        counted(inner),
     ),
     max_leaves=6,
 )
@@ -253,7 +298,7 @@ _TOKENS = """
     m.subject r.ts a.number now() NULL TRUE weeks day month two terry's @x.org -- ' AND OR NOT
     EXISTS IN LIKE HAS BETWEEN IS SELECT FROM WHERE JOIN ON UNION AS msgid messages annotations
     INTERVAL TIMESTAMP '2026-01-31' dateadd lower substr coalesce has COUNT TOP 10 BY GROUP ORDER
-    LIMIT baseball 99999999999999999999 \u202e é ´ “ ” ’ \x00
+    LIMIT HAVING DISTINCT DESC SUM MAX AMONG baseball 99999999999999999999 \u202e é ´ “ ” ’ \x00
 """
 TOKENS = [*KEYWORDS, *_TOKENS.split(), "\n"]
 soup = st.one_of(

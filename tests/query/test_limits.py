@@ -15,6 +15,8 @@ DEEP = {
     "NOT": ("NOT ", "m.size = 1", ""),
     "EXISTS": ("EXISTS (r: TRUE OR m.size = 1 AND ", "m.size = 1", ")"),
     "SELECT": ("EXISTS (SELECT * FROM messages r WHERE FALSE OR ", "m.size = 1", ")"),
+    "COUNT": ("COUNT(r: TRUE OR m.size = 1 AND ", "m.size = 1", ") > 1"),
+    "SELECT COUNT": ("(SELECT COUNT(*) FROM messages r WHERE ", "m.size = 1", ") > 1"),
     "minus": ("- ", "m.size = 1", ""),
     "functions": ("lower(", "m.subject", ")"),
     "phrases in parentheses": ("(", "replies", ")"),
@@ -40,6 +42,23 @@ def test_nesting_beyond_64_is_refused_quickly_and_64_is_not(kind):
         error = refusal((before * times + inside + after * times + tail)[:65_000])
         assert "deeper than 64" in error.message
         assert time.process_time() - started < 0.5
+
+
+def test_groups_that_double_are_refused_quickly():
+    before = "m.msgid IN (SELECT m.msgid FROM messages m WHERE "
+    after = " GROUP BY m.msgid HAVING COUNT(*) > 1 ORDER BY COUNT(*) DESC LIMIT 3)"
+    read(before * 3 + "m.size = 1" + after * 3, Context())
+    started = time.process_time()
+    error = refusal(before * 30 + "m.size = 1" + after * 30)
+    assert error.message == "Written out in full, the filter is too long."
+    assert time.process_time() - started < 1.5
+
+
+@pytest.mark.parametrize("before", ["COUNT(r: TRUE) > ", "SUM(r.size + ", "MAX(r.size) > "])
+def test_long_sums_about_aggregates_are_refused(before):
+    for times in (65, 10_000):
+        text = before + "1 + " * times + ("1: TRUE) > 1" if before.startswith("SUM") else "1")
+        assert "deeper than 64" in refusal(text).message
 
 
 @pytest.mark.parametrize("operator", ["+", "-", "*"])
