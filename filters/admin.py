@@ -22,8 +22,8 @@ else:
 class FilterAdmin(FilterPages):
     """Filters of everybody."""
 
-    list_display = ["name", "owner", "phrase", "active", "visibility", "error"]
-    list_filter = ["active", "visibility", "owner"]
+    list_display = ["name", "owner", "phrase", "mode", "active", "visibility", "error"]
+    list_filter = ["active", "mode", "visibility", "owner"]
     search_fields = ["name", "text"]
     readonly_fields = ["text", "phrase", "tql", "since", "start", "revision", "ran_at"]
 
@@ -36,7 +36,7 @@ class FilterAdmin(FilterPages):
 class MatchAdmin(MatchPages):
     """Matches, by filter."""
 
-    list_display = ["msgid", "filter", "audience", "read_at"]
+    list_display = ["msgid", "filter", "audience", "read_at", "gone_at"]
     raw_id_fields = ["filter", "card"]
 
 

@@ -1,4 +1,4 @@
-"""Copy what lists show of matched messages from the tables, for matches that have none yet."""
+"""Copy what lists show of matched messages from the tables, for matches that are to be told."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from django.db import transaction
+from django.db.models import Q
 
 from filters import evidence
 from filters.models import Card, Match
+from tapestry.core.clock import wall_clock
 from tapestry.core.schema import MESSAGES
 from tapestry.tables.log import Tables, parts_of
 from tapestry.tables.read import CARD, lookup
@@ -19,9 +21,10 @@ COLUMNS = (*CARD, "audience", "inreplyto")
 
 
 def store_cards(tables: Tables) -> int:
-    """Give every match without a card one, and say why it matched; return how many got theirs.
+    """Give matches their cards, and say why they match; return how many were told.
 
-    Can be interrupted and repeated: what has no card yet is found again.
+    These are the new ones, and those of live filters that match otherwise than before.  Can be
+    interrupted and repeated: what has not been told is found again.
     """
     done = 0
     last = 0
@@ -32,8 +35,8 @@ def store_cards(tables: Tables) -> int:
 
 
 def _waiting(after: int) -> list[Match]:
-    found = Match.objects.filter(card=None, pk__gt=after).select_related("filter__owner")
-    return list(found.order_by("pk")[:BATCH])
+    found = Match.objects.filter(Q(card=None) | Q(told_at=None), pk__gt=after)
+    return list(found.select_related("filter__owner").order_by("pk")[:BATCH])
 
 
 def _give(tables: Tables, waiting: Sequence[Match]) -> int:
@@ -60,17 +63,19 @@ def _give(tables: Tables, waiting: Sequence[Match]) -> int:
     with transaction.atomic():
         Card.objects.bulk_create(made, ignore_conflicts=True, batch_size=100)
         given = list(_with_cards(waiting, wanted.items()))
-        Match.objects.bulk_update(given, ["card", "because"], batch_size=200)
+        Match.objects.bulk_update(given, ["card", "because", "told_at"], batch_size=200)
     return len(given)
 
 
 def _with_cards(
     waiting: Sequence[Match], wanted: Iterable[tuple[str, set[str]]]
 ) -> Iterable[Match]:
+    told_at = wall_clock()
     for audience, msgids in wanted:
         known = Card.objects.filter(audience=audience, msgid__in=msgids)
         keys = dict(known.values_list("msgid", "pk"))
         for match in waiting:
             if match.audience == audience and match.msgid in keys:
                 match.card_id = keys[match.msgid]
+                match.told_at = told_at
                 yield match

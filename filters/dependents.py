@@ -2,7 +2,8 @@
 
 A filter runs as it was last understood (``Filter.tql``).  When something it leans on changes,
 it is read again, in the transaction of that change: from that instant on it means the new,
-and what its older text has not been run over yet is left as a ``Rest``, for the next run.
+and what its older text has not been run over yet is left as a ``Rest``, for the next run.  A
+live filter begins again instead: what matters of it is what it holds now.
 """
 
 from __future__ import annotations
@@ -44,9 +45,12 @@ def renew(held: Filter, at: int) -> None:
     except TapestryError as failure:
         error = failure.message
     if tql != held.tql:
-        leave_rest(held, at)
+        if held.is_live:
+            held.begin(held.start)
+        else:
+            leave_rest(held, at)
+            held.begin(max(held.since, at))
         held.tql = tql
-        held.since = held.start = max(held.since, at)
     held.error = error
     held.revision += 1
     held.save()

@@ -12,6 +12,13 @@ from filters.models import Filter, Profile, filter_name
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.timeliness import parse_timeliness
 
+MODES = {
+    Filter.Mode.KEEP: "A message that matched once stays in the list.",
+    Filter.Mode.LIVE: "A message leaves the list when it no longer matches: when somebody "
+    "answers it, say. It comes back if it matches again.",
+}
+"""What each mode does, in a sentence."""
+
 TIMELINESS = (
     "at once",
     "every 30 minutes",
@@ -37,6 +44,13 @@ class FilterForm(forms.Form):
         label="Which mail",
         choices=[("existing", "with existing mail"), ("new", "from now on")],
         initial="existing",
+        widget=forms.RadioSelect,
+    )
+    mode = forms.ChoiceField(
+        label="What it found",
+        choices=Filter.Mode.choices,
+        initial=Filter.Mode.KEEP,
+        required=False,
         widget=forms.RadioSelect,
     )
     timeliness = forms.CharField(label="Tell me", max_length=60, initial="at once")

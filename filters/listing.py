@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
-from django.db.models import Count, Max, Q, QuerySet
+from django.db.models import Count, F, Max, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from filters import evidence, people
@@ -18,12 +18,16 @@ from tapestry.core.clock import wall_clock
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of a list: the message, whether it is unread, and why it is here."""
+    """One line of a list: the message, whether it is unread, and why it is here.
+
+    ``gone_at`` is the instant at which it left, in the list of what has.
+    """
 
     card: Card
     unread: bool
     names: tuple[str, ...]
     why: str
+    gone_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,29 +49,39 @@ class Sidebar:
     mark: str
 
 
-def visible(user: User) -> QuerySet[Match]:
-    """Return the matches that a user may see, and wants to by now."""
-    return Match.objects.filter(_seen_by(user, ""))
+def visible(user: User, *, gone: bool = False) -> QuerySet[Match]:
+    """Return the matches that a user may see, and wants to by now; or those that left."""
+    return Match.objects.filter(_seen_by(user, "", gone=gone))
 
 
-def cards(user: User, one: Filter | None = None) -> QuerySet[Card]:
-    """Return the messages in a user's inbox, or of one filter, last matched first."""
-    seen = _seen_by(user, "matches__")
+def cards(user: User, one: Filter | None = None, *, gone: bool = False) -> QuerySet[Card]:
+    """Return the messages in a user's inbox, or of one filter, last matched first.
+
+    ``gone``: those that were there and have left, the last to leave first.
+    """
+    seen = _seen_by(user, "matches__", gone=gone)
     if one is not None:
         seen &= Q(matches__filter=one)
     return (
         Card.objects.filter(seen)
-        .annotate(matched_at=Max("matches__matched_at"))
-        .order_by("-matched_at", Coalesce("date", "ts").desc(), "-pk")
+        .annotate(moved_at=Max("matches__gone_at" if gone else "matches__matched_at"))
+        .order_by("-moved_at", Coalesce("date", "ts").desc(), "-pk")
     )
 
 
-def rows(user: User, page: Iterable[Card]) -> list[Row]:
-    """Return the lines of a list for one page of cards."""
+def rows(
+    user: User, page: Iterable[Card], one: Filter | None = None, *, gone: bool = False
+) -> list[Row]:
+    """Return the lines of a list for one page of its cards.
+
+    They name all filters that a message is in; of what has left ``one``, that alone counts.
+    """
     shown = list(page)
     audiences = people.audiences(user)
     found: dict[int, list[Match]] = defaultdict(list)
-    matches = visible(user).filter(card__in=shown).select_related("filter")
+    matches = visible(user, gone=gone).filter(card__in=shown).select_related("filter")
+    if one is not None and gone:
+        matches = matches.filter(filter=one)
     for match in matches.order_by("filter__name"):
         found[match.card_id or 0].append(match)
     return [_row(card, found[card.pk], audiences) for card in shown]
@@ -76,18 +90,20 @@ def rows(user: User, page: Iterable[Card]) -> list[Row]:
 def sidebar(user: User) -> Sidebar:
     """Return a user's filters with their counts."""
     seen = Q(matches__card__isnull=False) & Q(matches__audience__in=people.audiences(user))
-    seen &= Q(matches__shown_at__lte=wall_clock())
+    seen &= Q(matches__shown_at__lte=wall_clock(), matches__gone_at=None)
     mine = Filter.objects.filter(owner=user).annotate(
         total=Count("matches", filter=seen),
         unread=Count("matches", filter=seen & Q(matches__read_at=None)),
+        told_at=Max("matches__told_at", filter=seen),
     )
-    entries = tuple(Entry(each, each.total, each.unread) for each in mine.order_by("name"))
+    mine = mine.order_by("name")
+    entries = tuple(Entry(each, each.total, each.unread) for each in mine)
     matches = visible(user)
     total = matches.values("card").distinct().count()
     unread = matches.filter(read_at=None).values("card").distinct().count()
     state = [
-        (e.filter.pk, e.filter.name, e.filter.active, e.filter.error, e.total, e.unread)
-        for e in entries
+        (each.pk, each.name, each.active, each.error, each.total, each.unread, each.told_at)
+        for each in mine
     ]
     mark = hashlib.sha256(repr((state, total, unread)).encode()).hexdigest()[:16]
     return Sidebar(entries, total, unread, mark)
@@ -99,13 +115,16 @@ def mark_read(user: User, msgid: str) -> bool:
     return unread.update(read_at=wall_clock()) > 0
 
 
-def _seen_by(user: User, path: str) -> Q:
+def _seen_by(user: User, path: str, *, gone: bool) -> Q:
+    """Tell which matches a user sees; what left before it was to be shown is seen nowhere."""
+    last = {f"{path}shown_at__lt": F(f"{path}gone_at")} if gone else {f"{path}gone_at": None}
     return Q(
         **{
             f"{path}filter__owner": user,
             f"{path}card__isnull": False,
             f"{path}audience__in": people.audiences(user),
             f"{path}shown_at__lte": wall_clock(),
+            **last,
         }
     )
 
@@ -117,4 +136,5 @@ def _row(card: Card, matches: Sequence[Match], audiences: Sequence[str]) -> Row:
         any(match.read_at is None for match in matches),
         tuple(match.filter.name for match in matches),
         ", ".join(dict.fromkeys(reasons)),
+        matches[0].gone_at,
     )

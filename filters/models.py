@@ -102,6 +102,16 @@ class Filter(models.Model):
         """Return the page with what the filter found."""
         return reverse("filter", args=[self.name])
 
+    def begin(self, start: int | None) -> None:
+        """Let the next window be the first; ``start`` is T0, None takes existing mail."""
+        self.start = start
+        self.since = BEGINNING if start is None else start
+
+    @property
+    def is_live(self) -> bool:
+        """Tell whether messages leave when they no longer match."""
+        return self.mode == self.Mode.LIVE
+
     @property
     def shown_text(self) -> str:
         """Return the canonical phrase, or TQL where it has none."""
@@ -170,7 +180,12 @@ class Card(models.Model):
 
 
 class Match(models.Model):
-    """A message that a filter matched, at the first instant it did; listed once it has a card."""
+    """A message that a filter matched; listed once it has a card, and until it is gone.
+
+    ``matched_at`` is the first instant at which it did; in a live filter, that at which it last
+    began to.  ``gone_at``: since then it does not match that live filter.  ``told_at``: when the
+    card and the reasons (``because``) were last copied; null while they are to be, again.
+    """
 
     filter = models.ForeignKey(Filter, models.CASCADE, related_name="matches")
     msgid = models.TextField()
@@ -183,7 +198,9 @@ class Match(models.Model):
     because = models.JSONField(default=list)
     reason = models.TextField(default="", blank=True)
     card = models.ForeignKey(Card, models.SET_NULL, null=True, related_name="matches")
+    told_at = models.BigIntegerField(null=True, blank=True)
     read_at = models.BigIntegerField(null=True, blank=True)
+    gone_at = models.BigIntegerField(null=True, blank=True)
 
     class Meta:
         """Each message once per filter."""
@@ -193,7 +210,9 @@ class Match(models.Model):
         indexes = [
             models.Index(fields=["filter", "read_at"], name="match_unread"),
             models.Index(fields=["msgid"], name="match_msgid"),
-            models.Index(fields=["id"], condition=Q(card=None), name="match_without_card"),
+            models.Index(
+                fields=["id"], condition=Q(card=None) | Q(told_at=None), name="match_to_be_told"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -26,8 +26,8 @@ def append_soon() -> bool:
     return True
 
 
-def start_preview(text: str, user_id: int) -> str:
-    """Ask the worker what a filter would have matched; return the task's id."""
+def start_preview(text: str, user_id: int, *, live: bool = False) -> str:
+    """Ask the worker what a filter would have matched, or matches now; return the task's id."""
     task_id = str(uuid.uuid4())
-    tasks.preview.apply_async((text, user_id), task_id=task_id, retry=False)
+    tasks.preview.apply_async((text, user_id, live), task_id=task_id, retry=False)
     return task_id

@@ -16,7 +16,7 @@ from tapestry.tables.thread import ThreadEntry, thread
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """One of the reader's filters that the message is in, and what made it match."""
+    """One of the reader's filters that the message is in, or was in, and what made it match."""
 
     match: Match
     reasons: tuple[str, ...]
@@ -54,8 +54,8 @@ def read(user: User, msgid: str) -> Reading | None:
         may_be_public=may_be_public(row.message.audience),
         whys=tuple(
             Why(match, tuple(evidence.visible(match.because, audiences)))
-            for match in listing.visible(user)
-            .filter(msgid=msgid)
+            for matches in (listing.visible(user), listing.visible(user, gone=True))
+            for match in matches.filter(msgid=msgid)
             .select_related("filter")
             .order_by("filter__name")
         ),

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import islice
-from typing import TypeVar
 
 from django.db import transaction
 from django.db.models import F, Q
 
-from filters import people
+from filters import live, people
+from filters.chunks import CHUNK, chunks
 from filters.models import Clock, Filter, Rest
 from filters.models import Match as StoredMatch
 from tapestry.core.clock import wall_clock
-from tapestry.core.ports import DueFilter, Match
+from tapestry.core.ports import Change, DueFilter, Match
 from tapestry.deliver.timeliness import parse_timeliness, shown_at
-
-CHUNK = 500
-"""Values in one statement: SQLite takes at most 999 in its oldest builds."""
-
-Item = TypeVar("Item")
 
 
 class HeldClock:
@@ -91,7 +85,7 @@ class DjangoFilterStore:
         """Return those of the (filter, msgid) pairs that are stored as matches already."""
         wanted = set(pairs)
         found: set[tuple[int, str]] = set()
-        for chunk in _chunks(sorted(wanted), CHUNK // 2):
+        for chunk in chunks(sorted(wanted), CHUNK // 2):
             rows = StoredMatch.objects.filter(
                 filter__in={filter_id for filter_id, _ in chunk},
                 msgid__in={msgid for _, msgid in chunk},
@@ -99,17 +93,28 @@ class DjangoFilterStore:
             found.update(rows.values_list("filter_id", "msgid"))
         return found & wanted
 
-    def commit(self, filters: Sequence[DueFilter], until: int, matches: Sequence[Match]) -> bool:
-        """Store matches and advance every filter's window to ``until``, in one transaction.
+    def commit(
+        self,
+        filters: Sequence[DueFilter],
+        until: int,
+        matches: Sequence[Match],
+        changes: Sequence[Change] = (),
+    ) -> bool:
+        """Store what was found and advance every filter's window, in one transaction.
 
-        Return False, and store nothing, if any filter has been run, changed, paused or
-        deleted since it was found due.
+        The answers of live filters follow their ``changes``, given in order.  Return False,
+        and store nothing, if any filter has been run, changed, paused or deleted since it was
+        found due.
         """
         with transaction.atomic():
             if not all(_advance(filters, until)):
                 transaction.set_rollback(True)
                 return False
-            _store(matches)
+            found_at = wall_clock()
+            finders = {match.filter for match in matches} | {change.filter for change in changes}
+            shown = _when_shown(finders, found_at)
+            _store(matches, found_at, shown)
+            live.follow(filters, until, changes, shown)
         return True
 
     def fail(self, failed: DueFilter, message: str) -> None:
@@ -131,6 +136,7 @@ def _due(each: Filter) -> DueFilter:
         since=each.since,
         start=each.start,
         revision=each.revision,
+        live=each.is_live,
     )
     rests = (rest for rest in each.rests.all() if not rest.error)
     rest = min(rests, key=lambda rest: rest.pk, default=None)
@@ -149,14 +155,12 @@ def _advance(filters: Sequence[DueFilter], until: int) -> Iterator[bool]:
         else:
             yield Rest.objects.filter(pk=each.rest, filter__active=True).delete()[0] == 1
     for (since, revision), ids in sorted(alike.items()):
-        for chunk in _chunks(sorted(ids), CHUNK):
+        for chunk in chunks(sorted(ids)):
             same = Filter.objects.filter(pk__in=chunk, since=since, revision=revision, active=True)
             yield same.update(since=until, ran_at=wall_clock()) == len(chunk)
 
 
-def _store(matches: Sequence[Match]) -> None:
-    found_at = wall_clock()
-    shown = _when_shown({match.filter for match in matches}, found_at)
+def _store(matches: Sequence[Match], found_at: int, shown: Mapping[int, int]) -> None:
     StoredMatch.objects.bulk_create(
         (
             StoredMatch(
@@ -178,14 +182,8 @@ def _store(matches: Sequence[Match]) -> None:
 
 def _when_shown(filter_ids: Iterable[int], found_at: int) -> dict[int, int]:
     shown: dict[int, int] = {}
-    for chunk in _chunks(sorted(filter_ids), CHUNK):
+    for chunk in chunks(sorted(filter_ids)):
         for each in Filter.objects.filter(pk__in=chunk).select_related("owner__profile"):
             timeliness = parse_timeliness(each.timeliness)
             shown[each.pk] = shown_at(timeliness, found_at, people.time_zone(each.owner))
     return shown
-
-
-def _chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
-    rest = iter(items)
-    while chunk := list(islice(rest, size)):
-        yield chunk

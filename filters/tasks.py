@@ -38,26 +38,26 @@ def append_annotations() -> None:
 
 
 @app.task(name="filters.preview", bind=True, ignore_result=True, expires=60)
-def preview(self: Task, text: str, user_id: int) -> None:
+def preview(self: Task, text: str, user_id: int, live: bool = False) -> None:
     """Keep what a filter would have matched so far, for the user who writes it.
 
-    ``{"count", "rows": [{msgid, sender, sender_name, subject, sent}]}``, newest first, or
-    ``{"error": sentence}``.
+    ``{"count", "rows": [{msgid, sender, sender_name, subject, sent}], "live"}``, newest first,
+    or ``{"error": sentence}``.  ``live``: what it matches now instead.
     """
     answer: dict[str, Any] = {"error": "The preview failed; the worker's log says why."}
     try:
-        answer = preview_for(User.objects.get(pk=user_id), text)
+        answer = preview_for(User.objects.get(pk=user_id), text, live)
     except TapestryError as error:
         answer = {"error": error.message}
     finally:
         keep_preview(self.request.id, user_id, answer)
 
 
-def preview_for(user: User, text: str) -> dict[str, Any]:
+def preview_for(user: User, text: str, live: bool = False) -> dict[str, Any]:
     """Return the count and the newest rows of what a filter of this user would have matched."""
-    from tapestry.run.ask import preview
+    from tapestry.run.ask import ask, preview
 
-    answer = preview(
+    answer = (ask if live else preview)(
         parts.engine_on,
         parts.tables(),
         text,
@@ -76,7 +76,7 @@ def preview_for(user: User, text: str) -> dict[str, Any]:
         }
         for card in answer.cards
     ]
-    return {"count": answer.count, "rows": rows}
+    return {"count": answer.count, "rows": rows, "live": live}
 
 
 @app.task(name="filters.compact", ignore_result=True)

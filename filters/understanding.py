@@ -25,8 +25,8 @@ class Understood:
     warnings: tuple[str, ...]
 
 
-def understand(text: str, context: Context) -> Understood:
-    """Read a filter, and compile it as far as a run would.
+def understand(text: str, context: Context, *, live: bool = False) -> Understood:
+    """Read a filter, and compile it as far as a run would; warn as its mode demands.
 
     Raises TapestryError, with the text in it, where it cannot be.
     """
@@ -36,7 +36,8 @@ def understand(text: str, context: Context) -> Understood:
     from tapestry.query.read import read
 
     checked = read(text, context)
-    return Understood(checked.phrase, print_tql(checked), warnings(compile_query(checked)))
+    warned = warnings(compile_query(checked), live=live)
+    return Understood(checked.phrase, print_tql(checked), warned)
 
 
 def noting(context: Context) -> tuple[Context, set[Name]]:

@@ -10,6 +10,7 @@ from filters.views import complete, health, inbox, lists, me, message, write
 urlpatterns = [
     path("", inbox.inbox, name="inbox"),
     path("in/<slug:name>/", inbox.inbox, name="filter"),
+    path("in/<slug:name>/gone/", inbox.inbox, {"gone": True}, name="filter-gone"),
     path("sidebar/", inbox.sidebar, name="sidebar"),
     path("read/", inbox.mark_all_read, name="mark-all-read"),
     path("message/", message.message, name="message"),

@@ -12,7 +12,6 @@ from filters.dependents import leave_rest, note_references, renew, renew_depende
 from filters.models import Filter
 from filters.stores import DjangoClock
 from filters.understanding import Name, Understood, noting, understand
-from tapestry.core.clock import BEGINNING
 from tapestry.tables.append import read_until
 
 LONGEST_NAME = 60
@@ -26,6 +25,7 @@ def install(
     existing: bool = True,
     timeliness: str = "at once",
     visibility: str = Filter.Visibility.PRIVATE,
+    mode: str = Filter.Mode.KEEP,
 ) -> Filter:
     """Install a filter, with existing mail or from now on; name it by its phrase if need be.
 
@@ -38,6 +38,7 @@ def install(
         name=name or free_name(owner, understood.phrase or "filter"),
         timeliness=timeliness,
         visibility=visibility,
+        mode=mode,
     )
     made.full_clean(exclude=["text"])
     at = now()
@@ -57,13 +58,16 @@ def change(
     name: str = "",
     timeliness: str = "",
     visibility: str = "",
+    mode: str = "",
 ) -> None:
     """Change a filter, and from this moment on those that refer to it.
 
-    Another text, or ``existing`` (True: begin with existing mail; False: from now on) starts
-    it again; what it has delivered stays, and is not delivered again.  A run of the old text
-    that is under way can no longer be stored; what that text has not been run over is left
-    for the next.  Raises TapestryError where the text is not a filter.
+    Another text, another mode, or ``existing`` (True: begin with existing mail; False: from
+    now on) starts it again; what it has delivered stays, and is not delivered again.  A run of
+    the old text that is under way can no longer be stored; what that text has not been run over
+    is left for the next.  A live filter is as if it had always been the new: the next run lets
+    go of what it does not hold, and once it is to keep what matched, all is there again.
+    Raises TapestryError where the text is not a filter.
     """
     context, sought = noting(people.context(changed.owner, name or changed.name))
     understood = understand(text, context)
@@ -71,10 +75,17 @@ def change(
     with transaction.atomic():
         held = Filter.objects.select_for_update().get(pk=changed.pk)
         before = (_name(held), held.text, held.visibility)
-        if existing is not None or text != held.text or held.error:
-            leave_rest(held, at)
-            fresh = held.start is None if existing is None else existing
-            _begin(held, text, understood, None if fresh else max(held.since, at))
+        modes = {held.mode, mode or held.mode}
+        if existing is not None or text != held.text or len(modes) > 1 or held.error:
+            start = _restart(held, existing, at, live=Filter.Mode.LIVE in modes)
+            if modes == {Filter.Mode.KEEP}:
+                leave_rest(held, at)
+            elif mode == Filter.Mode.KEEP:
+                held.matches.update(gone_at=None)
+            else:
+                held.rests.all().delete()
+            _begin(held, text, understood, start)
+            held.mode = mode or held.mode
             held.revision += 1
         held.name = name or held.name
         held.timeliness = timeliness or held.timeliness
@@ -126,11 +137,19 @@ def _name(of: Filter) -> Name:
     return of.owner.get_username().lower(), of.name
 
 
+def _restart(held: Filter, existing: bool | None, at: int, *, live: bool) -> int | None:
+    """Return the T0 of a filter that starts again at an instant; a live one may keep its own."""
+    as_before = existing is None or existing == (held.start is None)
+    if live and as_before:
+        return held.start
+    fresh = held.start is None if existing is None else existing
+    return None if fresh else max(held.since, at)
+
+
 def _begin(begun: Filter, text: str, understood: Understood, start: int | None) -> None:
     """Give a filter its text; ``start`` is T0, None takes existing mail."""
     begun.text = text
     begun.phrase = understood.phrase or ""
     begun.tql = understood.tql
     begun.error = ""
-    begun.start = start
-    begun.since = BEGINNING if start is None else start
+    begun.begin(start)

@@ -19,23 +19,30 @@ PAGE = 50
 
 @login_required
 @require_GET
-def inbox(request: PersonRequest, name: str | None = None) -> HttpResponse:
-    """Show the list, and the message that ``open`` names; htmx gets the list alone."""
+def inbox(request: PersonRequest, name: str | None = None, *, gone: bool = False) -> HttpResponse:
+    """Show the list, and the message that ``open`` names; htmx gets the list alone.
+
+    ``gone``: the list of what a live filter has let go of.
+    """
     one = None if name is None else get_object_or_404(Filter, owner=request.user, name=name)
     here = reverse("inbox") if one is None else one.get_absolute_url()
-    page = Paginator(listing.cards(request.user, one), PAGE).get_page(request.GET.get("page"))
+    if one is not None and gone:
+        here = reverse("filter-gone", args=[one.name])
+    found_cards = listing.cards(request.user, one, gone=gone)
+    page = Paginator(found_cards, PAGE).get_page(request.GET.get("page"))
+    lists: dict[str, object] = {"page": page, "here": here, "one": one, "gone": gone}
+    lists["rows"] = listing.rows(request.user, page, one, gone=gone)
+    if one is not None and one.is_live and not gone:
+        lists["left"] = listing.visible(request.user, gone=True).filter(filter=one).count()
     if wants_fragment(request):
-        rows = listing.rows(request.user, page)
-        return render(
-            request, "filters/_list.html", {"rows": rows, "page": page, "here": here, "one": one}
-        )
+        return render(request, "filters/_list.html", lists)
     opened = request.GET.get("open")
     found = reading.read(request.user, opened) if opened else None
     if found is not None:
         listing.mark_read(request.user, found.message.msgid)
-    context = frame(request, current=name or "/", page=page, here=here, one=one)
+        lists["rows"] = listing.rows(request.user, page, one, gone=gone)
+    context = frame(request, current=name or "/", **lists)
     context |= {"reading": found, "missing": opened}
-    context["rows"] = listing.rows(request.user, page)
     return render(request, "filters/inbox.html", context)
 
 

@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from filters import people, previews, queue, understanding, writing
-from filters.forms import TIMELINESS, FilterForm
+from filters.forms import MODES, TIMELINESS, FilterForm
 from filters.models import Filter
 from filters.views.pages import PersonRequest, frame
 from tapestry.core.errors import TapestryError
@@ -46,6 +46,7 @@ def new(request: PersonRequest) -> HttpResponse:
             existing=given["mail"] == "existing",
             timeliness=given["timeliness"],
             visibility=given["visibility"],
+            mode=given["mode"] or Filter.Mode.KEEP,
         )
     except TapestryError as error:
         form.add_error("text", error.message)
@@ -57,13 +58,14 @@ def new(request: PersonRequest) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def edit(request: PersonRequest, name: str) -> HttpResponse:
-    """Change a filter; another text starts it again."""
+    """Change a filter; another text or mode starts it again."""
     changed = get_object_or_404(Filter, owner=request.user, name=name)
     if request.method == "GET":
         initial = {
             "text": changed.text,
             "name": changed.name,
             "mail": "existing" if changed.start is None else "new",
+            "mode": changed.mode,
             "timeliness": changed.timeliness,
             "visibility": changed.visibility,
         }
@@ -74,6 +76,7 @@ def edit(request: PersonRequest, name: str) -> HttpResponse:
     given = form.cleaned_data
     existing = given["mail"] == "existing"
     same = given["text"] == changed.text and existing == (changed.start is None)
+    same &= given["mode"] in ("", changed.mode)
     try:
         writing.change(
             changed,
@@ -82,6 +85,7 @@ def edit(request: PersonRequest, name: str) -> HttpResponse:
             name=given["name"],
             timeliness=given["timeliness"],
             visibility=given["visibility"],
+            mode=given["mode"],
         )
     except TapestryError as error:
         form.add_error("text", error.message)
@@ -97,7 +101,9 @@ def understand(request: PersonRequest) -> HttpResponse:
     text = request.POST.get("text", "").strip()
     if not text:
         return HttpResponse("")
-    return render(request, "filters/_understood.html", _understanding(request, text))
+    return render(
+        request, "filters/_understood.html", _understanding(request, text, _live(request))
+    )
 
 
 @login_required
@@ -105,9 +111,9 @@ def understand(request: PersonRequest) -> HttpResponse:
 def preview(request: PersonRequest) -> HttpResponse:
     """Have the worker compute what a filter would have matched so far."""
     text = request.POST.get("text", "").strip()
-    if "error" in _understanding(request, text):
+    if "error" in _understanding(request, text, _live(request)):
         return HttpResponse("")
-    task = queue.start_preview(text, request.user.pk)
+    task = queue.start_preview(text, request.user.pk, live=_live(request))
     return render(request, "filters/_preview.html", {"task": task, "turn": 1})
 
 
@@ -125,20 +131,27 @@ def preview_result(request: PersonRequest, task: UUID) -> HttpResponse:
 
 def _page(request: PersonRequest, form: FilterForm, changed: Filter | None) -> HttpResponse:
     text = str(form["text"].value() or "").strip()
+    live = form["mode"].value() == Filter.Mode.LIVE
     context = frame(
         request,
         form=form,
         changed=changed,
         timeliness=TIMELINESS,
+        modes=[(radio, MODES[radio.data["value"]]) for radio in form["mode"]],
         examples=EXAMPLES,
-        **(_understanding(request, text) if text else {}),
+        **(_understanding(request, text, live) if text else {}),
     )
     return render(request, "filters/write.html", context, status=400 if form.errors else 200)
 
 
-def _understanding(request: PersonRequest, text: str) -> dict[str, object]:
+def _live(request: PersonRequest) -> bool:
+    return request.POST.get("mode") == Filter.Mode.LIVE
+
+
+def _understanding(request: PersonRequest, text: str, live: bool) -> dict[str, object]:
     try:
-        return {"understood": understanding.understand(text, people.context(request.user))}
+        context = people.context(request.user)
+        return {"understood": understanding.understand(text, context, live=live)}
     except TapestryError as error:
         start, end = (error.span.start, error.span.end) if error.span else (0, 0)
         place = (text[:start], text[start:end] or " ", text[end:]) if error.span else None

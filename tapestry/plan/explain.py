@@ -98,15 +98,16 @@ def explain_query(checked: CheckedQuery, rule: Rule = "fast") -> Explanation:
     )
 
 
-def warnings(plan: Compiled) -> tuple[str, ...]:
-    """Return what the owner of a filter should know before installing it."""
+def warnings(plan: Compiled, *, live: bool = False) -> tuple[str, ...]:
+    """Return what the owner of a filter should know before installing it, in its mode."""
     disjuncts = plan.query.disjuncts
     if not disjuncts:
         return ("This filter can never match a message.",)
-    if any(_matches_at_once(disjunct.monotone) for disjunct in disjuncts):
+    if not live and any(_matches_at_once(disjunct.monotone) for disjunct in disjuncts):
         return (
             "This matches a message the moment it arrives, before anything could answer it; "
-            "“two weeks old with no reply” waits for two weeks first.",
+            "“two weeks old with no reply” waits for two weeks first, and a filter that keeps "
+            "a message only while it matches lets go of it then.",
         )
     return ()
 
