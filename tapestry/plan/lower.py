@@ -13,12 +13,13 @@ from sqlglot import exp
 
 from tapestry.core.schema import KEYS, Type
 from tapestry.plan.assembly import Assembly
+from tapestry.plan.carried import free_columns, slots
 from tapestry.plan.group import Group, constants, slices
-from tapestry.plan.nested import Nested, free_columns, slots
+from tapestry.plan.nested import Nested
 from tapestry.plan.relation import SEPARATOR, Field, Range, Relation, Statement
 from tapestry.plan.scope import Scope, carried_name, column
 from tapestry.query.nodes import Binding
-from tapestry.rewrite.stages import Conjunction, Moment, Variant
+from tapestry.rewrite.stages import Conjunction, Variant
 
 Covers = Callable[[str, tuple[Range, ...]], bool]
 
@@ -102,7 +103,7 @@ class _Builder:
             return None
         names = {binding.var for binding in variant.bindings}
         scope = self.scope.binding(*names)
-        c = self._moment(variant.event, scope)
+        c = scope.moment(variant.event)
         own = () if variant.test.bindings else variant.evidence
         distinct = names != {self.message.var, *(b.var for b in own)}
         return self._tested(select, scope, c, variant.test, own, distinct)
@@ -122,7 +123,7 @@ class _Builder:
             exp.alias_(msgid, "msgid", copy=False),
             exp.alias_(exp.convert(""), "audience", copy=False),
             exp.alias_(exp.convert(0), "ts", copy=False),
-            exp.alias_(self._moment(variant.event, scope), "c", copy=False),
+            exp.alias_(scope.moment(variant.event), "c", copy=False),
             scope.carried("disjunct"),
             exp.alias_(exp.convert(""), "why", copy=False),
             copy=False,
@@ -131,7 +132,7 @@ class _Builder:
     def _candidates(self, variant: Variant, until: int, covers: Covers) -> exp.Select | None:
         """Return FROM and WHERE of one variant's candidates; None if no row drives it."""
         scope = self.scope.binding(*(binding.var for binding in variant.bindings))
-        c = self._moment(variant.event, scope)
+        c = scope.moment(variant.event)
         ranges = slices(self.members, variant.event)
         driver = self._driver(variant)
         if driver is not None and not covers(driver.table, ranges):
@@ -149,10 +150,7 @@ class _Builder:
             exp.GT(this=c.copy(), expression=scope.carried("since")),
             exp.LTE(this=c.copy(), expression=scope.carried("until")),
             exp.LTE(this=c.copy(), expression=exp.convert(until)),
-            *(
-                exp.LTE(this=self._moment(moment, scope), expression=c.copy())
-                for moment in variant.before
-            ),
+            *(exp.LTE(this=scope.moment(moment), expression=c.copy()) for moment in variant.before),
             copy=False,
         )
 
@@ -224,12 +222,6 @@ class _Builder:
             copy=False,
         ).from_(exp.to_table(name), copy=False)
         return final.where(*conditions, copy=False) if conditions else final
-
-    def _moment(self, moment: Moment, scope: Scope) -> exp.Expr:
-        term = scope.term(moment.term)
-        if not moment.shift:
-            return term
-        return exp.paren(exp.Add(this=term, expression=exp.convert(moment.shift)), copy=False)
 
     def _driver(self, variant: Variant) -> Binding | None:
         """Return the binding whose ``ts`` alone decides whether the event is in the window."""

@@ -26,6 +26,7 @@ from tapestry.query.nodes import (
     Truth,
     Values,
 )
+from tapestry.rewrite.stages import Moment
 
 COMPARISONS = {
     "=": exp.EQ,
@@ -89,6 +90,13 @@ class Scope:
             case Call(name=name, args=args):
                 return exp.Anonymous(this=f"text_{name}", expressions=[*map(self.term, args)])
         raise ValueError(f"no SQL for {term!r}")
+
+    def moment(self, moment: Moment) -> exp.Expr:
+        """Return an instant as an SQL expression."""
+        term = self.term(moment.term)
+        if not moment.shift:
+            return term
+        return exp.paren(exp.Add(this=term, expression=exp.convert(moment.shift)), copy=False)
 
     def condition(self, node: Condition) -> exp.Expr:
         """Return a plain condition or a time comparison as an SQL expression."""

@@ -1,0 +1,312 @@
+"""Lower aggregates and top-k for a relation of candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Protocol
+
+from sqlglot import exp
+
+from tapestry.plan import running
+from tapestry.plan.assembly import Assembly, first
+from tapestry.plan.carried import (
+    KEY,
+    add_table,
+    at_c,
+    free_columns,
+    identity,
+    keys_of,
+    select_from,
+    slots,
+    stands_in,
+)
+from tapestry.plan.group import Member
+from tapestry.plan.relation import Range
+from tapestry.plan.scope import COMPARISONS, Scope, carried_name
+from tapestry.plan.signature import Value
+from tapestry.query.nodes import Binding, Column, Literal
+from tapestry.rewrite.analysis import walk
+from tapestry.rewrite.stages import Conjunction, Measured, Ranked, Total
+
+AGGREGATES = {"COUNT": exp.Count, "SUM": exp.Sum, "AVG": exp.Avg, "MIN": exp.Min, "MAX": exp.Max}
+
+
+class Rows(Protocol):
+    """How tables are joined to candidates: ``nested.Nested``, which asks for totals in turn."""
+
+    def table(self, binding: Binding, ranges: tuple[Range, ...] | None) -> exp.Expr: ...
+
+    def visible(self, binding: Binding, scope: Scope) -> exp.Expr: ...
+
+    def join(self, select: exp.Select, part: Conjunction, outer: Scope) -> exp.Select: ...
+
+    def conditions(self, part: Conjunction, scope: Scope) -> list[exp.Expr]: ...
+
+    def carry(
+        self,
+        select: exp.Select,
+        scope: Scope,
+        columns: set[tuple[str, str]],
+        parameters: set[int],
+        c: exp.Expr,
+    ) -> exp.Select: ...
+
+
+class Totals:
+    """Lowers for the members of one group, into one assembly."""
+
+    def __init__(self, assembly: Assembly, members: Sequence[Member], rows: Rows) -> None:
+        self.assembly = assembly
+        self.members = members
+        self.rows = rows
+
+    def measured(self, measured: Measured, outer: Scope) -> exp.Expr:
+        """Return the test of an aggregate, for a relation of candidates."""
+        free = free_columns((measured,))
+        base = self._base(outer, slots(measured), free)
+        if running.runs(measured.total):
+            return self._running(measured, base, free, outer)
+        return self._grouped(measured, base, free, outer)
+
+    def _grouped(
+        self, measured: Measured, base: str, free: set[tuple[str, str]], outer: Scope
+    ) -> exp.Expr:
+        """Return whether a group of rows passes the test, or there is none where 0 passes."""
+        total, constant = measured.total, measured.constant
+        wanted = slots(constant)
+        rows = self._rows(base, total, total.rows, (), free, wanted)
+        keys = keys_of(free)
+        fixed = [exp.column(f"p{slot}", rows) for slot in sorted(wanted)]
+        groups = select_from(rows, keys).group_by(
+            *(exp.column(key, rows, quoted=True) for key in keys), *fixed, copy=False
+        )
+        compare = COMPARISONS[measured.op]
+        test = compare(this=_value(total, rows), expression=at_c(rows).term(constant))
+        passed = stands_in(self.assembly.name(groups.having(test)), keys, outer)
+        none = [measured.passes_none(self._constant(constant, one)) for one in self.members]
+        if not any(none):
+            return passed
+        failed = stands_in(self.assembly.name(groups.having(exp.not_(test.copy()))), keys, outer)
+        if all(none):
+            return exp.not_(failed, copy=False)
+        zero = compare(this=exp.convert(0), expression=outer.term(constant))
+        return exp.paren(exp.or_(passed, exp.and_(zero, exp.not_(failed))), copy=False)
+
+    def _running(
+        self, measured: Measured, base: str, free: set[tuple[str, str]], outer: Scope
+    ) -> exp.Expr:
+        """Return whether the running total passes the test at a candidate's instant.
+
+        The rows of all candidates of one group are read once, not once for every instant.
+        """
+        total = measured.total
+        group = [key for key in keys_of(free) if key != "c"]
+        parameters = [f"p{slot}" for slot in sorted(slots(total))]
+        whole = select_from(base, [*group, "audiences", *parameters]).distinct(copy=False)
+        name = self.assembly.name(whole)
+        rows = self._counted(total, Scope(name), group)
+        summed = "n" if total.function == "COUNT" else "v"
+        changes: exp.Query = _change(rows, group, "alpha", exp.column(summed), exp.column("n"))
+        if any(time.op in ("<", "<=") for time in total.rows[0].times):
+            less = (exp.Neg(this=exp.column(summed)), exp.Neg(this=exp.column("n")))
+            changes = exp.union(changes, _change(rows, group, "omega", *less), distinct=False)
+        none = _change(base, group, "c", exp.null(), exp.convert(0), asked=True)
+        every = self.assembly.name(exp.union(changes, none, distinct=False))
+        value = running.SUMS[total.function](this=exp.column("v"))
+        totals = select_from(every, [*group, "c"]).select(
+            exp.alias_(running.over(value, group), "v"),
+            exp.alias_(running.over(exp.Sum(this=exp.column("n")), group), "n"),
+            exp.column("asked"),
+        )
+        at = self.assembly.name(totals)
+        known = select_from(at, [*group, "c"]).select(exp.alias_(running.value(total), "value"))
+        known = known.where(exp.EQ(this=exp.column("asked"), expression=exp.convert(1)))
+        result = self.assembly.name(known)
+        test = COMPARISONS[measured.op](
+            this=exp.column("value", result), expression=outer.term(measured.constant)
+        )
+        return stands_in(result, [*group, "c"], outer, test)
+
+    def _counted(self, total: Total, outer: Scope, group: Sequence[str]) -> str:
+        """Return the rows that count for each group: from alpha to omega, a value v, n of them."""
+        scope = outer.binding(*(binding.var for binding in total.bindings))
+        select = exp.select().from_(exp.to_table(outer.outer), copy=False)
+        for binding in total.bindings:
+            select = add_table(select, self.rows.table(binding, None))
+            select = select.where(self.rows.visible(binding, scope), copy=False)
+        alpha, omega, known = running.interval(total, scope)
+        select = select.where(
+            *(scope.condition(condition) for condition in total.rows[0].plain), *known, copy=False
+        )
+        term = exp.convert(1) if total.term is None else scope.term(total.term)
+        columns = [exp.column(key, outer.outer, quoted=True) for key in group]
+        select = select.select(*columns, exp.alias_(alpha, "alpha", copy=False))
+        if omega is not None:
+            select = select.select(exp.alias_(omega, "omega", copy=False))
+        one = exp.Case(
+            ifs=[exp.If(this=exp.Is(this=term.copy(), expression=exp.null()), true=exp.convert(0))],
+            default=exp.convert(1),
+        )
+        select = select.select(
+            exp.alias_(term, "v", copy=False),
+            exp.alias_(exp.convert(1) if total.term is None else one, "n", copy=False),
+        )
+        name = self.assembly.name(select)
+        if not (total.distinct and total.function == "COUNT"):
+            return name
+        # A value counts once, from the first row that has it.
+        firsts = select_from(name, [*group, "v", "n"]).select("MIN(alpha) AS alpha")
+        return self.assembly.name(
+            firsts.group_by(*(exp.column(key, name, quoted=True) for key in [*group, "v", "n"]))
+        )
+
+    def _constant(self, constant: Literal, member: Member) -> Value | None:
+        """Return what stands for a constant in a member."""
+        if constant.slot is None:
+            return constant.value
+        return {c.slot: c.value for c in member.constants}[constant.slot]
+
+    def in_rank(self, top: Ranked, outer: Scope) -> exp.Expr:
+        """Return whether a candidate's message is, or is not, among the top."""
+        name = self.rank(top, outer)
+        one = exp.select(exp.convert(1), copy=False).from_(exp.to_table(name), copy=False)
+        there = exp.Exists(this=one.where(*of_rank(name, top, outer), copy=False))
+        return exp.not_(there, copy=False) if top.negated else there
+
+    def rank(self, top: Ranked, outer: Scope) -> str:
+        """Return the relation ``(fid, disjunct, c, msgid)`` of what is on top at each c."""
+        base = self._base(outer, slots((top.limit, top.among, top.total)), set())
+        message = top.binding.var
+        parts = [_both(among, row) for among, row in product(top.among, top.total.rows)]
+        kept = slots(top.limit)
+        row = {(message, "msgid"), (message, "audience")}
+        rows = self._rows(base, top.total, parts, (top.binding,), row, kept)
+        keys = [*KEY, *(f"p{slot}" for slot in sorted(kept))]
+        msgid = exp.column(carried_name(message, "msgid"), rows, quoted=True)
+        value = _value(top.total, rows)
+        groups = select_from(rows, keys).select(
+            exp.alias_(msgid, "msgid", copy=False), exp.alias_(value, "value", copy=False)
+        )
+        groups = groups.group_by(
+            *(exp.column(key, rows) for key in keys),
+            *(exp.column(carried_name(*one), rows, quoted=True) for one in sorted(row)),
+        )
+        if top.total.function == "COUNT":
+            groups = groups.having(exp.GT(this=value.copy(), expression=exp.convert(0)))
+        else:
+            groups = groups.having(exp.not_(exp.Is(this=value.copy(), expression=exp.null())))
+        valued = self.assembly.name(groups)
+        best = select_from(valued, [*keys, "msgid"]).select(
+            exp.alias_(exp.Max(this=exp.column("value", valued)), "value", copy=False)
+        )
+        best = best.group_by(*(exp.column(key, valued) for key in [*keys, "msgid"]))
+        highest = self.assembly.name(best)
+        placed = select_from(highest, [*keys, "msgid"]).select(
+            exp.alias_(first(KEY, ("value", "msgid"), descending="value"), "place", copy=False)
+        )
+        placed_name = self.assembly.name(placed)
+        within = exp.LTE(
+            this=exp.column("place", placed_name), expression=at_c(placed_name).term(top.limit)
+        )
+        return self.assembly.name(select_from(placed_name, [*KEY, "msgid"]).where(within))
+
+    def _base(self, outer: Scope, parameters: set[int], columns: set[tuple[str, str]]) -> str:
+        """Return the candidates once each, with what an aggregate needs to know of them."""
+        select = exp.select().from_(exp.to_table(outer.outer), copy=False)
+        c = exp.column("c", outer.outer)
+        select = self.rows.carry(select, Scope(outer.outer), columns, parameters, c)
+        return self.assembly.name(select.distinct(copy=False))
+
+    def _rows(
+        self,
+        base: str,
+        total: Total,
+        parts: Sequence[Conjunction],
+        also: tuple[Binding, ...],
+        columns: set[tuple[str, str]],
+        parameters: set[int],
+    ) -> str:
+        """Return the rows that an aggregate counts, each once for each candidate.
+
+        With the columns and constants wanted, and those that the aggregate's term reads.
+        """
+        bindings = (*also, *total.bindings)
+        once = len(parts) == 1 and not parts[0].bindings
+        term = {(n.var, n.name) for n in walk(total.term) if isinstance(n, Column)}
+        wanted = columns | term | (set() if once else identity(bindings))
+        constants = parameters | slots(total.term)
+        names = ["fid", "disjunct", "audiences", *(f"p{slot}" for slot in sorted(constants))]
+        names += [*(carried_name(*one) for one in sorted(wanted)), "c"]
+        found: list[exp.Query] = []
+        for part in parts:
+            whole = Conjunction(
+                (*bindings, *part.bindings), part.plain, part.times, part.absent,
+                part.measured, part.ranked,
+            )  # fmt: skip
+            scope = at_c(base)
+            rows = self.rows.join(exp.select().from_(exp.to_table(base), copy=False), whole, scope)
+            inner = scope.binding(*(b.var for b in whole.bindings))
+            needed = wanted | free_columns(whole.nested)
+            rows = self.rows.carry(
+                rows, inner, needed, constants | slots(whole.nested), exp.column("c", base)
+            )
+            if whole.nested:
+                name = self.assembly.name(rows)
+                rows = select_from(name, names).where(
+                    *self.rows.conditions(whole, at_c(name)), copy=False
+                )
+            found.append(rows)
+        union = found[0]
+        for query in found[1:]:
+            union = exp.union(union, query, distinct=False, copy=False)
+        name = self.assembly.name(union)
+        if once:
+            return name
+        return self.assembly.name(select_from(name, names).distinct(copy=False))
+
+
+def _change(
+    name: str,
+    group: Sequence[str],
+    at: str,
+    value: exp.Expr,
+    number: exp.Expr,
+    asked: bool = False,
+) -> exp.Select:
+    """Return what a relation adds to the running total of each group, and when."""
+    return select_from(name, group).select(
+        exp.alias_(exp.column(at, name), "c"),
+        exp.alias_(value, "v"),
+        exp.alias_(number, "n"),
+        exp.alias_(exp.convert(1 if asked else 0), "asked"),
+    )
+
+
+def of_rank(name: str, top: Ranked, scope: Scope) -> list[exp.Expr]:
+    same: list[exp.Expr] = [
+        exp.EQ(this=exp.column(key, name), expression=exp.column(key, scope.outer)) for key in KEY
+    ]
+    message = exp.EQ(this=exp.column("msgid", name), expression=scope.term(top.message))
+    return [*same, message]
+
+
+def _both(one: Conjunction, other: Conjunction) -> Conjunction:
+    return Conjunction(
+        (*one.bindings, *other.bindings),
+        (*one.plain, *other.plain),
+        (*one.times, *other.times),
+        (*one.absent, *other.absent),
+        (*one.measured, *other.measured),
+        (*one.ranked, *other.ranked),
+    )
+
+
+def _value(total: Total, rows: str) -> exp.Expr:
+    """Return the aggregate over a relation of rows."""
+    if total.term is None:
+        return exp.Count(this=exp.convert(1))
+    term = at_c(rows).term(total.term)
+    return AGGREGATES[total.function](
+        this=exp.Distinct(expressions=[term]) if total.distinct else term
+    )
