@@ -1,0 +1,119 @@
+"""The changes of live filters, replayed, give their answers: on random filters and by hand."""
+
+import change_laws
+import generate
+import laws
+import oracle
+import pytest
+from generate import World
+from sqlite_engine import SqliteEngine
+
+from tapestry.core.clock import BEGINNING
+from tapestry.core.schema import Type
+from tapestry.query import nodes as n
+from tapestry.run.changes import changes
+from tapestry.run.execute import Subscription
+
+by_name = pytest.mark.parametrize("law", change_laws.LAWS, ids=lambda law: law.__name__)
+both = pytest.mark.parametrize("aggregates", (False, True), ids=("plain", "aggregates"))
+
+
+@by_name
+@both
+def test_law_of_live_filters(law, aggregates):
+    laws.check(law, change_laws.LAWS[law], aggregates)
+
+
+@pytest.mark.long
+@by_name
+@both
+def test_law_of_live_filters_in_a_long_campaign(law, aggregates):
+    laws.check(law, 30 * change_laws.LAWS[law], aggregates)
+
+
+M, R, A = n.Binding("m", "messages"), n.Binding("r", "messages"), n.Binding("a", "annotations")
+REPLY = n.Compare("=", generate.column(R, "inreplyto"), generate.column(M, "msgid"))
+UNANSWERED = n.Not(n.Exists((R,), REPLY))
+VOTE = n.Compare("=", generate.column(A, "msgid"), generate.column(M, "msgid"))
+SCORE = n.Aggregate("SUM", False, generate.column(A, "number"), (A,), VOTE, Type.NUMBER)
+LIKED = n.Threshold(SCORE, ">", generate.number(0.0))
+
+
+def told(condition, data, *schedule, net=False, since=BEGINNING):
+    """Return (op, msgid, at) of every change, run after run."""
+    query = n.CheckedQuery("m", condition, "")
+    world = World(query, data, ("public",), schedule, None if since == BEGINNING else since)
+    runs = change_laws.follow(world, oracle.Oracle(query, data, ("public",)), net)
+    return [[(change.op, change.msgid, change.at) for change in run] for run in runs]
+
+
+def table(messages, votes=()):
+    """Messages (msgid, ts, inreplyto) and votes (msgid, ts, number), all public."""
+    mail = [dict(zip(("msgid", "ts", "inreplyto"), row, strict=True)) for row in messages]
+    notes = [dict(zip(("msgid", "ts", "number"), row, strict=True)) for row in votes]
+    return {
+        "messages": [row | {"audience": "public"} for row in mail],
+        "annotations": [
+            row | {"audience": "public", "annid": f"a{i}"} for i, row in enumerate(notes)
+        ],
+    }
+
+
+QUESTION = table([("q", 1, None), ("r", 5, "q")])
+
+
+def test_an_answer_takes_a_message_out_of_what_needs_one():
+    assert told(UNANSWERED, QUESTION, 3, 9) == [
+        [("insert", "q", 1)],
+        [("delete", "q", 5), ("insert", "r", 5)],
+    ]
+
+
+def test_what_came_and_went_within_a_run_leaves_no_net_change():
+    assert told(UNANSWERED, QUESTION, 9, net=True) == [[("insert", "r", 9)]]
+    assert told(UNANSWERED, QUESTION, 9) == [
+        [("insert", "q", 1), ("delete", "q", 5), ("insert", "r", 5)]
+    ]
+
+
+def test_a_reply_in_the_batch_of_its_message_changes_nothing():
+    assert told(UNANSWERED, table([("q", 1, None), ("r", 1, "q")]), 1) == [[("insert", "r", 1)]]
+
+
+def test_what_held_at_the_start_is_not_told_but_its_end_is():
+    assert told(UNANSWERED, QUESTION, 9, since=1) == [[("delete", "q", 5), ("insert", "r", 5)]]
+
+
+def test_a_score_falls_and_rises():
+    data = table([("q", 0, None)], [("q", 1, 1.0), ("q", 2, -1.0), ("q", 3, 0.5)])
+    assert told(LIKED, data, 9) == [[("insert", "q", 1), ("delete", "q", 2), ("insert", "q", 3)]]
+    assert told(LIKED, data, 2, 9, net=True) == [[], [("insert", "q", 9)]]
+
+
+def test_votes_of_one_instant_that_cancel_are_no_change():
+    data = table([("q", 0, None)], [("q", 1, 1.0), ("q", 2, -1.0), ("q", 2, 1.0)])
+    assert told(LIKED, data, 9) == [[("insert", "q", 1)]]
+
+
+def test_a_message_leaves_the_top_when_another_takes_its_place():
+    x = n.Binding("x", "messages")
+    votes = n.Compare("=", generate.column(A, "msgid"), generate.column(x, "msgid"))
+    by = n.Aggregate("COUNT", False, None, (A,), votes, Type.INTEGER)
+    top = n.Top(generate.column(M, "msgid"), generate.integer(1), x, by, n.Truth(True))
+    data = table([("b", 0, None), ("a", 0, None)], [("b", 1, 1.0), ("a", 3, 1.0), ("b", 4, 1.0)])
+    assert told(top, data, 1, 3, 4) == [
+        [("insert", "b", 1)],
+        [("insert", "a", 3), ("delete", "b", 3)],
+        [("delete", "a", 4), ("insert", "b", 4)],
+    ]
+
+
+def test_another_reply_is_an_update_where_it_is_the_evidence():
+    data = table([("q", 0, None), ("s", 2, "q"), ("r", 5, "q")])
+    query = n.CheckedQuery("m", n.Exists((R,), REPLY), "")
+    asked = Subscription(0, laws.compiled(query, "general"), ("public",), BEGINNING)
+    found = changes(SqliteEngine(data), [asked], 9, net=False)
+    assert [(one.op, one.msgid, one.at, one.evidence) for one in found] == [
+        ("insert", "q", 2, ("s",)),
+        ("update", "q", 5, ("r",)),
+    ]
