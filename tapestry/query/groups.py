@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import MESSAGES, Type
+from tapestry.query.limits import MAX_LIMIT
 from tapestry.query.names import outside
 from tapestry.query.nodes import (
     Aggregate,
@@ -34,8 +35,6 @@ from tapestry.query.nodes import (
 )
 from tapestry.query.parsed import Branch
 from tapestry.query.parser import Parser
-
-MAX_LIMIT = 10_000
 
 _COMPARE = {
     "=": operator.eq,

@@ -8,6 +8,8 @@ from tapestry.core.errors import Span, TapestryError
 
 MAX_BYTES = 64 * 1024
 MAX_NESTING = 64
+MAX_LIMIT = 10_000
+"""The longest top."""
 
 BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Marks that change the order in which text is shown, and so can hide what it says."""

@@ -48,6 +48,8 @@ both: item ((AND | BUT | COMMA)? item)*
     | REPLIED TO -> said_replied
     | REPLIED TO BY who -> said_replied_by
     | WITH MORE THAN number reply -> said_more_replies
+    | WITH AT LEAST number reply -> said_least_replies
+    | WITH FEWER THAN number reply -> said_fewer_replies
     | WITH NO reply -> said_unanswered
     | UNANSWERED -> said_unanswered
     | WITH NO reply BY who -> said_unanswered_by
@@ -62,8 +64,15 @@ both: item ((AND | BUT | COMMA)? item)*
     | VOTED FOR BY who -> said_voted
     | VOTED AGAINST BY who -> said_voted_against
     | VOTED FOR BY MORE THAN number (PEOPLE | PERSON) -> said_more_votes
-    | WITH A SCORE ABOVE number -> said_score
-    | AMONG THE TOP number BY VOTES -> said_top
+    | VOTED AGAINST BY MORE THAN number (PEOPLE | PERSON) -> said_more_against
+    | WITH A SCORE ABOVE number -> said_score_above
+    | WITH A SCORE BELOW number -> said_score_below
+    | AMONG THE TOP number BY score -> said_top_votes
+    | AMONG THE TOP number BY score TODAY -> said_top_votes_today
+    | AMONG THE TOP number BY score THIS WEEK -> said_top_votes_week
+    | AMONG THE TOP number BY REPLIES -> said_top_replies
+    | AMONG THE TOP number BY REPLIES TODAY -> said_top_replies_today
+    | AMONG THE TOP number BY REPLIES THIS WEEK -> said_top_replies_week
     | TAGGED words -> said_tagged
     | TAGGED words BY who -> said_tagged
     | ANNOTATED BY who -> said_annotated
@@ -75,13 +84,14 @@ owner: OWNER
 number: NUMBER
 age: NUMBER UNIT
 reply: REPLY | REPLIES
+score: VOTES | SCORE
 OR.2: /(,\s*)?or(?![^\s,()"“”])/i
 AND.2: /(,\s*)?and(?![^\s,()"“”])/i
 BUT.2: /(,\s*)?but(?![^\s,()"“”])/i
 COMMA.1: /,/
 LPAR: /\(/
 RPAR: /\)/
-NUMBER.2: /([0-9]+(\.[0-9]+)?|NUMBERWORDS)(?![^\s,()"“”])/i
+NUMBER.2: /(-?[0-9]+(\.[0-9]+)?|NUMBERWORDS)(?![^\s,()"“”])/i
 UNIT.2: /(week|day|hour|minute|second|month|quarter|year)s?(?![^\s,()"“”])/i
 OWNER.1: /[^\s,()"“”\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+['’]s(?![^\s,()"“”])/i
 STRING.1: /"[^"]*(""[^"]*)*"|“[^”]*”|'[^']*'(?![^\s,()"“”])/
@@ -92,8 +102,8 @@ WORD: /[^\s,()"“”\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+/
 _KEYWORDS = """
     from by sent messages to cc about subject mentioning containing in newsgroup filter on list
     replies replied reply with more than no unanswered for old older newer between starting a
-    thread of voted against people person score above among the top votes tagged annotated
-    attachments larger kb mb not me
+    thread of voted against people person score above below among the top votes today this week
+    at least fewer tagged annotated attachments larger kb mb not me
 """
 KEYWORDS = tuple(_KEYWORDS.split())
 CONNECTIVES = ("and", "or", "but")
@@ -128,6 +138,7 @@ def _text(token: lark.Token) -> str:
 def _amount(number: lark.Token, unit: lark.Token | None = None) -> Amount:
     word = str(number).lower()
     value = Decimal(NUMBERS.index(word) if word in NUMBERS else word)
+    value = abs(value) if value.is_zero() else value
     if unit is None:
         return Amount(value, _span(number, number))
     return Amount(value, _span(number, unit), str(unit).lower().removesuffix("s"))
@@ -192,6 +203,9 @@ class _Build(lark.Transformer[Any, Said]):
         return _said(children[1])
 
     def reply(self, children: list[lark.Token]) -> lark.Token:
+        return children[0]
+
+    def score(self, children: list[lark.Token]) -> lark.Token:
         return children[0]
 
     def who(self, children: list[lark.Token]) -> Who:

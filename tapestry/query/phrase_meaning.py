@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import pairwise
 
+from tapestry.core.clock import DAY, WEEK
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import ANNOTATIONS, MESSAGES, Type
 from tapestry.query.context import Context
+from tapestry.query.limits import MAX_LIMIT
 from tapestry.query.literals import duration, plain_number
 from tapestry.query.nodes import (
+    Aggregate,
     And,
     Arith,
     Binding,
@@ -28,12 +30,12 @@ from tapestry.query.nodes import (
     Now,
     Or,
     Term,
+    Threshold,
+    Top,
+    Truth,
 )
 from tapestry.query.parsed import MESSAGE
 from tapestry.query.phrase_nodes import Amount, Joined, Negated, Phrase, Said, Who, Words
-
-MOST = 5
-"""The largest N of “more than N”: each of N + 1 rows is a variable of its own."""
 
 _WORD = re.compile(r"[^\W_]")
 _UNITS = {"KB": 1024, "MB": 1024 * 1024}
@@ -87,6 +89,10 @@ def _text(value: str, span: Span | None = None) -> Literal:
     return Literal(value, Type.TEXT, span=span)
 
 
+def _number(amount: Amount) -> Literal:
+    return plain_number(f"{amount.value:f}", amount.span)
+
+
 def _column(name: str, var: str = MESSAGE) -> Column:
     return Column(var, name)
 
@@ -113,26 +119,26 @@ def _messages(*names: str) -> tuple[Binding, ...]:
 
 
 def _length(amount: Amount, unit: str = "") -> Literal:
+    _check_positive(amount)
     return duration(f"{amount.value:f}", amount.unit or unit, amount.span)
+
+
+def _check_positive(amount: Amount) -> None:
+    if amount.value < 0:
+        raise TapestryError("This is less than nothing.", amount.span, "Leave the minus out.")
 
 
 def _before(length: Literal) -> Term:
     return Arith("-", Now(), length)
 
 
-def _whole(amount: Amount) -> int:
-    """Return N of “more than N”; refuse what would need too many variables."""
-    if amount.value != amount.value.to_integral_value():
+def _whole(amount: Amount) -> Literal:
+    """Return N of “more than N”; refuse what counts nothing."""
+    if amount.value != amount.value.to_integral_value() or amount.value < 0:
         raise TapestryError(
             "A whole number belongs here.", amount.span, "Write one, two, three, …."
         )
-    if amount.value > MOST:
-        raise TapestryError(
-            f"Counting beyond {MOST} is not supported yet.",
-            amount.span,
-            f"Write a number up to {MOST}.",
-        )
-    return int(amount.value)
+    return plain_number(f"{amount.value.to_integral_value():f}", amount.span)
 
 
 # People
@@ -238,16 +244,19 @@ def _reply(*tests: Condition) -> Condition:
     return Exists(_messages("r"), _all(_is(_column("inreplyto", "r"), _column("msgid")), *tests))
 
 
-def _many_replies(told: _Told) -> Condition:
-    names = [f"r{number}" for number in range(1, _whole(told.amount) + 2)]
-    tests: list[Condition] = [_is(_column("inreplyto", name), _column("msgid")) for name in names]
-    return Exists(_messages(*names), _all(*tests, *_rising(names, "msgid")))
+def _count(var: str, column: str, table: str, condition: Condition) -> Aggregate:
+    """Return how many different values a column has in the rows that meet a condition."""
+    return Aggregate("COUNT", True, _column(column, var), (Binding(var, table),), condition)
 
 
-def _rising(names: list[str], column: str) -> list[Condition]:
-    """Return the tests that all these rows differ, each by one order only."""
-    pairs = pairwise(names)
-    return [Compare("<", _column(column, one), _column(column, next_)) for one, next_ in pairs]
+def _replies(*tests: Condition) -> Aggregate:
+    """Return how many messages reply, each counted once whatever its audiences."""
+    reply = _is(_column("inreplyto", "r"), _column("msgid"))
+    return _count("r", "msgid", MESSAGES, _all(reply, *tests))
+
+
+def _many_replies(told: _Told, op: str) -> Condition:
+    return Threshold(_replies(), op, _whole(told.amount))
 
 
 def _silent_for(told: _Told) -> Condition:
@@ -272,11 +281,11 @@ def _between(told: _Told) -> Condition:
 
 def _thread(told: _Told) -> Condition:
     first = IsNull(_column("inreplyto"))
-    count = _whole(told.amount)
-    names = [f"r{number}" for number in range(1, count + 1)]
-    links = zip(names, [MESSAGE, *names], strict=False)
-    tests = [_is(_column("inreplyto", one), _column("msgid", other)) for one, other in links]
-    return And((first, Exists(_messages(*names), _all(*tests)))) if names else first
+    number = _whole(told.amount)
+    if number.value == 0:
+        return first
+    follows = [_is(_column(name, "r"), _column("msgid")) for name in ("inreplyto", "references")]
+    return And((first, Threshold(_count("r", "msgid", MESSAGES, _any(follows)), ">=", number)))
 
 
 def _annotated(*tests: Condition, var: str = "a") -> Condition:
@@ -293,13 +302,33 @@ def _voted(told: _Told, op: str) -> Condition:
     return _annotated(*_vote("a", op), _is(_column("owner", "a"), _user(told.who, told.context)))
 
 
-def _many_votes(told: _Told) -> Condition:
-    names = [f"a{number}" for number in range(1, _whole(told.amount) + 2)]
-    tests: list[Condition] = []
-    for name in names:
-        tests += [_is(_column("msgid", name), _column("msgid")), *_vote(name, ">")]
-    bindings = tuple(Binding(name, ANNOTATIONS) for name in names)
-    return Exists(bindings, _all(*tests, *_rising(names, "owner")))
+def _many_votes(told: _Told, op: str) -> Condition:
+    on_message = _is(_column("msgid", "a"), _column("msgid"))
+    voters = _count("a", "owner", ANNOTATIONS, _all(on_message, *_vote("a", op)))
+    return Threshold(voters, ">", _whole(told.amount))
+
+
+def _score(*tests: Condition) -> Aggregate:
+    """Return the sum of the votes on a message."""
+    on_message = _is(_column("msgid", "a"), _column("msgid"))
+    vote = _is(_column("kind", "a"), _text("vote"))
+    rows = (Binding("a", ANNOTATIONS),)
+    return Aggregate("SUM", False, _column("number", "a"), rows, _all(on_message, vote, *tests))
+
+
+def _top(told: _Told, by: Callable[..., Aggregate], var: str, length: int | None) -> Condition:
+    """Return that the message is among the first N, by rows no older than a length."""
+    amount = told.amount
+    if not 0 < amount.value <= MAX_LIMIT:
+        raise TapestryError(
+            f"A top has from 1 to {MAX_LIMIT:,} messages.", amount.span, "Write 10."
+        )
+    recent = []
+    if length is not None:
+        ago = _before(Literal(length, Type.DURATION))
+        recent.append(Compare(">", _column("ts", var), ago))
+    ranked = Binding(MESSAGE, MESSAGES)
+    return Top(_column("msgid"), _whole(amount), ranked, by(*recent), Truth(True))
 
 
 def _tagged(told: _Told) -> Condition:
@@ -314,17 +343,10 @@ def _tagged(told: _Told) -> Condition:
 
 
 def _larger(told: _Told) -> Condition:
+    _check_positive(told.amount)
     size = told.amount.value * _UNITS[told.amount.unit]
     value = f"{size.to_integral_value():f}"
     return Compare(">", _column("size"), plain_number(value, told.amount.span))
-
-
-def _no_score(told: _Told) -> Condition:
-    raise TapestryError(
-        "Scores are not supported yet.",
-        told.phrase.span,
-        "Write “voted for by more than 5 people”.",
-    )
 
 
 MEANINGS: dict[str, Callable[[_Told], Condition]] = {
@@ -343,7 +365,9 @@ MEANINGS: dict[str, Callable[[_Told], Condition]] = {
     "replies_to": lambda told: _parent(told.person),
     "replied": lambda told: _reply(),
     "replied_by": lambda told: _reply(told.person("r")),
-    "more_replies": _many_replies,
+    "more_replies": lambda told: _many_replies(told, ">"),
+    "least_replies": lambda told: _many_replies(told, ">="),
+    "fewer_replies": lambda told: _many_replies(told, "<"),
     "unanswered": lambda told: Not(_reply()),
     "unanswered_by": lambda told: Not(_reply(told.person("r"))),
     "unanswered_for": _silent_for,
@@ -354,9 +378,16 @@ MEANINGS: dict[str, Callable[[_Told], Condition]] = {
     "starting_more": _thread,
     "voted": lambda told: _voted(told, ">"),
     "voted_against": lambda told: _voted(told, "<"),
-    "more_votes": _many_votes,
-    "score": _no_score,
-    "top": _no_score,
+    "more_votes": lambda told: _many_votes(told, ">"),
+    "more_against": lambda told: _many_votes(told, "<"),
+    "score_above": lambda told: Threshold(_score(), ">", _number(told.amount)),
+    "score_below": lambda told: Threshold(_score(), "<", _number(told.amount)),
+    "top_votes": lambda told: _top(told, _score, "a", None),
+    "top_votes_today": lambda told: _top(told, _score, "a", DAY),
+    "top_votes_week": lambda told: _top(told, _score, "a", WEEK),
+    "top_replies": lambda told: _top(told, _replies, "r", None),
+    "top_replies_today": lambda told: _top(told, _replies, "r", DAY),
+    "top_replies_week": lambda told: _top(told, _replies, "r", WEEK),
     "tagged": _tagged,
     "annotated": lambda told: _annotated(_is(_column("owner", "a"), _user(told.who, told.context))),
     "attachments": lambda told: Compare(">", _column("attachments"), Literal(0, Type.INTEGER)),

@@ -19,8 +19,10 @@ from tapestry.query.phrase_printer import canonical
 _PIECE = re.compile(r"[(),]|[^\s(),]+")
 _STARTS = (
     "from X, to X, cc X, about W, mentioning W, in G, on list L, replies, replied to, "
-    "with no reply, two weeks old, newer than two weeks, starting a thread, voted for by X, "
-    "tagged T, annotated by X, with attachments, larger than 10 KB, in filter F"
+    "with no reply, with more than two replies, two weeks old, newer than two weeks, "
+    "starting a thread, voted for by X, voted for by more than five people, "
+    "with a score above 3, among the top ten by votes, tagged T, annotated by X, "
+    "with attachments, larger than 10 KB, in filter F"
 )
 _SHOWN = {
     "ME": "me",

@@ -1,8 +1,7 @@
 """A checked condition in one shape, so that conditions that mean the same look the same.
 
-Laws: ``shaped`` keeps the rows for which a condition is true; ``settled`` then forgets how
-variables are named and in which order parts stand.  Neither is printed or run: they are for
-telling whether two conditions mean the same, and what a condition says.
+Law: ``shaped`` keeps the rows for which a condition is true.  It is neither printed nor run:
+it is for telling whether two conditions mean the same, and what a condition says.
 
 What may become what depends on where it stands.  Where only truth counts (not under a NOT,
 and anywhere directly inside an EXISTS, which itself is true or false), unknown may become
@@ -11,7 +10,6 @@ false; elsewhere it must stay.
 
 from __future__ import annotations
 
-import re
 from dataclasses import fields, replace
 from typing import Any
 
@@ -26,17 +24,16 @@ from tapestry.query.nodes import (
     Compare,
     Condition,
     Exists,
-    Has,
     InList,
     InQuery,
     IsNull,
-    Like,
     Literal,
     Node,
     Not,
     Now,
     Or,
     Term,
+    Threshold,
     Top,
     Truth,
 )
@@ -65,12 +62,6 @@ def shaped(condition: Condition) -> Condition:
     return _shape(condition, {MESSAGE: (0, "messages", 0)}, exact=False)
 
 
-def settled(condition: Condition) -> Condition:
-    """Return a shaped condition with its variables named by their depth and its parts in order."""
-    found: Condition = _settle(condition, {MESSAGE: MESSAGE}, 1)
-    return found
-
-
 # Shapes
 
 
@@ -97,6 +88,12 @@ def _shape(node: Condition, depths: Depths, *, exact: bool) -> Condition:
             return disjunction(list[Condition](tests))
         case Compare():
             return _compare(node, depths)
+        case Threshold():
+            return _threshold(node, depths, exact=exact)
+        case Top():
+            inside = _inside((node.binding,), depths)
+            condition = _shape(node.condition, inside, exact=False)
+            return replace(node, aggregate=_rows(node.aggregate, inside), condition=condition)
         case _:
             return node
 
@@ -128,7 +125,7 @@ def _as_exists(node: InQuery, *, exact: bool) -> Exists | None:
     It is where only truth counts; elsewhere if neither side can be NULL, so that it is never
     unknown.
     """
-    tests = node.condition.args if isinstance(node.condition, And) else (node.condition,)
+    tests = _tests(node.condition)
     present = Not(IsNull(node.value))
     tables = {each.var: each.table for each in node.bindings} | {MESSAGE: "messages"}
     known = present in tests or _never_null(node.value, tables)
@@ -155,10 +152,10 @@ def _exists(node: Exists, depths: Depths, *, exact: bool) -> Condition:
     condition = _shape(node.condition, inside, exact=False)
     bindings = list(node.bindings)
     tests: list[Condition] = []
-    for test in condition.args if isinstance(condition, And) else (condition,):
+    for test in _tests(condition):
         if isinstance(test, Exists):
             bindings += test.bindings
-            tests += test.condition.args if isinstance(test.condition, And) else (test.condition,)
+            tests += _tests(test.condition)
         else:
             tests.append(test)
     inside = _inside(tuple(bindings), depths)
@@ -196,6 +193,50 @@ def _order(test: Condition, depths: Depths) -> tuple[int, int, int]:
             rank = _COLUMNS.index(name) if name in _COLUMNS else len(_COLUMNS)
             return 1, depths[var][2], rank
     return 1, len(depths), 0
+
+
+# Aggregates
+
+
+def _threshold(node: Threshold, depths: Depths, *, exact: bool) -> Condition:
+    """Return a comparison of an aggregate, a COUNT by ``>``; that there is any row, as EXISTS."""
+    aggregate = _rows(node.aggregate, depths)
+    op, value = node.op, node.constant.value
+    if aggregate.function != "COUNT" or not isinstance(value, int):
+        if isinstance(value, float) and value.is_integer() and aggregate.type is not Type.INTEGER:
+            return Threshold(aggregate, op, Literal(int(value), Type.INTEGER))
+        return replace(node, aggregate=aggregate)
+    if op in ("=", "<>") and value == 0:
+        op = "<=" if op == "=" else ">"
+    if op not in (">", ">=", "<", "<="):
+        return replace(node, aggregate=aggregate)
+    least = value - 1 if op in (">=", "<") else value
+    term = aggregate.term
+    if least == 0 and (term is None or _known(term, aggregate.bindings)):
+        rows = Exists(aggregate.bindings, aggregate.condition)
+        above = _exists(rows, depths, exact=exact or op in ("<", "<="))
+    else:
+        above = Threshold(aggregate, ">", Literal(least, Type.INTEGER))
+    return Not(above) if op in ("<", "<=") else above
+
+
+def _known(term: Term, bindings: tuple[Binding, ...]) -> bool:
+    return _never_null(term, {each.var: each.table for each in bindings})
+
+
+def _rows(node: Aggregate, depths: Depths) -> Aggregate:
+    """Return an aggregate whose condition is in its usual shape and order.
+
+    Only rows for which it is true count, as in an EXISTS.
+    """
+    inside = _inside(node.bindings, depths)
+    tests = _tests(_shape(node.condition, inside, exact=False))
+    ordered = sorted(tests, key=lambda test: _order(test, inside))
+    return replace(node, condition=conjunction(ordered))
+
+
+def _tests(condition: Condition) -> tuple[Condition, ...]:
+    return condition.args if isinstance(condition, And) else (condition,)
 
 
 # Comparisons
@@ -262,94 +303,3 @@ def _sum(term: Term, sign: int) -> list[tuple[int, Term]]:
         case Arith("-", left, right):
             return [*_sum(left, sign), *_sum(right, -sign)]
     return [(sign, term)]
-
-
-# Order and names
-
-
-def _settle(node: Any, names: dict[str, str], depth: int) -> Any:
-    if isinstance(node, tuple):
-        return tuple([_settle(part, names, depth) for part in node])
-    bindings = _bindings(node)
-    if bindings:
-        bound = {each.var: f"v{depth}.{place}" for place, each in enumerate(bindings)}
-        names, depth = names | bound, depth + 1
-    if isinstance(node, Column | Binding):
-        return replace(node, var=names.get(node.var, node.var), span=None)
-    if isinstance(node, Not) and isinstance(node.arg, Not):
-        return _settle(node.arg.arg, names, depth)
-    if not isinstance(node, Node):
-        return node
-    parts = {part.name: _settle(getattr(node, part.name), names, depth) for part in fields(node)}
-    if isinstance(node, And | Or):
-        parts["args"] = tuple(sorted(parts["args"], key=repr))
-    return type(node)(**parts | {"span": None})
-
-
-def _bindings(node: Any) -> tuple[Binding, ...]:
-    match node:
-        case Exists() | InQuery() | Aggregate():
-            return node.bindings
-        case Top():
-            return (node.binding,)
-    return ()
-
-
-# The order of phrases
-
-_SAID = ("to", "cc", "sender_name", "sender", "subject", "body")
-_ANY = re.compile(r"^%(?=@)|@%$")
-
-
-def arranged(condition: Condition) -> Condition:
-    """Return a shaped condition with what one phrase says side by side, as the phrase has it."""
-    match condition:
-        case And():
-            return And(tuple(sorted(map(arranged, condition.args), key=_and_rank)))
-        case Or():
-            return Or(tuple(sorted(map(arranged, condition.args), key=_or_rank)))
-        case Not():
-            return Not(arranged(condition.arg))
-        case Exists():
-            return replace(condition, condition=_arranged_inside(condition.condition))
-        case _:
-            return condition
-
-
-def _arranged_inside(condition: Condition) -> Condition:
-    """Return the tests of an EXISTS with their own alternatives arranged, but not the tests."""
-    if isinstance(condition, And):
-        return And(tuple(map(arranged, condition.args)))
-    return arranged(condition)
-
-
-def _and_rank(test: Condition) -> tuple[int, str]:
-    match test:
-        case IsNull(Column(name="inreplyto")):
-            return 0, ""
-        case Exists(bindings) if len(bindings) > 1:
-            return 1, ""
-        case Not(IsNull(Column(name="inreplyto"))):
-            return 2, ""
-        case Or((Has(Column(name="sender_name")), *_)) | Like(Column(name="sender")):
-            return 3, ""
-        case Compare("=", Column(name="sender")):
-            return 3, ""
-        case Not(Exists(condition=And((_, Compare(">", Column(name="ts")))))):
-            return 4, ""
-        case Compare("<=" | "<" | ">" as op, Column(name="ts")):
-            return 5 + ("<=", "<", ">").index(op), ""
-    return 8, repr(test)
-
-
-def _or_rank(test: Condition) -> tuple[str, int, int, str]:
-    """Rank alternatives by the text that they look for, then by column."""
-    match test:
-        case (
-            Compare("=", Column(name=name), Literal(str(text)))
-            | Like(Column(name=name), Literal(str(text)))
-            | Has(Column(name=name), Literal(str(text)))
-        ) if name in _SAID:
-            base = _ANY.sub("", text.replace("\\", "")).lower()
-            return base, _SAID.index(name), int(isinstance(test, Has)), ""
-    return "\U0010ffff", len(_SAID), 0, repr(test)

@@ -52,7 +52,7 @@ def accepted(text, completion):
         ("with no replies", ["replies by ", "replies for "]),
         ("un", ["unanswered"]),
         ("from joe b", ["but ", "between ", "by "]),
-        ("from joe a", ["and ", "about ", "annotated by "]),
+        ("from joe a", ["and ", "about ", "among the top ", "annotated by "]),
         ("tw", ["two weeks old", "twelve weeks old"]),
         ("3", ["3 weeks old", "3 days old", "3 hours old"]),
         ("one ", ["week old", "day old", "hour old"]),
@@ -60,6 +60,10 @@ def accepted(text, completion):
         ("between two and three d", ["days old"]),
         ("larger than ", ["100 KB", "two MB"]),
         ("voted for by more than one ", ["person"]),
+        ("with at least ", ["two replies"]),
+        ("with a score ", ["above ", "below "]),
+        ("among the top 10 by v", ["votes", "votes this week", "votes today"]),
+        ("among the top 10 by replies thi", ["this week", "thirteen weeks old"]),
         ("voted for by m", ["more than ", "me"]),
         ("from m", ["me", '"Mary Jones"', '"me"']),
         ("from jo", ['"Mary Jones"']),
@@ -117,23 +121,21 @@ def test_no_space_is_doubled():
 
 
 def test_votes_and_tags_name_users_and_not_senders():
-    for text in ("voted against by ", "annotated by ", "tagged urgent by "):
+    for text in ("annotated by ", "tagged urgent by "):
         assert offered(text) == ["me"]
+    for text in ("voted for by ", "voted against by "):
+        assert offered(text) == ["more than ", "me"]
 
 
 def test_every_kind_of_phrase_can_be_completed_and_says_what_it_means():
     assert set(CANONICAL) <= set(MEANINGS)
+    begun = ("", "with ", "in ", "starting a thread ", "with a score ", "among the top ten by ")
     seen = {
         each.meaning
-        for prefix in ("", "with ", "in ", "starting a thread ", *(word[:-1] for word in KEYWORDS))
+        for prefix in (*begun, *(word[:-1] for word in KEYWORDS))
         for each in complete(prefix)
     }
     assert {MEANINGS[kind] for kind in CANONICAL} <= seen
-
-
-def test_what_is_refused_for_now_is_not_offered():
-    assert offered("with a") == ["attachments"]
-    assert offered("among") == []
 
 
 def is_beginning(text):

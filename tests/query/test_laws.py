@@ -213,7 +213,7 @@ names = st.one_of(
         lambda text: '"' + text.replace('"', '""') + '"'
     ),
 )
-counts = st.sampled_from(("0", "1", "one", "two", "3", "five", "05"))
+counts = st.sampled_from(("0", "1", "one", "two", "3", "five", "05", "21", "10000", "-1", "2.5"))
 ages = st.builds(
     "{} {}".format,
     st.sampled_from(("1", "two", "20", "twenty", "21", "1.50", "0.1", "007", "100.0")),
@@ -253,8 +253,19 @@ one_phrase = st.one_of(
         st.builds(template.format, counts)
         for template in (
             "with more than {} replies",
+            "with at least {} replies",
+            "with fewer than {} replies",
             "starting a thread of more than {}",
             "voted for by more than {} people",
+            "voted against by more than {} people",
+            "with a score above {}",
+            "with a score below {}",
+            "among the top {} by votes",
+            "among the top {} by votes today",
+            "among the top {} by score this week",
+            "among the top {} by replies",
+            "among the top {} by replies today",
+            "among the top {} by replies this week",
             "larger than {} KB",
             "between {} and 6 days old",
         )
