@@ -8,6 +8,9 @@ from django.db import models
 from django.db.models import Q
 from django.urls import reverse
 
+from filters.models_source import Place as Place
+from filters.models_source import Pull as Pull
+from filters.models_source import Source as Source
 from tapestry.core.clock import BEGINNING
 from tapestry.core.message import Annotation
 
