@@ -43,6 +43,7 @@ class Explanation:
     tql: str
     sql: str
     normal: tuple[str, ...]
+    blocking: str
     monotone: tuple[dict[str, object], ...]
     incremental: tuple[dict[str, object], ...]
     signature: str
@@ -72,6 +73,7 @@ def explain_query(checked: CheckedQuery, rule: Rule = "fast") -> Explanation:
         normal=tuple(
             print_condition(conjunction_condition(part)) for part in plan.query.normal.disjuncts
         ),
+        blocking=blocking(plan),
         monotone=tuple(
             {
                 "disjunct": disjunct.monotone.index,
@@ -96,6 +98,18 @@ def explain_query(checked: CheckedQuery, rule: Rule = "fast") -> Explanation:
         constants=tuple(_constant(c) for part in numbered for c in constants(part)),
         warnings=warnings(plan),
     )
+
+
+BLOCKING = ("monotone", "made monotone", "evaluated at events")
+"""Is it blocking?  A filter that is monotone can only gain messages, and answers as rows arrive.
+What is made monotone waits for one instant that is known beforehand; anything else is asked
+again whenever its answer could change."""
+
+
+def blocking(plan: Compiled) -> str:
+    """Return the last of ``BLOCKING`` that holds for some disjunct of a filter."""
+    kinds = {disjunct.monotone.reason.partition(":")[0] for disjunct in plan.query.disjuncts}
+    return max(kinds, key=BLOCKING.index, default=BLOCKING[0])
 
 
 def warnings(plan: Compiled, *, live: bool = False) -> tuple[str, ...]:
