@@ -103,12 +103,8 @@ def _recipient(parts: _Parts, columns: tuple[str, ...]) -> Who | None:
     owners = [name for name in columns for _ in range(each)]
     if len(owners) != len(parts) or not all(map(_on, parts, [MESSAGE] * len(parts), owners)):
         return None
-    match parts[:each]:
-        case (Like(), Has(_, words)):
-            return Who("name", str(words.value), _NOWHERE)
-        case (test,) if {_address(part) for part in parts} == {_address(test)}:
-            return _address(test)
-    return None
+    people = {_address(part) for part in parts}
+    return people.pop() if each == 1 and len(people) == 1 else None
 
 
 def _on(test: Condition, var: str, name: str) -> bool:
@@ -125,6 +121,8 @@ def _address(test: Condition) -> Who | None:
             return Who("address", text, _NOWHERE)
         case Like(_, Literal(str(pattern))) if pattern.startswith("%@"):
             return Who("domain", _plain(pattern[1:]), _NOWHERE)
+        case Like(_, Literal(str(pattern))) if pattern.endswith("@%"):
+            return Who("name", _plain(pattern[:-2]), _NOWHERE)
     return None
 
 

@@ -172,15 +172,17 @@ def _sender(var: str, who: Who, context: Context) -> Condition:
         case "domain":
             return Like(sender, _text("%" + _escape(text), who.span))
         case _:
-            return Or(
-                (
-                    Has(_column("sender_name", var), _text(_name(who), who.span)),
-                    Like(sender, _text(_escape(text) + "@%", who.span)),
-                )
-            )
+            named = Has(_column("sender_name", var), _text(_name(who), who.span))
+            return Or((named, _before_at(sender, who)))
+
+
+def _before_at(address: Column, who: Who) -> Condition:
+    """Return the test that a name is the part of an address before ``@``, in any case."""
+    return Like(address, _text(_escape(_name(who).lower()) + "@%", who.span))
 
 
 def _recipient(columns: tuple[str, ...], who: Who, context: Context) -> Condition:
+    """Return the test that one of the recipients, of whom only addresses are known, is a person."""
     if who.kind == "me":
         return _any(_recipient(columns, one, context) for one in _me(who, context))
     text = who.text.lower()
@@ -191,8 +193,7 @@ def _recipient(columns: tuple[str, ...], who: Who, context: Context) -> Conditio
         elif who.kind == "domain":
             tests.append(Like(column, _text("%" + _escape(text), who.span)))
         else:
-            tests.append(Like(column, _text(_escape(text) + "@%", who.span)))
-            tests.append(Has(column, _text(_name(who), who.span)))
+            tests.append(_before_at(column, who))
     return _any(tests)
 
 
