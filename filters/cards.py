@@ -47,7 +47,7 @@ def _give(tables: Tables, waiting: Sequence[Match]) -> int:
     made: list[Card] = []
     log = parts_of(tables.open(MESSAGES))
     for audience, msgids in wanted.items():
-        for row in lookup(log, MESSAGES, "msgid", msgids, [audience], COLUMNS):
+        for row in lookup(log, MESSAGES, "msgid", msgids, [audience], COLUMNS, root=tables.root):
             parents.setdefault(row["msgid"], row["inreplyto"])
             texts = {name: row[name] or "" for name in ("sender", "sender_name", "subject")}
             made.append(

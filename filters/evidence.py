@@ -59,7 +59,7 @@ def _rows(tables: Tables, names: set[str], audiences: Collection[str]) -> dict[s
         (ANNOTATIONS, "annid", _OF_ANNOTATION),
     ):
         log = parts_of(tables.open(table))
-        for row in lookup(log, table, key, names, audiences, columns):
+        for row in lookup(log, table, key, names, audiences, columns, root=tables.root):
             found.setdefault(row[key], row)
     return found
 

@@ -20,6 +20,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.message import Annotation, Message
 from tapestry.core.ports import Clock
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
+from tapestry.tables.index import extend_if_behind
 from tapestry.tables.keys import unseen
 from tapestry.tables.log import Tables, newest_instant
 from tapestry.tables.rows import stamped, to_arrow
@@ -123,7 +124,7 @@ def _append(
         log = tables.open(table)
         if cursor is not None and not _is_newer(log, cursor):
             return Receipt(None, 0, rows.num_rows)
-        fresh = unseen(log, table, rows)
+        fresh = unseen(log, table, rows, tables.root)
         duplicates = rows.num_rows - fresh.num_rows
         step("read")
         if not fresh.num_rows:
@@ -137,6 +138,7 @@ def _append(
         step("committed")
         held.advance(ts)
         step("advanced")
+    extend_if_behind(tables, table)
     return Receipt(ts, fresh.num_rows, duplicates)
 
 

@@ -27,14 +27,19 @@ class Part:
     rows: int
     min_ts: int
     max_ts: int
+    bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The files of one resolved version of each table, oldest rows first."""
+    """The files of one resolved version of each table, oldest rows first.
+
+    ``root`` is where the tables and their index lie; None where there is no index.
+    """
 
     messages: tuple[Part, ...]
     annotations: tuple[Part, ...]
+    root: Path | None = None
 
     def parts(self, table: str) -> tuple[Part, ...]:
         """Return the files of ``messages`` or ``annotations``."""
@@ -98,11 +103,12 @@ def parts_of(table: DeltaTable) -> tuple[Part, ...]:
     if not actions["path"]:
         return ()
     parts = []
-    for path, rows, low, high in zip(
+    for path, rows, low, high, size in zip(
         actions["path"],
         actions["num_records"],
         actions["min.ts"],
         actions["max.ts"],
+        actions["size_bytes"],
         strict=True,
     ):
         if rows is None or low is None or high is None:
@@ -110,7 +116,7 @@ def parts_of(table: DeltaTable) -> tuple[Part, ...]:
                 f"The log of {root} holds no statistics for {path}.",
                 hint="Commit files with their row count and the bounds of ts.",
             )
-        parts.append(Part(str(root / path), rows, low, high))
+        parts.append(Part(str(root / path), rows, low, high, size))
     return tuple(sorted(parts, key=lambda part: (part.min_ts, part.max_ts, part.path)))
 
 
@@ -120,7 +126,8 @@ def snapshot(tables: Tables) -> Snapshot:
     The files stay as they are while appends and compaction go on.  Rows newer than a run's
     ``until`` may be among them: the run restricts ``ts`` itself.
     """
-    return Snapshot(parts_of(tables.open(MESSAGES)), parts_of(tables.open(ANNOTATIONS)))
+    messages, annotations = tables.open(MESSAGES), tables.open(ANNOTATIONS)
+    return Snapshot(parts_of(messages), parts_of(annotations), tables.root)
 
 
 def newest_instant(*opened: DeltaTable) -> int:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
+from tapestry.tables.find import by_key, by_time
 from tapestry.tables.log import Part, Tables, parts_of
 from tapestry.tables.rows import (
     AnnotationRow,
@@ -43,26 +44,23 @@ CARD = ("msgid", "ts", "date", "sender", "sender_name", "subject")
 def message(tables: Tables, msgid: str, audiences: Collection[str]) -> MessageRow | None:
     """Return a message if one of the audiences may see it, else None."""
     parts = parts_of(tables.open(MESSAGES))
-    places = lookup(parts, MESSAGES, "msgid", [msgid], audiences, ("ts", "audience"))
+    places = lookup(
+        parts, MESSAGES, "msgid", [msgid], audiences, ("ts", "audience"), root=tables.root
+    )
     if not places:
         return None
     first = places[0]
     # The bodies of one append are unpacked, not those of the whole table.
-    exact = (pc.field("ts") == first["ts"]) & (pc.field("audience") == first["audience"])
-    found = _scan(
-        [part for part in parts if part.min_ts <= first["ts"] <= part.max_ts],
-        MESSAGES,
-        exact & (pc.field("msgid") == msgid),
-        None,
-    )
-    return message_row(found[0])
+    rows = by_time(parts, MESSAGES, [(first["ts"] - 1, first["ts"])], arrow_schema(MESSAGES).names)
+    exact = (pc.field("msgid") == msgid) & (pc.field("audience") == first["audience"])
+    return None if rows is None else message_row(rows.filter(exact).to_pylist()[0])
 
 
 def cards(tables: Tables, msgids: Iterable[str], audiences: Collection[str]) -> dict[str, Card]:
     """Return what a list shows of each message that one of the audiences may see."""
     parts = parts_of(tables.open(MESSAGES))
     found: dict[str, Card] = {}
-    for row in lookup(parts, MESSAGES, "msgid", msgids, audiences, CARD):
+    for row in lookup(parts, MESSAGES, "msgid", msgids, audiences, CARD, root=tables.root):
         found.setdefault(row["msgid"], Card(**row))
     return found
 
@@ -73,10 +71,8 @@ def annotations_on(
     """Return the annotations of these messages that one of the audiences may see, oldest first."""
     parts = parts_of(tables.open(ANNOTATIONS))
     columns = tuple(arrow_schema(ANNOTATIONS).names)
-    return [
-        annotation_row(row)
-        for row in lookup(parts, ANNOTATIONS, "msgid", msgids, audiences, columns)
-    ]
+    rows = lookup(parts, ANNOTATIONS, "msgid", msgids, audiences, columns, root=tables.root)
+    return [annotation_row(row) for row in rows]
 
 
 def lookup(
@@ -86,25 +82,16 @@ def lookup(
     values: Iterable[str],
     audiences: Collection[str],
     columns: Iterable[str],
+    root: Path | None = None,
 ) -> list[dict[str, Any]]:
-    """Return the rows whose ``column`` is among ``values``, seen by ``audiences``, oldest first."""
-    wanted = pa.array(sorted(set(values)), type=pa.string())
-    if not len(wanted):
-        return []
-    mine = pa.array(sorted(audiences), type=pa.string())
-    condition = pc.field(column).isin(wanted) & pc.field("audience").isin(mine)
+    """Return the rows whose ``column`` is among ``values``, seen by ``audiences``, oldest first.
+
+    Through the index at ``root``; without one, the column is scanned.
+    """
     names = list(columns)
-    rows = _scan(parts, table, condition, [*names, *({"ts", "audience"} - set(names))])
+    wanted = list(dict.fromkeys([*names, "ts", "audience"]))
+    found = by_key(parts, root, table, column, set(values), wanted)
+    mine = pc.is_in(found["audience"], pa.array(sorted(audiences), type=pa.string()))
+    rows: list[dict[str, Any]] = found.filter(mine).to_pylist()
     rows.sort(key=lambda row: (row["ts"], row["audience"]))
     return [{name: row[name] for name in names} for row in rows]
-
-
-def _scan(
-    parts: Iterable[Part], table: str, condition: pc.Expression, columns: list[str] | None
-) -> list[dict[str, Any]]:
-    paths = [part.path for part in parts]
-    if not paths:
-        return []
-    data = ds.dataset(paths, format="parquet", schema=arrow_schema(table))
-    rows: list[dict[str, Any]] = data.to_table(columns=columns, filter=condition).to_pylist()
-    return rows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tapestry.core.schema import MESSAGES
@@ -36,7 +37,7 @@ def thread(tables: Tables, msgid: str, audiences: Collection[str]) -> list[Threa
     they meet themselves.
     """
     parts = parts_of(tables.open(MESSAGES))
-    root = _start(parts, msgid, audiences)
+    root = _start(tables.root, parts, msgid, audiences)
     if root is None:
         return []
     known = {root["msgid"]: root}
@@ -44,7 +45,9 @@ def thread(tables: Tables, msgid: str, audiences: Collection[str]) -> list[Threa
     level = [root["msgid"]]
     while level and len(known) < LARGEST:
         below = []
-        for row in lookup(parts, MESSAGES, "inreplyto", level, audiences, _COLUMNS):
+        for row in lookup(
+            parts, MESSAGES, "inreplyto", level, audiences, _COLUMNS, root=tables.root
+        ):
             if row["msgid"] not in known and len(known) < LARGEST:
                 known[row["msgid"]] = row
                 replies.setdefault(row["inreplyto"], []).append(row["msgid"])
@@ -54,7 +57,7 @@ def thread(tables: Tables, msgid: str, audiences: Collection[str]) -> list[Threa
 
 
 def _start(
-    parts: tuple[Part, ...], msgid: str, audiences: Collection[str]
+    where: Path, parts: tuple[Part, ...], msgid: str, audiences: Collection[str]
 ) -> dict[str, Any] | None:
     columns = (*_COLUMNS, "references")
     root: dict[str, Any] | None = None
@@ -65,7 +68,7 @@ def _start(
         if above not in near:
             # References name the whole chain as a rule, so one more look finds all of it.
             wanted = [above, *(root["references"] if root else ())]
-            for row in lookup(parts, MESSAGES, "msgid", wanted, audiences, columns):
+            for row in lookup(parts, MESSAGES, "msgid", wanted, audiences, columns, root=where):
                 near.setdefault(row["msgid"], row)
         if above not in near:
             break

@@ -1,0 +1,139 @@
+"""Find rows: by key through the index, by a slice of time; without scanning the table."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from tapestry.core.clock import BEGINNING
+from tapestry.tables.index import INDEXED, instants_of, strings
+from tapestry.tables.log import Part
+from tapestry.tables.rows import arrow_schema
+
+Slice = tuple[int, int]
+"""Instants after the first and up to the second."""
+
+
+def by_key(
+    parts: Iterable[Part],
+    root: Path | None,
+    table: str,
+    column: str,
+    values: Collection[str],
+    columns: Sequence[str],
+) -> pa.Table:
+    """Return the rows of some files whose ``column`` is among the values.
+
+    ``root`` is where the tables lie: a column that is indexed there is not scanned.
+    """
+    schema = arrow_schema(table)
+    names = list(dict.fromkeys([*columns, column, "ts"]))
+    found = [schema.empty_table().select(names)]
+    if not values:
+        return found[0].select(list(columns))
+    wanted = strings(values)
+    instants, indexed = np.empty(0, dtype=np.int64), BEGINNING
+    if root is not None and column in INDEXED[table]:
+        instants, indexed = instants_of(root, table, column, wanted.to_pylist())
+    for part in parts:
+        if part.max_ts > indexed:
+            newer = _read(part, [_after(part, indexed)], names, schema)
+            found.append(newer.filter(pc.greater(newer["ts"], indexed)))
+        if len(_among(instants, part.min_ts, part.max_ts)):
+            older = _read(part, [_holding(part, instants)], names, schema)
+            found.append(older.filter(pc.less_equal(older["ts"], indexed)))
+    rows = pa.concat_tables(each.filter(pc.is_in(each[column], wanted)) for each in found)
+    return rows.select(list(columns))
+
+
+def by_time(
+    parts: Iterable[Part],
+    table: str,
+    slices: Sequence[Slice],
+    columns: Sequence[str],
+    most: int | None = None,
+) -> pa.Table | None:
+    """Return the rows of some files whose ``ts`` lies in one of the slices.
+
+    None if they stand in row groups of more than ``most`` rows.
+    """
+    schema = arrow_schema(table)
+    names = list(dict.fromkeys([*columns, "ts"]))
+    found = [schema.empty_table().select(names)]
+    places = [
+        (part, [_overlapping(part, one) for one in slices])
+        for part in parts
+        if any(low < part.max_ts and part.min_ts <= high for low, high in slices)
+    ]
+    if most is not None and sum(_rows(part, chosen) for part, chosen in places) > most:
+        return None
+    found += [_read(part, chosen, names, schema) for part, chosen in places]
+    rows = pa.concat_tables(found)
+    ts = rows["ts"].to_numpy()
+    within = np.zeros(len(ts), dtype=bool)
+    for low, high in slices:
+        within |= (ts > low) & (ts <= high)
+    return rows.filter(pa.array(within)).select(list(columns))
+
+
+@lru_cache(maxsize=512)
+def _footer(path: str) -> tuple[Any, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return a file's metadata, and the least and the greatest ``ts`` of each row group."""
+    with pq.ParquetFile(path) as file:
+        metadata = file.metadata
+    place = next(n for n in range(metadata.num_columns) if metadata.schema.column(n).path == "ts")
+    bounds = [
+        metadata.row_group(n).column(place).statistics for n in range(metadata.num_row_groups)
+    ]
+    low = [BEGINNING if one is None or not one.has_min_max else one.min for one in bounds]
+    high = [-BEGINNING if one is None or not one.has_min_max else one.max for one in bounds]
+    return metadata, np.array(low, dtype=np.int64), np.array(high, dtype=np.int64)
+
+
+def _among(instants: np.ndarray[Any, Any], low: int, high: int) -> np.ndarray[Any, Any]:
+    begin, end = np.searchsorted(instants, low, "left"), np.searchsorted(instants, high, "right")
+    return instants[begin:end]
+
+
+def _after(part: Part, instant: int) -> np.ndarray[Any, Any]:
+    """Return which row groups hold rows newer than an instant."""
+    return _footer(part.path)[2] > instant
+
+
+def _overlapping(part: Part, one: Slice) -> np.ndarray[Any, Any]:
+    """Return which row groups may hold rows of a slice."""
+    _, low, high = _footer(part.path)
+    return (high > one[0]) & (low <= one[1])
+
+
+def _holding(part: Part, instants: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return which row groups may hold rows of the instants."""
+    _, low, high = _footer(part.path)
+    begin = np.searchsorted(instants, low, "left")
+    return np.asarray(begin < np.searchsorted(instants, high, "right"))
+
+
+def _rows(part: Part, chosen: Sequence[np.ndarray[Any, Any]]) -> int:
+    metadata = _footer(part.path)[0]
+    numbers = np.flatnonzero(np.logical_or.reduce(chosen))
+    return sum(metadata.row_group(int(number)).num_rows for number in numbers)
+
+
+def _read(
+    part: Part,
+    chosen: Sequence[np.ndarray[Any, Any]],
+    names: list[str],
+    schema: pa.Schema,
+) -> pa.Table:
+    """Return the row groups of a file that are chosen in one of the choices."""
+    numbers = [int(number) for number in np.flatnonzero(np.logical_or.reduce(chosen))]
+    with pq.ParquetFile(part.path, metadata=_footer(part.path)[0]) as file:
+        rows = file.read_row_groups(numbers, columns=names)
+    return rows.select(names).cast(pa.schema([schema.field(name) for name in names]))
