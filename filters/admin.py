@@ -25,7 +25,7 @@ class FilterAdmin(FilterPages):
     list_display = ["name", "owner", "phrase", "mode", "active", "visibility", "error"]
     list_filter = ["active", "mode", "visibility", "owner"]
     search_fields = ["name", "text"]
-    readonly_fields = ["text", "phrase", "tql", "since", "start", "revision", "ran_at"]
+    readonly_fields = ["text", "phrase", "tql", "mode", "since", "start", "revision", "ran_at"]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Refuse: filters are written on their own page, which compiles them."""

@@ -10,3 +10,9 @@ class FiltersConfig(AppConfig):
 
     name = "filters"
     verbose_name = "Tapestry"
+
+    def ready(self) -> None:
+        """Hear of what the administration pages change."""
+        from filters.groups import listen
+
+        listen()

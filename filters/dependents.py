@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from django.db.models import Q
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Q, QuerySet
 
 from filters import people
 from filters.models import Filter, Reference, Rest
@@ -55,6 +57,15 @@ def renew(held: Filter, at: int) -> None:
     held.revision += 1
     held.save()
     note_references(held, sought)
+
+
+@transaction.atomic
+def begin_live_again(owners: QuerySet[User]) -> None:
+    """Let the live filters of these people begin again: they may see other mail than before."""
+    for held in Filter.objects.select_for_update().filter(owner__in=owners, mode=Filter.Mode.LIVE):
+        held.begin(held.start)
+        held.revision += 1
+        held.save()
 
 
 def leave_rest(held: Filter, at: int) -> None:

@@ -14,8 +14,8 @@ from tapestry.deliver.timeliness import parse_timeliness
 
 MODES = {
     Filter.Mode.KEEP: "A message that matched once stays in the list.",
-    Filter.Mode.LIVE: "A message leaves the list when it no longer matches: when somebody "
-    "answers it, say. It comes back if it matches again.",
+    Filter.Mode.LIVE: "A live filter: a message leaves the list when it no longer matches "
+    "(somebody has answered it, say), and comes back if it matches again.",
 }
 """What each mode does, in a sentence."""
 

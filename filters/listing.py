@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
-from django.db.models import Count, F, Max, Q, QuerySet
+from django.db.models import Count, Max, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from filters import evidence, people
@@ -32,11 +32,16 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One filter of the sidebar."""
+    """One filter of the sidebar; ``left`` counts what was in it and is no more.
+
+    ``told_at`` is the last instant at which a line of its list was written, or written anew.
+    """
 
     filter: Filter
     total: int
     unread: int
+    left: int
+    told_at: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,21 +94,22 @@ def rows(
 
 def sidebar(user: User) -> Sidebar:
     """Return a user's filters with their counts."""
-    seen = Q(matches__card__isnull=False) & Q(matches__audience__in=people.audiences(user))
-    seen &= Q(matches__shown_at__lte=wall_clock(), matches__gone_at=None)
+    seen = _listed(user, "matches__", gone=False)
     mine = Filter.objects.filter(owner=user).annotate(
         total=Count("matches", filter=seen),
         unread=Count("matches", filter=seen & Q(matches__read_at=None)),
+        left=Count("matches", filter=_listed(user, "matches__", gone=True)),
         told_at=Max("matches__told_at", filter=seen),
     )
     mine = mine.order_by("name")
-    entries = tuple(Entry(each, each.total, each.unread) for each in mine)
+    entries = tuple(Entry(each, each.total, each.unread, each.left, each.told_at) for each in mine)
     matches = visible(user)
     total = matches.values("card").distinct().count()
     unread = matches.filter(read_at=None).values("card").distinct().count()
     state = [
-        (each.pk, each.name, each.active, each.error, each.total, each.unread, each.told_at)
-        for each in mine
+        (one.pk, one.name, one.active, one.error, each.total, each.unread, each.left, each.told_at)
+        for each in entries
+        for one in [each.filter]
     ]
     mark = hashlib.sha256(repr((state, total, unread)).encode()).hexdigest()[:16]
     return Sidebar(entries, total, unread, mark)
@@ -116,15 +122,16 @@ def mark_read(user: User, msgid: str) -> bool:
 
 
 def _seen_by(user: User, path: str, *, gone: bool) -> Q:
-    """Tell which matches a user sees; what left before it was to be shown is seen nowhere."""
-    last = {f"{path}shown_at__lt": F(f"{path}gone_at")} if gone else {f"{path}gone_at": None}
+    return Q(**{f"{path}filter__owner": user}) & _listed(user, path, gone=gone)
+
+
+def _listed(user: User, path: str, *, gone: bool) -> Q:
     return Q(
         **{
-            f"{path}filter__owner": user,
             f"{path}card__isnull": False,
             f"{path}audience__in": people.audiences(user),
             f"{path}shown_at__lte": wall_clock(),
-            **last,
+            f"{path}gone_at__isnull": not gone,
         }
     )
 

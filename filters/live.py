@@ -2,12 +2,12 @@
 
     changes, in order ─ by message ─> Fate ─ upon the stored rows ─> made, back, renewed or gone
 
-A message that began and ceased to match between two runs was never shown, and leaves nothing.
+What ceases to match before it was shown leaves nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from filters.chunks import CHUNK, chunks
@@ -99,6 +99,7 @@ def _apply(chunk: Mapping[Pair, Fate], whole: set[int], shown: Mapping[int, int]
     Match.objects.bulk_update(back, [*HOW, *BEGUN], batch_size=CHUNK // 25)
     Match.objects.bulk_update(renewed, [*HOW, "matched_at"], batch_size=CHUNK // 15)
     Match.objects.bulk_update(gone, ["gone_at"], batch_size=CHUNK // 3)
+    _forget_unshown([row.pk for row in gone])
 
 
 def _stored(pairs: Iterable[Pair]) -> dict[Pair, Match]:
@@ -131,3 +132,8 @@ def _leave_out(filter_id: int, until: int, final: Mapping[Pair, Fate]) -> None:
     over = [pk for pk, msgid in present if (filter_id, msgid) not in answer]
     for chunk in chunks(over):
         Match.objects.filter(pk__in=chunk).update(gone_at=until)
+        _forget_unshown(chunk)
+
+
+def _forget_unshown(gone: Collection[int]) -> None:
+    Match.objects.filter(pk__in=gone, shown_at__gt=wall_clock()).delete()

@@ -63,6 +63,19 @@ def age(instant: int | None) -> str:
 
 
 @register.filter
+def ago(instant: int | None) -> str:
+    """Say in a sentence when an instant was.
+
+    >>> ago(wall_clock() - 3 * HOUR), ago(wall_clock())
+    ('3 h ago', 'just now')
+    """
+    then = age(instant)
+    if then == "now":
+        return "just now"
+    return f"{then} ago" if then.endswith((" min", " h", " d")) else f"on {then}"
+
+
+@register.filter
 def initial(who: str) -> str:
     """Return the letter that stands for a person.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Callable
 
@@ -10,8 +11,12 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from filters import tasks, writing
+from filters.forms import MODES
 from filters.models import Filter
+from filters.stores import DjangoClock
 from tapestry.core.clock import BEGINNING
+from tapestry.core.message import Message
+from tapestry.tables.append import append_messages
 from tapestry.tables.log import Tables
 
 SignIn = Callable[[User], Client]
@@ -19,8 +24,8 @@ SignIn = Callable[[User], Client]
 OPTIONS = {"name": "", "mail": "existing", "timeliness": "at once", "visibility": "private"}
 
 
-def understood(client: Client, text: str) -> str:
-    return client.post("/filters/understand/", {"text": text}).content.decode()
+def understood(client: Client, text: str, **more: str) -> str:
+    return client.post("/filters/understand/", {"text": text, **more}).content.decode()
 
 
 class TestUnderstanding:
@@ -46,6 +51,9 @@ class TestUnderstanding:
     def test_it_warns_of_what_matches_at_once(self, alice: User, as_user: SignIn) -> None:
         assert "the moment it arrives" in understood(as_user(alice), "with no reply")
 
+    def test_a_live_filter_needs_no_such_warning(self, alice: User, as_user: SignIn) -> None:
+        assert "the moment it" not in understood(as_user(alice), "with no reply", mode="live")
+
     def test_nothing_is_understood_of_nothing(self, alice: User, as_user: SignIn) -> None:
         assert understood(as_user(alice), "  ") == ""
 
@@ -65,9 +73,9 @@ class TestPreview:
     def parts(self, engine: None, redis_server: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("REDIS_URL", redis_server)
 
-    def compute(self, user: User, text: str) -> str:
+    def compute(self, user: User, text: str, *mode: bool) -> str:
         task_id = str(uuid.uuid4())
-        tasks.preview.apply((text, user.pk), task_id=task_id)
+        tasks.preview.apply((text, user.pk, *mode), task_id=task_id)
         return task_id
 
     def test_it_shows_how_many_and_the_first(
@@ -83,6 +91,19 @@ class TestPreview:
         page = as_user(carol).get(f"/filters/preview/{task}/").content.decode()
         assert "<strong>1</strong> message<" in page.replace("\n", "")
         assert "between us" not in page and "For parc" not in page
+
+    def test_of_a_live_filter_it_shows_what_matches_now(
+        self, mail: Tables, carol: User, as_user: SignIn
+    ) -> None:
+        def page(*mode: bool) -> str:
+            task = self.compute(carol, "with no reply", *mode)
+            return as_user(carol).get(f"/filters/preview/{task}/").content.decode()
+
+        append_messages(
+            mail, DjangoClock(), [Message("last@example.org", inreplyto="reply@example.org")]
+        )
+        assert "Now it matches <strong>1</strong> message<" in page(True)
+        assert "So far it would have matched <strong>2</strong> messages" in page()
 
     def test_nobody_else_can_fetch_it(
         self, mail: Tables, alice: User, bob: User, as_user: SignIn
@@ -153,6 +174,21 @@ class TestInstalling:
         made = Filter.objects.get()
         assert (made.timeliness, made.visibility) == ("daily at 08:00", "shared")
 
+    def test_it_keeps_what_matched_unless_it_is_to_be_live(
+        self, alice: User, as_user: SignIn
+    ) -> None:
+        client = as_user(alice)
+        client.post("/filters/new/", {**OPTIONS, "text": "from x", "name": "kept"})
+        client.post("/filters/new/", {**OPTIONS, "text": "from x", "name": "live", "mode": "live"})
+        client.post("/filters/new/", {**OPTIONS, "text": "from x", "name": "bad", "mode": "other"})
+        modes = Filter.objects.order_by("name").values_list("name", "mode")
+        assert list(modes) == [("kept", "keep"), ("live", "live")]
+
+    def test_it_says_what_each_mode_does(self, alice: User, as_user: SignIn) -> None:
+        page = as_user(alice).get("/filters/new/").content.decode()
+        for sentence in MODES.values():
+            assert sentence in page
+
     @pytest.mark.parametrize(
         ("wrong", "sentence"),
         [
@@ -203,6 +239,19 @@ class TestChanging:
         made.refresh_from_db()
         assert (made.text, made.phrase, made.error) == ("from y", "from y", "")
         assert (made.since, made.revision) == (BEGINNING, 1)
+
+    def test_another_mode_starts_again(self, alice: User, as_user: SignIn) -> None:
+        made = writing.install(alice, "from x", name="f")
+        Filter.objects.update(since=77)
+        client = as_user(alice)
+        assert self.change(client, "f", text="from x", name="f", mode="live") == 302
+        made.refresh_from_db()
+        assert (made.mode, made.since, made.revision) == ("live", BEGINNING, 1)
+        page = client.get("/filter/f/edit/").content.decode()
+        assert re.search('value="live"[^>]* checked', page)
+        assert self.change(client, "f", text="from x", name="f") == 302
+        made.refresh_from_db()
+        assert made.mode == "live"
 
     def test_a_wrong_text_changes_nothing(self, alice: User, as_user: SignIn) -> None:
         made = writing.install(alice, "from x", name="f")
