@@ -1,17 +1,35 @@
-"""Merge small files, so that a year of small appends reads like a few large ones."""
+"""Merge small files, so that a year of small appends reads like a few large ones.
+
+Files next to each other in time become one, its rows in the order of ``ts``: a slice of time
+is then a few row groups, and a row is found by its instant.  (The compaction of delta-rs
+orders files by their size.)  A file is merged with those after it only once they amount to
+half of it, so that a row is written again a logarithmic number of times.
+"""
 
 from __future__ import annotations
 
-import fcntl
-from collections.abc import Iterator
-from contextlib import contextmanager
+import json
+import os
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+from uuid import uuid4
 
-from deltalake import DeltaTable
+import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import CommitProperties, DeltaTable
+from deltalake.exceptions import DeltaError
+from deltalake.transaction import AddAction, RemoveAction
 
+from tapestry.core.errors import TapestryError
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
-from tapestry.tables.append import WRITER
-from tapestry.tables.log import Tables
+from tapestry.tables.alone import alone
+from tapestry.tables.index import extend
+from tapestry.tables.log import Part, Tables, parts_of
+from tapestry.tables.rows import ROW_GROUP, arrow_schema
 
 TARGET = 128 * 1024 * 1024
 """Bytes of a merged file."""
@@ -29,43 +47,130 @@ class Compaction:
 
 
 def compact(tables: Tables, target: int = TARGET, keep_hours: int = KEEP_HOURS) -> Compaction:
-    """Merge the small files of both tables; rows, ``ts``, statistics and cursors stay.
+    """Merge the small files of the tables; rows, ``ts`` and cursors stay.
 
     Appends go on meanwhile, and readers of an older version keep their files for
-    ``keep_hours``.  If another process is compacting these tables, nothing is done.
+    ``keep_hours``.  The index is brought up to date too.  If another process is compacting
+    these tables, nothing is done: two at once could put the same rows in twice.
     """
-    with _alone(tables) as alone:
-        return _compact(tables, target, keep_hours) if alone else Compaction(0, 0)
-
-
-def _compact(tables: Tables, target: int, keep_hours: int) -> Compaction:
     removed = added = 0
-    for table in (MESSAGES, ANNOTATIONS):
-        log = tables.open(table)
-        done = log.optimize.compact(target_size=target, writer_properties=WRITER)
-        removed += done["numFilesRemoved"]
-        added += done["numFilesAdded"]
-        if done["numFilesRemoved"]:
-            _drop_old_files(log, keep_hours)
+    with alone(tables.root / "compact.lock") as mine:
+        for table in (MESSAGES, ANNOTATIONS) if mine else ():
+            log = tables.open(table)
+            groups = mergeable(parts_of(log), target)
+            for group in groups:
+                merge(log, table, group)
+                removed += len(group)
+                added += 1
+            if groups:
+                _drop_old_files(log, keep_hours)
+            extend(tables, table)
     return Compaction(removed, added)
 
 
+def mergeable(parts: Sequence[Part], target: int) -> list[list[Part]]:
+    """Return the files to be merged: neighbours in time, of like size, up to ``target`` bytes."""
+    groups: list[list[Part]] = []
+    group: list[Part] = []
+    size = 0
+    for part in sorted(parts, key=lambda one: (one.min_ts, one.max_ts), reverse=True):
+        if group and (part.bytes > 2 * size or size + part.bytes > target):
+            groups.append(group)
+            group, size = [], 0
+        group.append(part)
+        size += part.bytes
+    groups.append(group)
+    return [list(reversed(some)) for some in groups if len(some) > 1]
+
+
+def merge(log: DeltaTable, table: str, parts: Sequence[Part]) -> None:
+    """Replace some files by one with the same rows, in one commit that changes no data."""
+    root = Path(unquote(urlsplit(log.table_uri).path))
+    name = f"part-{uuid4()}.zstd.parquet"
+    now = time.time_ns() // 1_000_000
+    try:
+        rows = write_sorted(root / name, table, parts)
+        actions: list[AddAction | RemoveAction] = [
+            RemoveAction(str(Path(part.path).relative_to(root)), False, now, part.bytes, {})
+            for part in parts
+        ]
+        low, high = min(p.min_ts for p in parts), max(p.max_ts for p in parts)
+        statistics = {
+            "numRecords": rows,
+            "minValues": {"ts": low},
+            "maxValues": {"ts": high},
+            "nullCount": {"ts": 0},
+        }
+        size = (root / name).stat().st_size
+        actions.append(AddAction(name, size, {}, now, False, json.dumps(statistics)))
+        log.create_write_transaction(
+            actions,
+            "append",
+            log.schema(),
+            commit_properties=CommitProperties(custom_metadata={"tapestry.merged": str(rows)}),
+        )
+    except (DeltaError, OSError) as error:
+        (root / name).unlink(missing_ok=True)
+        reason = str(error).partition("\n")[0]
+        raise TapestryError(
+            f"The files of {root} cannot be merged: {reason}",
+            hint="Make room on the disk, or make the directory yours to write.",
+        ) from error
+
+
+def write_sorted(path: Path, table: str, parts: Sequence[Part]) -> int:
+    """Write the rows of some files as one Parquet file in the order of ``ts``; return how many."""
+    schema = arrow_schema(table)
+    waiting: list[pa.Table] = []
+    count = 0
+    size = ROW_GROUP[table]
+    with pq.ParquetWriter(
+        path, schema, compression="zstd", compression_level=3, store_schema=False
+    ) as writer:
+        for rows in _in_order(parts, schema):
+            waiting.append(rows)
+            if sum(some.num_rows for some in waiting) >= size:
+                whole = pa.concat_tables(waiting)
+                full = whole.num_rows - whole.num_rows % size
+                writer.write_table(whole.slice(0, full), row_group_size=size)
+                waiting = [whole.slice(full)]
+                count += int(full)
+        rest = pa.concat_tables(waiting)
+        writer.write_table(rest, row_group_size=size)
+        count += int(rest.num_rows)
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+    return count
+
+
+def _in_order(parts: Sequence[Part], schema: pa.Schema) -> Iterator[pa.Table]:
+    """Yield the rows of some files in the order of ``ts``, a row group at a time if may be."""
+    ordered = sorted(parts, key=lambda part: part.min_ts)
+    if any(later.min_ts < earlier.max_ts for earlier, later in pairwise(ordered)):
+        yield pa.concat_tables(
+            rows for part in ordered for rows in _row_groups(part, schema)
+        ).sort_by("ts")
+        return
+    for part in ordered:
+        if _is_sorted(part):
+            yield from _row_groups(part, schema)
+        else:  # merged by another program
+            yield pa.concat_tables(_row_groups(part, schema)).sort_by("ts")
+
+
+def _is_sorted(part: Part) -> bool:
+    with pq.ParquetFile(part.path) as file:
+        ts = file.read(columns=["ts"])["ts"].to_numpy()
+    return bool((ts[1:] >= ts[:-1]).all())
+
+
+def _row_groups(part: Part, schema: pa.Schema) -> Iterator[pa.Table]:
+    with pq.ParquetFile(part.path) as file:
+        for number in range(file.num_row_groups):
+            yield file.read_row_group(number, columns=schema.names).cast(schema)
+
+
 def _drop_old_files(log: DeltaTable, keep_hours: int) -> None:
-    log.vacuum(retention_hours=keep_hours, dry_run=False, enforce_retention_duration=False)
-
-
-@contextmanager
-def _alone(tables: Tables) -> Iterator[bool]:
-    """Hold the one right to compact these tables on this machine; False if another has it.
-
-    delta-rs lets two compactions of the same files both commit, and every row of theirs is
-    then there twice: neither app transactions nor a limit on retries makes it refuse.
-    """
-    tables.root.mkdir(parents=True, exist_ok=True)
-    with (tables.root / "compact.lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-            return
-        yield True
+    log.vacuum(
+        retention_hours=keep_hours, dry_run=False, enforce_retention_duration=False, full=True
+    )

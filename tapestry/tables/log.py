@@ -12,7 +12,7 @@ from deltalake.exceptions import DeltaError
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError
-from tapestry.core.schema import ANNOTATIONS, KEYS, MESSAGES
+from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.rows import arrow_schema
 
 _HONOURED: frozenset[str] = frozenset()
@@ -87,7 +87,7 @@ class Tables:
                 name=table,
                 configuration={
                     "delta.appendOnly": "true",
-                    "delta.dataSkippingStatsColumns": f"ts,{KEYS[table]}",
+                    "delta.dataSkippingStatsColumns": "ts",
                 },
             )
         except DeltaError:

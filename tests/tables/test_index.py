@@ -105,7 +105,7 @@ def test_runs_are_merged_so_that_there_are_few(tmp_path):
     agree(tables, [f"m{n}" for n in range(40)])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     steps=st.lists(st.sampled_from(["append", "extend", "compact"]), max_size=12),
     seed=st.integers(0, 99),
