@@ -25,6 +25,8 @@ from tapestry.tables.keys import unseen
 from tapestry.tables.log import Tables, newest_instant
 from tapestry.tables.rows import ROW_GROUP, stamped, to_arrow
 
+WRITER = WriterProperties(compression="ZSTD", compression_level=3, max_row_group_size=ROW_GROUP)
+
 Step = Callable[[str], None]
 
 
@@ -124,12 +126,12 @@ def _append(
         step("read")
         if not fresh.num_rows:
             if cursor is not None:
-                _commit(log, table, fresh, None, cursor)
+                _commit(log, fresh, None, cursor)
                 step("committed")
             return Receipt(None, 0, duplicates)
         other = tables.open(ANNOTATIONS if table == MESSAGES else MESSAGES)
         ts = next_instant(now(), max(held.last, newest_instant(log, other)))
-        _commit(log, table, stamped(fresh, ts), ts, cursor)
+        _commit(log, stamped(fresh, ts), ts, cursor)
         step("committed")
         held.advance(ts)
         step("advanced")
@@ -142,18 +144,13 @@ def _is_newer(log: DeltaTable, cursor: Cursor) -> bool:
     return stored is None or cursor.version > stored
 
 
-def _commit(
-    log: DeltaTable, table: str, rows: pa.Table, ts: int | None, cursor: Cursor | None
-) -> None:
-    writer = WriterProperties(
-        compression="ZSTD", compression_level=3, max_row_group_size=ROW_GROUP[table]
-    )
+def _commit(log: DeltaTable, rows: pa.Table, ts: int | None, cursor: Cursor | None) -> None:
     transactions = [] if cursor is None else [Transaction(cursor.source, cursor.version)]
     metadata = {} if ts is None else {"tapestry.ts": str(ts)}
     properties = CommitProperties(custom_metadata=metadata, app_transactions=transactions)
     try:
         write_deltalake(
-            log, rows, mode="append", writer_properties=writer, commit_properties=properties
+            log, rows, mode="append", writer_properties=WRITER, commit_properties=properties
         )
     except (DeltaError, OSError) as error:
         reason = str(error).partition("\n")[0]

@@ -123,7 +123,7 @@ def write_sorted(path: Path, table: str, parts: Sequence[Part]) -> int:
     schema = arrow_schema(table)
     waiting: list[pa.Table] = []
     count = 0
-    size = ROW_GROUP[table]
+    size = ROW_GROUP
     with pq.ParquetWriter(
         path, schema, compression="zstd", compression_level=3, store_schema=False
     ) as writer:

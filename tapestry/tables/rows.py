@@ -9,12 +9,12 @@ from typing import Any
 import pyarrow as pa
 
 from tapestry.core.message import Annotation, Message
-from tapestry.core.schema import ANNOTATIONS, COLUMNS, KEYS, MESSAGES, Type
+from tapestry.core.schema import COLUMNS, KEYS, Type
 
 LONGEST = 256 * 1024
 """Bytes of UTF-8 that one text may have; what is longer (a body) is cut."""
 
-ROW_GROUP = {MESSAGES: 4096, ANNOTATIONS: 4096}
+ROW_GROUP = 4096
 """Rows per Parquet row group: one message is read without unpacking its whole file."""
 
 _ARROW = {
