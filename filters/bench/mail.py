@@ -1,0 +1,142 @@
+"""An archive of any size for measurements: made in columns, as compaction leaves it.
+
+Messages come one a minute, sixty percent of them replies, most to one of the last few
+hundred, some to any older one; newsgroups are as unequal as people are.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from tapestry.tables.log import Tables
+
+MINUTE = 60_000_000
+BEGIN = 1_400_000_000_000_000
+REPLIES = 0.6
+NEAR = 300
+"""Messages back to which a reply goes, on average."""
+FAR = 0.02
+"""Replies that go to any message before."""
+
+FILE = 400_000
+_GROUPS = [
+    "comp.databases", "comp.sys.mac", "comp.sys.ibm.pc", "rec.sport.baseball",
+    *(f"alt.group{n}" for n in range(196)),
+]  # fmt: skip
+_WORDS = "the index of a table and what the plan says about it when nobody looks ".split()
+
+
+def fill(tables: Tables, count: int, newest: int) -> tuple[int, int]:
+    """Write so many messages, the ``newest`` of them in a file of their own, and index them.
+
+    Return the ts of the first and of the last.
+    """
+    from tapestry.core.schema import MESSAGES
+    from tapestry.tables.index import extend
+
+    chance = np.random.default_rng(7)
+    cuts = [*range(0, count - newest, FILE), count - newest, count]
+    for low, high in zip(cuts, cuts[1:], strict=False):
+        if high > low:
+            _write(tables, MESSAGES, _rows(chance, low, high))
+    extend(tables, MESSAGES)
+    return arrival(0), arrival(count - 1)
+
+
+def arrival(number: int) -> int:
+    """Return the ts of a message; twenty come together."""
+    return BEGIN + number // 20 * 20 * MINUTE
+
+
+def msgid(number: int) -> str:
+    """Return the Message-ID of a message."""
+    return _msgids(np.array([number]))[0].as_py()  # type: ignore[no-any-return]
+
+
+def parents(low: int, high: int, count: int) -> list[str]:
+    """Return Message-IDs between two messages, so many, at random."""
+    chosen = np.random.default_rng(11).integers(low, high, count)
+    return _msgids(chosen).to_pylist()  # type: ignore[no-any-return]
+
+
+def _msgids(numbers: np.ndarray[Any, Any]) -> Any:
+    import pyarrow.compute as pc
+
+    marks = pa.array(numbers * 2654435761 % 2**32).cast(pa.string())
+    named = pa.array(numbers).cast(pa.string())
+    return pc.binary_join_element_wise(marks, named, pa.scalar("@mail.bench.example"), ".")
+
+
+def _rows(chance: np.random.Generator, low: int, high: int) -> Any:
+    from tapestry.tables.rows import arrow_schema
+
+    numbers = np.arange(low, high)
+    size = len(numbers)
+    back = chance.geometric(1 / NEAR, size)
+    far = chance.random(size) < FAR
+    parent = np.where(far, (chance.random(size) * numbers).astype(np.int64), numbers - back)
+    is_reply = (chance.random(size) < REPLIES) & (parent >= 0) & (parent < numbers)
+    above = _msgids(np.maximum(parent, 0)).to_numpy(zero_copy_only=False)
+    inreplyto = pa.array(above, mask=~is_reply, type=pa.string())
+    groups = np.minimum(chance.zipf(1.3, size) - 1, len(_GROUPS) - 1)
+    people = chance.integers(0, 20_000, size).astype("U6")
+    ts = BEGIN + numbers // 20 * 20 * MINUTE
+    offsets = pa.array(np.arange(size + 1, dtype=np.int32))
+    empty = pa.ListArray.from_arrays(pa.array(np.zeros(size + 1, dtype=np.int32)), _text([]))
+    words = chance.integers(0, len(_WORDS), (size, 4))
+    subject = _text([" ".join(_WORDS[n] for n in row) for row in words])
+    columns = {
+        "msgid": _msgids(numbers),
+        "ts": pa.array(ts),
+        "date": pa.array(ts - MINUTE),
+        "sender": _text([f"p{n}@example.org" for n in people]),
+        "sender_name": _text([f"Person {n}" for n in people]),
+        "to": empty,
+        "cc": empty,
+        "subject": subject,
+        "newsgroups": pa.ListArray.from_arrays(offsets, _text([_GROUPS[n] for n in groups])),
+        "list": pa.nulls(size, pa.string()),
+        "inreplyto": inreplyto,
+        "references": empty,
+        "body": subject,
+        "size": pa.array(chance.integers(500, 9000, size)),
+        "attachments": pa.array(np.zeros(size, dtype=np.int64)),
+        "source": _text(["bench"] * size),
+        "audience": _text(["public"] * size),
+    }
+    schema = arrow_schema("messages")
+    return pa.Table.from_arrays([columns[name] for name in schema.names], schema=schema)
+
+
+def _text(values: list[str]) -> Any:
+    return pa.array(values, type=pa.string())
+
+
+def _write(tables: Tables, table: str, rows: Any) -> None:
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+    from deltalake.transaction import AddAction
+
+    from tapestry.tables.rows import ROW_GROUP
+
+    log = tables.open(table)
+    name = f"part-{uuid4()}.parquet"
+    path = tables.root / table / name
+    pq.write_table(rows, path, compression="zstd", row_group_size=ROW_GROUP, store_schema=False)
+    bounds = pc.min_max(rows["ts"]).as_py()
+    statistics = {
+        "numRecords": rows.num_rows,
+        "minValues": {"ts": bounds["min"]},
+        "maxValues": {"ts": bounds["max"]},
+        "nullCount": {"ts": 0},
+    }
+    now = time.time_ns() // 1_000_000
+    added = AddAction(name, path.stat().st_size, {}, now, True, json.dumps(statistics))
+    log.create_write_transaction([added], "append", log.schema())
