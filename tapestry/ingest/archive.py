@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
 from typing import IO
 
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.mbox import BROKEN_STREAM, entries, is_from_line, open_archive
-from tapestry.ingest.source import Item, Source
+from tapestry.ingest.source import CursorOf, Item, Source
 from tapestry.tables.append import Cursor
-
-CursorOf = Callable[[str], Cursor | None]
-"""Return how far a source has been taken in."""
 
 _HEADER = re.compile(
     rb"^(?:From|To|Date|Subject|Message-ID|Received|Return-Path|Delivered-To|MIME-Version|"

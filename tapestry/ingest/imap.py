@@ -1,205 +1,205 @@
-"""Mail in an IMAP mailbox, read without leaving a trace there."""
+"""An IMAP server, read without leaving a trace there: no flag is set, nothing is moved.
+
+connect ─ TLS ─ log in ─> folders ─ EXAMINE ─> messages after the cursor (imap_folder)
+"""
 
 from __future__ import annotations
 
-import os
-import ssl
-from collections.abc import Callable, Iterator
+import logging
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from urllib.parse import quote, unquote, urlsplit
+from typing import Any
 
 from imapclient import IMAPClient
-from imapclient.exceptions import IMAPClientError, LoginError
+from imapclient.exceptions import IMAPClientAbortError, IMAPClientError, LoginError
 
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.source import Item, Source
-from tapestry.tables.append import Cursor
+from tapestry.ingest.account import (
+    TIMEOUT,
+    Account,
+    LineBrokenError,
+    RefusedError,
+    explain_os_error,
+    must_not_be_overheard,
+    tls_context,
+)
+from tapestry.ingest.imap_folder import Folder, new_items
+from tapestry.ingest.source import CursorOf, Item, Memory, Offer, Source
 
-PASSWORD = "TAPESTRY_IMAP_PASSWORD"
-"""Environment variable with the password, where the URL has none."""
+# The library can write every line it sends to its log, tokens too: never in this program.
+logging.getLogger("imapclient").setLevel(logging.INFO)
 
-TIMEOUT = 60
-"""Seconds without an answer after which a server is given up."""
-
-BATCH = 100
-BATCH_BYTES = 16 * 1024 * 1024
-_SIZES_AT_ONCE = 2000
-
-AskPassword = Callable[[str], str]
-CursorOf = Callable[[str], Cursor | None]
+_CLOSED = {b"\\noselect", b"\\nonexistent"}
+_LATER = ("[UNAVAILABLE]", "[INUSE]", "[LIMIT]", "[SERVERBUG]")
 
 
 @dataclass(frozen=True, slots=True)
-class Mailbox:
-    """What an IMAP URL says; ``password`` is None where it says none."""
+class ImapLine:
+    """A session with an IMAP server, logged in."""
 
-    host: str
-    port: int
-    secure: bool
-    user: str
-    password: str | None
-    folder: str
+    account: Account
+    client: IMAPClient
 
-    @property
-    def address(self) -> str:
-        """The URL without the password."""
-        scheme = "imaps" if self.secure else "imap"
-        return f"{scheme}://{quote(self.user, safe='')}@{self.host}:{self.port}/{self.folder}"
+    def offers(self) -> list[Offer]:
+        """Return the folders that can be read, INBOX first, then by name."""
+        with explained(self.account):
+            listed: Any = self.client.list_folders()
+        names = {
+            str(name)
+            for flags, _delimiter, name in listed
+            if not _CLOSED & {flag.lower() for flag in flags}
+        }
+        return [Offer(name) for name in sorted(names, key=lambda name: (not _inbox(name), name))]
 
+    def places(self, wanted: Sequence[str]) -> list[str]:
+        """Return the folders, each once."""
+        return list(dict.fromkeys(wanted))
 
-def read_url(url: str) -> Mailbox:
-    """Read ``imap(s)://user[:password]@host[:port]/MAILBOX``, each part percent-encoded.
+    def open(self, place: str, audience: str, cursor_of: CursorOf, memory: Memory) -> Source:
+        """Return a folder, its items the messages after its cursor, by UID.
 
-    The mailbox is INBOX by default.  Raises TapestryError if host or user is missing.
-    """
-    try:
-        parts = urlsplit(url)
-        secure = parts.scheme == "imaps"
-        port = parts.port or (993 if secure else 143)
-    except ValueError as error:
-        raise _bad_url() from error
-    if not parts.hostname or not parts.username:
-        raise _bad_url()
-    return Mailbox(
-        parts.hostname,
-        port,
-        secure,
-        unquote(parts.username),
-        None if parts.password is None else unquote(parts.password),
-        unquote(parts.path.strip("/")) or "INBOX",
-    )
-
-
-def open_imap_source(
-    url: str, audience: str, cursor_of: CursorOf, ask_password: AskPassword | None = None
-) -> Source:
-    """Open a mailbox for reading only; its items are the messages after its cursor, by UID.
-
-    The cursor belongs to the mailbox's UIDVALIDITY: if that changes, all is read again,
-    and what is known is not added again.  The password is the URL's, else that of
-    $TAPESTRY_IMAP_PASSWORD, else what ``ask_password(address)`` returns.
-    """
-    mailbox = read_url(url)
-    password = _password(mailbox, ask_password)
-    with _explained(mailbox):
-        client = _connect(mailbox)
-        try:
-            _log_in(client, mailbox, password)
-            validity = _examine(client, mailbox)
-            source = f"{mailbox.address};uidvalidity={validity}@{audience}"
-            stored = cursor_of(source)
-            uids = _newer(client, stored.version if stored else 0)
-        except BaseException:
-            client.shutdown()
-            raise
-    return Source(mailbox.address, _items(client, mailbox, source, uids), lambda: len(uids))
-
-
-def _password(mailbox: Mailbox, ask: AskPassword | None) -> str:
-    password = mailbox.password
-    if password is None:
-        password = os.environ.get(PASSWORD)
-    if password is None and ask is not None:
-        password = ask(mailbox.address)
-    if password is None:
-        raise TapestryError(
-            f"No password is given for {mailbox.address}.",
-            hint=f"Set {PASSWORD}, or write it into the URL: imaps://user:password@host/INBOX.",
+        The cursor belongs to the folder's UIDVALIDITY: if that changes, all is read again,
+        and what is known is not added again.
+        """
+        before = memory.recall(place)
+        with explained(self.account):
+            if self._unchanged(place, before):
+                return Source(f"{self.account.address}/{place}", iter(()), lambda: 0)
+            folder = self.examine(place)
+        origin = f"{self.account.address}/{place};uidvalidity={folder.validity}@{audience}"
+        stored = cursor_of(origin)
+        last = stored.version if stored else 0
+        items = new_items(self.client, folder, origin, last, memory)
+        return Source(
+            f"{self.account.address}/{place}",
+            _explained_items(self.account, items),
+            lambda: folder.at_most_after(last),
         )
-    return password
 
-
-def _connect(mailbox: Mailbox) -> IMAPClient:
-    client = IMAPClient(mailbox.host, mailbox.port, ssl=mailbox.secure, timeout=TIMEOUT)
-    if not mailbox.secure and client.has_capability("STARTTLS"):
-        client.starttls()
-    return client
-
-
-def _log_in(client: IMAPClient, mailbox: Mailbox, password: str) -> None:
-    try:
-        client.login(mailbox.user, password)
-    except LoginError as error:
-        raise TapestryError(
-            f"{mailbox.host} refused the user name or password of {mailbox.user}.",
-            hint=f"Check both; the password may be in the URL or in {PASSWORD}.",
-        ) from error
-
-
-def _examine(client: IMAPClient, mailbox: Mailbox) -> int:
-    try:
-        status = client.select_folder(mailbox.folder, readonly=True)
-    except IMAPClientError as error:
-        names = sorted(str(name) for _flags, _delimiter, name in client.list_folders())
-        raise TapestryError(
-            f"{mailbox.host} has no mailbox {mailbox.folder} that {mailbox.user} may read.",
-            hint=f"It has: {', '.join(names[:20])}.",
-        ) from error
-    return int(status[b"UIDVALIDITY"])
-
-
-def _newer(client: IMAPClient, last: int) -> list[int]:
-    # "n:*" names the last message even where its UID is below n.
-    return sorted(uid for uid in client.search(["UID", f"{last + 1}:*"]) if uid > last)
-
-
-def _items(client: IMAPClient, mailbox: Mailbox, source: str, uids: list[int]) -> Iterator[Item]:
-    with _explained(mailbox):
+    def examine(self, place: str) -> Folder:
+        """Open a folder for reading only."""
         try:
-            for batch in _batches(client, uids):
-                bodies = client.fetch(batch, ["BODY.PEEK[]"])
-                for uid in batch:
-                    # One that was expunged meanwhile is not there: the cursor passes it.
-                    raw = bodies.get(uid, {}).get(b"BODY[]")
-                    if raw is not None:
-                        yield Item(raw, source, Cursor(source, uid))
-        finally:
-            client.shutdown()
+            told: Any = self.client.select_folder(place, readonly=True)
+        except IMAPClientAbortError:
+            raise
+        except IMAPClientError as error:
+            names = ", ".join(offer.name for offer in self.offers()[:20])
+            who = f" that {self.account.user} may read"
+            raise TapestryError(
+                f"{self.account.host} has no mailbox {place}{who}.", hint=f"It has: {names}."
+            ) from error
+        modseq = told.get(b"HIGHESTMODSEQ")
+        return Folder(
+            name=place,
+            validity=int(told[b"UIDVALIDITY"]),
+            next=int(told.get(b"UIDNEXT") or 0),
+            messages=int(told[b"EXISTS"]),
+            # An empty list is what some servers without it tell.
+            modseq=int(modseq[0] if isinstance(modseq, list) else modseq) if modseq else 0,
+        )
 
-
-def _batches(client: IMAPClient, uids: list[int]) -> Iterator[list[int]]:
-    for start in range(0, len(uids), _SIZES_AT_ONCE):
-        some = uids[start : start + _SIZES_AT_ONCE]
-        sizes = client.fetch(some, ["RFC822.SIZE"])
-        batch: list[int] = []
-        length = 0
-        for uid in some:
-            size = sizes.get(uid, {}).get(b"RFC822.SIZE", 0)
-            if batch and (len(batch) == BATCH or length + size > BATCH_BYTES):
-                yield batch
-                batch, length = [], 0
-            batch.append(uid)
-            length += size
-        if batch:
-            yield batch
+    def _unchanged(self, place: str, before: dict[str, Any]) -> bool:
+        """Tell by one number, where the server counts changes (CONDSTORE), that none was made."""
+        if not before.get("modseq") or before.get("missing"):
+            return False
+        if not self.client.has_capability("CONDSTORE"):
+            return False
+        try:
+            told: Any = self.client.folder_status(place, ["UIDVALIDITY", "HIGHESTMODSEQ"])
+        except IMAPClientAbortError:
+            raise
+        except IMAPClientError:
+            return False  # opening it will say what is the matter
+        now = (told.get(b"UIDVALIDITY"), told.get(b"HIGHESTMODSEQ"))
+        return now == (before.get("uidvalidity"), before["modseq"])
 
 
 @contextmanager
-def _explained(mailbox: Mailbox) -> Iterator[None]:
+def imap_line(account: Account, timeout: float = TIMEOUT) -> Iterator[ImapLine]:
+    """Connect and log in; the line is closed at the end of the block, however it ends."""
+    with explained(account):
+        client = _connect(account, timeout)
+        try:
+            _log_in(client, account)
+        except BaseException:
+            client.shutdown()
+            raise
+    try:
+        yield ImapLine(account, client)
+    finally:
+        client.shutdown()
+
+
+def _connect(account: Account, timeout: float) -> IMAPClient:
+    secure = account.security == "tls"
+    context = tls_context()
+    client = IMAPClient(
+        account.host,
+        account.port,
+        ssl=secure,
+        ssl_context=context if secure else None,
+        timeout=timeout,
+    )
+    try:
+        if account.security == "starttls" and client.has_capability("STARTTLS"):
+            client.starttls(context)
+        elif not secure:
+            must_not_be_overheard(account)
+    except BaseException:
+        client.shutdown()
+        raise
+    return client
+
+
+def _log_in(client: IMAPClient, account: Account) -> None:
+    try:
+        if account.method == "xoauth2":
+            client.oauth2_login(account.user, account.secret)
+        else:
+            client.login(account.user, account.secret)
+    except LoginError as error:
+        if isinstance(error.__context__, IMAPClientAbortError):
+            raise error.__context__ from None
+        if any(code in str(error).upper() for code in _LATER):
+            raise LineBrokenError(
+                f"{account.host} cannot let anybody in just now.", hint="It is tried again later."
+            ) from error
+        what = "token" if account.method == "xoauth2" else "user name or password"
+        raise RefusedError(
+            f"{account.host} refused the {what} of {account.user}.",
+            hint="Check both. Many providers want a password made for this program alone.",
+        ) from None
+
+
+@contextmanager
+def explained(account: Account) -> Iterator[None]:
     """Turn what goes wrong on the wire into a sentence."""
-    where = f"{mailbox.host}:{mailbox.port}"
     try:
         yield
-    except ssl.SSLError as error:
-        raise TapestryError(
-            f"{where} does not speak TLS as it should: {error.reason or error}.",
-            hint="Check the port (imaps is 993) and the server's certificate.",
-        ) from error
     except OSError as error:
-        raise TapestryError(
-            f"{where} cannot be reached: {error.strerror or error}.",
-            hint="Check host and port, and that the server runs; what was read before is kept.",
-        ) from error
+        raise explain_os_error(account, error) from error
     except IMAPClientError as error:
-        raise TapestryError(
-            f"{where} broke off: {error}.",
+        raise LineBrokenError(
+            f"{account.where} broke off: {_said(error)}.",
             hint="Run the same again: it goes on where it stopped, and nothing comes twice.",
         ) from error
+    except (ValueError, LookupError, TypeError, MemoryError, OverflowError) as error:
+        # What the library raises where a server does not speak IMAP as it should.
+        raise LineBrokenError(
+            f"{account.where} answers with what is not IMAP ({type(error).__name__}).",
+            hint="Check that host and port are those of an IMAP server.",
+        ) from error
 
 
-def _bad_url() -> TapestryError:
-    return TapestryError(
-        "This is not the URL of an IMAP mailbox.",
-        hint="Write imaps://user@host/INBOX; percent-encode an @ in the user name as %40.",
-    )
+def _explained_items(account: Account, items: Iterator[Item]) -> Iterator[Item]:
+    with explained(account):
+        yield from items
+
+
+def _said(error: Exception) -> str:
+    return str(error).strip().removesuffix(".")[:200] or type(error).__name__
+
+
+def _inbox(name: str) -> bool:
+    return name.upper() == "INBOX"

@@ -1,34 +1,32 @@
-"""Pull: from a source to the tables, batch by batch, each with its cursor.
+"""Pull once: from whatever a person names to the tables.
 
 what ─> source ─> bytes ─ parse ─> Message ─ append (with cursor) ─> rows
 """
 
 from __future__ import annotations
 
+import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
-from tapestry.core.message import PUBLIC, Message
+from tapestry.core.message import PUBLIC
 from tapestry.core.ports import Clock
+from tapestry.ingest.account import Account, AskPassword, read_url
 from tapestry.ingest.archive import open_archive_source
-from tapestry.ingest.imap import AskPassword, open_imap_source
-from tapestry.ingest.parse import parse
-from tapestry.ingest.source import Item, Source
-from tapestry.tables.append import Cursor, append_messages, cursor_of
+from tapestry.ingest.pull_account import pull_account
+from tapestry.ingest.source import BriefMemory
+from tapestry.ingest.taking import BATCH, Intake, Progress, Tally, take_in
 from tapestry.tables.log import Tables
 
-BATCH = 2000
-BATCH_BYTES = 32 * 1024 * 1024
+PASSWORDS = {"imap": "TAPESTRY_IMAP_PASSWORD", "nntp": "TAPESTRY_NNTP_PASSWORD"}
+"""Environment variables with the password, where the URL has none."""
 
 _AUDIENCE = re.compile(r"public|(?:user|group):[^\s:]+")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
-
-Progress = Callable[[int, int | None], None]
-"""Told the number of messages read so far, and how many there are (None: unknown)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +40,6 @@ class IngestReport:
     seconds: float
 
 
-@dataclass(slots=True)
-class _Batch:
-    messages: list[Message]
-    origin: str = ""
-    cursor: Cursor | None = None
-    broken: int = 0
-
-
 def ingest(
     what: str,
     tables: Tables,
@@ -60,7 +50,7 @@ def ingest(
     now: Callable[[], int] = wall_clock,
     batch: int = BATCH,
 ) -> IngestReport:
-    """Take in a file, directory or ``imap(s)://`` mailbox for an audience; go on if begun.
+    """Take in a file, directory, mailbox or newsgroups for an audience; go on if begun.
 
     Every batch is one append with one ``ts``.  Whoever is stopped, anywhere, and starts
     again takes in the rest, and nothing twice.  Raises TapestryError if the source cannot
@@ -68,18 +58,25 @@ def ingest(
     """
     check_audience(audience)
     started = time.monotonic()
-    read = added = duplicates = broken = 0
-    source = _open(what, tables, audience, ask_password)
-    total = source.total() if progress else None
-    for part in _batches(source, audience, batch):
-        receipt = append_messages(tables, clock, part.messages, part.cursor, now)
-        read += len(part.messages)
-        added += receipt.added
-        duplicates += receipt.duplicates
-        broken += part.broken
-        if progress:
-            progress(read, total)
-    return IngestReport(read, added, duplicates, broken, time.monotonic() - started)
+    intake = Intake(tables, clock, audience, progress, now, batch)
+    tally = Tally()
+    scheme = _SCHEME.match(what)
+    if scheme and scheme[1].lower() in ("imap", "imaps", "nntp", "nntps"):
+        account, place = _account(what, ask_password)
+        for report in pull_account(account, [place], intake, BriefMemory()):
+            tally += report.tally
+            if report.error is not None:
+                raise report.error
+    elif scheme:
+        raise TapestryError(
+            f"Mail cannot be pulled from {scheme[1].lower()}://.",
+            hint="Give an mbox, a Maildir, a directory of .eml files, imap(s)://user@host/MAILBOX "
+            "or nntp(s)://host/GROUP.",
+        )
+    else:
+        take_in(open_archive_source(what, audience, intake.cursor_of), intake, tally)
+    seconds = time.monotonic() - started
+    return IngestReport(tally.read, tally.added, tally.duplicates, tally.broken, seconds)
 
 
 def check_audience(audience: str) -> None:
@@ -90,46 +87,26 @@ def check_audience(audience: str) -> None:
         )
 
 
-def _open(what: str, tables: Tables, audience: str, ask_password: AskPassword | None) -> Source:
-    def reached(source: str) -> Cursor | None:
-        return cursor_of(tables, source)
-
-    scheme = _SCHEME.match(what)
-    if not scheme:
-        return open_archive_source(what, audience, reached)
-    if scheme[1].lower() in ("imap", "imaps"):
-        return open_imap_source(what, audience, reached, ask_password)
-    raise TapestryError(
-        f"Mail cannot be pulled from {scheme[1].lower()}:// as yet.",
-        hint="Give an mbox, a Maildir, a directory of .eml files, or imap(s)://user@host/MAILBOX.",
-    )
-
-
-def _batches(source: Source, audience: str, size: int) -> Iterator[_Batch]:
-    """Yield parsed batches; if the source breaks off, what came before it first."""
-    batch, length = _Batch([]), 0
-    items = source.items
-    while True:
-        try:
-            item: Item | None = next(items, None)
-        except TapestryError:
-            if batch.messages:
-                yield batch
-            raise
-        if item is None:
-            break
-        if batch.messages and item.origin != batch.origin:
-            # A batch has one cursor, so it is of one origin.
-            yield batch
-            batch, length = _Batch([]), 0
-        batch.origin = item.origin
-        parsed = parse(item.raw, source.name, audience)
-        batch.messages.append(parsed.message)
-        batch.broken += parsed.broken
-        batch.cursor = item.cursor or batch.cursor
-        length += len(item.raw)
-        if len(batch.messages) >= size or length >= BATCH_BYTES:
-            yield batch
-            batch, length = _Batch([]), 0
-    if batch.messages:
-        yield batch
+def _account(url: str, ask: AskPassword | None) -> tuple[Account, str]:
+    """Return the account and place of a URL, with a password from wherever there is one."""
+    account, place = read_url(url)
+    if account.kind == "imap":
+        place = place or "INBOX"
+    elif not place:
+        raise TapestryError(
+            f"Which newsgroups of {account.host}?",
+            hint="Name them at the end: nntps://news.example.org/comp.databases, or comp.*.",
+        )
+    if account.secret or not account.user:
+        return account, place
+    variable = PASSWORDS[account.kind]
+    password = os.environ.get(variable)
+    where = f"{account.address}/{place}"
+    if password is None and ask is not None:
+        password = ask(where)
+    if password is None:
+        raise TapestryError(
+            f"No password is given for {where}.",
+            hint=f"Set {variable}, or write it into the URL: {account.kind}s://user:password@host/…",
+        )
+    return account.with_secret(password), place

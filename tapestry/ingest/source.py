@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from tapestry.tables.append import Cursor
+
+CursorOf = Callable[[str], Cursor | None]
+"""Return how far an origin has been taken in, or None if it never was."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One message's bytes; ``cursor``, if any, says that all of ``origin`` up to it is taken."""
+    """One message's bytes; ``cursor``, if any, says that all of ``origin`` up to it is taken.
 
-    raw: bytes
+    ``raw`` is None where there is nothing to take, but the cursor may pass.  ``now``: all up
+    to here is appended before the next item is asked for.
+    """
+
+    raw: bytes | None
     origin: str = ""
     cursor: Cursor | None = None
+    now: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,3 +33,55 @@ class Source:
     name: str
     items: Iterator[Item]
     total: Callable[[], int | None]
+
+
+class Memory(Protocol):
+    """What is remembered of a folder or group from one pull to the next, beside the cursor.
+
+    It saves work, or lets one see that a server has numbered anew; losing it loses no mail.
+    """
+
+    def recall(self, place: str) -> dict[str, Any]:
+        """Return what was remembered last, empty if nothing was."""
+
+    def remember(self, place: str, what: dict[str, Any]) -> None:
+        """Remember that instead, at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class BriefMemory:
+    """The memory of one process, which ends with it."""
+
+    kept: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def recall(self, place: str) -> dict[str, Any]:
+        """Return what was remembered last, empty if nothing was."""
+        return dict(self.kept.get(place, {}))
+
+    def remember(self, place: str, what: dict[str, Any]) -> None:
+        """Remember that instead."""
+        self.kept[place] = dict(what)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A folder or group that a server offers, with the messages in it where it says so."""
+
+    name: str
+    messages: int | None = None
+
+
+class Line(Protocol):
+    """A server that was reached and has let us in."""
+
+    def offers(self) -> list[Offer]:
+        """Return what it offers, by name."""
+
+    def places(self, wanted: Sequence[str]) -> list[str]:
+        """Return the folders or groups that names and patterns stand for."""
+
+    def open(self, place: str, audience: str, cursor_of: CursorOf, memory: Memory) -> Source:
+        """Return a folder or group, its items those after its cursor.
+
+        Raises TapestryError if it is not there; reading it, LineBrokenError.
+        """

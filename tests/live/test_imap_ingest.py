@@ -9,8 +9,7 @@ from live.dovecot import PASSWORD, running_dovecot
 from memory_clock import MemoryClock
 
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.imap import PASSWORD as VARIABLE
-from tapestry.ingest.pull import ingest
+from tapestry.ingest.pull import PASSWORDS, ingest
 from tapestry.tables.log import Tables
 from tapestry.tables.read import message
 
@@ -42,7 +41,7 @@ def clock():
 
 @pytest.fixture(autouse=True)
 def no_password(monkeypatch):
-    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.delenv(PASSWORDS["imap"], raising=False)
 
 
 def mail(n):
@@ -152,9 +151,9 @@ def test_the_password_may_come_from_the_environment_or_be_asked(
 
     assert ingest(url, tables, clock, ask_password=ask).added == 1
     assert asked == [f"imap://alice%40x.org@127.0.0.1:{server.port}/{folder}"]
-    monkeypatch.setenv(VARIABLE, PASSWORD)
+    monkeypatch.setenv(PASSWORDS["imap"], PASSWORD)
     assert ingest(url, tables, clock).read == 0
-    monkeypatch.delenv(VARIABLE)
+    monkeypatch.delenv(PASSWORDS["imap"])
     with pytest.raises(TapestryError, match="No password is given"):
         ingest(url, tables, clock)
 

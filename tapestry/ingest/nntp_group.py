@@ -1,0 +1,135 @@
+"""The new articles of one newsgroup, and whether its server has numbered them anew."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tapestry.ingest.nntp_client import Client, NNTPError, code_of
+from tapestry.ingest.pace import Pace
+from tapestry.ingest.source import Item, Memory
+from tapestry.tables.append import Cursor
+
+_WINDOW = 500
+_WIDEST = 1 << 20
+_MARKS = 8
+_TAKEN = 100_000
+_NOT_THERE = (420, 423, 430)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group as its server tells of it: about how many articles, and their numbers."""
+
+    name: str
+    count: int
+    first: int
+    last: int
+
+    @property
+    def about(self) -> int:
+        """Return about how many articles there are."""
+        return self.count
+
+    def at_most_after(self, last: int) -> int:
+        """Return how many articles can be new, at most, after a number."""
+        return max(0, self.last - max(last, self.first - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class NewArticles:
+    """What is new in a group that was entered."""
+
+    client: Client
+    group: Group
+    origin: str
+    numbering: int
+    pace: Pace
+    taken: set[str]
+    memory: Memory
+
+    def after(self, last: int) -> Iterator[Item]:
+        """Yield the articles numbered above ``last``, lowest first; the cursor passes gaps."""
+        width = _WINDOW
+        start = max(last + 1, self.group.first)
+        marks: list[tuple[int, str]] = []
+        while start <= self.group.last:
+            end = min(start + width - 1, self.group.last)
+            listed = list(_overview(self.client, start, end))
+            for number, msgid in listed:
+                raw = None if msgid in self.taken else self._article(number)
+                if raw is not None and msgid:
+                    if len(self.taken) >= _TAKEN:
+                        self.taken.clear()
+                    self.taken.add(msgid)
+                yield Item(raw, self.origin, Cursor(self.origin, number))
+            marks = [*marks, *(each for each in listed if each[1])][-_MARKS:]
+            yield Item(None, self.origin, Cursor(self.origin, end), now=True)
+            self._remember(marks)
+            width = min(width * 2, _WIDEST) if len(listed) < width // 10 else _WINDOW
+            start = end + 1
+
+    def _article(self, number: int) -> bytes | None:
+        """Return an article's bytes, None if it has expired since it was listed."""
+        self.pace.wait()
+        raw = io.BytesIO()
+        try:
+            self.client.article(number, file=raw)
+        except NNTPError as error:
+            if code_of(error) in _NOT_THERE:
+                return None
+            raise
+        return raw.getvalue()
+
+    def _remember(self, marks: list[tuple[int, str]]) -> None:
+        before = self.memory.recall(self.group.name)
+        kept = before.get("marks", []) if before.get("numbering") == self.numbering else []
+        both = [*map(tuple, kept), *marks]
+        latest = sorted(dict(both).items())[-_MARKS:]
+        self.memory.remember(self.group.name, {"numbering": self.numbering, "marks": latest})
+
+
+def renumbered(client: Client, group: Group, last: int, numbering: int, memory: Memory) -> bool:
+    """Tell whether the numbers of an entered group mean other articles than they did.
+
+    What was remembered decides: an article that has another Message-ID now.  Where nothing
+    remembered is there any more, numbers that end below the cursor do.
+    """
+    if not last:
+        return False
+    before = memory.recall(group.name)
+    same = before.get("numbering") == numbering
+    marks: list[Any] = before.get("marks", []) if same else []
+    for number, msgid in reversed(marks):
+        found = _id_of(client, number) if group.first <= number <= group.last else None
+        if found is not None:
+            return bool(found != msgid)
+    return group.last < last
+
+
+def _id_of(client: Client, number: int) -> str | None:
+    try:
+        _answer, _number, msgid = client.stat(number)
+    except NNTPError as error:
+        if code_of(error) in _NOT_THERE:
+            return None
+        raise
+    return str(msgid)
+
+
+def _overview(client: Client, start: int, end: int) -> Iterator[tuple[int, str]]:
+    """Yield number and Message-ID of the articles there are between two numbers, in order."""
+    try:
+        _answer, listed = client.over((start, end))
+    except NNTPError as error:
+        if code_of(error) in _NOT_THERE:
+            return
+        if code_of(error) not in (0, 500, 501, 503):
+            raise
+        # No overview, or one that cannot be read: every number is asked for by itself.
+        yield from ((number, "") for number in range(start, end + 1))
+        return
+    known = {number: str(heads.get("message-id") or "") for number, heads in listed}
+    yield from sorted((number, known[number]) for number in known if start <= number <= end)

@@ -1,0 +1,87 @@
+"""Pull the folders or groups of an account, one after the other, over one line.
+
+reached ─> places ─> each: items ─ take_in ─> rows and cursor ─> report
+   ^                                  │
+   └────────── pause ─────────────────┘ line broken
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from tapestry.core.errors import TapestryError
+from tapestry.ingest.account import Account, LineBrokenError, RefusedError
+from tapestry.ingest.backoff import pause_after
+from tapestry.ingest.line import reached
+from tapestry.ingest.source import Line, Memory
+from tapestry.ingest.taking import Intake, Tally, take_in
+
+TRIES = 4
+"""Times in a row that a line may break without bringing anything."""
+
+FIRST_PAUSE = 1.0
+LONGEST_PAUSE = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceReport:
+    """What came from a folder or group; ``error`` if it cannot be read, ``whole`` if all did."""
+
+    place: str
+    tally: Tally = field(default_factory=Tally)
+    error: TapestryError | None = None
+    whole: bool = True
+
+
+def pull_account(
+    account: Account,
+    wanted: Sequence[str],
+    intake: Intake,
+    memory: Memory,
+    tries: int = TRIES,
+    pause: Callable[[float], None] = time.sleep,
+) -> Iterator[PlaceReport]:
+    """Take in what is new in each folder or group; yield a report when done with it.
+
+    A line that breaks is reached again, at first after a second, then after ever more, and
+    read on from the cursor.  Raises LineBrokenError when it broke ``tries`` times in a row
+    and brought nothing, RefusedError where that would not help; what was appended stays.
+    """
+    left: deque[str] | None = None
+    tally = Tally()
+    broken = 0
+    while left is None or left:
+        before = tally.read
+        try:
+            with reached(account) as line:
+                left = deque(line.places(wanted)) if left is None else left
+                while left:
+                    report = _pull_place(line, left[0], intake, memory, tally)
+                    left.popleft()
+                    tally, before, broken = Tally(), 0, 0
+                    yield report
+                    if not report.whole or intake.stop():
+                        return
+        except LineBrokenError as error:
+            broken = 1 if tally.read > before else broken + 1
+            # A server that could not be reached at all is for the caller to try later.
+            if left is None or broken >= tries:
+                if left and tally.read:
+                    yield PlaceReport(left[0], tally, error, whole=False)
+                raise
+            pause(pause_after(broken, FIRST_PAUSE, LONGEST_PAUSE))
+
+
+def _pull_place(
+    line: Line, place: str, intake: Intake, memory: Memory, tally: Tally
+) -> PlaceReport:
+    try:
+        source = line.open(place, intake.audience, intake.cursor_of, memory)
+    except (LineBrokenError, RefusedError):
+        raise
+    except TapestryError as error:
+        return PlaceReport(place, tally, error)
+    return PlaceReport(place, tally, whole=take_in(source, intake, tally))

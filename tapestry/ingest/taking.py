@@ -1,0 +1,129 @@
+"""Take in an opened source: parse its items, append them batch by batch with its cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from tapestry.core.clock import wall_clock
+from tapestry.core.errors import TapestryError
+from tapestry.core.message import Message
+from tapestry.core.ports import Clock
+from tapestry.ingest.parse import parse
+from tapestry.ingest.source import Item, Source
+from tapestry.tables.append import Cursor, append_messages, cursor_of
+from tapestry.tables.log import Tables
+
+BATCH = 2000
+BATCH_BYTES = 32 * 1024 * 1024
+
+Progress = Callable[[int, int | None], None]
+"""Told the number of messages read so far, and how many there are (None: unknown)."""
+
+Stop = Callable[[], bool]
+"""Asked after every batch whether to leave the rest for another time."""
+
+
+def never() -> bool:
+    """Go on to the end."""
+    return False
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was taken in so far; ``broken`` messages were kept with what could be read."""
+
+    read: int = 0
+    added: int = 0
+    duplicates: int = 0
+    broken: int = 0
+
+    def __add__(self, other: Tally) -> Tally:
+        """Return both together."""
+        return Tally(
+            self.read + other.read,
+            self.added + other.added,
+            self.duplicates + other.duplicates,
+            self.broken + other.broken,
+        )
+
+
+@dataclass(slots=True)
+class _Batch:
+    messages: list[Message] = field(default_factory=list)
+    origin: str = ""
+    cursor: Cursor | None = None
+    broken: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.messages) or self.cursor is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """Where mail goes, for whom, and who is told; ``batch`` messages are one append."""
+
+    tables: Tables
+    clock: Clock
+    audience: str
+    progress: Progress | None = None
+    now: Callable[[], int] = wall_clock
+    batch: int = BATCH
+    stop: Stop = never
+
+    def cursor_of(self, origin: str) -> Cursor | None:
+        """Return how far an origin has been taken in, or None if it never was."""
+        return cursor_of(self.tables, origin)
+
+
+def take_in(source: Source, intake: Intake, tally: Tally) -> bool:
+    """Append what a source yields, counting it in ``tally``; return whether that was all.
+
+    Every batch is one append with one ``ts``, together with the cursor.  If the source
+    breaks off, what came before that is appended first.
+    """
+    progress = intake.progress
+    total = source.total() if progress else None
+    for part in _batches(source, intake.audience, intake.batch):
+        receipt = append_messages(
+            intake.tables, intake.clock, part.messages, part.cursor, intake.now
+        )
+        tally.read += len(part.messages)
+        tally.added += receipt.added
+        tally.duplicates += receipt.duplicates
+        tally.broken += part.broken
+        if progress and part.messages:
+            progress(tally.read, total)
+        if intake.stop():
+            return False
+    return True
+
+
+def _batches(source: Source, audience: str, size: int) -> Iterator[_Batch]:
+    batch, length = _Batch(), 0
+    items = source.items
+    while True:
+        try:
+            item: Item | None = next(items, None)
+        except TapestryError:
+            if batch:
+                yield batch
+            raise
+        if item is None:
+            break
+        if batch and item.origin != batch.origin:
+            # A batch has one cursor, so it is of one origin.
+            yield batch
+            batch, length = _Batch(), 0
+        batch.origin = item.origin
+        batch.cursor = item.cursor or batch.cursor
+        if item.raw is not None:
+            parsed = parse(item.raw, source.name, audience)
+            batch.messages.append(parsed.message)
+            batch.broken += parsed.broken
+            length += len(item.raw)
+        if len(batch.messages) >= size or length >= BATCH_BYTES or (item.now and batch):
+            yield batch
+            batch, length = _Batch(), 0
+    if batch:
+        yield batch

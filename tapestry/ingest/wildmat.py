@@ -1,0 +1,47 @@
+"""Names of newsgroups by pattern (RFC 3977, section 4): ``comp.*,!comp.sys.*``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from tapestry.core.errors import TapestryError
+
+_NAME = re.compile(r"!?[^\s,!\x00-\x1f\x7f\\]+")
+
+
+def is_pattern(wanted: str) -> bool:
+    """Tell whether this stands for other than the one group of its name.
+
+    >>> is_pattern("comp.*"), is_pattern("comp.misc"), is_pattern("!comp.misc")
+    (True, False, True)
+    """
+    return wanted.startswith("!") or any(sign in wanted for sign in "*?[")
+
+
+def check_pattern(wanted: str) -> None:
+    """Raise TapestryError unless this can be the name of a group, or a pattern of names."""
+    if not _NAME.fullmatch(wanted) or len(wanted) > 450:
+        raise TapestryError(
+            f"“{wanted[:80]}” is neither a newsgroup nor a pattern.",
+            hint="Write comp.databases, comp.* for all below comp, !comp.sys.* to leave some out.",
+        )
+
+
+def matches(patterns: Sequence[str], group: str) -> bool:
+    """Tell whether the last pattern that fits a group takes it in.
+
+    >>> [matches(["a.*", "!a.b.*", "a.b.c"], group) for group in ("a.x", "a.b.x", "a.b.c", "z")]
+    [True, False, True, False]
+    """
+    for pattern in reversed(patterns):
+        if _compiled(pattern.removeprefix("!")).fullmatch(group):
+            return not pattern.startswith("!")
+    return False
+
+
+@lru_cache(maxsize=1000)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    signs = {"*": ".*", "?": "."}
+    return re.compile("".join(signs.get(sign) or re.escape(sign) for sign in pattern), re.DOTALL)
