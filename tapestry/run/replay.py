@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 from typing import Literal as OneOf
 
 import pyarrow as pa
@@ -31,6 +32,8 @@ Deltas = OneOf["transactional", "compressed"]
 
 MOST_PARTS = 32
 """Files a table is cut into, so that a window reads its own rows and not all of them."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,14 +131,15 @@ def _filters(path: Path) -> list[Line]:
     lines = []
     for number, row in _rows(path):
         text, owner = row.get("text"), row.get("owner")
-        if not isinstance(text, str) or not isinstance(row.get("id"), str | int):
+        name = row.get("id")
+        if not isinstance(text, str) or not (isinstance(name, int) or _is_text(name)):
             raise _fault(path, number, "a filter needs an id and a text")
         default = (PUBLIC,) if owner is None else audiences_of(str(owner))
         audiences = row.get("audiences")
         if audiences is not None and not _is_texts(audiences):
             raise _fault(path, number, "audiences must be a list of texts")
         seen = default if audiences is None else tuple(audiences)
-        lines.append(Line(row["id"], text, None if owner is None else str(owner), seen))
+        lines.append(Line(name, text, None if owner is None else str(owner), seen))
     return lines
 
 
@@ -166,7 +170,7 @@ def _row(path: Path, number: int, raw: dict[str, Any], table: str) -> dict[str, 
         value = raw.get(name)
         try:
             row[name] = _cell(value, kind)
-        except (TypeError, ValueError) as error:
+        except (ValueError, OverflowError) as error:
             raise _fault(path, number, f"column {name}: {error}") from error
     row["audience"] = row["audience"] or PUBLIC
     if row["ts"] is None or row[KEYS[table]] is None:
@@ -181,19 +185,34 @@ def _cell(value: Any, kind: Type) -> Any:
         return value or []
     if value is None:
         return None
-    if kind is Type.INSTANT:
-        return parse_instant(value)
-    if kind is Type.TEXT and not isinstance(value, str):
-        raise ValueError(f"expected a text, found {value!r}")
     if kind in (Type.INTEGER, Type.NUMBER):
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ValueError(f"expected a number, found {value!r}")
-        return float(value) if kind is Type.NUMBER else int(value)
-    return value
+            raise ValueError(f"expected a number, found {_shown(value)}")
+        return float(value) if kind is Type.NUMBER else _whole(value)
+    if not _is_text(value):
+        raise ValueError(f"expected a text, found {_shown(value)}")
+    return parse_instant(value) if kind is Type.INSTANT else value
+
+
+def _whole(value: float) -> int:
+    number = int(value)
+    if number != value or not -(2**63) <= number < 2**63:
+        raise ValueError(f"expected a whole number of 64 bits, found {_shown(value)}")
+    return number
+
+
+def _shown(value: object) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 80 else text[:79] + "…"
+
+
+def _is_text(value: object) -> TypeGuard[str]:
+    """Tell whether a value is a text that UTF-8 can hold: half a surrogate pair is none."""
+    return isinstance(value, str) and not _SURROGATE.search(value)
 
 
 def _is_texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+    return isinstance(value, list) and all(map(_is_text, value))
 
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -206,6 +225,8 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                     row = json.loads(line)
                 except ValueError as error:
                     raise _fault(path, number, f"not JSON ({error})") from error
+                except RecursionError as error:
+                    raise _fault(path, number, "JSON that is nested too deeply") from error
                 if not isinstance(row, dict):
                     raise _fault(path, number, "not a JSON object")
                 yield number, row

@@ -1,0 +1,89 @@
+"""The files of a replay: what is wrong in a line is said with its number, never by a traceback."""
+
+import json
+
+import pytest
+
+from tapestry.core.errors import TapestryError
+from tapestry.run.replay import replay
+
+FILTER = '{"id": 1, "text": "replies"}'
+MESSAGE = {"msgid": "m1", "ts": "2026-01-31T12:00:00Z"}
+
+
+class ReadError(Exception):
+    """All files were read: the engine would run now."""
+
+
+def engine_on(snapshot):
+    raise ReadError
+
+
+def replay_lines(tmp_path, messages=(), filters=(FILTER,)):
+    (tmp_path / "filters.jsonl").write_text("\n".join(filters))
+    (tmp_path / "messages.jsonl").write_text("\n".join(messages))
+    return list(replay(engine_on, tmp_path, tmp_path / "filters.jsonl", [0]))
+
+
+def with_value(column, value):
+    return json.dumps(MESSAGE | {column: value})
+
+
+def test_files_without_fault_are_read(tmp_path):
+    with pytest.raises(ReadError):
+        replay_lines(tmp_path, [json.dumps(MESSAGE), "", with_value("size", 5.0)])
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "not JSON ("),
+        ("[" * 100_000, "JSON that is nested too deeply"),
+        ('{"body": ' * 100_000, "JSON that is nested too deeply"),
+        ("[]", "not a JSON object"),
+        ("{}", "a row needs msgid and ts"),
+        (with_value("ts", "yesterday"), "column ts: 'yesterday' is not an instant such as 2026-"),
+        (with_value("ts", 5), "column ts: expected a text, found 5"),
+        (with_value("size", "5"), 'column size: expected a number, found "5"'),
+        (with_value("size", 2**63), "column size: expected a whole number of 64 bits, found 9223"),
+        (with_value("size", 1.5), "column size: expected a whole number of 64 bits, found 1.5"),
+        (with_value("size", float("inf")), "column size: "),
+        (with_value("to", "joe@x.org"), "column to: expected a list of texts"),
+        (with_value("subject", ["x" * 99]), 'column subject: expected a text, found ["xxx'),
+        (with_value("subject", "\ud800"), 'column subject: expected a text, found "\\ud800"'),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_a_line_that_is_no_message_is_named(tmp_path, line, message):
+    with pytest.raises(TapestryError) as caught:
+        replay_lines(tmp_path, [json.dumps(MESSAGE), line])
+    assert caught.value.message.startswith(f"{tmp_path / 'messages.jsonl'}, line 2: {message}")
+    assert len(caught.value.message) < len(str(tmp_path)) + 200
+    assert caught.value.hint == "Mend the line and try again."
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("[" * 100_000, "JSON that is nested too deeply"),
+        ('{"id": 1}', "a filter needs an id and a text"),
+        ('{"id": "\\ud800", "text": "replies"}', "a filter needs an id and a text"),
+        (
+            '{"id": 1, "text": "replies", "audiences": "public"}',
+            "audiences must be a list of texts",
+        ),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_a_line_that_is_no_filter_is_named(tmp_path, line, message):
+    with pytest.raises(TapestryError) as caught:
+        replay_lines(tmp_path, filters=[line])
+    assert f"filters.jsonl, line 1: {message}." in caught.value.message
+
+
+def test_a_filter_that_does_not_compile_is_told_with_its_offset(tmp_path):
+    (tmp_path / "filters.jsonl").write_text(json.dumps({"id": "x", "text": "m.size > 'a'"}))
+    first = next(replay(engine_on, tmp_path, tmp_path / "filters.jsonl", [0]))
+    assert first["filter"] == "x"
+    assert first["at"] == 0
+    assert "cannot be compared" in str(first["error"])
