@@ -202,6 +202,8 @@ def _whole(value: float) -> int:
 
 
 def _shown(value: object) -> str:
+    if isinstance(value, list | dict):
+        return "a list" if isinstance(value, list) else "an object"
     text = json.dumps(value)
     return text if len(text) <= 80 else text[:79] + "…"
 
