@@ -140,7 +140,7 @@ def _row(card: Card, matches: Sequence[Match], audiences: Sequence[str]) -> Row:
     reasons = [word for match in matches for word in evidence.visible(match.because, audiences)]
     return Row(
         card,
-        any(match.read_at is None for match in matches),
+        any(match.read_at is None and match.gone_at is None for match in matches),
         tuple(match.filter.name for match in matches),
         ", ".join(dict.fromkeys(reasons)),
         matches[0].gone_at,

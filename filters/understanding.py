@@ -13,15 +13,43 @@ Name = tuple[str, str]
 """An owner and the name of a filter, in small letters."""
 
 
+AT_EVENTS = (
+    "evaluated at events",
+    "asked again whenever mail, a vote or the passing of time can change the answer",
+)
+
+RUNS = {
+    "monotone": (
+        "monotone",
+        "what matches once matches for ever, and is found as mail and votes arrive",
+    ),
+    "made monotone": (
+        "made monotone",
+        "each message is decided once, at the earliest moment at which it can match",
+    ),
+    "evaluated at events": AT_EVENTS,
+}
+"""How a filter runs, by the word of ``explain``: the word, and what it means to its writer."""
+
+RUNS_LIVE = {
+    "monotone": ("monotone", "what matches once matches for ever, so nothing leaves the list"),
+    "made monotone": AT_EVENTS,
+    "evaluated at events": AT_EVENTS,
+}
+"""The same for a live filter, which must notice too when a message ceases to match."""
+
+
 @dataclass(frozen=True, slots=True)
 class Understood:
     """How a filter's text was read: in its canonical phrase, where it has one, and in TQL.
 
-    The TQL says the whole of it: filters that it refers to are written out in it.
+    The TQL says the whole of it: filters that it refers to are written out in it.  ``runs``
+    says whether it is monotone, in a word and what that means.
     """
 
     phrase: str | None
     tql: str
+    runs: tuple[str, str]
     warnings: tuple[str, ...]
 
 
@@ -31,13 +59,14 @@ def understand(text: str, context: Context, *, live: bool = False) -> Understood
     Raises TapestryError, with the text in it, where it cannot be.
     """
     from tapestry.plan.compile import compile_query
-    from tapestry.plan.explain import warnings
+    from tapestry.plan.explain import blocking, warnings
     from tapestry.query.printer import print_tql
     from tapestry.query.read import read
 
     checked = read(text, context)
-    warned = warnings(compile_query(checked), live=live)
-    return Understood(checked.phrase, print_tql(checked), warned)
+    plan = compile_query(checked)
+    runs = (RUNS_LIVE if live else RUNS)[blocking(plan)]
+    return Understood(checked.phrase, print_tql(checked), runs, warnings(plan, live=live))
 
 
 def noting(context: Context) -> tuple[Context, set[Name]]:

@@ -24,6 +24,7 @@ EXAMPLES = (
     "from @example.org about release",
     "replied to by me",
     "two weeks old with no reply",
+    "among the top 10 by votes this week",
 )
 
 

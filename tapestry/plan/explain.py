@@ -119,9 +119,9 @@ def warnings(plan: Compiled, *, live: bool = False) -> tuple[str, ...]:
         return ("This filter can never match a message.",)
     if not live and any(_matches_at_once(disjunct.monotone) for disjunct in disjuncts):
         return (
-            "This matches a message the moment it arrives, before anything could answer it; "
-            "“two weeks old with no reply” waits for two weeks first, and a filter that keeps "
-            "a message only while it matches lets go of it then.",
+            "This matches a message the moment it arrives, before anything could answer it. "
+            "“Two weeks old with no reply” waits for two weeks first; a live filter lets go of "
+            "the message once it is answered.",
         )
     return ()
 

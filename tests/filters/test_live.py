@@ -505,7 +505,7 @@ class TestPages:
         page = as_user(carol).get("/filters/").content.decode()
         assert ">live</span>" in page
         assert "<strong>1</strong> match now" in page
-        assert '<a href="/in/f/gone/"><strong>1</strong> left</a>' in page
+        assert '<a href="/in/f/gone/"><strong>1</strong> has left</a>' in page
 
     def test_an_empty_one_says_that_nothing_matches_now(
         self, tables: Tables, carol: User, as_user: SignIn

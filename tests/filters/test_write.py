@@ -48,6 +48,22 @@ class TestUnderstanding:
         page = understood(as_user(alice), "to me")
         assert "alice@example.org" in page and "al@example.com" in page
 
+    @pytest.mark.parametrize(
+        ("text", "mode", "word", "meaning"),
+        [
+            ("from x", "keep", "monotone", "found as mail"),
+            ("from x", "live", "monotone", "nothing leaves the list"),
+            ("two weeks old with no reply", "keep", "made monotone", "decided once"),
+            ("two weeks old with no reply", "live", "evaluated at events", "asked again"),
+            ("among the top 10 by votes", "keep", "evaluated at events", "asked again"),
+        ],
+    )
+    def test_it_says_how_it_runs(
+        self, alice: User, as_user: SignIn, text: str, mode: str, word: str, meaning: str
+    ) -> None:
+        page = understood(as_user(alice), text, mode=mode)
+        assert f"<strong>{word}</strong>" in page and meaning in page
+
     def test_it_warns_of_what_matches_at_once(self, alice: User, as_user: SignIn) -> None:
         assert "the moment it arrives" in understood(as_user(alice), "with no reply")
 

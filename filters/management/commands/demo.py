@@ -12,7 +12,7 @@ from filters.launch.stack import Interrupted, running
 from filters.management.commands.up import add_options, in_data_directory, migrate
 from filters.management.plain import PlainCommand
 from filters.sample.load import deliver, load
-from filters.sample.people import settle
+from filters.sample.people import settle, write_filters
 from filters.sample.story import MESSAGES, Event, story
 from filters.sample.trickle import Trickle
 from filters.stores import DjangoClock
@@ -63,7 +63,7 @@ class Demo:
         self._due = 0.0
 
     def prepare(self) -> None:
-        """Create people and filters, and load the sample unless it is there already."""
+        """Create people, load the sample unless it is there already, and write filters for it."""
         self.passwords = settle(self._directory / "people.json")
         ended = self._directory / "ended"
         loaded = self._directory / "loaded"
@@ -74,6 +74,7 @@ class Demo:
         if not loaded.exists():
             load(self._events, end, self._directory, parts.tables(), DjangoClock())
             loaded.touch()
+        write_filters()
 
     def trickle(self) -> None:
         """Let something happen if a few seconds have passed since something did."""
