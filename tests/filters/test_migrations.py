@@ -1,0 +1,40 @@
+"""Data of older installations, brought to what is kept now."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+from django.apps import apps
+from django.contrib.auth.models import User
+
+from filters import writing
+from filters.models import Filter, Reference
+
+
+def test_filters_that_were_never_edited_get_their_references(bob: User, carol: User) -> None:
+    writing.install(bob, "about cricket", name="sport", visibility="shared")
+    writing.install(carol, "from filter", name="plain")
+    writing.install(carol, "in bob's sport and to me", name="hers")
+    writing.install(carol, "m IN hers AND m.subject HAS 'x'", name="narrow")
+    gone = writing.install(carol, "in filter narrow", name="gone")
+    Filter.objects.filter(pk=gone.pk).update(text="in filter lost")
+    Reference.objects.all().delete()
+    step = importlib.import_module("filters.migrations.0005_references")
+    step.note_references(apps, None)
+    step.note_references(apps, None)
+    found = Reference.objects.values_list("filter__name", "owner", "name")
+    assert set(found) == {
+        ("hers", "bob", "sport"),
+        ("narrow", "carol", "hers"),
+        ("narrow", "bob", "sport"),
+        ("gone", "carol", "lost"),
+    }
+    assert len(found) == 4
+
+
+@pytest.mark.django_db
+def test_the_models_need_no_other_migration() -> None:
+    from django.core.management import call_command
+
+    call_command("makemigrations", "--check", "--dry-run", verbosity=0)
