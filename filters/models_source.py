@@ -13,9 +13,10 @@ class Source(models.Model):
     """A mailbox or news server that somebody's mail is pulled from.
 
     ``secret`` is encrypted (filters.sealed).  ``places`` are folders, or names and patterns of
-    groups.  ``due_at`` is when it is to be pulled next; ``claimed_until``: until then some
-    process pulls it.  ``failures`` counts those since the last success, which ``error`` tells.
-    ``renewed`` holds what was last got for a refresh token, encrypted too.
+    groups.  ``due_at`` is when it is to be pulled next.  ``failures`` counts those since the
+    last success, which ``error`` tells.  ``listened_at``: when some process last knew that it
+    hears of new mail at once.  ``renewed`` is what was last got for a refresh token, encrypted
+    too, and good until ``renewed_until``.
     """
 
     class Kind(models.TextChoices):
@@ -54,7 +55,6 @@ class Source(models.Model):
     every = models.IntegerField(default=60, validators=[MinValueValidator(10)])
     active = models.BooleanField(default=False)
     due_at = models.BigIntegerField(default=0)
-    claimed_until = models.BigIntegerField(default=0)
     failures = models.IntegerField(default=0)
     error = models.TextField(default="", blank=True)
     hint = models.TextField(default="", blank=True)

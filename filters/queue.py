@@ -31,3 +31,11 @@ def start_preview(text: str, user_id: int, *, live: bool = False) -> str:
     task_id = str(uuid.uuid4())
     tasks.preview.apply_async((text, user_id, live), task_id=task_id, retry=False)
     return task_id
+
+
+def pull_soon(source_id: int) -> None:
+    """Ask the worker to pull a source; where the queue is away, it is pulled when it is due."""
+    try:
+        tasks.pull_source.apply_async((source_id,), retry=False, expires=60)
+    except (BrokerError, redis.RedisError, OSError) as error:
+        log.warning("The source will be pulled when it is due: %s", error)

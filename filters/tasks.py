@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from typing import Any
 
 from celery import Task
@@ -10,7 +11,9 @@ from django.contrib.auth.models import User
 
 from filters import parts, people, rounds
 from filters.annotate import append_pending
+from filters.models_source import Source
 from filters.previews import keep_preview
+from filters.sources.due import due
 from filters.stores import latest_instant
 from tapestry.celery import app
 from tapestry.core.errors import TapestryError
@@ -18,6 +21,9 @@ from tapestry.core.errors import TapestryError
 log = logging.getLogger(__name__)
 
 PREVIEW_ROWS = 10
+
+PULLS = threading.BoundedSemaphore(2)
+"""Of the worker's four threads, pulls may hold two: runs and previews have the others."""
 
 
 @app.task(name="filters.tick", ignore_result=True)
@@ -85,3 +91,25 @@ def compact() -> None:
     from tapestry.tables.compact import compact as compact_tables
 
     compact_tables(parts.tables())
+
+
+@app.task(name="filters.pull_due", ignore_result=True)
+def pull_due() -> None:
+    """Have those sources pulled that are due."""
+    for source_id in due():
+        pull_source.apply_async((source_id,), expires=60)
+
+
+@app.task(name="filters.pull_source", ignore_result=True)
+def pull_source(source_id: int) -> None:
+    """Pull what is new of a source; where too many are being pulled, it stays due."""
+    from filters.sources.pulling import pull
+
+    if not PULLS.acquire(blocking=False):
+        return
+    try:
+        source = Source.objects.filter(pk=source_id, active=True).first()
+        if source is not None:
+            pull(source)
+    finally:
+        PULLS.release()

@@ -5,7 +5,17 @@ from __future__ import annotations
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 
-from filters.views import complete, health, inbox, lists, me, message, write
+from filters.views import (
+    complete,
+    health,
+    inbox,
+    lists,
+    me,
+    message,
+    source_write,
+    sources,
+    write,
+)
 
 urlpatterns = [
     path("", inbox.inbox, name="inbox"),
@@ -25,6 +35,16 @@ urlpatterns = [
     path("filter/<slug:name>/pause/", lists.pause, name="pause-filter"),
     path("filter/<slug:name>/resume/", lists.resume, name="resume-filter"),
     path("filter/<slug:name>/delete/", lists.delete, name="delete-filter"),
+    path("sources/", sources.sources, name="sources"),
+    path("sources/new/", source_write.new, name="new-source"),
+    path("source/<int:pk>/", sources.source, name="source"),
+    path("source/<int:pk>/edit/", source_write.edit, name="edit-source"),
+    path("source/<int:pk>/places/", source_write.places, name="source-places"),
+    path("source/<int:pk>/test/", sources.test, name="test-source"),
+    path("source/<int:pk>/look/", sources.look, name="look-source"),
+    path("source/<int:pk>/pause/", sources.pause, name="pause-source"),
+    path("source/<int:pk>/resume/", sources.resume, name="resume-source"),
+    path("source/<int:pk>/delete/", sources.delete, name="delete-source"),
     path("me/", me.me, name="me"),
     path(
         "sign-in/",

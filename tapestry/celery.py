@@ -45,6 +45,11 @@ def _configuration() -> dict[str, Any]:
                 "schedule": settings.TICK_SECONDS,
                 "options": {"expires": max(1.0, settings.TICK_SECONDS)},
             },
+            "pull": {
+                "task": "filters.pull_due",
+                "schedule": settings.TICK_SECONDS,
+                "options": {"expires": max(1.0, settings.TICK_SECONDS)},
+            },
             "compact": {
                 "task": "filters.compact",
                 "schedule": 3600.0,

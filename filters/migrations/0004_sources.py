@@ -34,7 +34,6 @@ class Migration(migrations.Migration):
                 ('every', models.IntegerField(default=60, validators=[django.core.validators.MinValueValidator(10)])),
                 ('active', models.BooleanField(default=False)),
                 ('due_at', models.BigIntegerField(default=0)),
-                ('claimed_until', models.BigIntegerField(default=0)),
                 ('failures', models.IntegerField(default=0)),
                 ('error', models.TextField(blank=True, default='')),
                 ('hint', models.TextField(blank=True, default='')),

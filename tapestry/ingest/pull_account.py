@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.account import Account, LineBrokenError, RefusedError
@@ -28,12 +28,16 @@ LONGEST_PAUSE = 30.0
 
 @dataclass(frozen=True, slots=True)
 class PlaceReport:
-    """What came from a folder or group; ``error`` if it cannot be read, ``whole`` if all did."""
+    """What came from a folder or group; ``error`` if it cannot be read, ``whole`` if all did.
+
+    ``left`` counts the places that are still to be looked at.
+    """
 
     place: str
     tally: Tally = field(default_factory=Tally)
     error: TapestryError | None = None
     whole: bool = True
+    left: int = 0
 
 
 def pull_account(
@@ -41,10 +45,11 @@ def pull_account(
     wanted: Sequence[str],
     intake: Intake,
     memory: Memory,
+    in_turn: Callable[[list[str]], list[str]] = list,
     tries: int = TRIES,
     pause: Callable[[float], None] = time.sleep,
 ) -> Iterator[PlaceReport]:
-    """Take in what is new in each folder or group; yield a report when done with it.
+    """Take in what is new in each folder or group, in turn; yield a report when done with it.
 
     A line that breaks is reached again, at first after a second, then after ever more, and
     read on from the cursor.  Raises LineBrokenError when it broke ``tries`` times in a row
@@ -57,10 +62,12 @@ def pull_account(
         before = tally.read
         try:
             with reached(account) as line:
-                left = deque(line.places(wanted)) if left is None else left
+                if left is None:
+                    left = deque(in_turn(line.places(wanted)))
                 while left:
                     report = _pull_place(line, left[0], intake, memory, tally)
                     left.popleft()
+                    report = replace(report, left=len(left))
                     tally, before, broken = Tally(), 0, 0
                     yield report
                     if not report.whole or intake.stop():
