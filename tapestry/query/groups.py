@@ -147,8 +147,9 @@ def limit(parser: Parser) -> Literal:
     return Literal(int(digits), Type.INTEGER, span=parser.since(start))
 
 
-def branch(select: Select, var: str) -> Branch:
-    """Return what a SELECT that delivers the messages ``var`` means."""
+def branch(select: Select, selected: Binding) -> Branch:
+    """Return what a SELECT of the msgids of a variable's rows means."""
+    var = selected.var
     if select.having is None and select.order is None:
         return Branch(var, select.bindings, select.condition)
     own = outside(var)
@@ -156,7 +157,7 @@ def branch(select: Select, var: str) -> Branch:
         condition: Condition = _having(select, var)
     else:
         condition = top(select, var, Column(own, "msgid"))
-    return Branch(own, (Binding(own, MESSAGES),), condition)
+    return Branch(own, (Binding(own, selected.table),), condition)
 
 
 def top(select: Select, var: str, message: Column) -> Top:

@@ -81,10 +81,9 @@ def within(parser: Parser, left: Term) -> list[InQuery | Top]:
         if isinstance(item, Aggregate):
             raise only_compared(item.span)
         if select.order is None:
-            _check_plain(select, "IN (SELECT …)")
-            found.append(InQuery(left, item, select.bindings, select.condition))
+            found.append(_among_groups(select, left, item))
         elif isinstance(left, Column) and left.name.lower() == "msgid":
-            found.append(groups.top(select, _delivered(select), left))
+            found.append(groups.top(select, _delivered(select).var, left))
         else:
             raise TapestryError(
                 "Only the msgid of a message can be IN a SELECT with a LIMIT.",
@@ -92,6 +91,24 @@ def within(parser: Parser, left: Term) -> list[InQuery | Top]:
                 "Write EXISTS (x: x.msgid = r.inreplyto AND x IN TOP 10 BY …).",
             )
     return found
+
+
+def _among_groups(select: Select, left: Term, item: Term) -> InQuery:
+    """Return that ``left`` is among what a SELECT gives: one msgid for each group, if it has any."""
+    if select.group is None:
+        return InQuery(left, item, select.bindings, select.condition)
+    owner = _check_item(item, select.bindings) if isinstance(item, Column) else None
+    group = _check_item(select.group, select.bindings)
+    names = {each.name.lower() for each in (item, select.group) if isinstance(each, Column)}
+    if owner is None or owner != group or names != {"msgid"}:
+        raise TapestryError(
+            "The SELECT after IN can be grouped by the msgid it selects, and by nothing else.",
+            select.group.span,
+            "Write (SELECT COUNT(*) FROM messages r WHERE r.inreplyto = m.msgid) > 5.",
+        )
+    found = groups.branch(select, owner)
+    value = Column(found.var, "msgid", span=item.span)
+    return InQuery(left, value, found.bindings, found.condition)
 
 
 def aggregate(parser: Parser) -> Aggregate:
@@ -260,7 +277,7 @@ def _is_alias(token: Token) -> bool:
     return token.kind == "quoted" or (token.kind == "name" and token.word not in RESERVED)
 
 
-def _delivered(select: Select) -> str:
+def _delivered(select: Select) -> Binding:
     """Return the variable whose messages a SELECT delivers."""
     items, bindings = select.items, select.bindings
     messages = [binding.var for binding in bindings if is_message(binding)]
@@ -270,7 +287,7 @@ def _delivered(select: Select) -> str:
         owner = _check_item(item, bindings)
         if owner is not None and is_message(owner):
             _check_group(select, item, owner.var)
-            return owner.var
+            return owner
     elif len(items) == 1 and isinstance(item, Column):
         _check_item(item, bindings)
     if any(isinstance(each, Aggregate) for each in items):
