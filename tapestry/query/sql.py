@@ -94,7 +94,7 @@ def within(parser: Parser, left: Term) -> list[InQuery | Top]:
 
 
 def _among_groups(select: Select, left: Term, item: Term) -> InQuery:
-    """Return that ``left`` is among what a SELECT gives: one msgid for each group, if it has any."""
+    """Return that ``left`` is among what a SELECT gives: of each of its groups, the msgid."""
     if select.group is None:
         return InQuery(left, item, select.bindings, select.condition)
     owner = _check_item(item, select.bindings) if isinstance(item, Column) else None
