@@ -177,6 +177,52 @@ conditions = st.recursive(
 )
 
 
+rows_of = st.sampled_from(
+    ("COUNT(*)", "COUNT(DISTINCT a.owner)", "SUM(number)", "AVG(a.number)", "MIN(m.size)")
+)
+SELECT = "SELECT m.msgid FROM messages m JOIN annotations a ON a.msgid = m.msgid WHERE {}"
+selects = st.one_of(
+    st.builds(f"{SELECT} GROUP BY m.msgid HAVING {{}} {{}} 1".format, conditions, rows_of, ops),
+    st.builds(
+        f"{SELECT} GROUP BY msgid HAVING NOT ({{}} > 2 OR {{}} {{}} -1.5)".format,
+        conditions,
+        rows_of,
+        rows_of,
+        ops,
+    ),
+    st.builds(
+        f"{SELECT} GROUP BY m.msgid ORDER BY {{}} DESC LIMIT {{}}".format,
+        conditions,
+        rows_of,
+        st.integers(1, 10_000),
+    ),
+    st.builds(
+        "SELECT m.msgid FROM messages m WHERE {} UNION SELECT r.msgid FROM messages r, "
+        "annotations a WHERE a.msgid = r.msgid AND r.msgid NOT IN (SELECT a.msgid FROM annotations "
+        "a WHERE m.size > 1 OR a.owner = r.sender GROUP BY a.msgid HAVING COUNT(*) {} 2)".format,
+        conditions,
+        ops,
+    ),
+    st.builds(
+        "SELECT m.msgid FROM messages m WHERE {} ORDER BY (SELECT {} FROM annotations a) DESC "
+        "LIMIT 3".format,
+        conditions,
+        rows_of,
+    ),
+)
+
+
+@quickly
+@given(selects)
+def test_what_reads_as_a_select_prints_so_that_it_reads_back(text):
+    try:
+        query = read(text, TERRY)
+    except TapestryError as error:
+        assert error.render()
+        return
+    check_prints(query)
+
+
 @quickly
 @given(conditions)
 @example("m.size * (m.size - (1 - m.size)) = 0 - -m.size")
@@ -323,7 +369,7 @@ soup = st.one_of(
 @st.composite
 def spoiled(draw):
     """Draw a valid filter with some of its pieces dropped, doubled, swapped or replaced."""
-    pieces = draw(st.one_of(conditions, some_phrases)).replace("(", " ( ").split(" ")
+    pieces = draw(st.one_of(conditions, selects, some_phrases)).replace("(", " ( ").split(" ")
     for _ in range(draw(st.integers(1, 3))):
         at = draw(st.integers(0, len(pieces) - 1))
         pieces[at : at + 1] = draw(
