@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import time
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -30,7 +31,7 @@ _GROUPS = [
     "comp.databases", "comp.sys.mac", "comp.sys.ibm.pc", "rec.sport.baseball",
     *(f"alt.group{n}" for n in range(196)),
 ]  # fmt: skip
-_WORDS = "the index of a table and what the plan says about it when nobody looks ".split()
+_WORDS = ["the", "index", "table", "plan", "join", "lock", "page", "log", "key", "row", "sort"]
 
 
 def fill(tables: Tables, count: int, newest: int) -> tuple[int, int]:
@@ -43,7 +44,7 @@ def fill(tables: Tables, count: int, newest: int) -> tuple[int, int]:
 
     chance = np.random.default_rng(7)
     cuts = [*range(0, count - newest, FILE), count - newest, count]
-    for low, high in zip(cuts, cuts[1:], strict=False):
+    for low, high in pairwise(cuts):
         if high > low:
             _write(tables, MESSAGES, _rows(chance, low, high))
     extend(tables, MESSAGES)

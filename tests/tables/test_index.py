@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import random
 import shutil
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -82,7 +83,7 @@ def test_a_run_that_was_cut_short_is_not_believed(tmp_path):
     made = grow(tables, clock, 20)
     index.extend(tables, "messages")
     for run in index.runs(tmp_path, "messages", "msgid"):
-        with open(run.path, "r+b") as file:
+        with Path(run.path).open("r+b") as file:
             file.truncate(8)
     agree(tables, made)
     index.extend(tables, "messages")
