@@ -15,6 +15,7 @@ from filters.forms import MODES, TIMELINESS, FilterForm
 from filters.models import Filter
 from filters.views.pages import PersonRequest, frame
 from tapestry.core.errors import TapestryError
+from tapestry.query.phrasebook import phrasebook
 
 PATIENCE = 60
 """Times that a page asks for a preview, a second apart, before it says that none comes."""
@@ -140,6 +141,7 @@ def _page(request: PersonRequest, form: FilterForm, changed: Filter | None) -> H
         timeliness=TIMELINESS,
         modes=[(radio, MODES[radio.data["value"]]) for radio in form["mode"]],
         examples=EXAMPLES,
+        phrasebook=phrasebook(),
         **(_understanding(request, text, live) if text else {}),
     )
     return render(request, "filters/write.html", context, status=400 if form.errors else 200)

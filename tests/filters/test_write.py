@@ -16,6 +16,7 @@ from filters.models import Filter
 from filters.stores import DjangoClock
 from tapestry.core.clock import BEGINNING
 from tapestry.core.message import Message
+from tapestry.query.phrase_printer import CANONICAL
 from tapestry.tables.append import append_messages
 from tapestry.tables.log import Tables
 
@@ -26,6 +27,13 @@ OPTIONS = {"name": "", "mail": "existing", "timeliness": "at once", "visibility"
 
 def understood(client: Client, text: str, **more: str) -> str:
     return client.post("/filters/understand/", {"text": text, **more}).content.decode()
+
+
+def test_the_page_lists_all_that_can_be_said(alice: User, as_user: SignIn) -> None:
+    page = as_user(alice).get("/filters/new/").content.decode()
+    assert page.count("<dt>") == len(CANONICAL)
+    assert "<dt>among the top ten by votes this week</dt>" in page
+    assert "<dt>with at least three replies</dt>" in page
 
 
 class TestUnderstanding:

@@ -13,6 +13,7 @@ from tapestry.query.completion import LONGEST, MEANINGS, MOST, complete
 from tapestry.query.context import Context
 from tapestry.query.phrase_grammar import KEYWORDS
 from tapestry.query.phrase_printer import CANONICAL
+from tapestry.query.phrasebook import phrasebook
 from tapestry.query.phrases import parse_phrase
 from tapestry.query.read import read
 from tapestry.query.vocabulary import Vocabulary
@@ -136,6 +137,13 @@ def test_every_kind_of_phrase_can_be_completed_and_says_what_it_means():
         for each in complete(prefix)
     }
     assert {MEANINGS[kind] for kind in CANONICAL} <= seen
+
+
+def test_the_phrasebook_has_an_example_of_each_kind_in_its_canonical_spelling():
+    context = Context("terry", resolve=lambda owner, name: "replies")
+    examples = [example for example, _ in phrasebook()]
+    assert [read(example, context).phrase for example in examples] == examples
+    assert {parse_phrase(example).kind for example in examples} == set(CANONICAL)
 
 
 def is_beginning(text):
