@@ -34,6 +34,13 @@ HAS_CHROMIUM = command -v chromium chromium-browser google-chrome >/dev/null
 HAS_DOVECOT = [ -x "$$(PATH=$$PATH:/usr/sbin command -v dovecot || true)" ] \
 	&& [ -e /usr/lib/dovecot/imap -o -e /usr/libexec/dovecot/imap ]
 
+# INN unpacked beside the virtual environment: its package would also bring a mail server.
+INN := .venv/inn
+INN_READY := $(INN)/usr/lib/news/bin/innd
+INN_LIBRARIES = dpkg-deb -f $(INN)/inn2_*.deb Depends | tr ',' '\n' | sed -nE 's/^ *(lib(perl|python|sasl2|db|sqlite3|ssl|systemd)[^ ]*).*/\1/p'
+HAS_INN_LIBRARIES = ! LD_LIBRARY_PATH="$$(echo $(INN)/usr/lib/news $(INN)/usr/lib/*-linux-gnu | tr ' ' :)" \
+	ldd $(INN_READY) $(INN)/usr/lib/news/bin/nnrpd | grep 'not found' >/dev/null
+
 demo: java $(RUN_READY)
 	exec $(BIN)/python manage.py demo $(ARGS)
 
@@ -68,11 +75,21 @@ python:
 java:
 	$(call need,Java 17 or newer (for Spark),$(JAVA_17),openjdk-17-jre-headless)
 
-servers: java
+servers: java $(INN_READY)
 	$(call need,Dovecot's IMAP server (for the tests),$(HAS_DOVECOT),dovecot-imapd)
 	@if [ -d /run/systemd/system ] && [ "$$(id -u)" = 0 ]; then \
 		systemctl disable --quiet --now dovecot.service dovecot.socket 2>/dev/null || true; fi
 	$(call need,Chromium (for the tests),$(HAS_CHROMIUM),chromium)
+	$(call need,the libraries of INN (for the tests),$(HAS_INN_LIBRARIES),$$($(INN_LIBRARIES)))
+
+$(INN_READY): | $(BIN)/python
+	@command -v apt-get dpkg-deb >/dev/null || { echo "The tests need INN 2, a news server, unpacked into $(INN)."; exit 1; }
+	@echo "Fetching inn2"; mkdir -p $(INN); chmod 755 $(INN)
+	@cd $(INN) && rm -f *.deb && log=$$(mktemp) && { { apt-get -q download inn2 inn2-inews libcanlock3 \
+		|| { apt-get -qq update && apt-get -q download inn2 inn2-inews libcanlock3; }; } </dev/null >"$$log" 2>&1 \
+		|| { tail -n 5 "$$log"; echo "Could not fetch inn2."; exit 1; }; }
+	@cd $(INN) && for package in *.deb; do dpkg-deb -x "$$package" .; done
+	@touch $@
 
 $(BIN)/python: | python
 	$(PYTHON) -m venv .venv

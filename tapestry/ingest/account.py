@@ -78,7 +78,7 @@ def read_url(url: str) -> tuple[Account, str]:
     """Read ``imap(s)://`` or ``nntp(s)://[user[:password]@]host[:port]/PLACE``.
 
     Every part may be percent-encoded.  Return the account and the place, empty if there is
-    none.  Without TLS from the start, STARTTLS is used where the server has it.
+    none.  Who logs in without TLS from the start does so after STARTTLS, if there is such.
 
     >>> read_url("nntps://news.x.org/comp.misc")[0].port
     563
@@ -93,11 +93,13 @@ def read_url(url: str) -> tuple[Account, str]:
         raise _bad_url(url) from error
     if not parts.hostname or (kind == "imap" and not parts.username):
         raise _bad_url(url)
+    # Who reads news without logging in has nothing to hide on the usual port.
+    plain: Security = "starttls" if parts.username else "none"
     account = Account(
         kind,
         parts.hostname,
         port,
-        "tls" if secure else "starttls",
+        "tls" if secure else plain,
         unquote(parts.username or ""),
         unquote(parts.password or ""),
     )
