@@ -1,4 +1,7 @@
-"""What a person does: sign in, write a filter, look, install it, get new mail, open it, vote."""
+"""What a person does: sign in, write a filter, look, install it, get new mail, open it, vote.
+
+And what a live filter does then: let go of what no longer matches.
+"""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -76,11 +79,12 @@ def sign_in(browser, site, name):
     return page
 
 
-def install(page, text, name, preview):
+def install(page, text, name, preview, mode="keep what matched"):
     """Write a filter, see how it is understood and what it would have matched; install it."""
     page.get_by_role("link", name="New filter").click()
     page.get_by_role("textbox", name="Filter", exact=True).fill(text)
     page.locator("#understood").get_by_text(text, exact=True).wait_for()
+    page.get_by_label(mode).check()
     page.get_by_text(preview).wait_for(timeout=SOON)
     page.get_by_label("Name").fill(name)
     page.get_by_label("with existing mail").check()
@@ -141,3 +145,49 @@ def test_a_reply_by_jones_arrives_and_a_vote_for_it_reaches_the_filter_of_anothe
     alice.get_by_role("link", name="Re: News of the index").wait_for(timeout=SOON)
     assert alice.get_by_role("region", name="Messages").get_by_role("listitem").count() == 1
     alice.screenshot(path=pictures / "reached.png")
+
+
+def vote(page, site, subject):
+    """Open a message from the inbox and vote for it."""
+    page.goto(site.url)
+    page.get_by_role("region", name="Messages").get_by_role("link", name=subject).click()
+    page.get_by_role("region", name="Message", exact=True).get_by_role(
+        "button", name="Vote for"
+    ).click()
+    page.locator("#vote-for[aria-pressed=true]").wait_for()
+
+
+def test_a_live_filter_empties_when_somebody_answers_and_a_first_place_moves_with_the_votes(
+    site, browser, tmp_path, pictures
+):
+    terry, alice = sign_in(browser, site, "terry"), sign_in(browser, site, "alice")
+    live = "only while it matches"
+
+    text = "starting a thread and with no reply"
+    install(terry, text, "open", "Now it matches 1 message", live)
+    messages = terry.get_by_role("region", name="Messages")
+    terry.goto(f"{site.url}in/open/")
+    messages.get_by_role("link", name="Something of my own").wait_for(timeout=SOON)
+    install(alice, "replies", "all", "it would have matched 2 messages")
+    install(terry, "replies", "all", "it would have matched 2 messages")
+    install(alice, "among the top one by votes", "first", "Now it matches 0 messages", live)
+
+    terry.goto(f"{site.url}in/open/")
+    own = letter("Mary Jones", "Something of my own")
+    answer = letter("Cy Cole", "Re: Something of my own", own)
+    site.manage("ingest", write_mbox(tmp_path / "answer.mbox", [answer]))
+    messages.get_by_text("Nothing matches now").wait_for(timeout=SOON)
+    messages.get_by_role("link", name="1 message that no longer matches").click()
+    messages.get_by_role("link", name="Something of my own").wait_for()
+    terry.screenshot(path=pictures / "left.png")
+
+    vote(alice, site, "Re: A question of locks")
+    alice.goto(f"{site.url}in/first/")
+    first = alice.get_by_role("region", name="Messages")
+    first.get_by_role("link", name="Re: A question of locks").wait_for(timeout=SOON)
+    vote(terry, site, "Re: A question of keys")
+    other = browser.contexts[1].new_page()
+    vote(other, site, "Re: A question of keys")
+    first.get_by_role("link", name="Re: A question of keys").wait_for(timeout=SOON)
+    assert first.get_by_role("listitem").count() == 1
+    alice.screenshot(path=pictures / "first.png")

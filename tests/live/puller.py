@@ -1,0 +1,84 @@
+"""A process that pulls sources, to be killed: puller.py, told what to do line by line.
+
+It forks for every pull, so that a test need not wait for Python and Django each time.  What
+it is told and what it answers are lines of JSON; TAPESTRY_DATA says where all is kept.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from functools import partial
+from typing import Any
+
+MANY_COMMITS = 7
+"""Messages in an append: as few as that, so that there is much to be killed between."""
+
+
+def answer(what: Any) -> None:
+    print(json.dumps(what), flush=True)
+
+
+def main() -> None:
+    """Do what the lines say until they end."""
+    os.environ["DJANGO_SETTINGS_MODULE"] = "tapestry.settings"
+    import django
+
+    django.setup()
+    from django.db import connections
+
+    from filters.sources import pulling
+    from tapestry.ingest import imap_folder, pull_account
+    from tapestry.ingest.taking import Intake
+
+    pulling.Intake = partial(Intake, batch=MANY_COMMITS)
+    imap_folder.BATCH = 5
+    pull_account.FIRST_PAUSE = 0.02
+    for line in sys.stdin:
+        told = json.loads(line)
+        child = os.fork()
+        if child:
+            answer({"pid": child})
+            answer({"status": os.waitpid(child, 0)[1]})
+            continue
+        try:
+            answer(DO[told.pop("do")](**told))
+        except BaseException:
+            answer({"error": traceback.format_exc()})
+        connections.close_all()
+        os._exit(0)
+
+
+def make(places: list[str], secret: str, **fields: Any) -> dict[str, Any]:
+    """Make the database, a person and a source."""
+    from django.contrib.auth.models import User
+    from django.core.management import call_command
+
+    from filters.models_source import Source
+    from filters.sources.credentials import keep_secret
+
+    call_command("migrate", verbosity=0, interactive=False)
+    owner = User.objects.create_user("alice")
+    source = Source(owner=owner, places=places, active=True, audience="user:alice", **fields)
+    keep_secret(source, secret)
+    source.save()
+    return {"source": source.pk}
+
+
+def pull(source: int) -> dict[str, Any]:
+    """Pull once."""
+    from filters.models_source import Source
+    from filters.sources.pulling import pull as pull_source
+
+    pulled = Source.objects.get(pk=source)
+    tally = pull_source(pulled)
+    assert tally is not None
+    return {"read": tally.read, "added": tally.added, "error": pulled.error}
+
+
+DO = {"make": make, "pull": pull}
+
+if __name__ == "__main__":
+    main()
