@@ -44,8 +44,19 @@ def compile_query(checked: CheckedQuery, rule: Rule = "fast") -> Compiled:
     """Return the plans of a checked filter."""
     with placed(checked.text):
         query = rewrite(checked, rule)
-        plans = tuple(Plan(disjunct, signature(disjunct)) for disjunct in query.disjuncts)
-        unlike = {plan.signature.key: len(plan.disjunct.variants) for plan in plans}
+        plans = _plans(query)
+    return Compiled(checked, query, plans)
+
+
+def _plans(query: IncrementalQuery) -> tuple[Plan, ...]:
+    """Return a plan for each disjunct; raises TapestryError as soon as they are too many."""
+    if any(len(disjunct.variants) > MOST_PLANS for disjunct in query.disjuncts):
+        raise too_many_plans()
+    plans: list[Plan] = []
+    unlike: dict[str, int] = {}
+    for disjunct in query.disjuncts:
+        plans.append(Plan(disjunct, signature(disjunct)))
+        unlike[plans[-1].signature.key] = len(disjunct.variants)
         if sum(unlike.values()) > MOST_PLANS:
             raise too_many_plans()
-    return Compiled(checked, query, plans)
+    return tuple(plans)
