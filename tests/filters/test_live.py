@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 
 import pytest
@@ -9,14 +10,16 @@ from django.contrib.auth.models import Group, User
 from django.db import IntegrityError
 from django.test import Client
 
-from filters import listing, live, rounds, writing
+from filters import listing, live, parts, rounds, writing
 from filters.annotate import annotate
 from filters.cards import store_cards
 from filters.models import Card, Filter, Match
+from filters.people import audiences, context
 from filters.stores import DjangoClock, DjangoFilterStore, latest_instant
 from tapestry.core.clock import BEGINNING, HOUR, wall_clock
 from tapestry.core.message import Annotation, Message
 from tapestry.core.ports import Change
+from tapestry.run.ask import ask
 from tapestry.tables.append import append_annotations, append_messages
 from tapestry.tables.log import Tables
 
@@ -178,6 +181,52 @@ class TestLeaving:
         for name in ("plan", "plot"):
             hers, his = Match.objects.filter(msgid=f"{name}@example.org").order_by("filter__owner")
             assert (hers.matched_at, hers.evidence) == (his.matched_at, his.evidence)
+
+
+TEXTS = (
+    "with no reply",
+    "newer than 2 hours",
+    "with a score above 0",
+    "among the top 2 by votes",
+    "replied to and not voted for by v0",
+    "among the top 2 by votes and with no reply",
+)
+
+
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 20))]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_after_every_run_the_list_is_what_the_filter_answers(
+    tables: Tables, alice: User, bob: User, seed: int
+) -> None:
+    chance = random.Random(seed)
+    filters = {
+        (user, text): install(user, text, f"f{number}")
+        for number, text in enumerate(TEXTS)
+        for user in (alice, bob)
+    }
+    names: list[str] = []
+    for step in range(24):
+        private = {"audience": chance.choice(["public", "public", "user:alice", "group:parc"])}
+        if not names or chance.random() < 0.4:
+            parent = chance.choice([None, *names[-3:]])
+            names.append(f"m{step}")
+            arrive(tables, names[-1], parent, **private)
+        else:
+            vote(tables, f"v{step % 3}", chance.choice(names), chance.choice([1.0, 1.0, -1.0]))
+        changed = chance.choice(list(filters.values()))
+        if chance.random() < 0.1:
+            writing.change(changed, changed.text, existing=True)
+        elif chance.random() < 0.1:
+            Filter.objects.filter(pk=changed.pk).update(active=False)
+        if chance.random() < 0.4:
+            Filter.objects.update(active=True)
+            until = rounds.run_round(latest_instant() + chance.choice([0, HOUR])).until
+            for (user, text), each in filters.items():
+                answer = ask(parts.engine_on, tables, text, context(user), audiences(user), until)
+                held = listing.visible(user).filter(filter=each).values_list("msgid", flat=True)
+                assert sorted(held) == sorted(card.msgid for card in answer.cards), text
 
 
 class TestMatchingOtherwise:
