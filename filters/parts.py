@@ -18,7 +18,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.tables.log import Snapshot, Tables
 
 if TYPE_CHECKING:
-    from tapestry.run.execute import Engine
+    from tapestry.run.answer import Engine
 
 DEFAULT_REDIS = "redis://127.0.0.1:6379/0"
 

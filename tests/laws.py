@@ -29,6 +29,7 @@ from tapestry.query.printer import print_sql, print_tql
 from tapestry.query.read import read
 from tapestry.rewrite import pipeline
 from tapestry.rewrite.restore import conjunction_condition, normal_condition
+from tapestry.run.answer import answer
 from tapestry.run.execute import Subscription, execute, execute_windows, groups
 
 Law = Callable[[st.DataObject, bool], None]
@@ -136,8 +137,8 @@ def asking_gives_the_answer_of_that_instant(draw: st.DataObject, aggregates: boo
     judge = oracle.Oracle(world.query, world.data, world.audiences)
     for t in world.schedule[:5]:
         statement = lower_at(groups([(subscription, 0)]), t)
-        answer = {msgid for _, msgid, *_ in engine.answer(statement)}
-        assert answer == judge.answer(t)
+        found = {msgid for _, msgid, *_ in answer(engine, statement)}
+        assert found == judge.answer(t)
 
 
 # Groups.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from filters.bench import compiling, ingesting, starting, ticking
+from filters.bench import aggregating, compiling, ingesting, looking_up, starting, ticking
 
 Figures = dict[str, float | int | str]
 
@@ -22,8 +22,10 @@ class Bench:
 
 
 BENCHES = {
+    "aggregates": Bench(aggregating.SAYS, aggregating.add_arguments, aggregating.measure),
     "compile": Bench(compiling.SAYS, compiling.add_arguments, compiling.measure),
     "ingest": Bench(ingesting.SAYS, ingesting.add_arguments, ingesting.measure),
+    "lookup": Bench(looking_up.SAYS, looking_up.add_arguments, looking_up.measure),
     "tick": Bench(ticking.SAYS, ticking.add_arguments, ticking.measure),
     "start": Bench(starting.SAYS, starting.add_arguments, starting.measure),
 }

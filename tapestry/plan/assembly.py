@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sqlglot import exp
 
-from tapestry.plan.relation import OUTPUT, Range, Relation, Statement, View
+from tapestry.plan.relation import OUTPUT, Derived, Range, Reach, Relation, Statement, View
 
 
 class Assembly:
-    """Collects the SELECTs, CTEs, views and relations of one statement."""
+    """Collects the SELECTs, CTEs, views and relations of one statement.
 
-    def __init__(self) -> None:
+    ``spans`` says between which instants, first and last, it asks anything of a filter.
+    """
+
+    def __init__(self, spans: Mapping[int, Range]) -> None:
+        self.spans = spans
         self.found: list[exp.Select] = []
         self.relations: list[Relation] = []
+        self.derived: list[Derived] = []
         self._ctes: list[tuple[str, exp.Query]] = []
-        self._views: dict[tuple[str, tuple[Range, ...] | None], View] = {}
+        self._views: dict[tuple[object, ...], View] = {}
 
     def name(self, query: exp.Query) -> str:
         """Name a query as a CTE."""
@@ -22,13 +29,16 @@ class Assembly:
         self._ctes.append((name, query))
         return name
 
-    def view(self, table: str, ranges: tuple[Range, ...] | None) -> str:
-        """Return the name of a table, or of its slice."""
-        key = (table, ranges)
+    def view(
+        self, table: str, ranges: tuple[Range, ...] | None, reach: Reach | None = None
+    ) -> View:
+        """Return the view of a table, of its slice, or of what of it is reached."""
+        key = (table, ranges, reach)
         if key not in self._views:
-            suffix = "" if ranges is None else f"_{len(self._views)}"
-            self._views[key] = View(table + suffix, table, ranges)
-        return self._views[key].name
+            whole = ranges is None and reach is None
+            suffix = "" if whole else f"_{len(self._views)}"
+            self._views[key] = View(table + suffix, table, ranges, reach)
+        return self._views[key]
 
     def statement(self, *also: str) -> Statement:
         """Return the union of what was found, the first row of each filter and message kept.
@@ -51,13 +61,17 @@ class Assembly:
         select = select.where(
             exp.EQ(this=exp.column("place"), expression=exp.convert(1)), copy=False
         )
+        return self.whole(select)
+
+    def whole(self, select: exp.Query) -> Statement:
+        """Return the statement of a SELECT and all that it reads."""
         named = [
             exp.CTE(this=cte, alias=exp.TableAlias(this=exp.to_identifier(name)))
             for name, cte in self._ctes
         ]
         if named:
             select.set("with_", exp.With(expressions=named))
-        return Statement(select, list(self._views.values()), self.relations)
+        return Statement(select, list(self._views.values()), self.relations, self.derived)
 
 
 def first(partition: tuple[str, ...], order: tuple[str, ...], descending: str = "") -> exp.Window:

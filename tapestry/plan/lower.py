@@ -7,7 +7,9 @@ and ``nested`` lowers what is asked of other rows to joins with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
 from sqlglot import exp
 
@@ -16,10 +18,11 @@ from tapestry.plan.assembly import Assembly
 from tapestry.plan.carried import free_columns, slots
 from tapestry.plan.group import Group, constants, slices
 from tapestry.plan.nested import Nested
-from tapestry.plan.relation import SEPARATOR, Field, Range, Relation, Statement
+from tapestry.plan.ranks import can_sweep
+from tapestry.plan.relation import SEPARATOR, Field, Range, Reach, Relation, Statement
 from tapestry.plan.scope import Scope, carried_name, column
 from tapestry.query.nodes import Binding
-from tapestry.rewrite.stages import Conjunction, Variant
+from tapestry.rewrite.stages import Conjunction, Ranked, Variant
 
 Covers = Callable[[str, tuple[Range, ...]], bool]
 
@@ -31,11 +34,10 @@ def lower(groups: Sequence[Group], until: int, covers: Covers) -> Statement | No
     the evidence for it.  A variant whose slice of its driving table is empty, as ``covers``
     tells, is left out; None if all are.
     """
-    assembly = Assembly()
+    assembly = Assembly(_windows(groups, until))
     for group in groups:
         build = _Builder(assembly, group)
-        found = (build.variant(variant, until, covers) for variant in group.disjunct.variants)
-        assembly.found += [select for select in found if select is not None]
+        assembly.found += build.candidates(until, covers)
     return assembly.statement() if assembly.found else None
 
 
@@ -45,17 +47,16 @@ def lower_events(groups: Sequence[Group], until: int, covers: Covers) -> Stateme
     A row for each filter, message and instant c; msgid is NULL where every message's answer
     can change at c.  For the variants of the general rule only; None if nothing happened.
     """
-    assembly = Assembly()
+    assembly = Assembly(_windows(groups, until))
     for group in groups:
         build = _Builder(assembly, group)
-        found = (build.event(variant, until, covers) for variant in group.disjunct.variants)
-        assembly.found += [select for select in found if select is not None]
+        assembly.found += build.events(until, covers)
     return assembly.statement("c") if assembly.found else None
 
 
 def lower_at(groups: Sequence[Group], at: int) -> Statement:
     """Return the statement for Q(at) of each member."""
-    assembly = Assembly()
+    assembly = Assembly({member.fid: (at, at) for group in groups for member in group.members})
     for group in groups:
         assembly.found.append(_Builder(assembly, group).held_at(exp.convert(at)))
     return assembly.statement()
@@ -73,14 +74,22 @@ def lower_among(groups: Sequence[Group], asked: Sequence[tuple[int, str, int]]) 
 
 
 def _asked(
-    groups: Sequence[Group], fields: tuple[Field, ...], rows: Sequence[tuple[object, ...]]
+    groups: Sequence[Group], fields: tuple[Field, ...], rows: Sequence[tuple[Any, ...]]
 ) -> Statement:
-    assembly = Assembly()
+    spans: dict[int, Range] = {}
+    for row in rows:
+        low, high = spans.get(row[0], (row[-1], row[-1]))
+        spans[row[0]] = (min(low, row[-1]), max(high, row[-1]))
+    assembly = Assembly(spans)
     for group in groups:
         build = _Builder(assembly, group)
         assembly.found.append(build.held_at(exp.column("at", "a"), fields))
     assembly.relations.append(Relation("asked", fields, tuple(rows)))
     return assembly.statement("c")
+
+
+def _windows(groups: Sequence[Group], until: int) -> dict[int, Range]:
+    return {m.fid: (m.since, min(m.until, until)) for group in groups for m in group.members}
 
 
 class _Builder:
@@ -90,56 +99,108 @@ class _Builder:
         self.assembly = assembly
         self.members = group.members
         self.message = group.disjunct.message
+        self.variants = group.disjunct.variants
         self.whole = group.disjunct.monotone.conjunction
         self.nested = Nested(assembly, group.members)
         self.constants = f"constants_{len(assembly.relations)}"
         assembly.relations.append(constants(self.constants, group.members))
         self.scope = Scope("k")
 
-    def variant(self, variant: Variant, until: int, covers: Covers) -> exp.Select | None:
-        """Return the candidates of one variant that pass their test."""
-        select = self._candidates(variant, until, covers)
-        if select is None:
-            return None
-        names = {binding.var for binding in variant.bindings}
-        scope = self.scope.binding(*names)
-        c = scope.moment(variant.event)
-        own = () if variant.test.bindings else variant.evidence
-        distinct = names != {self.message.var, *(b.var for b in own)}
-        return self._tested(select, scope, c, variant.test, own, distinct)
+    def candidates(self, until: int, covers: Covers) -> Iterator[exp.Select]:
+        """Yield the candidates of each variant that pass its test."""
+        alone, tops = self._tops(until, covers)
+        for variant in alone:
+            select = self._driven(variant, until, covers)
+            if select is not None:
+                names = {binding.var for binding in variant.bindings}
+                scope = self.scope.binding(*names)
+                own = () if variant.test.bindings else variant.evidence
+                distinct = names != {self.message.var, *(b.var for b in own)}
+                c = scope.moment(variant.event)
+                yield self._tested(select, scope, c, variant.test, own, distinct)
+        test = replace(self.whole, bindings=(self.message, *self.whole.bindings))
+        for top in tops:
+            select, name = self._moved(top, until, "begins")
+            yield self._tested(select, self.scope, exp.column("begins", name), test, (), True)
 
-    def event(self, variant: Variant, until: int, covers: Covers) -> exp.Select | None:
-        """Return the candidates of one variant, untested, in OUTPUT's columns."""
-        select = self._candidates(variant, until, covers)
-        if select is None:
-            return None
-        scope = self.scope.binding(*(binding.var for binding in variant.bindings))
-        if self.message in variant.bindings:
-            msgid: exp.Expr = column(self.message.var, "msgid")
-        else:
-            msgid = exp.cast(exp.null(), "text")
+    def events(self, until: int, covers: Covers) -> Iterator[exp.Select]:
+        """Yield the candidates of each variant, untested, in OUTPUT's columns."""
+        alone, tops = self._tops(until, covers)
+        for variant in alone:
+            select = self._driven(variant, until, covers)
+            if select is not None:
+                scope = self.scope.binding(*(binding.var for binding in variant.bindings))
+                msgid = None
+                if self.message in variant.bindings:
+                    msgid = column(self.message.var, "msgid")
+                yield self._untested(select, msgid, scope.moment(variant.event))
+        for top in tops:
+            for when in ("begins", "ends"):
+                select, name = self._moved(top, until, when)
+                own = top.message.var == self.message.var
+                msgid = exp.column("msgid", name) if own else None
+                yield self._untested(select, msgid, exp.column(when, name))
+
+    def _tops(self, until: int, covers: Covers) -> tuple[list[Variant], list[Ranked]]:
+        """Return the variants to be driven each by itself, and the tops that drive the others.
+
+        What is among a top changes only when a message enters it or leaves it.
+        """
+        tops = [top for top in self.whole.ranked if not top.negated]
+        if not all(map(can_sweep, tops)):
+            return list(self.variants), []
+        alone = [one for one in self.variants if self.message not in one.test.bindings]
+        others = (one for one in self.variants if self.message in one.test.bindings)
+        return alone, tops if any(self._drives(one, covers) for one in others) else []
+
+    def _moved(self, top: Ranked, until: int, when: str) -> tuple[exp.Select, str]:
+        """Return FROM and WHERE of what enters a top in the window, or leaves it."""
+        name = self.nested.ranks.periods(top)
+        select = exp.select().from_(exp.to_table(self.constants).as_("k"), copy=False)
+        select = select.join(exp.to_table(name), join_type="cross", copy=False)
+        instant = exp.column(when, name)
+        same = (
+            exp.EQ(this=exp.column(key, name), expression=self.scope.carried(key))
+            for key in ("fid", "disjunct")
+        )
+        return select.where(*same, *self._in_window(instant, until), copy=False), name
+
+    def _in_window(self, c: exp.Expr, until: int) -> list[exp.Expr]:
+        return [
+            exp.GT(this=c.copy(), expression=self.scope.carried("since")),
+            exp.LTE(this=c.copy(), expression=self.scope.carried("until")),
+            exp.LTE(this=c.copy(), expression=exp.convert(until)),
+        ]
+
+    def _untested(self, select: exp.Select, msgid: exp.Expr | None, c: exp.Expr) -> exp.Select:
         return select.select(
-            scope.carried("fid"),
-            exp.alias_(msgid, "msgid", copy=False),
+            self.scope.carried("fid"),
+            exp.alias_(msgid or exp.cast(exp.null(), "text"), "msgid", copy=False),
             exp.alias_(exp.convert(""), "audience", copy=False),
             exp.alias_(exp.convert(0), "ts", copy=False),
-            exp.alias_(scope.moment(variant.event), "c", copy=False),
-            scope.carried("disjunct"),
+            exp.alias_(c, "c", copy=False),
+            self.scope.carried("disjunct"),
             exp.alias_(exp.convert(""), "why", copy=False),
             copy=False,
         ).distinct(copy=False)
 
-    def _candidates(self, variant: Variant, until: int, covers: Covers) -> exp.Select | None:
+    def _drives(self, variant: Variant, covers: Covers) -> bool:
+        """Tell whether some row can put the variant's event into a member's window."""
+        driver = self._driver(variant)
+        return driver is None or covers(driver.table, slices(self.members, variant.event))
+
+    def _driven(self, variant: Variant, until: int, covers: Covers) -> exp.Select | None:
         """Return FROM and WHERE of one variant's candidates; None if no row drives it."""
         scope = self.scope.binding(*(binding.var for binding in variant.bindings))
         c = scope.moment(variant.event)
         ranges = slices(self.members, variant.event)
         driver = self._driver(variant)
-        if driver is not None and not covers(driver.table, ranges):
+        if not self._drives(variant, covers):
             return None
         select = exp.select().from_(exp.to_table(self.constants).as_("k"), copy=False)
-        for binding in variant.bindings:
-            table = self.nested.table(binding, ranges if binding == driver else None)
+        self.nested.reached.begin()
+        tables = self.nested.reached.tables(variant.bindings, variant.plain, driver, ranges)
+        for binding, table in zip(variant.bindings, tables, strict=True):
             select = select.join(table, join_type="cross", copy=False)
             select = select.where(self.nested.visible(binding, scope), copy=False)
         anchor = variant.event.anchor
@@ -147,9 +208,7 @@ class _Builder:
             select = select.where(_within(scope.term(anchor[0]), ranges), copy=False)
         return select.where(
             *(scope.condition(condition) for condition in variant.plain),
-            exp.GT(this=c.copy(), expression=scope.carried("since")),
-            exp.LTE(this=c.copy(), expression=scope.carried("until")),
-            exp.LTE(this=c.copy(), expression=exp.convert(until)),
+            *self._in_window(c, until),
             *(exp.LTE(this=scope.moment(moment), expression=c.copy()) for moment in variant.before),
             copy=False,
         )
@@ -158,7 +217,14 @@ class _Builder:
         """Return the messages for which the disjunct holds at the instant, among those asked."""
         scope = self.scope.binding(self.message.var)
         select = exp.select().from_(exp.to_table(self.constants).as_("k"), copy=False)
-        select = select.join(self.nested.table(self.message, None), join_type="cross", copy=False)
+        self.nested.reached.begin()
+        by_msgid = any(field.name == "msgid" for field in asked)
+        if by_msgid:
+            named = Reach("msgid", "asked", "msgid")
+            table = self.nested.reached.asked(self.message, named)
+        else:
+            (table,) = self.nested.reached.tables((self.message,), ())
+        select = select.join(table, join_type="cross", copy=False)
         ts = column(self.message.var, "ts")
         select = select.where(
             self.nested.visible(self.message, scope),
@@ -169,7 +235,7 @@ class _Builder:
             select = select.join(exp.to_table("asked").as_("a"), join_type="cross", copy=False)
             same = exp.EQ(this=exp.column("fid", "a"), expression=scope.carried("fid"))
             select = select.where(same, copy=False)
-        if any(field.name == "msgid" for field in asked):
+        if by_msgid:
             msgid = column(self.message.var, "msgid")
             same = exp.EQ(this=exp.column("msgid", "a"), expression=msgid)
             select = select.where(same, copy=False)

@@ -23,9 +23,10 @@ from tapestry.plan.carried import (
     stands_in,
 )
 from tapestry.plan.group import Member
-from tapestry.plan.relation import Range
-from tapestry.plan.scope import Scope, alias, carried_name, column
-from tapestry.plan.totals import Totals, of_rank
+from tapestry.plan.ranks import Ranks, same_place
+from tapestry.plan.reached import Reached
+from tapestry.plan.scope import Scope, carried_name, column
+from tapestry.plan.totals import Totals
 from tapestry.query.nodes import Binding, Column, Now
 from tapestry.rewrite.stages import Conjunction, Ranked
 
@@ -35,14 +36,21 @@ class Nested:
 
     def __init__(self, assembly: Assembly, members: Sequence[Member]) -> None:
         self.assembly = assembly
+        self.members = members
+        self.reached = Reached(assembly)
         self.totals = Totals(assembly, members, self)
+        self.ranks = Ranks(assembly, members, self.totals)
+
+    def elsewhere(self, assembly: Assembly) -> Nested:
+        """Return what lowers for the same members into another assembly."""
+        return Nested(assembly, self.members)
 
     def conditions(self, part: Conjunction, scope: Scope) -> list[exp.Expr]:
         """Return the tests of what is nested in a conjunction, for a relation of candidates."""
         tests = [self._absent(inner, scope) for inner in part.absent]
         tests += [self.totals.measured(measured, scope) for measured in part.measured]
         return tests + [
-            self.totals.in_rank(top, scope)
+            self.ranks.contains(top, scope)
             for top in part.ranked
             if not _joined(top, part.bindings)
         ]
@@ -50,16 +58,17 @@ class Nested:
     def join(self, select: exp.Select, part: Conjunction, outer: Scope) -> exp.Select:
         """Add a conjunction's tables and its own conditions, at the outer relation's c."""
         scope = outer.binding(*(b.var for b in part.bindings))
-        for binding in part.bindings:
-            select = add_table(select, self.table(binding, None))
+        tables = self.reached.tables(part.bindings, part.plain)
+        for binding, table in zip(part.bindings, tables, strict=True):
+            select = add_table(select, table)
             ts = column(binding.var, "ts")
             visible_at = exp.LTE(this=ts, expression=scope.term(Now()))
             select = select.where(self.visible(binding, scope), visible_at, copy=False)
         for top in part.ranked:
             if _joined(top, part.bindings):
-                name = self.totals.rank(top, outer)
+                name = self.ranks.at_each(top, outer)
                 select = add_table(select, exp.to_table(name))
-                select = select.where(*of_rank(name, top, scope), copy=False)
+                select = select.where(*same_place(name, top, scope), copy=False)
         conditions = [scope.condition(c) for c in (*part.plain, *part.times)]
         return select.where(*conditions, copy=False) if conditions else select
 
@@ -78,11 +87,6 @@ class Nested:
             value = scope.term(Column(var, name))
             carried.append(exp.alias_(value, carried_name(var, name), quoted=True, copy=False))
         return select.select(*carried, exp.alias_(c.copy(), "c", copy=False), copy=False)
-
-    def table(self, binding: Binding, ranges: tuple[Range, ...] | None) -> exp.Expr:
-        """Return a variable's table, or a slice of it."""
-        name = self.assembly.view(binding.table, ranges)
-        return exp.to_table(name).as_(alias(binding.var), quoted=True)
 
     def visible(self, binding: Binding, scope: Scope) -> exp.Expr:
         """Return the test that the filter's owner may see a row."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from sqlglot import exp
 
@@ -13,12 +15,28 @@ Range = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
+class Reach:
+    """Of a table only rows matter whose ``column`` equals ``other`` in some row of ``source``.
+
+    ``source`` names a view or a relation of the same statement; ``other`` may be a set.
+    """
+
+    column: str
+    source: str
+    other: str
+
+
+@dataclass(frozen=True, slots=True)
 class View:
-    """A table, or the slice of it whose ``ts`` lies in one of the ranges (None: all of it)."""
+    """A table, or the slice of it whose ``ts`` lies in one of the ranges (None: all of it).
+
+    An engine may leave out the rows that ``reach`` does not, for the statement leaves them out.
+    """
 
     name: str
     table: str
     ranges: tuple[Range, ...] | None
+    reach: Reach | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +57,16 @@ class Relation:
     rows: tuple[tuple[object, ...], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A relation whose rows are made from those of another statement, before it is read."""
+
+    name: str
+    fields: tuple[Field, ...]
+    statement: Statement
+    make: Callable[[Iterable[Sequence[Any]]], tuple[tuple[object, ...], ...]]
+
+
 @dataclass(slots=True)
 class Statement:
     """One SQL statement and all it reads; ``select`` gives the columns of ``OUTPUT``."""
@@ -46,6 +74,7 @@ class Statement:
     select: exp.Query
     views: list[View] = field(default_factory=list)
     relations: list[Relation] = field(default_factory=list)
+    derived: list[Derived] = field(default_factory=list)
 
 
 OUTPUT = ("fid", "msgid", "audience", "ts", "c", "disjunct", "why")

@@ -32,11 +32,16 @@ def runs(total: Total) -> bool:
     """
     if len(total.rows) != 1 or total.rows[0].nested or total.rows[0].bindings:
         return False
-    if not any(time.op in ("<", "<=") for time in total.rows[0].times):
+    if not ends(total):
         return not total.distinct or total.function in ("COUNT", "MIN", "MAX")
     exact = isinstance(total.term, Column | Arith | Call) and total.term.type is Type.INTEGER
     summed = total.function == "COUNT" or (total.function in ("SUM", "AVG") and exact)
     return summed and not total.distinct
+
+
+def ends(total: Total) -> bool:
+    """Tell whether rows of an aggregate cease to count."""
+    return any(time.op in ("<", "<=") for row in total.rows for time in row.times)
 
 
 def interval(total: Total, scope: Scope) -> tuple[exp.Expr, exp.Expr | None, list[exp.Expr]]:
@@ -44,16 +49,16 @@ def interval(total: Total, scope: Scope) -> tuple[exp.Expr, exp.Expr | None, lis
     row = total.rows[0]
     begins = [Moment(Column(binding.var, "ts", Type.INSTANT)) for binding in total.bindings]
     begins += [Moment(t.right, 1 if t.op == ">" else 0) for t in row.times if t.op in (">", ">=")]
-    ends = [end(time) for time in row.times if time.op in ("<", "<=")]
+    over = [end(time) for time in row.times if time.op in ("<", "<=")]
     known: list[exp.Expr] = [
         exp.not_(exp.Is(this=scope.term(moment.term), expression=exp.null()), copy=False)
-        for moment in (*begins, *ends)
+        for moment in (*begins, *over)
         if moment.anchor is None or moment.anchor[0].name != "ts"
     ]
     alpha = _extreme(exp.Greatest, [scope.moment(moment) for moment in begins])
-    if not ends:
+    if not over:
         return alpha, None, known
-    omega = _extreme(exp.Least, [scope.moment(moment) for moment in ends])
+    omega = _extreme(exp.Least, [scope.moment(moment) for moment in over])
     known.append(exp.LT(this=alpha.copy(), expression=omega.copy()))
     return alpha, omega, known
 

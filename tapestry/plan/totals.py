@@ -1,17 +1,15 @@
-"""Lower aggregates and top-k for a relation of candidates."""
+"""Lower aggregates for a relation of candidates."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
 from typing import Protocol
 
 from sqlglot import exp
 
 from tapestry.plan import running
-from tapestry.plan.assembly import Assembly, first
+from tapestry.plan.assembly import Assembly
 from tapestry.plan.carried import (
-    KEY,
     add_table,
     at_c,
     free_columns,
@@ -22,12 +20,12 @@ from tapestry.plan.carried import (
     stands_in,
 )
 from tapestry.plan.group import Member
-from tapestry.plan.relation import Range
-from tapestry.plan.scope import COMPARISONS, Scope, carried_name
+from tapestry.plan.reached import Reached
+from tapestry.plan.scope import COMPARISONS, Scope, carried_name, column
 from tapestry.plan.signature import Value
 from tapestry.query.nodes import Binding, Column, Literal
 from tapestry.rewrite.analysis import walk
-from tapestry.rewrite.stages import Conjunction, Measured, Ranked, Total
+from tapestry.rewrite.stages import Conjunction, Measured, Total
 
 AGGREGATES = {"COUNT": exp.Count, "SUM": exp.Sum, "AVG": exp.Avg, "MIN": exp.Min, "MAX": exp.Max}
 
@@ -35,7 +33,9 @@ AGGREGATES = {"COUNT": exp.Count, "SUM": exp.Sum, "AVG": exp.Avg, "MIN": exp.Min
 class Rows(Protocol):
     """How tables are joined to candidates: ``nested.Nested``, which asks for totals in turn."""
 
-    def table(self, binding: Binding, ranges: tuple[Range, ...] | None) -> exp.Expr: ...
+    reached: Reached
+
+    def elsewhere(self, assembly: Assembly) -> Rows: ...
 
     def visible(self, binding: Binding, scope: Scope) -> exp.Expr: ...
 
@@ -61,10 +61,14 @@ class Totals:
         self.members = members
         self.rows = rows
 
+    def elsewhere(self, assembly: Assembly) -> Totals:
+        """Return what lowers for the same members into another assembly."""
+        return Totals(assembly, self.members, self.rows.elsewhere(assembly))
+
     def measured(self, measured: Measured, outer: Scope) -> exp.Expr:
         """Return the test of an aggregate, for a relation of candidates."""
         free = free_columns((measured,))
-        base = self._base(outer, slots(measured), free)
+        base = self.base(outer, slots(measured), free)
         if running.runs(measured.total):
             return self._running(measured, base, free, outer)
         return self._grouped(measured, base, free, outer)
@@ -75,14 +79,14 @@ class Totals:
         """Return whether a group of rows passes the test, or there is none where 0 passes."""
         total, constant = measured.total, measured.constant
         wanted = slots(constant)
-        rows = self._rows(base, total, total.rows, (), free, wanted)
+        rows = self.joined(base, total, total.rows, (), free, wanted)
         keys = keys_of(free)
         fixed = [exp.column(f"p{slot}", rows) for slot in sorted(wanted)]
         groups = select_from(rows, keys).group_by(
             *(exp.column(key, rows, quoted=True) for key in keys), *fixed, copy=False
         )
         compare = COMPARISONS[measured.op]
-        test = compare(this=_value(total, rows), expression=at_c(rows).term(constant))
+        test = compare(this=value_of(total, rows), expression=at_c(rows).term(constant))
         passed = stands_in(self.assembly.name(groups.having(test)), keys, outer)
         none = [measured.passes_none(self._constant(constant, one)) for one in self.members]
         if not any(none):
@@ -105,10 +109,10 @@ class Totals:
         parameters = [f"p{slot}" for slot in sorted(slots(total))]
         whole = select_from(base, [*group, "audiences", *parameters]).distinct(copy=False)
         name = self.assembly.name(whole)
-        rows = self._counted(total, Scope(name), group)
+        rows = self.counted(total, Scope(name), group)
         summed = "n" if total.function == "COUNT" else "v"
         changes: exp.Query = _change(rows, group, "alpha", exp.column(summed), exp.column("n"))
-        if any(time.op in ("<", "<=") for time in total.rows[0].times):
+        if running.ends(total):
             less = (exp.Neg(this=exp.column(summed)), exp.Neg(this=exp.column("n")))
             changes = exp.union(changes, _change(rows, group, "omega", *less), distinct=False)
         none = _change(base, group, "c", exp.null(), exp.convert(0), asked=True)
@@ -128,20 +132,31 @@ class Totals:
         )
         return stands_in(result, [*group, "c"], outer, test)
 
-    def _counted(self, total: Total, outer: Scope, group: Sequence[str]) -> str:
-        """Return the rows that count for each group: from alpha to omega, a value v, n of them."""
+    def counted(
+        self,
+        total: Total,
+        outer: Scope,
+        group: Sequence[str],
+        columns: Sequence[tuple[str, str]] = (),
+    ) -> str:
+        """Return the rows that count for each group: from alpha to omega, a value v, n of them.
+
+        Groups are told apart by columns of the outer relation and by (variable, column) pairs.
+        """
         scope = outer.binding(*(binding.var for binding in total.bindings))
         select = exp.select().from_(exp.to_table(outer.outer), copy=False)
-        for binding in total.bindings:
-            select = add_table(select, self.rows.table(binding, None))
+        tables = self.rows.reached.tables(total.bindings, total.rows[0].plain)
+        for binding, table in zip(total.bindings, tables, strict=True):
+            select = add_table(select, table)
             select = select.where(self.rows.visible(binding, scope), copy=False)
         alpha, omega, known = running.interval(total, scope)
         select = select.where(
             *(scope.condition(condition) for condition in total.rows[0].plain), *known, copy=False
         )
         term = exp.convert(1) if total.term is None else scope.term(total.term)
-        columns = [exp.column(key, outer.outer, quoted=True) for key in group]
-        select = select.select(*columns, exp.alias_(alpha, "alpha", copy=False))
+        keys: list[exp.Expr] = [exp.column(key, outer.outer, quoted=True) for key in group]
+        keys += [exp.alias_(column(*one), carried_name(*one), quoted=True) for one in columns]
+        select = select.select(*keys, exp.alias_(alpha, "alpha", copy=False))
         if omega is not None:
             select = select.select(exp.alias_(omega, "omega", copy=False))
         one = exp.Case(
@@ -156,9 +171,10 @@ class Totals:
         if not (total.distinct and total.function == "COUNT"):
             return name
         # A value counts once, from the first row that has it.
-        firsts = select_from(name, [*group, "v", "n"]).select("MIN(alpha) AS alpha")
+        alike = [*group, *(carried_name(*one) for one in columns), "v", "n"]
+        firsts = select_from(name, alike).select("MIN(alpha) AS alpha")
         return self.assembly.name(
-            firsts.group_by(*(exp.column(key, name, quoted=True) for key in [*group, "v", "n"]))
+            firsts.group_by(*(exp.column(key, name, quoted=True) for key in alike))
         )
 
     def _constant(self, constant: Literal, member: Member) -> Value | None:
@@ -167,58 +183,14 @@ class Totals:
             return constant.value
         return {c.slot: c.value for c in member.constants}[constant.slot]
 
-    def in_rank(self, top: Ranked, outer: Scope) -> exp.Expr:
-        """Return whether a candidate's message is, or is not, among the top."""
-        name = self.rank(top, outer)
-        one = exp.select(exp.convert(1), copy=False).from_(exp.to_table(name), copy=False)
-        there = exp.Exists(this=one.where(*of_rank(name, top, outer), copy=False))
-        return exp.not_(there, copy=False) if top.negated else there
-
-    def rank(self, top: Ranked, outer: Scope) -> str:
-        """Return the relation ``(fid, disjunct, c, msgid)`` of what is on top at each c."""
-        base = self._base(outer, slots((top.limit, top.among, top.total)), set())
-        message = top.binding.var
-        parts = [_both(among, row) for among, row in product(top.among, top.total.rows)]
-        kept = slots(top.limit)
-        row = {(message, "msgid"), (message, "audience")}
-        rows = self._rows(base, top.total, parts, (top.binding,), row, kept)
-        keys = [*KEY, *(f"p{slot}" for slot in sorted(kept))]
-        msgid = exp.column(carried_name(message, "msgid"), rows, quoted=True)
-        value = _value(top.total, rows)
-        groups = select_from(rows, keys).select(
-            exp.alias_(msgid, "msgid", copy=False), exp.alias_(value, "value", copy=False)
-        )
-        groups = groups.group_by(
-            *(exp.column(key, rows) for key in keys),
-            *(exp.column(carried_name(*one), rows, quoted=True) for one in sorted(row)),
-        )
-        if top.total.function == "COUNT":
-            groups = groups.having(exp.GT(this=value.copy(), expression=exp.convert(0)))
-        else:
-            groups = groups.having(exp.not_(exp.Is(this=value.copy(), expression=exp.null())))
-        valued = self.assembly.name(groups)
-        best = select_from(valued, [*keys, "msgid"]).select(
-            exp.alias_(exp.Max(this=exp.column("value", valued)), "value", copy=False)
-        )
-        best = best.group_by(*(exp.column(key, valued) for key in [*keys, "msgid"]))
-        highest = self.assembly.name(best)
-        placed = select_from(highest, [*keys, "msgid"]).select(
-            exp.alias_(first(KEY, ("value", "msgid"), descending="value"), "place", copy=False)
-        )
-        placed_name = self.assembly.name(placed)
-        within = exp.LTE(
-            this=exp.column("place", placed_name), expression=at_c(placed_name).term(top.limit)
-        )
-        return self.assembly.name(select_from(placed_name, [*KEY, "msgid"]).where(within))
-
-    def _base(self, outer: Scope, parameters: set[int], columns: set[tuple[str, str]]) -> str:
+    def base(self, outer: Scope, parameters: set[int], columns: set[tuple[str, str]]) -> str:
         """Return the candidates once each, with what an aggregate needs to know of them."""
         select = exp.select().from_(exp.to_table(outer.outer), copy=False)
         c = exp.column("c", outer.outer)
         select = self.rows.carry(select, Scope(outer.outer), columns, parameters, c)
         return self.assembly.name(select.distinct(copy=False))
 
-    def _rows(
+    def joined(
         self,
         base: str,
         total: Total,
@@ -283,26 +255,7 @@ def _change(
     )
 
 
-def of_rank(name: str, top: Ranked, scope: Scope) -> list[exp.Expr]:
-    same: list[exp.Expr] = [
-        exp.EQ(this=exp.column(key, name), expression=exp.column(key, scope.outer)) for key in KEY
-    ]
-    message = exp.EQ(this=exp.column("msgid", name), expression=scope.term(top.message))
-    return [*same, message]
-
-
-def _both(one: Conjunction, other: Conjunction) -> Conjunction:
-    return Conjunction(
-        (*one.bindings, *other.bindings),
-        (*one.plain, *other.plain),
-        (*one.times, *other.times),
-        (*one.absent, *other.absent),
-        (*one.measured, *other.measured),
-        (*one.ranked, *other.ranked),
-    )
-
-
-def _value(total: Total, rows: str) -> exp.Expr:
+def value_of(total: Total, rows: str) -> exp.Expr:
     """Return the aggregate over a relation of rows."""
     if total.term is None:
         return exp.Count(this=exp.convert(1))

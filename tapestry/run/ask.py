@@ -9,7 +9,8 @@ from tapestry.core.clock import BEGINNING
 from tapestry.plan.compile import compile_filter
 from tapestry.plan.lower import lower_at
 from tapestry.query.context import Context
-from tapestry.run.execute import Engine, Subscription, execute, groups
+from tapestry.run.answer import Engine
+from tapestry.run.execute import Subscription, execute, groups
 from tapestry.tables.log import Snapshot, Tables, snapshot
 from tapestry.tables.read import Card, cards
 

@@ -9,34 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from tapestry.core.ports import Match
 from tapestry.plan.compile import Compiled
 from tapestry.plan.group import Group, Member
 from tapestry.plan.lower import lower, lower_among
-from tapestry.plan.relation import SEPARATOR, Range, Statement
+from tapestry.plan.relation import SEPARATOR
 from tapestry.rewrite.stages import IncrementalDisjunct
+from tapestry.run.answer import Engine, Row, answer
 
 MOST_VARIANTS = 12
 """Variants in one statement: more share its fixed cost, but take longer to plan."""
 
 Pair = tuple[int, str]
 """A filter and a msgid."""
-
-
-Row = tuple[int, str, str, int, int, int, str]
-"""A row of a statement, in the columns of ``plan.relation.OUTPUT``."""
-
-
-class Engine(Protocol):
-    """Answers statements over one snapshot of the tables."""
-
-    def answer(self, statement: Statement) -> list[Row]:
-        """Return the rows of a statement, in the columns of ``plan.relation.OUTPUT``."""
-
-    def covers(self, table: str, ranges: tuple[Range, ...]) -> bool:
-        """Tell whether the table can hold rows whose ``ts`` lies in one of the ranges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +96,7 @@ def _candidates(engine: Engine, all_groups: Sequence[Group], until: int) -> list
     first: dict[Pair, Row] = {}
     for chunk in chunked(pieces(all_groups), variants_of):
         statement = lower(chunk, until, engine.covers)
-        for row in engine.answer(statement) if statement else ():
+        for row in answer(engine, statement) if statement else ():
             other = first.setdefault((row[0], row[1]), row)
             if _rank(row) < _rank(other):
                 first[row[0], row[1]] = row
@@ -182,5 +168,5 @@ def _held_at_start(
             for fid, msgid in sorted(begun)
             if fid in fids and (start := by_id[fid].start) is not None
         ]
-        held |= {(row[0], row[1]) for row in engine.answer(lower_among(chunk, asked))}
+        held |= {(row[0], row[1]) for row in answer(engine, lower_among(chunk, asked))}
     return held

@@ -22,8 +22,9 @@ from tapestry.core.schema import ANNOTATIONS, COLUMNS, KEYS, MESSAGES, Type
 from tapestry.plan.compile import compile_filter
 from tapestry.query.context import Context
 from tapestry.rewrite.pipeline import Rule
+from tapestry.run.answer import Engine
 from tapestry.run.changes import change_windows
-from tapestry.run.execute import Engine, Subscription, execute_windows
+from tapestry.run.execute import Subscription, execute_windows
 from tapestry.tables.log import Part, Snapshot
 from tapestry.tables.rows import arrow_schema
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.errors import PySparkException
 from sqlglot import exp
 
@@ -24,19 +23,15 @@ from tapestry.core.schema import COLUMNS, Type
 from tapestry.plan.relation import Range, Relation, Statement, View
 from tapestry.plan.spark_sql import spark_sql
 from tapestry.run import spark_server
-from tapestry.run.execute import Row
-from tapestry.tables.log import Part, Snapshot
-from tapestry.tables.rows import arrow_schema
+from tapestry.run.answer import Row
+from tapestry.run.few import Few, Limits, named, overlaps
+from tapestry.tables.log import Snapshot
 
 LOCAL = "local"
 """The remote that means: a server of this process's own, which ends with it."""
 
-SENT_ALONG = 5_000
-"""Rows of a view up to which they are sent with the statement: to read so few costs Spark
-more in jobs than in work."""
-
 INTERPRETED = 100_000
-"""Rows of both tables up to which Spark interprets its plans: to compile them takes longer."""
+"""Rows that Spark reads from files up to which Spark interprets its plans: to compile them takes longer."""
 
 SETTINGS = {
     "spark.sql.shuffle.partitions": "2",
@@ -120,25 +115,30 @@ def _must_answer(remote: str) -> None:
 class SparkEngine:
     """Answers statements over one snapshot of the tables."""
 
-    def __init__(self, session: Any, snapshot: Snapshot) -> None:
+    def __init__(self, session: Any, snapshot: Snapshot, limits: Limits | None = None) -> None:
         self.session = session
         self.snapshot = snapshot
-        self._sent: dict[tuple[object, ...], Any] = {}
-        rows = sum(part.rows for part in (*snapshot.messages, *snapshot.annotations))
-        compiled = rows > INTERPRETED
-        session.conf.set("spark.sql.codegen.wholeStage", str(compiled).lower())
-        session.conf.set("spark.sql.codegen.factoryMode", "FALLBACK" if compiled else "NO_CODEGEN")
+        self.few = Few(snapshot, limits)
+        self._sent: dict[object, Any] = {}
+        self._compiled: bool | None = None
 
     def answer(self, statement: Statement) -> list[Row]:
         """Return the rows of a statement, in the columns of ``plan.relation.OUTPUT``."""
         columns = {column.name for column in statement.select.find_all(exp.Column)}
-        frames = {view.name: self.frame(view, columns) for view in statement.views}
+        frames = {view.name: self.frame(view, statement, columns) for view in statement.views}
         frames |= {relation.name: self._relation(relation) for relation in statement.relations}
         sql = spark_sql(statement, {name: f"frame_of_{name}_" for name in frames})
         text = sql.replace("{", "{{").replace("}", "}}")
         text = re.sub(r"\bframe_of_(\w+?)_(?=\s)", r"{\1}", text)
         used = {name: frame for name, frame in frames.items() if "{" + name + "}" in text}
+        scanned = sum(
+            part.rows
+            for view in statement.views
+            if self.few.rows(view, statement, columns) is None
+            for part in self.few.files(view)
+        )
         try:
+            self._settle(compiled=scanned > INTERPRETED)
             return [tuple(row) for row in self.session.sql(text, **used).collect()]
         except PySparkException as error:
             raise TapestryError(
@@ -146,36 +146,35 @@ class SparkEngine:
                 hint="Look at Spark's log in the data directory's run/, or restart Spark.",
             ) from error
 
-    def frame(self, view: View, columns: Collection[str]) -> Any:
+    def _settle(self, *, compiled: bool) -> None:
+        """Let Spark compile its plans, or not: the session may be another engine's meanwhile."""
+        if compiled != self._compiled:
+            mode = "FALLBACK" if compiled else "NO_CODEGEN"
+            self.session.conf.set("spark.sql.codegen.wholeStage", str(compiled).lower())
+            self.session.conf.set("spark.sql.codegen.factoryMode", mode)
+            self._compiled = compiled
+
+    def frame(self, view: View, statement: Statement, columns: Collection[str]) -> Any:
         """Return the rows of a view: a few of them along with the statement, many by Spark."""
-        parts = self.files(view)
-        kinds = COLUMNS[view.table]
-        wanted = [name for name in kinds if name in columns]
-        if sum(part.rows for part in parts) > SENT_ALONG:
-            read = self.session.read.schema(_schema(kinds))
-            return read.parquet(*(part.path for part in parts)).select(wanted)
-        key = (view.table, view.ranges, tuple(wanted))
+        found = self.few.rows(view, statement, columns)
+        names, kinds = named(view.table, columns), COLUMNS[view.table]
+        if found is None:
+            paths = [part.path for part in self.few.files(view)]
+            return self.session.read.schema(_schema(kinds)).parquet(*paths).select(names)
+        key = self.few.key(view, statement, columns)
         if key not in self._sent:
-            schema = arrow_schema(view.table)
-            tables = [pq.read_table(part.path, columns=wanted) for part in parts]
-            rows = pa.concat_tables([schema.empty_table().select(wanted), *tables])
             # Of no rows the client cannot tell the columns.
-            empty = _schema({name: kinds[name] for name in wanted})
+            empty = _schema({name: kinds[name] for name in names})
             self._sent[key] = (
-                self.session.createDataFrame(rows)
-                if rows.num_rows
+                self.session.createDataFrame(found)
+                if found.num_rows
                 else self.session.createDataFrame([], empty)
             )
         return self._sent[key]
 
-    def files(self, view: View) -> list[Part]:
-        """Return the files of the snapshot that can hold rows of a view."""
-        parts = self.snapshot.parts(view.table)
-        return [p for p in parts if view.ranges is None or _overlaps(p, view.ranges)]
-
     def covers(self, table: str, ranges: tuple[Range, ...]) -> bool:
         """Tell whether the table can hold rows whose ``ts`` lies in one of the ranges."""
-        return any(_overlaps(part, ranges) for part in self.snapshot.parts(table))
+        return any(overlaps(part, ranges) for part in self.snapshot.parts(table))
 
     def _relation(self, relation: Relation) -> Any:
         columns: Sequence[Sequence[object]] = list(zip(*relation.rows, strict=True))
@@ -187,10 +186,6 @@ class SparkEngine:
             names=[f.name for f in relation.fields],
         )
         return self.session.createDataFrame(table)
-
-
-def _overlaps(part: Part, ranges: tuple[Range, ...]) -> bool:
-    return any(low < part.max_ts and part.min_ts <= high for low, high in ranges)
 
 
 def _schema(columns: dict[str, Type]) -> str:

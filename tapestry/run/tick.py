@@ -19,8 +19,9 @@ from tapestry.plan.compile import Compiled, compile_filter
 from tapestry.plan.words import disjunct_in_words
 from tapestry.query.context import Context
 from tapestry.rewrite.pipeline import Rule
+from tapestry.run.answer import Engine
 from tapestry.run.changes import changes
-from tapestry.run.execute import Engine, Subscription, execute
+from tapestry.run.execute import Subscription, execute
 from tapestry.tables.append import read_until
 from tapestry.tables.log import Snapshot, Tables, snapshot
 

@@ -11,7 +11,7 @@ from django.core.management.base import CommandParser
 
 from filters.management.arguments import instants
 from filters.management.plain import PlainCommand
-from tapestry.run.execute import Engine
+from tapestry.run.answer import Engine
 from tapestry.run.replay import replay
 from tapestry.tables.log import Snapshot
 

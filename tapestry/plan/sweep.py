@@ -1,0 +1,115 @@
+"""Sweep over the changes of values, and tell from when to when each message is among the top."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+Value = Any
+"""A number: what a message is ranked by."""
+
+Period = tuple[int, int, str, int, int]
+"""Filter, disjunct, msgid, the first instant among the top, and the first that is not."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The top of each (filter, disjunct) over a span of time.
+
+    ``tops`` says how many are on top, and what the last instant is.  Rows are
+    ``(fid, disjunct, msgid, audience, at, v, n)``: from ``at`` on, v is added to the aggregate
+    of a message's row, and n to the number of what it counts.
+    """
+
+    function: str
+    tops: Mapping[tuple[int, int], tuple[int, int]]
+
+    def __call__(self, rows: Iterable[Sequence[Any]]) -> tuple[Period, ...]:
+        """Return the periods of all.
+
+        >>> votes = [(1, 0, "a", "", 5, 2, 1), (1, 0, "b", "", 7, 3, 1), (1, 0, "b", "", 9, -2, 1)]
+        >>> Sweep("SUM", {(1, 0): (1, 10)})(votes)
+        ((1, 0, 'a', 5, 7), (1, 0, 'b', 7, 9), (1, 0, 'a', 9, 11))
+        """
+        apart: dict[tuple[int, int], list[Sequence[Any]]] = defaultdict(list)
+        for row in rows:
+            apart[row[0], row[1]].append(row)
+        return tuple(
+            (*key, *period)
+            for key, own in apart.items()
+            for period in self._periods(*self.tops[key], own)
+        )
+
+    def _periods(
+        self, limit: int, last: int, rows: list[Sequence[Any]]
+    ) -> Iterator[tuple[str, int, int]]:
+        ranking = _Ranking(self.function)
+        since: dict[str, int] = {}
+        for at, some in groupby(sorted(rows, key=itemgetter(4)), key=itemgetter(4)):
+            place = min([ranking.change(*row[2:4], *row[5:7]) for row in some])
+            if place >= limit:
+                continue
+            top = ranking.first(limit)
+            for msgid in sorted(since.keys() - top):
+                yield msgid, since.pop(msgid), at
+            for msgid in top - since.keys():
+                since[msgid] = at
+        for msgid, begun in since.items():
+            yield msgid, begun, last + 1
+
+
+class _Ranking:
+    """Messages by value, the highest first; of several audiences, the highest value counts."""
+
+    def __init__(self, function: str) -> None:
+        self._function = function
+        self._held: dict[str, dict[str, tuple[Value, int]]] = defaultdict(dict)
+        self._order: list[tuple[Value, str]] = []
+
+    def first(self, limit: int) -> set[str]:
+        return {msgid for _, msgid in self._order[:limit]}
+
+    def change(self, msgid: str, audience: str, v: Value, n: int) -> int:
+        """Change a row's aggregate, and return the first place that this can have moved."""
+        rows = self._held[msgid]
+        before = self._key(msgid)
+        old, count = rows.get(audience, (None, 0))
+        rows[audience] = (self._added(old, v), count + n)
+        after = self._key(msgid)
+        if before == after:
+            return len(self._order)
+        places = []
+        if before is not None:
+            places.append(bisect_left(self._order, before))
+            del self._order[places[0]]
+        if after is not None:
+            insort(self._order, after)
+            places.append(bisect_left(self._order, after))
+        return min(places)
+
+    def _added(self, old: Value, v: Value) -> Value:
+        if old is None:
+            return v
+        match self._function:
+            case "MIN":
+                return min(old, v)
+            case "MAX":
+                return max(old, v)
+        return old + v
+
+    def _key(self, msgid: str) -> tuple[Value, str] | None:
+        values = [self._value(v, n) for v, n in self._held[msgid].values() if n]
+        return (-max(values), msgid) if values else None
+
+    def _value(self, v: Value, n: int) -> Value:
+        match self._function:
+            case "COUNT":
+                return n
+            case "AVG":
+                return v / n
+        return v

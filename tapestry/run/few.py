@@ -1,0 +1,133 @@
+"""The few rows of a view, read here to be sent along with a statement.
+
+A statement over new rows needs few old ones: a slice of time, and what that reaches by its
+keys.  Spark would scan files for them; the index and the bounds of row groups give them in
+milliseconds, whatever the size of the table.  Where they are many, Spark reads the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tapestry.core.schema import COLUMNS, Type
+from tapestry.plan.relation import Range, Reach, Statement, View
+from tapestry.tables.find import by_key, by_time, unindexed
+from tapestry.tables.log import Part, Snapshot
+from tapestry.tables.rows import arrow_schema
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Up to how many rows are few."""
+
+    sent: int = 5_000
+    """Rows of a table or a slice that are sent along: to read so few costs Spark more in jobs
+    than in work."""
+
+    read: int = 100_000
+    """Rows of the row groups that a slice lies in."""
+
+    keys: int = 20_000
+    """Keys that are looked up together."""
+
+    found: int = 100_000
+    """Rows that these find, and rows newer than the index that are looked through."""
+
+
+class Few:
+    """Reads the few rows of views from one snapshot, each once."""
+
+    def __init__(self, snapshot: Snapshot, limits: Limits | None = None) -> None:
+        self.snapshot = snapshot
+        self.limits = limits or Limits()
+        self._read: dict[object, pa.Table | None] = {}
+
+    def key(self, view: View, statement: Statement, columns: Collection[str]) -> object:
+        """Return what is equal for views of the same rows and columns."""
+        return (tuple(named(view.table, columns)), self._rows_key(view, statement))
+
+    def _rows_key(self, view: View, statement: Statement) -> object:
+        if self.is_small(view.table):
+            return view.table
+        if view.reach is None:
+            return (view.table, view.ranges)
+        source = _source(view.reach, statement)
+        if isinstance(source, View):
+            return (view.table, view.reach.column, view.reach.other,
+                    self._rows_key(source, statement))  # fmt: skip
+        return (view.table, view.reach.column, source)
+
+    def is_small(self, table: str) -> bool:
+        """Tell whether all of a table is few rows: then all its views are the table."""
+        return sum(part.rows for part in self.snapshot.parts(table)) <= self.limits.sent
+
+    def rows(self, view: View, statement: Statement, columns: Collection[str]) -> pa.Table | None:
+        """Return the rows of a view, and perhaps others of its table; None if they are many."""
+        key = self.key(view, statement, columns)
+        if key not in self._read:
+            self._read[key] = self._rows(view, statement, columns)
+        return self._read[key]
+
+    def _rows(self, view: View, statement: Statement, columns: Collection[str]) -> pa.Table | None:
+        parts, names = self.snapshot.parts(view.table), named(view.table, columns)
+        if self.is_small(view.table):
+            always = [(part.min_ts - 1, part.max_ts) for part in parts]
+            return by_time(parts, view.table, always, names)
+        if view.ranges is not None:
+            slices = view.ranges
+            rows = by_time(parts, view.table, slices, names, self.limits.read)
+            return None if rows is None or rows.num_rows > self.limits.sent else rows
+        if view.reach is None:
+            return None
+        keys = self._keys(view.reach, statement, columns)
+        if keys is None or len(keys) > self.limits.keys:
+            return None
+        column, root = view.reach.column, self.snapshot.root
+        if unindexed(parts, root, view.table, column) > self.limits.found:
+            return None
+        rows = by_key(parts, root, view.table, column, keys, names)
+        return None if rows.num_rows > self.limits.found else rows
+
+    def _keys(
+        self, reach: Reach, statement: Statement, columns: Collection[str]
+    ) -> set[str] | None:
+        """Return the values that a column may have; None if they are many."""
+        source = _source(reach, statement)
+        if not isinstance(source, View):
+            return {value for value in source if isinstance(value, str)}
+        rows = self.rows(source, statement, {*columns, reach.other})
+        if rows is None:
+            return None
+        values = rows[reach.other]
+        if COLUMNS[source.table][reach.other] is Type.SET:
+            values = pc.list_flatten(values)
+        return set(values.unique().drop_null().to_pylist())
+
+    def files(self, view: View) -> list[Part]:
+        """Return the files of the snapshot that can hold rows of a view."""
+        parts = self.snapshot.parts(view.table)
+        return [p for p in parts if view.ranges is None or overlaps(p, view.ranges)]
+
+
+def _source(reach: Reach, statement: Statement) -> View | tuple[object, ...]:
+    """Return the view that reaches, or the values of a relation's column."""
+    for view in statement.views:
+        if view.name == reach.source:
+            return view
+    relation = next(one for one in statement.relations if one.name == reach.source)
+    place = [field.name for field in relation.fields].index(reach.other)
+    return tuple(row[place] for row in relation.rows)
+
+
+def named(table: str, columns: Collection[str]) -> list[str]:
+    """Return those columns of a table that are among some names; one at least."""
+    return [name for name in arrow_schema(table).names if name in columns] or ["ts"]
+
+
+def overlaps(part: Part, ranges: tuple[Range, ...]) -> bool:
+    """Tell whether a file can hold rows whose ``ts`` lies in one of the ranges."""
+    return any(low < part.max_ts and part.min_ts <= high for low, high in ranges)
