@@ -31,7 +31,7 @@ LOCAL = "local"
 """The remote that means: a server of this process's own, which ends with it."""
 
 INTERPRETED = 100_000
-"""Rows that Spark reads from files up to which Spark interprets its plans: to compile them takes longer."""
+"""Rows in files up to which Spark interprets its plans: to compile them takes longer."""
 
 SETTINGS = {
     "spark.sql.shuffle.partitions": "2",

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tapestry.core.clock import BEGINNING
-from tapestry.tables.index import INDEXED, instants_of, strings
+from tapestry.tables.index import INDEXED, instants_of, runs, strings
 from tapestry.tables.log import Part
 from tapestry.tables.rows import arrow_schema
 
@@ -51,6 +51,15 @@ def by_key(
             found.append(older.filter(pc.less_equal(older["ts"], indexed)))
     rows = pa.concat_tables(each.filter(pc.is_in(each[column], wanted)) for each in found)
     return rows.select(list(columns))
+
+
+def unindexed(parts: Iterable[Part], root: Path | None, table: str, column: str) -> int:
+    """Return how many rows a lookup by a column has to look through."""
+    indexed = BEGINNING
+    if root is not None and column in INDEXED[table]:
+        chain = runs(root, table, column)
+        indexed = chain[-1].high if chain else BEGINNING
+    return sum(part.rows for part in parts if part.max_ts > indexed)
 
 
 def by_time(

@@ -9,7 +9,7 @@ from sqlglot import exp
 from tapestry.core.clock import DAY, WEEK
 from tapestry.plan.compile import compile_filter
 from tapestry.plan.lower import lower, lower_among, lower_at, lower_each, lower_events
-from tapestry.plan.relation import OUTPUT, View
+from tapestry.plan.relation import OUTPUT, Reach, View
 from tapestry.query.context import Context
 from tapestry.run.execute import Subscription, groups
 
@@ -114,25 +114,59 @@ def test_new_mail_is_all_that_a_filter_on_its_own_columns_reads():
     assert statement.views == [View("messages_0", "messages", NEW)]
 
 
-def test_no_reply_reads_the_slice_that_became_old_and_looks_for_replies_in_all():
+def test_no_reply_reads_the_slice_that_became_old_and_looks_up_the_replies_to_it():
     statement = lowered(NO_REPLY)
-    assert views(statement) == {"messages_0": ("messages", OLD), "messages": ("messages", None)}
-    assert reads(statement) == [{"v_m": "messages_0"}, {"v_r": "messages"}]
+    reached = Reach("inreplyto", "messages_0", "msgid")
+    assert statement.views == [
+        View("messages_0", "messages", OLD),
+        View("messages_1", "messages", None, reached),
+    ]
+    assert reads(statement) == [{"v_m": "messages_0"}, {"v_r": "messages_1"}]
 
 
 def test_each_variant_of_a_join_is_driven_by_the_new_rows_of_one_table():
     text = "EXISTS (a IN annotations: a.msgid = m.msgid AND a.kind = 'vote')"
     statement = lowered(text)
-    assert views(statement) == {
-        "messages_0": ("messages", NEW),
-        "annotations": ("annotations", None),
-        "messages": ("messages", None),
-        "annotations_3": ("annotations", NEW),
-    }
-    assert reads(statement) == [
-        {"v_m": "messages_0", "v_a": "annotations"},
-        {"v_m": "messages", "v_a": "annotations_3"},
+    assert statement.views == [
+        View("messages_0", "messages", NEW),
+        View("annotations_1", "annotations", None, Reach("msgid", "messages_0", "msgid")),
+        View("annotations_2", "annotations", NEW),
+        View("messages_3", "messages", None, Reach("msgid", "annotations_2", "msgid")),
     ]
+    assert reads(statement) == [
+        {"v_m": "messages_0", "v_a": "annotations_1"},
+        {"v_m": "messages_3", "v_a": "annotations_2"},
+    ]
+
+
+def test_rows_are_reached_through_rows_that_were_reached():
+    answered = "EXISTS (r: r.inreplyto = m.msgid AND EXISTS (s: s.inreplyto = r.msgid))"
+    text = f"m.inreplyto IS NULL AND {answered}"
+    statement = lowered(text)
+    by_reach = {(view.reach, view.ranges) for view in statement.views}
+    names = {(view.ranges, view.reach): view.name for view in statement.views}
+    new = names[NEW, None]
+    replies = Reach("inreplyto", new, "msgid")
+    parents = Reach("msgid", new, "inreplyto")
+    assert by_reach == {
+        (None, NEW),
+        (replies, None),
+        (parents, None),
+        (Reach("inreplyto", names[None, replies], "msgid"), None),
+        (Reach("msgid", names[None, parents], "inreplyto"), None),
+    }
+
+
+def test_what_no_key_ties_to_new_rows_is_read_whole():
+    statement = lowered("EXISTS (r: r.sender = m.sender)")
+    assert ("messages", None) in views(statement).values()
+    assert all(view.reach is None for view in statement.views)
+
+
+def test_a_message_that_is_asked_for_is_looked_up():
+    statement = lower_among(grouped(NO_REPLY), [(0, "a", NOW)])
+    assert statement.views[0].reach == Reach("msgid", "asked", "msgid")
+    assert statement.views[1].reach == Reach("inreplyto", statement.views[0].name, "msgid")
 
 
 def test_a_variant_whose_slice_is_empty_is_left_out():

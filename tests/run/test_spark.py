@@ -21,6 +21,7 @@ from tapestry.plan.lower import lower
 from tapestry.query.context import Context
 from tapestry.run import spark
 from tapestry.run.execute import Subscription, execute, execute_windows, groups
+from tapestry.run.few import Limits
 from tapestry.tables.log import Part, Snapshot
 from tapestry.tables.rows import arrow_schema
 
@@ -122,12 +123,16 @@ def subscriptions(plans):
     ]
 
 
-@pytest.mark.parametrize("sent_along", [5_000, 0], ids=["sent along", "read by Spark"])
-def test_spark_delivers_what_sqlite_does(session, tmp_path, monkeypatch, sent_along):
-    monkeypatch.setattr(spark, "SENT_ALONG", sent_along)
+ALL_SENT, LOOKED_UP, ALL_READ = None, Limits(sent=0), Limits(0, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    "limits", [ALL_SENT, LOOKED_UP, ALL_READ], ids=["sent along", "looked up", "read by Spark"]
+)
+def test_spark_delivers_what_sqlite_does(session, tmp_path, limits):
     asked = subscriptions([compile_filter(text, Context("alice")) for text in FILTERS])
     instants = [1_500_000, 3_000_000, 4_000_001, 30_000_000]
-    engine = spark.SparkEngine(session, snapshot_of(ROWS, tmp_path))
+    engine = spark.SparkEngine(session, snapshot_of(ROWS, tmp_path), limits)
     expected = execute_windows(SqliteEngine(ROWS), asked, instants)
     assert execute_windows(engine, asked, instants) == expected
     assert {m.filter for run in expected for m in run} == set(range(len(FILTERS)))
@@ -204,18 +209,15 @@ def test_the_examples_of_every_rule_deliver_the_same_on_spark(session, tmp_path)
         ("with no reply for two weeks", {"messages": [[7], EVERY]}),
     ],
 )
-def test_spark_reads_the_windows_slice_of_what_drives_a_rule(
-    session, tmp_path, monkeypatch, text, slices
-):
+def test_spark_reads_the_windows_slice_of_what_drives_a_rule(session, tmp_path, text, slices):
     """Ten files a table, each a week's; the window is the last day of the tenth week."""
-    monkeypatch.setattr(spark, "SENT_ALONG", 0)
-    engine = spark.SparkEngine(session, weekly(tmp_path, 10))
+    engine = spark.SparkEngine(session, weekly(tmp_path, 10), ALL_READ)
     plan = compile_filter(text, Context("alice"))
     asked = groups([(Subscription(0, plan, AUDIENCES, 10 * WEEK - DAY), 10 * WEEK)])
     statement = lower(asked, 10 * WEEK, engine.covers)
     read = {}
     for view in statement.views:
-        named = engine.frame(view, ["msgid", "ts"]).inputFiles()
+        named = engine.frame(view, statement, ["msgid", "ts"]).inputFiles()
         weeks = sorted(int(re.search(r"-(\d+)\.parquet$", name)[1]) for name in named)
         if weeks not in read.setdefault(view.table, []):
             read[view.table].append(weeks)
