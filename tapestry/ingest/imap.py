@@ -28,7 +28,7 @@ from tapestry.ingest.imap_folder import Folder, new_items
 from tapestry.ingest.source import CursorOf, Item, Memory, Offer, Source
 
 # The library can write every line it sends to its log, tokens too: never in this program.
-logging.getLogger("imapclient").setLevel(logging.INFO)
+logging.getLogger("imapclient").setLevel(logging.WARNING)
 
 _CLOSED = {b"\\noselect", b"\\nonexistent"}
 _LATER = ("[UNAVAILABLE]", "[INUSE]", "[LIMIT]", "[SERVERBUG]")

@@ -22,6 +22,11 @@ PER_SECOND = 50.0
 """Articles asked of a server in a second, after the first hundred."""
 
 MOST_GROUPS = 5000
+
+FEW_GROUPS = 50
+"""So many are each asked for at every pull.  Of more, those whose last number is as it was
+are left alone; should their articles have been numbered anew, the next to come will tell."""
+
 _LONGEST_COMMAND = 480
 
 
@@ -72,7 +77,7 @@ class NntpLine:
         stored = cursor_of(origin)
         last = stored.version if stored else 0
         listed = self.active.get(place)
-        if listed is not None and listed.last == last:
+        if listed is not None and listed.last == last and len(self.active) > FEW_GROUPS:
             return Source(address, iter(()), lambda: 0)
         with explained(self.account):
             group = self._enter(place)

@@ -54,10 +54,10 @@ class NewArticles:
         """Yield the articles numbered above ``last``, lowest first; the cursor passes gaps."""
         width = _WINDOW
         start = max(last + 1, self.group.first)
-        marks: list[tuple[int, str]] = []
         while start <= self.group.last:
             end = min(start + width - 1, self.group.last)
             listed = list(_overview(self.client, start, end))
+            self._remember(listed)
             for number, msgid in listed:
                 raw = None if msgid in self.taken else self._article(number)
                 if raw is not None and msgid:
@@ -65,9 +65,7 @@ class NewArticles:
                         self.taken.clear()
                     self.taken.add(msgid)
                 yield Item(raw, self.origin, Cursor(self.origin, number))
-            marks = [*marks, *(each for each in listed if each[1])][-_MARKS:]
-            yield Item(None, self.origin, Cursor(self.origin, end), now=True)
-            self._remember(marks)
+            yield Item(None, self.origin, Cursor(self.origin, end))
             width = min(width * 2, _WIDEST) if len(listed) < width // 10 else _WINDOW
             start = end + 1
 
@@ -83,12 +81,22 @@ class NewArticles:
             raise
         return raw.getvalue()
 
-    def _remember(self, marks: list[tuple[int, str]]) -> None:
-        before = self.memory.recall(self.group.name)
-        kept = before.get("marks", []) if before.get("numbering") == self.numbering else []
-        both = [*map(tuple, kept), *marks]
-        latest = sorted(dict(both).items())[-_MARKS:]
-        self.memory.remember(self.group.name, {"numbering": self.numbering, "marks": latest})
+    def _remember(self, listed: list[tuple[int, str]]) -> None:
+        """Remember which article some numbers mean, before any is taken.
+
+        Those of the numbering before are kept: whoever dies before the first append of this
+        one finds that one again.
+        """
+        named = [each for each in listed if each[1]]
+        if not named:
+            return
+        marks = [*named[:: max(1, len(named) // _MARKS)], named[-1]]
+        before = self.memory.recall(self.group.name).get("marks", {})
+        kept = dict(map(tuple, before.get(str(self.numbering), ())))
+        latest = sorted((kept | dict(marks)).items())[-2 * _MARKS :]
+        older = str(self.numbering - 1)
+        both = {older: before[older]} if older in before else {}
+        self.memory.remember(self.group.name, {"marks": both | {str(self.numbering): latest}})
 
 
 def renumbered(client: Client, group: Group, last: int, numbering: int, memory: Memory) -> bool:
@@ -99,9 +107,7 @@ def renumbered(client: Client, group: Group, last: int, numbering: int, memory: 
     """
     if not last:
         return False
-    before = memory.recall(group.name)
-    same = before.get("numbering") == numbering
-    marks: list[Any] = before.get("marks", []) if same else []
+    marks: list[Any] = memory.recall(group.name).get("marks", {}).get(str(numbering), [])
     for number, msgid in reversed(marks):
         found = _id_of(client, number) if group.first <= number <= group.last else None
         if found is not None:
