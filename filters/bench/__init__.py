@@ -7,7 +7,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from filters.bench import aggregating, compiling, ingesting, looking_up, starting, ticking
+from filters.bench import (
+    aggregating,
+    compiling,
+    ingesting,
+    looking_up,
+    running_on,
+    starting,
+    ticking,
+)
 
 Figures = dict[str, float | int | str]
 
@@ -24,6 +32,7 @@ class Bench:
 BENCHES = {
     "aggregates": Bench(aggregating.SAYS, aggregating.add_arguments, aggregating.measure),
     "compile": Bench(compiling.SAYS, compiling.add_arguments, compiling.measure),
+    "incremental": Bench(running_on.SAYS, running_on.add_arguments, running_on.measure),
     "ingest": Bench(ingesting.SAYS, ingesting.add_arguments, ingesting.measure),
     "lookup": Bench(looking_up.SAYS, looking_up.add_arguments, looking_up.measure),
     "tick": Bench(ticking.SAYS, ticking.add_arguments, ticking.measure),

@@ -46,6 +46,7 @@ def measure(options: Mapping[str, Any]) -> dict[str, Any]:
     from tapestry.plan.compile import compile_filter
     from tapestry.plan.lower import lower_at
     from tapestry.query.context import Context
+    from tapestry.run.answer import answer
     from tapestry.run.execute import Subscription, execute, groups
     from tapestry.run.spark import LOCAL, SparkEngine, connect
     from tapestry.tables.log import snapshot
@@ -62,7 +63,7 @@ def measure(options: Mapping[str, Any]) -> dict[str, Any]:
             return len(execute(engine, [window], until, lambda pairs: set()))
 
         def of_all(engine: Engine, window: Subscription = window) -> int:
-            return len(engine.answer(lower_at(groups([(window, BEGINNING)]), until)))
+            return len(answer(engine, lower_at(groups([(window, BEGINNING)]), until)))
 
         def fresh() -> Engine:
             return SparkEngine(session, found)
