@@ -11,6 +11,7 @@ import statistics
 import time
 from argparse import ArgumentParser
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from filters.bench.texts import PAPER
@@ -66,7 +67,7 @@ def measure(options: Mapping[str, Any]) -> dict[str, Any]:
         incremental, matches = {}, {}
         for label, since in windows.items():
             runs = repeat if label == "delta" else 2
-            incremental[label], matches[label] = _median(lambda s=since: window(s), runs)
+            incremental[label], matches[label] = _median(partial(window, since), runs)
         queries[name.upper()] = {"incremental_ms": incremental, "matches": matches}
         if not options["only_delta"]:
             milliseconds, answer = _median(full, 2)
