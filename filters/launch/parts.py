@@ -43,6 +43,11 @@ def start_beat(run: Path, env: Mapping[str, str]) -> Child:
     return _start("Beat", run / "beat.log", [*celery, *options], env)
 
 
+def start_listener(run: Path, env: Mapping[str, str]) -> Child:
+    """Start what hears of new mail at once (IMAP IDLE)."""
+    return _start("The listener", run / "listener.log", ["django", "listen"], env)
+
+
 def start_web(run: Path, env: Mapping[str, str], port: int) -> Child:
     """Start the web server on loopback."""
     settings = f"python:{__package__}.gunicorn_settings"

@@ -115,6 +115,7 @@ def _start(
         spark.wait()
     stack.children.append(parts.start_worker(run, env))
     stack.children.append(parts.start_beat(run, env))
+    stack.children.append(parts.start_listener(run, env))
     stack.wait()
 
 

@@ -1,4 +1,4 @@
-"""Which sources are due, and having them pulled soon."""
+"""Which sources are due, and making one due."""
 
 from __future__ import annotations
 
@@ -13,5 +13,8 @@ def due(limit: int = 100) -> list[int]:
 
 
 def make_due(source_id: int) -> None:
-    """Let a source be due at once, unless it is paused."""
-    Source.objects.filter(pk=source_id, active=True).update(due_at=0)
+    """Let a source be due at once, unless it is paused.
+
+    A pull that is under way sees that the instant is another, and leaves it as it is.
+    """
+    Source.objects.filter(pk=source_id, active=True).update(due_at=wall_clock())

@@ -18,10 +18,18 @@ class CuttingProxy:
         self.target = port
         self.cuts: list[int] = []
         self.passed = 0
+        self._open: list[socket.socket] = []
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
+
+    def hang_up(self) -> None:
+        """Cut all lines there are."""
+        for line in self._open:
+            with suppress(OSError):
+                line.shutdown(socket.SHUT_RDWR)
+        self._open.clear()
 
     def close(self) -> None:
         # Closing alone would not wake the one that waits there.
@@ -41,6 +49,7 @@ class CuttingProxy:
             except OSError:
                 client.close()
                 continue
+            self._open += [client, server]
             left = self.cuts.pop(0) if self.cuts else None
             for source, sink, limit in ((client, server, None), (server, client, left)):
                 threading.Thread(

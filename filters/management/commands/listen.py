@@ -1,0 +1,32 @@
+"""`manage.py listen`: hear of new mail at once; `manage.py up` runs it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any
+
+from django.db import DatabaseError, close_old_connections
+
+from filters import queue
+from filters.management.plain import PlainCommand
+from filters.sources.listening import Listener
+
+log = logging.getLogger(__name__)
+
+
+class Command(PlainCommand):
+    """Listen to the mailboxes of all sources until it is stopped."""
+
+    help = "Listen to the mailboxes of all sources (IMAP IDLE), and have them pulled at once."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Listen."""
+        listener = Listener(queue.pull_soon)
+        while True:
+            close_old_connections()
+            try:
+                listener.turn()
+            except DatabaseError as error:
+                log.warning("The database cannot be used just now: %s", error)
+            time.sleep(0.5)

@@ -1,0 +1,158 @@
+"""Listen to all mailboxes at once, so that mail is here when it comes and not when it is due.
+
+sources ─ reconcile ─> one thread per folder ─ IDLE ─> heard ─> due now ─> worker pulls
+
+Only the first few folders of a source are listened to, for each takes a line of its own and
+servers allow a person only so many; the others are looked at when they are due.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from filters.models_source import Source
+from filters.sources.credentials import account_of
+from filters.sources.due import make_due
+from tapestry.core.clock import wall_clock
+from tapestry.core.errors import TapestryError
+from tapestry.ingest.account import Account, RefusedError
+from tapestry.ingest.backoff import pause_after
+from tapestry.ingest.idle import CannotIdleError, listen
+
+log = logging.getLogger(__name__)
+
+FOLDERS = 3
+MOST = 200
+"""Lines that are listened to, in all."""
+
+RECONCILE = 3.0
+SIGN_OF_LIFE = 60.0
+LONG = 3600.0
+"""Seconds for which a server is left alone that cannot IDLE, or refused."""
+
+Key = tuple[int, str]
+
+
+@dataclass(slots=True)
+class Ear:
+    """One line that is listened to; ``as_it_was`` tells whether its source has changed since."""
+
+    as_it_was: tuple[object, ...]
+    thread: threading.Thread | None = None
+    stop: threading.Event = field(default_factory=threading.Event)
+    listens: bool = False
+    failures: int = 0
+    not_before: float = 0.0
+
+    @property
+    def alive(self) -> bool:
+        """Tell whether its thread runs."""
+        return self.thread is not None and self.thread.is_alive()
+
+
+class Listener:
+    """All ears; ``turn`` is to be called about once a second."""
+
+    def __init__(self, pull_soon: Callable[[int], None]) -> None:
+        self.pull_soon = pull_soon
+        self.ears: dict[Key, Ear] = {}
+        self.heard: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self._reconciled = self._told = float("-inf")
+
+    def turn(self) -> None:
+        """Have those sources pulled that were heard of; listen to what there is by now."""
+        heard = set()
+        while not self.heard.empty():
+            heard.add(self.heard.get())
+        for source_id in heard:
+            make_due(source_id)
+            self.pull_soon(source_id)
+        now = time.monotonic()
+        if now - self._reconciled >= RECONCILE:
+            self._reconciled = now
+            self._reconcile(now)
+        if heard or now - self._told >= SIGN_OF_LIFE:
+            self._told = now
+            listened = {source for (source, _folder), ear in self.ears.items() if ear.listens}
+            Source.objects.filter(pk__in=listened).update(listened_at=wall_clock())
+
+    def stop(self) -> None:
+        """End all threads."""
+        for ear in self.ears.values():
+            ear.stop.set()
+        for ear in self.ears.values():
+            if ear.thread is not None:
+                ear.thread.join(10)
+        self.ears.clear()
+
+    def _reconcile(self, now: float) -> None:
+        wanted = {(source.pk, folder): source for source, folder in _wanted()}
+        for key in [key for key in self.ears if key not in wanted]:
+            self.ears.pop(key).stop.set()
+        for key, source in wanted.items():
+            ear = self.ears.get(key)
+            if ear is not None and ear.as_it_was != _as_it_is(source):
+                ear.stop.set()
+                ear = None
+            if ear is None:
+                ear = self.ears[key] = Ear(_as_it_is(source))
+            if not ear.alive and now >= ear.not_before:
+                self._begin(key, ear, source)
+
+    def _begin(self, key: Key, ear: Ear, source: Source) -> None:
+        try:
+            account = account_of(source)
+        except TapestryError as error:
+            self._failed(ear, error)
+            return
+        ear.thread = threading.Thread(
+            target=self._listen, args=(key, ear, account), name=f"source {key}", daemon=True
+        )
+        ear.thread.start()
+
+    def _listen(self, key: Key, ear: Ear, account: Account) -> None:
+        source_id, folder = key
+
+        def heard() -> None:
+            ear.listens, ear.failures = True, 0
+            self.heard.put(source_id)
+
+        try:
+            listen(account, folder, heard, ear.stop.is_set)
+        except TapestryError as error:
+            self._failed(ear, error)
+        except Exception as error:
+            log.exception("Listening to source %s failed.", source_id)
+            self._failed(ear, TapestryError(type(error).__name__))
+        finally:
+            ear.listens = False
+
+    def _failed(self, ear: Ear, error: TapestryError) -> None:
+        ear.failures += 1
+        lasting = isinstance(error, CannotIdleError | RefusedError)
+        pause = LONG if lasting else pause_after(ear.failures, first=5.0, longest=LONG / 6)
+        ear.not_before = time.monotonic() + pause
+        if not isinstance(error, CannotIdleError):
+            log.warning("Not listening for %.0f s: %s", pause, error.message)
+
+
+def _wanted() -> Iterator[tuple[Source, str]]:
+    mailboxes = Source.objects.filter(
+        kind=Source.Kind.IMAP, active=True, owner__is_active=True
+    ).order_by("pk")
+    listened = 0
+    for source in mailboxes.iterator():
+        for folder in sorted(source.places, key=lambda name: name.upper() != "INBOX")[:FOLDERS]:
+            if listened == MOST:
+                return
+            listened += 1
+            yield source, folder
+
+
+def _as_it_is(source: Source) -> tuple[object, ...]:
+    return (source.host, source.port, source.security, source.user, source.method, source.secret)

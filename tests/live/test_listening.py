@@ -1,0 +1,184 @@
+"""New mail is heard of at once, over any number of broken lines, and whatever is changed."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+from django.contrib.auth.models import User
+from live.cutting_proxy import CuttingProxy
+from live.dovecot import PASSWORD, USER, running_dovecot
+
+from filters.models_source import Source
+from filters.sources.credentials import keep_secret
+from filters.sources.due import due
+from filters.sources.listening import Listener
+from tapestry.core.errors import TapestryError
+from tapestry.ingest.account import Account, LineBrokenError
+from tapestry.ingest.idle import listen
+
+pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+
+SOON = 15.0
+
+
+def mail(n):
+    return f"Message-ID: <{n}@x.org>\r\nFrom: joe@x.org\r\n\r\nHi\r\n".encode()
+
+
+@pytest.fixture(scope="module")
+def server():
+    with running_dovecot() as running:
+        yield running
+
+
+@pytest.fixture
+def line(server):
+    proxy = CuttingProxy(server.port)
+    yield proxy
+    proxy.close()
+
+
+@pytest.fixture
+def folder(server, request):
+    name = request.node.name
+    server.put(name)
+    return name
+
+
+def account(port):
+    return Account("imap", "127.0.0.1", port, "none", USER, PASSWORD)
+
+
+def wait_for(what, turn=lambda: None):
+    until = time.monotonic() + SOON
+    while not what():
+        assert time.monotonic() < until
+        turn()
+        time.sleep(0.05)
+
+
+class Listening:
+    """One line that is listened to, in a thread."""
+
+    def __init__(self, port, folder, renew=60.0):
+        self.heard, self.error = [], None
+        self.stop = threading.Event()
+        self.thread = threading.Thread(target=self._run, args=(port, folder, renew))
+        self.thread.start()
+        wait_for(lambda: self.heard or self.error)
+
+    def _run(self, port, folder, renew):
+        try:
+            listen(
+                account(port),
+                folder,
+                lambda: self.heard.append(time.monotonic()),
+                self.stop.is_set,
+                renew,
+            )
+        except TapestryError as error:
+            self.error = error
+
+    def end(self):
+        self.stop.set()
+        self.thread.join(SOON)
+
+
+def test_mail_is_heard_of_within_seconds(server, folder):
+    listening = Listening(server.port, folder)
+    for n in range(2):
+        before = len(listening.heard)
+        server.put(folder, mail(n))
+        wait_for(lambda: len(listening.heard) > before)  # noqa: B023
+    listening.end()
+    assert listening.error is None
+
+
+def test_mail_is_heard_of_while_listening_is_begun_anew_all_the_time(server, folder):
+    listening = Listening(server.port, folder, renew=0.01)
+    for n in range(5):
+        before = len(listening.heard)
+        server.put(folder, mail(n))
+        wait_for(lambda: len(listening.heard) > before)  # noqa: B023
+    listening.end()
+    assert listening.error is None
+
+
+def test_a_line_that_is_cut_is_noticed(line, folder):
+    line.cuts = [100_000]
+    listening = Listening(line.port, folder)
+    line.hang_up()
+    wait_for(lambda: listening.error)
+    assert isinstance(listening.error, LineBrokenError)
+
+
+def test_a_wrong_folder_is_one_sentence(server):
+    listening = Listening(server.port, "Nowhere")
+    assert "has no mailbox Nowhere" in listening.error.message
+
+
+@pytest.fixture
+def source(line, folder, settings, tmp_path):
+    settings.DATA = tmp_path
+    made = Source(
+        owner=User.objects.create_user("alice"),
+        kind="imap",
+        host="127.0.0.1",
+        port=line.port,
+        security="none",
+        user=USER,
+        places=[folder],
+        active=True,
+        audience="user:alice",
+        due_at=2**62,
+    )
+    keep_secret(made, PASSWORD)
+    made.save()
+    return made
+
+
+@pytest.fixture
+def listener(source, monkeypatch):
+    monkeypatch.setattr("filters.sources.listening.RECONCILE", 0.0)
+    pulled = []
+    made = Listener(pulled.append)
+    made.pulled = pulled
+    wait_for(lambda: pulled, made.turn)
+    yield made
+    made.stop()
+
+
+def test_a_source_is_pulled_when_mail_comes(server, source, folder, listener):
+    assert due() == [source.pk]
+    source.refresh_from_db()
+    assert source.listened_at is not None
+    Source.objects.update(due_at=2**62)
+    server.put(folder, mail(1))
+    wait_for(due, listener.turn)
+    assert listener.pulled == [source.pk] * len(listener.pulled)
+
+
+def test_after_a_broken_line_one_listens_again(server, source, folder, listener, line, monkeypatch):
+    monkeypatch.setattr("filters.sources.listening.pause_after", lambda *_args, **_named: 0.1)
+    line.hang_up()
+    server.put(folder, mail(1))
+    before = len(listener.pulled)
+    wait_for(lambda: len(listener.pulled) > before, listener.turn)
+
+
+def test_who_pauses_a_source_is_not_listened_to(source, listener):
+    Source.objects.update(active=False)
+    wait_for(lambda: not listener.ears, listener.turn)
+    Source.objects.update(active=True)
+    before = len(listener.pulled)
+    wait_for(lambda: len(listener.pulled) > before, listener.turn)
+
+
+def test_another_password_is_a_line_of_its_own(source, listener):
+    (ear,) = listener.ears.values()
+    keep_secret(source, "wrong")
+    source.save()
+    wait_for(lambda: ear not in listener.ears.values(), listener.turn)
+    wait_for(lambda: all(each.failures for each in listener.ears.values()), listener.turn)
