@@ -59,7 +59,7 @@ def measure(options: Mapping[str, Any]) -> dict[str, float | int | str]:
         "parents_of_any_age_ms": _median_ms(lambda: cards("msgid", old), repeat),
         "replies_ms": _median_ms(lambda: cards("inreplyto", recent), repeat),
         "unseen_ms": _median_ms(
-            lambda: unseen(tables.open(MESSAGES), MESSAGES, new, tables.root).num_rows, repeat
+            lambda: unseen(tables.open(MESSAGES), MESSAGES, new, tables.root).true_count, repeat
         ),
         "filled_s": round(filled, 1),
     }

@@ -13,6 +13,7 @@ from tapestry.ingest.parse import parse
 from tapestry.ingest.source import Item, Source
 from tapestry.tables.append import Cursor, append_messages, cursor_of
 from tapestry.tables.log import Tables
+from tapestry.tables.originals import Original
 
 BATCH = 2000
 BATCH_BYTES = 32 * 1024 * 1024
@@ -51,6 +52,7 @@ class Tally:
 @dataclass(slots=True)
 class _Batch:
     messages: list[Message] = field(default_factory=list)
+    originals: list[Original] = field(default_factory=list)
     origin: str = ""
     cursor: Cursor | None = None
     broken: int = 0
@@ -86,7 +88,12 @@ def take_in(source: Source, intake: Intake, tally: Tally) -> bool:
     total = source.total() if progress else None
     for part in _batches(source, intake.audience, intake.batch):
         receipt = append_messages(
-            intake.tables, intake.clock, part.messages, part.cursor, intake.now
+            intake.tables,
+            intake.clock,
+            part.messages,
+            part.cursor,
+            intake.now,
+            originals=part.originals,
         )
         tally.read += len(part.messages)
         tally.added += receipt.added
@@ -120,6 +127,7 @@ def _batches(source: Source, audience: str, size: int) -> Iterator[_Batch]:
         if item.raw is not None:
             parsed = parse(item.raw, source.name, audience)
             batch.messages.append(parsed.message)
+            batch.originals.append(Original(item.raw, parsed.problems))
             batch.broken += parsed.broken
             length += len(item.raw)
         if len(batch.messages) >= size or length >= BATCH_BYTES or (item.now and batch):

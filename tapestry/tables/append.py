@@ -23,9 +23,12 @@ from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.index import extend_if_behind
 from tapestry.tables.keys import unseen
 from tapestry.tables.log import Tables, newest_instant
-from tapestry.tables.rows import ROW_GROUP, stamped, to_arrow
+from tapestry.tables.originals import Original, originals_to_arrow
+from tapestry.tables.rows import ORIGINALS, ROW_GROUP, stamped, to_arrow
 
 WRITER = WriterProperties(compression="ZSTD", compression_level=3, max_row_group_size=ROW_GROUP)
+KEPT = WriterProperties(compression="ZSTD", compression_level=3, max_row_group_size=64)
+"""How originals are written: one is read without unpacking many others."""
 
 Step = Callable[[str], None]
 
@@ -63,15 +66,19 @@ def append_messages(
     cursor: Cursor | None = None,
     now: Callable[[], int] = wall_clock,
     step: Step = _no_step,
+    originals: Sequence[Original] | None = None,
 ) -> Receipt:
     """Append those messages that are new, all with one ``ts``, together with the cursor.
 
     A message whose Message-ID and audience are in the table, or came earlier in the batch,
     is a duplicate.  If ``cursor`` is not newer than the stored one, the batch has been
-    appended before, and nothing is.  ``step`` is called with "locked", "read", "committed"
-    and "advanced" as each is reached.
+    appended before, and nothing is.  ``originals`` are those of the messages, in their order.
+    ``step`` is called with "locked", "read", "kept" (the originals), "committed" and
+    "advanced" as each is reached.
     """
-    return _append(tables, clock, MESSAGES, to_arrow(MESSAGES, messages), cursor, now, step)
+    rows = to_arrow(MESSAGES, messages)
+    kept = None if originals is None else originals_to_arrow(rows, originals)
+    return _append(tables, clock, MESSAGES, rows, cursor, now, step, kept)
 
 
 def append_annotations(
@@ -113,6 +120,7 @@ def _append(
     cursor: Cursor | None,
     now: Callable[[], int],
     step: Step,
+    originals: pa.Table | None = None,
 ) -> Receipt:
     if not rows.num_rows and cursor is None:
         return Receipt(None, 0, 0)
@@ -121,7 +129,8 @@ def _append(
         log = tables.open(table)
         if cursor is not None and not _is_newer(log, cursor):
             return Receipt(None, 0, rows.num_rows)
-        fresh = unseen(log, table, rows, tables.root)
+        is_fresh = unseen(log, table, rows, tables.root)
+        fresh = rows.filter(is_fresh)
         duplicates = rows.num_rows - fresh.num_rows
         step("read")
         if not fresh.num_rows:
@@ -131,6 +140,10 @@ def _append(
             return Receipt(None, 0, duplicates)
         other = tables.open(ANNOTATIONS if table == MESSAGES else MESSAGES)
         ts = next_instant(now(), max(held.last, newest_instant(log, other)))
+        if originals is not None:
+            kept = stamped(originals.filter(is_fresh), ts)
+            _commit(tables.open(ORIGINALS), kept, ts, None, KEPT)
+            step("kept")
         _commit(log, stamped(fresh, ts), ts, cursor)
         step("committed")
         held.advance(ts)
@@ -144,13 +157,19 @@ def _is_newer(log: DeltaTable, cursor: Cursor) -> bool:
     return stored is None or cursor.version > stored
 
 
-def _commit(log: DeltaTable, rows: pa.Table, ts: int | None, cursor: Cursor | None) -> None:
+def _commit(
+    log: DeltaTable,
+    rows: pa.Table,
+    ts: int | None,
+    cursor: Cursor | None,
+    writer: WriterProperties = WRITER,
+) -> None:
     transactions = [] if cursor is None else [Transaction(cursor.source, cursor.version)]
     metadata = {} if ts is None else {"tapestry.ts": str(ts)}
     properties = CommitProperties(custom_metadata=metadata, app_transactions=transactions)
     try:
         write_deltalake(
-            log, rows, mode="append", writer_properties=WRITER, commit_properties=properties
+            log, rows, mode="append", writer_properties=writer, commit_properties=properties
         )
     except (DeltaError, OSError) as error:
         reason = str(error).partition("\n")[0]

@@ -27,12 +27,15 @@ from deltalake.transaction import AddAction, RemoveAction
 from tapestry.core.errors import TapestryError
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.alone import alone
-from tapestry.tables.index import extend
+from tapestry.tables.index import INDEXED, extend
 from tapestry.tables.log import Part, Tables, parts_of
-from tapestry.tables.rows import ROW_GROUP, arrow_schema
+from tapestry.tables.rows import ORIGINALS, ROW_GROUP, arrow_schema
 
 TARGET = 128 * 1024 * 1024
 """Bytes of a merged file."""
+
+LARGEST_GROUP = 64 * 1024 * 1024
+"""Bytes of a row group, before it is packed; only larger messages make it larger."""
 
 KEEP_HOURS = 7 * 24
 """How long files that were merged away stay, for the runs that still read them."""
@@ -55,7 +58,7 @@ def compact(tables: Tables, target: int = TARGET, keep_hours: int = KEEP_HOURS) 
     """
     removed = added = 0
     with alone(tables.root / "compact.lock") as mine:
-        for table in (MESSAGES, ANNOTATIONS) if mine else ():
+        for table in (MESSAGES, ANNOTATIONS, ORIGINALS) if mine else ():
             log = tables.open(table)
             groups = mergeable(parts_of(log), target)
             for group in groups:
@@ -63,8 +66,9 @@ def compact(tables: Tables, target: int = TARGET, keep_hours: int = KEEP_HOURS) 
                 removed += len(group)
                 added += 1
             if groups:
-                _drop_old_files(log, keep_hours)
-            extend(tables, table)
+                _drop_old_files(tables.open(table), keep_hours)
+            if table in INDEXED:
+                extend(tables, table)
     return Compaction(removed, added)
 
 
@@ -123,15 +127,18 @@ def write_sorted(path: Path, table: str, parts: Sequence[Part]) -> int:
     schema = arrow_schema(table)
     waiting: list[pa.Table] = []
     count = 0
-    size = ROW_GROUP
+    size = 64 if table == ORIGINALS else ROW_GROUP
     with pq.ParquetWriter(
         path, schema, compression="zstd", compression_level=3, store_schema=False
     ) as writer:
         for rows in _in_order(parts, schema):
             waiting.append(rows)
-            if sum(some.num_rows for some in waiting) >= size:
+            if (
+                sum(some.num_rows for some in waiting) >= size
+                or sum(some.nbytes for some in waiting) >= LARGEST_GROUP
+            ):
                 whole = pa.concat_tables(waiting)
-                full = whole.num_rows - whole.num_rows % size
+                full = max(whole.num_rows - whole.num_rows % size, min(size, whole.num_rows))
                 writer.write_table(whole.slice(0, full), row_group_size=size)
                 waiting = [whole.slice(full)]
                 count += int(full)
@@ -171,6 +178,13 @@ def _row_groups(part: Part, schema: pa.Schema) -> Iterator[pa.Table]:
 
 
 def _drop_old_files(log: DeltaTable, keep_hours: int) -> None:
+    """Delete files that no version needs that is younger; and, a day old, those of no version.
+
+    Younger ones of no version may be those of an append that is under way.
+    """
     log.vacuum(
-        retention_hours=keep_hours, dry_run=False, enforce_retention_duration=False, full=True
+        retention_hours=keep_hours,
+        dry_run=False,
+        enforce_retention_duration=False,
+        full=keep_hours >= 24,
     )

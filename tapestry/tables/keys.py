@@ -12,8 +12,8 @@ from tapestry.tables.find import by_key
 from tapestry.tables.log import parts_of
 
 
-def unseen(log: DeltaTable, table: str, rows: pa.Table, root: Path | None = None) -> pa.Table:
-    """Return the rows whose key is not in the log, nor earlier in ``rows``, in their order.
+def unseen(log: DeltaTable, table: str, rows: pa.Table, root: Path | None = None) -> pa.Array:
+    """Return for each row whether its key is not in the log, nor earlier in ``rows``.
 
     The key of a message is its Message-ID and audience, of an annotation its annid.  They
     are looked up in the index at ``root``; only what is newer than that is scanned.
@@ -26,4 +26,4 @@ def unseen(log: DeltaTable, table: str, rows: pa.Table, root: Path | None = None
     for key in keys:
         fresh.append(key not in seen)
         seen.add(key)
-    return rows.filter(pa.array(fresh, type=pa.bool_()))
+    return pa.array(fresh, type=pa.bool_())

@@ -42,11 +42,27 @@ class AnnotationRow:
     annotation: Annotation
 
 
+ORIGINALS = "originals"
+"""The table of messages as they came; no filter reads it."""
+
+_ORIGINALS = pa.schema(
+    [
+        pa.field("msgid", pa.string(), nullable=False),
+        pa.field("ts", pa.int64(), nullable=False),
+        pa.field("audience", pa.string(), nullable=False),
+        pa.field("problems", pa.list_(pa.string())),
+        pa.field("raw", pa.binary()),
+    ]
+)
+
+
 def arrow_schema(table: str) -> pa.Schema:
     """Return a table's Arrow schema; key, ``ts`` and ``audience`` are never null.
 
     Sets are lists that are never null either (Delta cannot say so of its lists alone).
     """
+    if table == ORIGINALS:
+        return _ORIGINALS
     required = {KEYS[table], "ts", "audience"}
     return pa.schema(
         [

@@ -1,0 +1,67 @@
+"""The original bytes of messages, in a log of their own beside their rows.
+
+They are committed just before the rows, under the same lock and with the same ``ts``: whoever
+finds a row finds its original.  Who dies in between leaves an original without a row, which
+nobody finds, and appends both when the batch is repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tapestry.tables.find import by_time
+from tapestry.tables.log import Tables, parts_of
+from tapestry.tables.read import message
+from tapestry.tables.rows import ORIGINALS, arrow_schema, clean
+
+LARGEST = 512 * 1024 * 1024
+"""Bytes of a message whose original is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """A message as it came, and what could not be read of it."""
+
+    raw: bytes
+    problems: tuple[str, ...] = ()
+
+
+def originals_to_arrow(rows: pa.Table, originals: Sequence[Original]) -> pa.Table:
+    """Return the originals of some rows of the messages table, with a ``ts`` of 0."""
+    schema = arrow_schema(ORIGINALS)
+    raws, problems = [], []
+    for one in originals:
+        large = len(one.raw) > LARGEST
+        raws.append(b"" if large else one.raw)
+        problems.append([*map(clean, one.problems), *(["too large to keep"] if large else [])])
+    columns = {
+        "msgid": rows["msgid"],
+        "ts": rows["ts"],
+        "audience": rows["audience"],
+        "problems": pa.array(problems, type=schema.field("problems").type),
+        "raw": pa.array(raws, type=pa.binary()),
+    }
+    return pa.table([columns[name] for name in schema.names], schema=schema)
+
+
+def original(tables: Tables, msgid: str, audiences: Collection[str]) -> Original | None:
+    """Return a message as it came, if one of the audiences may see it and it was kept."""
+    row = message(tables, msgid, audiences)
+    if row is None:
+        return None
+    rows = by_time(
+        parts_of(tables.open(ORIGINALS)),
+        ORIGINALS,
+        [(row.ts - 1, row.ts)],
+        ["msgid", "audience", "problems", "raw"],
+    )
+    if rows is None:
+        return None
+    mine = pc.field("audience") == row.message.audience
+    for found in rows.filter((pc.field("msgid") == row.message.msgid) & mine).to_pylist():
+        return Original(found["raw"], tuple(found["problems"] or ()))
+    return None
