@@ -1,0 +1,119 @@
+"""The sweep over a top's changes tells the same as ranking everything anew at each instant."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tapestry.plan.sweep import Sweep
+
+SINCE, UNTIL = 3, 12
+KEYS = ((1, 0), (1, 1), (2, 0))
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A row that counts for a message, from one instant to before another."""
+
+    key: tuple[int, int]
+    msgid: str
+    audience: str
+    value: float
+    alpha: int
+    omega: int | None
+
+
+@st.composite
+def counted(draw, ending):
+    alpha = draw(st.integers(0, UNTIL + 2))
+    lasts = draw(st.sampled_from((None, 1, 2, 5))) if ending else None
+    return Counted(
+        draw(st.sampled_from(KEYS)),
+        draw(st.sampled_from("abcd")),
+        draw(st.sampled_from(("public", "user:alice"))),
+        draw(st.sampled_from((-1, 0, 1, 2, 0.5))),
+        alpha,
+        None if lasts is None else alpha + lasts,
+    )
+
+
+def changes(rows):
+    """Yield what the sweep is told: what counts at the start, and every change after it."""
+    for row in rows:
+        gone = row.omega is not None and row.omega <= SINCE
+        if row.alpha > UNTIL or gone:
+            continue
+        name = (*row.key, row.msgid, row.audience)
+        yield (*name, max(row.alpha, SINCE), row.value, 1)
+        if row.omega is not None and row.omega <= UNTIL:
+            yield (*name, row.omega, -row.value, -1)
+
+
+AGGREGATES = {
+    "COUNT": len,
+    "SUM": sum,
+    "AVG": lambda values: sum(values) / len(values),
+    "MIN": min,
+    "MAX": max,
+}
+
+
+def ranked(function, rows, key, limit, at):
+    """Return the first messages at an instant, by adding up and ordering all of them."""
+    held = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        if row.key == key and row.alpha <= at and (row.omega is None or at < row.omega):
+            held[row.msgid][row.audience].append(row.value)
+    best = {
+        msgid: max(AGGREGATES[function](values) for values in own.values())
+        for msgid, own in held.items()
+    }
+    return set(sorted(best, key=lambda msgid: (-best[msgid], msgid))[:limit])
+
+
+@pytest.mark.parametrize("function", AGGREGATES)
+@settings(deadline=None, database=None, max_examples=100)
+@given(data=st.data())
+def test_a_message_is_on_top_in_its_periods_and_at_no_other_instant(function, data):
+    ending = function in ("COUNT", "SUM", "AVG")
+    rows = data.draw(st.lists(counted(ending), max_size=14))
+    told = data.draw(st.permutations(list(changes(rows))))
+    limits = {key: data.draw(st.integers(1, 3)) for key in KEYS}
+    periods = Sweep(function, {key: (limit, UNTIL) for key, limit in limits.items()})(told)
+    for key, limit in limits.items():
+        for at in range(SINCE, UNTIL + 1):
+            here = {
+                msgid
+                for fid, disjunct, msgid, begins, ends in periods
+                if (fid, disjunct) == key and begins <= at < ends
+            }
+            assert here == ranked(function, rows, key, limit, at), at
+
+
+@settings(deadline=None, database=None)
+@given(st.lists(counted(True), max_size=14), st.integers(1, 3))
+def test_periods_lie_in_the_span_and_do_not_touch(rows, limit):
+    periods = Sweep("SUM", dict.fromkeys(KEYS, (limit, UNTIL)))(changes(rows))
+    assert all(SINCE <= begins < ends <= UNTIL + 1 for *_, begins, ends in periods)
+    for one, other in pairwise(sorted(periods)):
+        assert one[:3] != other[:3] or one[4] < other[3]
+
+
+def test_of_one_value_the_first_message_by_name_is_on_top():
+    told = [(1, 0, name, "public", 5, 1, 1) for name in "cab"]
+    periods = Sweep("COUNT", {(1, 0): (2, 9)})(told)
+    assert set(periods) == {(1, 0, "a", 5, 10), (1, 0, "b", 5, 10)}
+
+
+def test_the_changes_of_one_instant_count_together():
+    """A vote withdrawn as another comes does not let the next message in between."""
+    told = [(1, 0, "b", "public", 1, 1, 1), (1, 0, "a", "public", 1, 2, 1)]
+    told += [(1, 0, "a", "public", 4, -2, -1), (1, 0, "a", "public", 4, 2, 1)]
+    assert Sweep("SUM", {(1, 0): (1, 9)})(told) == ((1, 0, "a", 1, 10),)
+
+
+def test_a_filter_of_which_nothing_is_ranked_has_no_periods():
+    assert Sweep("SUM", {(1, 0): (1, 9)})([]) == ()
