@@ -10,6 +10,7 @@ from filters import evidence, listing, parts, people
 from filters.models import Match, PendingAnnotation
 from tapestry.core.message import Annotation, Message
 from tapestry.deliver.inbox import Standing, may_be_public, standing
+from tapestry.tables.originals import problems_of
 from tapestry.tables.read import annotations_on, message
 from tapestry.tables.thread import ThreadEntry, thread
 
@@ -24,7 +25,10 @@ class Why:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A message as one reader may see it; ``my_vote`` is 1, -1 or 0."""
+    """A message as one reader may see it; ``my_vote`` is 1, -1 or 0.
+
+    ``problems`` says what could not be read of it; None if its original was not kept.
+    """
 
     message: Message
     ts: int
@@ -34,6 +38,7 @@ class Reading:
     my_tags: tuple[str, ...]
     may_be_public: bool
     whys: tuple[Why, ...]
+    problems: tuple[str, ...] | None
 
 
 def read(user: User, msgid: str) -> Reading | None:
@@ -52,6 +57,7 @@ def read(user: User, msgid: str) -> Reading | None:
         my_vote=(name in stands.voted_for) - (name in stands.voted_against),
         my_tags=tuple(tag for tag, owners in stands.tags if name in owners),
         may_be_public=may_be_public(row.message.audience),
+        problems=problems_of(parts.tables(), row),
         whys=tuple(
             Why(match, tuple(evidence.visible(match.because, audiences)))
             for matches in (listing.visible(user), listing.visible(user, gone=True))

@@ -69,14 +69,10 @@ def kind_of(path: Path) -> Kind:
         return Kind.EMPTY
     if head.startswith(b"From "):
         return Kind.MBOX
-    if b"\0" in head:
-        return Kind.OTHER
-    if (
-        _HEADER.search(head.replace(b"\r", b"\n").partition(b"\n\n\n")[0])
-        or path.suffix.lower() == ".eml"
-    ):
+    if path.suffix.lower() == ".eml":
         return Kind.MESSAGE
-    return Kind.OTHER
+    block = head.replace(b"\r\n", b"\n").replace(b"\r", b"\n").partition(b"\n\n")[0]
+    return Kind.MESSAGE if _HEADER.search(block) and b"\0" not in block else Kind.OTHER
 
 
 def count_messages(path: Path) -> int | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,7 +17,7 @@ import pyarrow.compute as pc
 from tapestry.tables.find import by_time
 from tapestry.tables.log import Tables, parts_of
 from tapestry.tables.read import message
-from tapestry.tables.rows import ORIGINALS, arrow_schema, clean
+from tapestry.tables.rows import ORIGINALS, MessageRow, arrow_schema, clean
 
 LARGEST = 512 * 1024 * 1024
 """Bytes of a message whose original is kept."""
@@ -51,17 +52,23 @@ def originals_to_arrow(rows: pa.Table, originals: Sequence[Original]) -> pa.Tabl
 def original(tables: Tables, msgid: str, audiences: Collection[str]) -> Original | None:
     """Return a message as it came, if one of the audiences may see it and it was kept."""
     row = message(tables, msgid, audiences)
-    if row is None:
-        return None
-    rows = by_time(
-        parts_of(tables.open(ORIGINALS)),
-        ORIGINALS,
-        [(row.ts - 1, row.ts)],
-        ["msgid", "audience", "problems", "raw"],
-    )
+    found = None if row is None else _found(tables, row, ["problems", "raw"])
+    return None if found is None else Original(found["raw"], tuple(found["problems"] or ()))
+
+
+def problems_of(tables: Tables, row: MessageRow) -> tuple[str, ...] | None:
+    """Return what could not be read of a message; None if its original was not kept."""
+    found = _found(tables, row, ["problems"])
+    return None if found is None else tuple(found["problems"] or ())
+
+
+def _found(tables: Tables, row: MessageRow, columns: list[str]) -> dict[str, Any] | None:
+    parts = parts_of(tables.open(ORIGINALS))
+    rows = by_time(parts, ORIGINALS, [(row.ts - 1, row.ts)], ["msgid", "audience", *columns])
     if rows is None:
         return None
     mine = pc.field("audience") == row.message.audience
-    for found in rows.filter((pc.field("msgid") == row.message.msgid) & mine).to_pylist():
-        return Original(found["raw"], tuple(found["problems"] or ()))
-    return None
+    found: list[dict[str, Any]] = rows.filter(
+        (pc.field("msgid") == row.message.msgid) & mine
+    ).to_pylist()
+    return found[0] if found else None

@@ -1,0 +1,60 @@
+"""A message as it came: shown as text, or downloaded as the file it is."""
+
+from __future__ import annotations
+
+import re
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from filters import parts, people
+from filters.views.pages import PersonRequest, frame
+from tapestry.ingest.charset import decode
+from tapestry.tables.originals import Original
+from tapestry.tables.originals import original as read_original
+
+SHOWN = 256 * 1024
+"""Bytes of an original that its page shows; the file has all of them."""
+
+_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+@login_required
+@require_GET
+def original(request: PersonRequest) -> HttpResponse:
+    """Show the message that ``id`` names as it came, and what could not be read of it."""
+    msgid = request.GET.get("id", "")
+    found = _found(request, msgid)
+    context = {
+        "msgid": msgid,
+        "text": decode(found.raw[:SHOWN]),
+        "size": len(found.raw),
+        "is_cut": len(found.raw) > SHOWN,
+        "problems": found.problems,
+    }
+    return render(request, "filters/original.html", frame(request, **context))
+
+
+@login_required
+@require_GET
+def download(request: PersonRequest) -> HttpResponse:
+    """Give the original bytes of the message that ``id`` names, as a file."""
+    msgid = request.GET.get("id", "")
+    name = _NOT_IN_A_NAME.sub("-", msgid).strip(".-")[:80] or "message"
+    return HttpResponse(
+        _found(request, msgid).raw,
+        content_type="message/rfc822",
+        headers={
+            "Content-Disposition": f'attachment; filename="{name}.eml"',
+            "X-Content-Type-Options": "nosniff",
+        },
+    )
+
+
+def _found(request: PersonRequest, msgid: str) -> Original:
+    found = read_original(parts.tables(), msgid, people.audiences(request.user))
+    if found is None:
+        raise Http404("There is no such message, it is not yours to see, or it was not kept.")
+    return found
