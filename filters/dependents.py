@@ -15,6 +15,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from filters import people
+from filters.joint import part
 from filters.models import Filter, Reference, Rest
 from filters.understanding import Name, noting, understand
 from tapestry.core.errors import TapestryError
@@ -37,6 +38,7 @@ def renew_all_of(username: str, at: int) -> None:
 def renew(held: Filter, at: int) -> None:
     """Read a filter again; where it means something else now, it does so from ``at`` on.
 
+    It stands apart, which its caller saw to before reading it (filters.joint).
     One that cannot be read means nothing (its TQL is empty) until it can be again.
     """
     context, sought = noting(people.context(held.owner, held.name))
@@ -93,6 +95,8 @@ def note_references(held: Filter, sought: Iterable[Name]) -> None:
     )
 
 
+@transaction.atomic
 def _renew(which: Q, at: int) -> None:
+    part(Filter.objects.filter(which))
     for held in Filter.objects.select_for_update().filter(which).order_by("pk"):
         renew(held, at)

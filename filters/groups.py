@@ -1,6 +1,7 @@
-"""Live filters begin again when their owner joins or leaves a group: what they see is another.
+"""What a change of a person means for their filters: what they see, and who `me` is, is another.
 
-What a filter that keeps has found stays; for new mail alone the new groups count.
+Live filters begin again when their owner joins or leaves a group.  What a filter that keeps has
+found stays; for new mail alone the new groups count.  None remains in a joint run.
 """
 
 from __future__ import annotations
@@ -9,17 +10,37 @@ from collections.abc import Collection
 from typing import Any
 
 from django.contrib.auth.models import Group, User
+from django.db import transaction
 from django.db.models import QuerySet
-from django.db.models.signals import m2m_changed, post_save, pre_delete
+from django.db.models.signals import m2m_changed, post_save, pre_delete, pre_save
 
 from filters.dependents import begin_live_again
+from filters.joint import part
+from filters.models import Filter, Profile
+
+TELLING = ("username", "email", "is_active")
+"""Fields of an account that say what its filters see, who `me` is, and whether they run."""
 
 
 def listen() -> None:
-    """Hear of every change of who is in which group, and of what a group is called."""
+    """Hear of every change of who is in which group, what a group is called, and who is who."""
+    pre_save.connect(_account_changes, sender=User, dispatch_uid="account")
+    pre_save.connect(_profile_changes, sender=Profile, dispatch_uid="profile")
     m2m_changed.connect(_members_changed, sender=User.groups.through, dispatch_uid="members")
     post_save.connect(_group_changed, sender=Group, dispatch_uid="group saved")
     pre_delete.connect(_group_changed, sender=Group, dispatch_uid="group deleted")
+
+
+def _account_changes(instance: User, update_fields: Collection[str] | None, **_: Any) -> None:
+    fields = TELLING if update_fields is None else set(TELLING) & set(update_fields)
+    before = User.objects.filter(pk=instance.pk).first() if fields and instance.pk else None
+    if before is not None and any(getattr(before, f) != getattr(instance, f) for f in fields):
+        part(Filter.objects.filter(owner=instance.pk))
+
+
+def _profile_changes(instance: Profile, **_: Any) -> None:
+    if not Profile.objects.filter(pk=instance.pk, aliases=instance.aliases).exists():
+        part(Filter.objects.filter(owner=instance.user_id))
 
 
 def _members_changed(
@@ -28,16 +49,22 @@ def _members_changed(
     if action not in ("post_add", "post_remove", "pre_clear"):
         return
     if isinstance(instance, User):
-        begin_live_again(User.objects.filter(pk=instance.pk))
+        _see_otherwise(User.objects.filter(pk=instance.pk))
     elif pk_set is None:
-        begin_live_again(_members(instance))
+        _see_otherwise(_members(instance))
     else:
-        begin_live_again(User.objects.filter(pk__in=pk_set))
+        _see_otherwise(User.objects.filter(pk__in=pk_set))
 
 
 def _group_changed(instance: Group, **_: Any) -> None:
-    begin_live_again(_members(instance))
+    _see_otherwise(_members(instance))
 
 
 def _members(group: Group) -> QuerySet[User]:
     return User.objects.filter(groups=group)
+
+
+@transaction.atomic
+def _see_otherwise(people: QuerySet[User]) -> None:
+    part(Filter.objects.filter(owner__in=people))
+    begin_live_again(people)

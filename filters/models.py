@@ -51,13 +51,24 @@ class Pulse(models.Model):
         return self.error or "well"
 
 
+class Joint(models.Model):
+    """How far all filters have been run that share their windows: a single row."""
+
+    since = models.BigIntegerField(null=True, blank=True)
+    ran_at = models.BigIntegerField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return str(self.since)
+
+
 class Filter(models.Model):
     """A filter: its text, who wrote it, and how far it has been run.
 
     ``tql`` is what runs: the text as it was last understood, with the filters that it refers
-    to written out.  ``since`` ends its last window.  ``start`` is T0: what matched then is not
-    delivered; null takes existing mail.  ``revision`` counts changes of the text, so that a run
-    of an older text cannot store its matches.
+    to written out.  ``since`` ends its last window; while it is ``joined``, that of Joint counts
+    instead (filters.joint).  ``start`` is T0: what matched then is not delivered; null takes
+    existing mail.  What matches after ``end`` is not kept; null has no end.  ``revision`` counts
+    changes of the text, so that a run of an older text cannot store its matches.
     """
 
     class Visibility(models.TextChoices):
@@ -85,18 +96,27 @@ class Filter(models.Model):
     active = models.BooleanField(default=True)
     revision = models.IntegerField(default=0)
     start = models.BigIntegerField(null=True, blank=True)
+    end = models.BigIntegerField(null=True, blank=True)
     since = models.BigIntegerField(default=BEGINNING)
+    joined = models.BooleanField(default=False, editable=False)
     ran_at = models.BigIntegerField(null=True, blank=True)
     error = models.TextField(default="", blank=True)
     created = models.DateTimeField(auto_now_add=True)
     updated = models.DateTimeField(auto_now=True)
 
     class Meta:
-        """Names are one person's own."""
+        """Names are one person's own; those that run apart, or are to end, have an index."""
 
         ordering = ["name"]
         constraints = [models.UniqueConstraint(fields=["owner", "name"], name="filter_name_once")]
-        indexes = [models.Index(fields=["since"], condition=Q(active=True), name="filter_active")]
+        indexes = [
+            models.Index(
+                fields=["since"], condition=Q(active=True, joined=False), name="filter_apart"
+            ),
+            models.Index(
+                fields=["end"], condition=Q(active=True, end__isnull=False), name="filter_ends"
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.owner.get_username()}.{self.name}"
@@ -109,6 +129,11 @@ class Filter(models.Model):
         """Let the next window be the first; ``start`` is T0, None takes existing mail."""
         self.start = start
         self.since = BEGINNING if start is None else start
+
+    @property
+    def has_ended(self) -> bool:
+        """Tell whether it was run to its end, and stopped there."""
+        return not self.active and self.end is not None and self.since >= self.end
 
     @property
     def is_live(self) -> bool:

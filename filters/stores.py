@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import F, Q
 
-from filters import live, people
+from filters import ends, joint, live, people
 from filters.chunks import CHUNK, chunks
-from filters.models import Clock, Filter, Rest
+from filters.models import Clock, Filter, Joint, Rest
 from filters.models import Match as StoredMatch
 from tapestry.core.clock import wall_clock
 from tapestry.core.ports import Change, DueFilter, Match
@@ -68,18 +69,25 @@ class DjangoFilterStore:
     """Filters, their windows and their matches, as ``tapestry.run`` sees them."""
 
     def due(self, now: int) -> Sequence[DueFilter]:
-        """Return every filter that is active, compiles, and has not been run to ``now``.
+        """Return every filter apart that is active, compiles, and has not been run to ``now``.
 
         What is left of older texts comes first, one a run.  Timeliness does not decide here:
         matches are stored as they are found, and shown when their owner asked for them.
         """
-        found = Filter.objects.filter(active=True, owner__is_active=True)
-        found = found.select_related("owner__profile")
-        found = found.prefetch_related("owner__groups", "rests")
+        apart = Filter.objects.filter(active=True, joined=False, owner__is_active=True)
         waiting = Q(error="", since__lt=now) | Q(
             pk__in=Rest.objects.filter(error="").values("filter")
         )
-        return [_due(each) for each in found.filter(waiting).order_by("pk")]
+        found = list(apart.filter(waiting).defer("text", "phrase").order_by("pk"))
+        rests: dict[int, Rest] = {}
+        for rest in Rest.objects.filter(error="", filter__active=True).order_by("pk"):
+            rests.setdefault(rest.filter_id, rest)
+        askers = _askers(each.owner_id for each in found)
+        return [
+            _due(each, askers[each.owner_id], rests.get(each.pk))
+            for each in found
+            if each.owner_id in askers
+        ]
 
     def known(self, pairs: Collection[tuple[int, str]]) -> set[tuple[int, str]]:
         """Return those of the (filter, msgid) pairs that are stored as matches already."""
@@ -111,6 +119,7 @@ class DjangoFilterStore:
                 transaction.set_rollback(True)
                 return False
             found_at = wall_clock()
+            matches, changes = ends.in_time(matches, changes)
             finders = {match.filter for match in matches} | {change.filter for change in changes}
             shown = _when_shown(finders, found_at)
             _store(matches, found_at, shown)
@@ -119,27 +128,96 @@ class DjangoFilterStore:
 
     def fail(self, failed: DueFilter, message: str) -> None:
         """Remember that a filter could not be run; it is not tried until it changes or resumes."""
+        message = message or "It cannot be run."
         if failed.rest is None:
-            same = Filter.objects.filter(pk=failed.id, revision=failed.revision)
-            same.update(error=message or "It cannot be run.")
+            with transaction.atomic():
+                same = Filter.objects.filter(pk=failed.id, revision=failed.revision)
+                joint.part(same)
+                same.update(error=message)
         else:
-            Rest.objects.filter(pk=failed.rest).update(error=message or "It cannot be run.")
+            Rest.objects.filter(pk=failed.rest).update(error=message)
+
+    def joint_since(self) -> int | None:
+        """Return the end of the last joint window; None if there never was one."""
+        return joint.joint().since
+
+    def joined(self, ids: Collection[int]) -> Sequence[DueFilter]:
+        """Return those of the filters that are joined and active, as due from the joint since."""
+        since = self.joint_since()
+        if since is None:
+            return []
+        running = Filter.objects.filter(active=True, joined=True).defer("text", "phrase")
+        found = [
+            each for chunk in chunks(sorted(set(ids))) for each in running.filter(pk__in=chunk)
+        ]
+        askers = _askers(each.owner_id for each in found)
+        return [
+            replace(_due(each, askers[each.owner_id]), since=since)
+            for each in sorted(found, key=lambda each: each.pk)
+            if each.owner_id in askers
+        ]
+
+    def commit_joint(
+        self,
+        since: int | None,
+        until: int,
+        filters: Sequence[DueFilter],
+        matches: Sequence[Match],
+    ) -> bool:
+        """Store what joined filters found and move the joint window on, in one transaction.
+
+        Return False, and store nothing, if the joint window has moved, or any of the filters
+        has been changed, parted, paused or deleted since it was found to be joined.
+        """
+        with transaction.atomic():
+            if joint.hold() != since or not joint.unchanged(filters):
+                return False
+            found_at = wall_clock()
+            matches, _ = ends.in_time(matches, ())
+            _store(matches, found_at, _when_shown({match.filter for match in matches}, found_at))
+            Joint.objects.filter(pk=1).update(since=until, ran_at=found_at)
+            if since is not None:
+                running = Filter.objects.filter(active=True, joined=True)
+                ends.stop_ended(running, since, until)
+        return True
+
+    def join(self, filters: Sequence[DueFilter], until: int) -> None:
+        """Let filters that were run to ``until`` share the joint window, if it ends there too."""
+        joint.join(filters, until)
 
 
-def _due(each: Filter) -> DueFilter:
+@dataclass(frozen=True, slots=True)
+class _Asker:
+    name: str
+    addresses: tuple[str, ...]
+    audiences: tuple[str, ...]
+
+
+def _askers(owner_ids: Iterable[int]) -> dict[int, _Asker]:
+    """Return who asks in the filters of these people, each looked up once; none who may not."""
+    found: dict[int, _Asker] = {}
+    active = User.objects.filter(is_active=True).select_related("profile")
+    active = active.prefetch_related("groups")
+    for chunk in chunks(sorted(set(owner_ids))):
+        for user in active.filter(pk__in=chunk):
+            found[user.pk] = _Asker(
+                user.get_username(), people.addresses(user), people.audiences(user)
+            )
+    return found
+
+
+def _due(each: Filter, asker: _Asker, rest: Rest | None = None) -> DueFilter:
     due = DueFilter(
         id=each.pk,
         text=each.tql,
-        owner=each.owner.get_username(),
-        addresses=people.addresses(each.owner),
-        audiences=people.audiences(each.owner),
+        owner=asker.name,
+        addresses=asker.addresses,
+        audiences=asker.audiences,
         since=each.since,
         start=each.start,
         revision=each.revision,
         live=each.is_live,
     )
-    rests = (rest for rest in each.rests.all() if not rest.error)
-    rest = min(rests, key=lambda rest: rest.pk, default=None)
     if rest is None:
         return due
     return replace(
@@ -156,8 +234,10 @@ def _advance(filters: Sequence[DueFilter], until: int) -> Iterator[bool]:
             yield Rest.objects.filter(pk=each.rest, filter__active=True).delete()[0] == 1
     for (since, revision), ids in sorted(alike.items()):
         for chunk in chunks(sorted(ids)):
-            same = Filter.objects.filter(pk__in=chunk, since=since, revision=revision, active=True)
+            run = Filter.objects.filter(pk__in=chunk)
+            same = run.filter(since=since, revision=revision, active=True, joined=False)
             yield same.update(since=until, ran_at=wall_clock()) == len(chunk)
+            ends.stop_ended(run, since, until)
 
 
 def _store(matches: Sequence[Match], found_at: int, shown: Mapping[int, int]) -> None:

@@ -9,6 +9,7 @@ from django.db import transaction
 
 from filters import parts, people
 from filters.dependents import leave_rest, note_references, renew, renew_dependents
+from filters.joint import part
 from filters.models import Filter
 from filters.stores import DjangoClock
 from filters.understanding import Name, Understood, noting, understand
@@ -73,7 +74,7 @@ def change(
     understood = understand(text, context)
     at = now()
     with transaction.atomic():
-        held = Filter.objects.select_for_update().get(pk=changed.pk)
+        held = _held_apart(changed)
         before = (_name(held), held.text, held.visibility)
         modes = {held.mode, mode or held.mode}
         if existing is not None or text != held.text or len(modes) > 1 or held.error:
@@ -97,11 +98,19 @@ def change(
     changed.refresh_from_db()
 
 
+@transaction.atomic
+def pause(running: Filter) -> None:
+    """Stop running a filter; it stays where it stands."""
+    held = _held_apart(running)
+    held.active = False
+    held.save()
+
+
 def resume(paused: Filter) -> None:
     """Run a filter again from where it stands, also one that failed: it may do by now."""
     at = now()
     with transaction.atomic():
-        held = Filter.objects.select_for_update().get(pk=paused.pk)
+        held = _held_apart(paused)
         held.active = True
         renew(held, at)
         held.rests.update(error="")
@@ -111,7 +120,7 @@ def delete(doomed: Filter) -> None:
     """Delete a filter and what it found; those that refer to it say so."""
     at = now()
     with transaction.atomic():
-        name = _name(doomed)
+        name = _name(_held_apart(doomed))
         doomed.delete()
         renew_dependents([name], at)
 
@@ -131,6 +140,12 @@ def free_name(owner: User, phrase: str) -> str:
 def now() -> int:
     """Return the present as the clock's lock tells it: all that comes is later."""
     return read_until(parts.tables(), DjangoClock())
+
+
+def _held_apart(changing: Filter) -> Filter:
+    """Lock a filter that is about to change, and read where it stands by itself."""
+    part(Filter.objects.filter(pk=changing.pk))
+    return Filter.objects.select_for_update().get(pk=changing.pk)
 
 
 def _name(of: Filter) -> Name:

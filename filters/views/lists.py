@@ -27,8 +27,7 @@ def filters(request: PersonRequest) -> HttpResponse:
 @require_POST
 def pause(request: PersonRequest, name: str) -> HttpResponse:
     """Stop running a filter; it goes on later from where it stands."""
-    _mine(request, name)
-    Filter.objects.filter(owner=request.user, name=name).update(active=False)
+    writing.pause(_mine(request, name))
     return redirect("filters")
 
 

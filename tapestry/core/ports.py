@@ -86,10 +86,14 @@ class Change:
 
 
 class FilterStore(Protocol):
-    """Filters, their windows and their matches, in the relational database."""
+    """Filters, their windows and their matches, in the relational database.
+
+    Each stands apart, with a window of its own, or is joined: then it shares one window with
+    all that are, and only those that something new concerns need be looked at.
+    """
 
     def due(self, now: int) -> Sequence[DueFilter]:
-        """Return every filter whose window should be run at ``now``."""
+        """Return every filter that stands apart whose window should be run at ``now``."""
 
     def known(self, pairs: Collection[tuple[int, str]]) -> set[tuple[int, str]]:
         """Return those of the (filter, msgid) pairs that are stored as matches already."""
@@ -110,3 +114,30 @@ class FilterStore(Protocol):
 
     def fail(self, failed: DueFilter, message: str) -> None:
         """Remember that a filter could not be run, for its owner to see."""
+
+    def joint_since(self) -> int | None:
+        """Return the end of the last joint window; None if there never was one."""
+
+    def joined(self, ids: Collection[int]) -> Sequence[DueFilter]:
+        """Return those of the filters that are joined now, as due from the joint since."""
+
+    def commit_joint(
+        self,
+        since: int | None,
+        until: int,
+        filters: Sequence[DueFilter],
+        matches: Sequence[Match],
+    ) -> bool:
+        """Store what joined filters found, and the joint since as ``until``, in one transaction.
+
+        ``filters`` are those that found something, as ``joined`` returned them.  Return False,
+        and store nothing, if the joint since is no longer ``since``, or if any of them has been
+        changed, parted, paused or deleted.
+        """
+
+    def join(self, filters: Sequence[DueFilter], until: int) -> None:
+        """Let filters that were run to ``until`` share the joint window from there on.
+
+        Those alone that can: of the revision given, active, without an error or a rest, and
+        not live; and none if the joint window does not end at ``until``.
+        """

@@ -47,6 +47,18 @@ class Store:
     def fail(self, failed, message):
         self.failed[failed.id] = message
 
+    def joint_since(self):
+        return None
+
+    def joined(self, ids):
+        return []
+
+    def commit_joint(self, since, until, filters, matches):
+        return since is None and not filters
+
+    def join(self, filters, until):
+        """Leave all apart."""
+
 
 class Poisoned(SqliteEngine):
     """An engine that cannot answer what holds the constant ``poison``."""
