@@ -55,11 +55,26 @@ def execute(
     """
     by_id = {s.fid: s for s in subscriptions}
     windows = ((s, until if s.until is None else s.until) for s in by_id.values())
-    found = _candidates(engine, groups(windows), until)
+    found = candidates(engine, groups(windows), until)
+    starts = {fid: s.start for fid, s in by_id.items()}
+    return decided(engine, found, starts, by_id.__getitem__, known)
+
+
+def decided(
+    engine: Engine,
+    found: Collection[Row],
+    starts: Mapping[int, int | None],
+    subscription: Callable[[int], Subscription],
+    known: Callable[[Collection[Pair]], set[Pair]],
+) -> list[Match]:
+    """Return the matches among the candidates: neither delivered before nor held at T0.
+
+    ``starts`` gives each filter's T0; ``subscription`` is asked for those that have one.
+    """
     pairs = {(fid, msgid) for fid, msgid, *_ in found}
     old = known(pairs) if pairs else set()
-    begun = {pair for pair in pairs - old if by_id[pair[0]].start is not None}
-    old |= _held_at_start(engine, by_id, begun)
+    begun = {pair for pair in pairs - old if starts[pair[0]] is not None}
+    old |= _held_at_start(engine, {fid: subscription(fid) for fid, _ in begun}, begun)
     matches = [_match(row, row[0]) for row in found if (row[0], row[1]) not in old]
     return sorted(matches, key=lambda m: (m.filter, m.matched_at, m.msgid))
 
@@ -81,7 +96,7 @@ def execute_windows(
     ]
     runs: list[list[Match]] = [[] for _ in instants]
     delivered: set[Pair] = set()
-    rows = _candidates(engine, groups(windows), max(instants)) if instants else []
+    rows = candidates(engine, groups(windows), max(instants)) if instants else []
     for row in sorted(rows, key=lambda row: row[0]):
         n, run = divmod(row[0], len(instants))
         match = _match(row, asked[n].fid)
@@ -91,19 +106,20 @@ def execute_windows(
     return [sorted(run, key=lambda m: (m.filter, m.matched_at, m.msgid)) for run in runs]
 
 
-def _candidates(engine: Engine, all_groups: Sequence[Group], until: int) -> list[Row]:
+def candidates(engine: Engine, all_groups: Sequence[Group], until: int) -> list[Row]:
     """Return the first candidate of every (filter, message)."""
     first: dict[Pair, Row] = {}
     for chunk in chunked(pieces(all_groups), variants_of):
         statement = lower(chunk, until, engine.covers)
         for row in answer(engine, statement) if statement else ():
             other = first.setdefault((row[0], row[1]), row)
-            if _rank(row) < _rank(other):
+            if rank(row) < rank(other):
                 first[row[0], row[1]] = row
     return list(first.values())
 
 
-def _rank(row: Row) -> tuple[int, int, str, str]:
+def rank(row: Row) -> tuple[int, int, str, str]:
+    """Return by what the candidates of one filter and message are ordered, the first counts."""
     _, _, audience, _, c, disjunct, why = row
     return c, disjunct, why, audience
 

@@ -1,0 +1,95 @@
+"""The register asked through Spark: which classes are awake, and who belongs to them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+
+from tapestry.core.errors import TapestryError
+from tapestry.plan.probes import Key
+from tapestry.run.together import Class, Holder
+from tapestry.tables.register import Register
+
+ENTRIES = """
+    fid bigint, revision bigint, disjunct bigint, signature string, constants string,
+    audiences array<string>, probe string, `offset` bigint, token string
+"""
+
+CLASS = """
+    r.signature, r.constants,
+    array_sort(array_intersect(r.audiences, (SELECT FIRST(names) FROM {present}))) AS audiences
+"""
+
+AWAKE = f"""
+    SELECT /*+ BROADCAST(k) */ DISTINCT {CLASS}
+    FROM {{entries}} r
+    JOIN {{keys}} k ON r.probe = k.probe AND r.`offset` = k.`offset` AND r.token = k.token
+"""
+
+HOLDERS = f"""
+    SELECT /*+ BROADCAST(c) */ DISTINCT r.fid, r.revision, r.disjunct, c.number
+    FROM (SELECT r.fid, r.revision, r.disjunct, {CLASS} FROM {{entries}} r) r
+    JOIN {{classes}} c
+    ON r.signature = c.signature AND r.constants = c.constants AND r.audiences = c.audiences
+"""
+
+
+class SparkDirectory:
+    """The register's newest version, resolved once."""
+
+    def __init__(self, session: Any, register: Register) -> None:
+        self.session = session
+        self.register = register
+        self._files = register.files()
+
+    def probes(self) -> Mapping[str, Collection[int]]:
+        """Return the offsets that are entered, by probe."""
+        return self.register.probes()
+
+    def examples(self) -> Mapping[str, str]:
+        """Return the text of a filter for each signature."""
+        return self.register.examples()
+
+    def classes(self, keys: Collection[Key], present: Collection[str]) -> list[Class]:
+        """Return the classes that one of the keys wakes; of audiences only those present."""
+        rows = pa.table(
+            {
+                "probe": [key.probe for key in keys],
+                "offset": pa.array([key.offset for key in keys], pa.int64()),
+                "token": [key.token for key in keys],
+            }
+        )
+        found = self._ask(AWAKE, present, keys=rows)
+        return sorted(Class(signature, values, tuple(who)) for signature, values, who in found)
+
+    def holders(self, some: Collection[Class], present: Collection[str]) -> list[Holder]:
+        """Return who belongs to these classes."""
+        classes = list(some)
+        rows = pa.table(
+            {
+                "number": pa.array(range(len(classes)), pa.int64()),
+                "signature": [one.signature for one in classes],
+                "constants": [one.constants for one in classes],
+                "audiences": pa.array([one.audiences for one in classes], pa.list_(pa.string())),
+            }
+        )
+        found = self._ask(HOLDERS, present, classes=rows)
+        return [Holder(fid, rev, number, classes[of]) for fid, rev, number, of in found]
+
+    def _ask(self, sql: str, present: Collection[str], **tables: pa.Table) -> list[Any]:
+        frames = {name: self.session.createDataFrame(rows) for name, rows in tables.items()}
+        names = pa.table({"names": pa.array([sorted(present)], pa.list_(pa.string()))})
+        frames["present"] = self.session.createDataFrame(names)
+        frames["entries"] = self.session.read.schema(ENTRIES).parquet(*self._files)
+        try:
+            self.session.conf.set("spark.sql.codegen.wholeStage", "true")
+            self.session.conf.set("spark.sql.codegen.factoryMode", "FALLBACK")
+            return list(self.session.sql(sql, **frames).collect())
+        except PySparkException as error:
+            raise TapestryError(
+                f"Spark did not answer: {str(error).strip().splitlines()[0]}",
+                hint="Look at Spark's log in the data directory's run/, or restart Spark.",
+            ) from error

@@ -1,0 +1,257 @@
+"""Run all filters of the register over one window: wake, evaluate, and hand out.
+
+    new rows ─ tokens ─> keys ─ join ─> classes ─ evaluate ─> answers ─ join ─> filters ─> matches
+
+A class is what many filters have in common: a signature, the constants and what may be seen.
+It is evaluated once, by the very plans a filter is run with alone (``execute.py``), and only
+if some key of it is among the tokens of the window (the law of ``plan/probes.py``).
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Protocol
+
+from tapestry.core.errors import TapestryError
+from tapestry.core.ports import DueFilter, Match
+from tapestry.plan.compile import Compiled, Plan, compile_filter
+from tapestry.plan.group import Group, Member
+from tapestry.plan.lower import lower_among
+from tapestry.plan.probes import Key, keys_of
+from tapestry.query.context import Context
+from tapestry.run.answer import Engine, Row, answer
+from tapestry.run.execute import Pair, Subscription, candidates, chunked, decided, rank
+from tapestry.run.waking import Rows, woken
+from tapestry.tables.register import Entry
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Class:
+    """What filters that are alike in one disjunct share; ``audiences`` in alphabetical order."""
+
+    signature: str
+    constants: str
+    audiences: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A disjunct of a filter that belongs to a class."""
+
+    fid: int
+    revision: int
+    disjunct: int
+    of: Class
+
+
+class Directory(Protocol):
+    """The register, as a run asks it."""
+
+    def probes(self) -> Mapping[str, Collection[int]]:
+        """Return the offsets that are entered, by probe."""
+
+    def examples(self) -> Mapping[str, str]:
+        """Return the text of a filter for each signature."""
+
+    def classes(self, keys: Collection[Key], present: Collection[str]) -> list[Class]:
+        """Return the classes that one of the keys wakes; of audiences only those present."""
+
+    def holders(self, some: Collection[Class], present: Collection[str]) -> list[Holder]:
+        """Return who belongs to these classes."""
+
+
+@dataclass(slots=True)
+class Joint:
+    """What a joint run found: matches, the filters that found them, and those that failed."""
+
+    matches: list[Match] = field(default_factory=list)
+    filters: list[DueFilter] = field(default_factory=list)
+    failed: list[tuple[DueFilter, str]] = field(default_factory=list)
+
+
+class Store(Protocol):
+    """What a joint run asks of the application."""
+
+    def joined(self, ids: Collection[int]) -> Sequence[DueFilter]: ...
+
+    def known(self, pairs: Collection[Pair]) -> set[Pair]: ...
+
+
+def entries_of(due: DueFilter, compiled: Compiled) -> tuple[list[Entry], dict[str, str]]:
+    """Return what to enter of a filter, and its text as the example of its signatures."""
+    entries: list[Entry] = []
+    examples: dict[str, str] = {}
+    for plan in compiled.plans:
+        signature, constants = _hash(plan.signature.key), plan.signature.constants
+        examples[signature] = due.text
+        values = json.dumps([c.value for c in constants], separators=(",", ":"))
+        for key in keys_of(plan.disjunct, {c.slot: c.value for c in constants}):
+            entries.append(
+                Entry(
+                    due.id,
+                    due.revision,
+                    plan.disjunct.monotone.index,
+                    signature,
+                    values,
+                    due.audiences,
+                    key.probe,
+                    key.offset,
+                    key.token,
+                )
+            )
+    return entries, examples
+
+
+def run_together(
+    engine: Engine,
+    rows: Rows,
+    directory: Directory,
+    store: Store,
+    present: Collection[str],
+    since: int,
+    until: int,
+) -> Joint:
+    """Return the matches of all joined filters with since < matched_at <= until.
+
+    ``present`` are the audiences of any row: those that no row has make no difference.
+    """
+    probes = directory.probes()
+    keys = woken(rows, probes, since, until) if probes else set()
+    awake = directory.classes(keys, present) if keys else []
+    if not awake:
+        return Joint()
+    found, broken = _evaluated(engine, _groups(directory, awake, since, until), since, until)
+    classes = {number: awake[number] for number in {row[0] for row in found} | set(broken)}
+    if not classes:
+        return Joint()
+    return _handed_out(engine, directory, store, present, classes, found, broken)
+
+
+def _groups(
+    directory: Directory, awake: Sequence[Class], since: int, until: int
+) -> dict[str, Group]:
+    """Return the classes as members of one group a signature; their numbers stand for filters."""
+    gathered: dict[str, list[Member]] = defaultdict(list)
+    plans: dict[str, Plan] = {}
+    texts = directory.examples()
+    for number, one in enumerate(awake):
+        plan = plans.get(one.signature)
+        if plan is None:
+            plan = plans[one.signature] = _plan(texts[one.signature], one.signature)
+        constants = tuple(
+            replace(constant, value=tuple(value) if constant.many else value)
+            for constant, value in zip(
+                plan.signature.constants, json.loads(one.constants), strict=True
+            )
+        )
+        member = Member(number, 0, constants, one.audiences, since, until)
+        gathered[one.signature].append(member)
+    return {
+        signature: Group(plans[signature].disjunct, tuple(members))
+        for signature, members in gathered.items()
+    }
+
+
+def _evaluated(
+    engine: Engine, groups: Mapping[str, Group], since: int, until: int
+) -> tuple[list[Row], dict[int, TapestryError]]:
+    """Return the answers of the groups; where not all can be run, those that can.
+
+    What fails comes by the number of its class.  Left out is what held at ``since`` already:
+    a joined filter has delivered that.
+    """
+    try:
+        return _fresh(engine, list(groups.values()), since, until), {}
+    except TapestryError as error:
+        log.warning("Not all together: %s", error.message)
+    found: list[Row] = []
+    broken: dict[int, TapestryError] = {}
+    for group in groups.values():
+        try:
+            found += _fresh(engine, [group], since, until)
+        except TapestryError as error:
+            broken |= {member.fid: error for member in group.members}
+    return found, broken
+
+
+def _fresh(engine: Engine, groups: Sequence[Group], since: int, until: int) -> list[Row]:
+    found = candidates(engine, groups, until)
+    again = [g for g in groups if any(v.rule == "general" for v in g.disjunct.variants)]
+    held: set[Pair] = set()
+    for chunk in chunked(again, lambda _: 1):
+        numbers = {member.fid for group in chunk for member in group.members}
+        asked = [(row[0], row[1], since) for row in found if row[0] in numbers]
+        if asked:
+            held |= {(row[0], row[1]) for row in answer(engine, lower_among(chunk, asked))}
+    return [row for row in found if (row[0], row[1]) not in held]
+
+
+def _handed_out(
+    engine: Engine,
+    directory: Directory,
+    store: Store,
+    present: Collection[str],
+    classes: Mapping[int, Class],
+    found: Iterable[Row],
+    broken: Mapping[int, TapestryError],
+) -> Joint:
+    """Return what the answers of classes are for the filters that belong to them."""
+    holders = directory.holders(list(classes.values()), present)
+    due = {one.id: one for one in store.joined({holder.fid for holder in holders})}
+    shown = frozenset(present)
+    held: dict[Class, list[Holder]] = defaultdict(list)
+    for holder in set(holders):
+        one = due.get(holder.fid)
+        if one is None or one.revision != holder.revision:
+            continue
+        if seen(one.audiences, shown) == holder.of.audiences:
+            held[holder.of].append(holder)
+    joint = Joint()
+    failed = {
+        holder.fid: error.message
+        for number, error in broken.items()
+        for holder in held[classes[number]]
+    }
+    joint.failed = [(due[fid], message) for fid, message in sorted(failed.items())]
+    first: dict[Pair, Row] = {}
+    for number, msgid, audience, ts, c, _, why in found:
+        for holder in held[classes[number]]:
+            if holder.fid in failed:
+                continue
+            row = (holder.fid, msgid, audience, ts, c, holder.disjunct, why)
+            other = first.setdefault((holder.fid, msgid), row)
+            if rank(row) < rank(other):
+                first[holder.fid, msgid] = row
+    starts = {fid: due[fid].start for fid, _ in first}
+
+    def subscription(fid: int) -> Subscription:
+        one = due[fid]
+        compiled = compile_filter(one.text, Context(one.owner, one.addresses))
+        return Subscription(fid, compiled, one.audiences, one.since, one.start)
+
+    joint.matches = decided(engine, list(first.values()), starts, subscription, store.known)
+    joint.filters = [due[fid] for fid in sorted({match.filter for match in joint.matches})]
+    return joint
+
+
+def seen(audiences: Iterable[str], present: Collection[str]) -> tuple[str, ...]:
+    """Return those of a filter's audiences that some row has, in alphabetical order."""
+    return tuple(sorted(set(audiences) & set(present)))
+
+
+@lru_cache(maxsize=4096)
+def _plan(text: str, signature: str) -> Plan:
+    compiled = compile_filter(text, Context())
+    return next(plan for plan in compiled.plans if _hash(plan.signature.key) == signature)
+
+
+def _hash(key: str) -> str:
+    return blake2b(key.encode(), digest_size=10).hexdigest()

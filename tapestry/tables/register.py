@@ -1,0 +1,155 @@
+"""The register: constant tables of the filters that run together, as Delta tables.
+
+A row for each disjunct of a filter and each key that wakes it.  Rows are only ever appended:
+a filter that has changed is entered anew with its next revision, and whoever reads checks
+with the application that a revision is the present one.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from deltalake import DeltaTable, WriterProperties, write_deltalake
+from deltalake.exceptions import DeltaError
+
+from tapestry.core.errors import TapestryError
+
+SCHEMA = pa.schema(
+    [
+        pa.field("fid", pa.int64(), nullable=False),
+        pa.field("revision", pa.int64(), nullable=False),
+        pa.field("disjunct", pa.int64(), nullable=False),
+        pa.field("signature", pa.string(), nullable=False),
+        pa.field("constants", pa.string(), nullable=False),
+        pa.field("audiences", pa.list_(pa.string())),
+        pa.field("probe", pa.string(), nullable=False),
+        pa.field("offset", pa.int64(), nullable=False),
+        pa.field("token", pa.string(), nullable=False),
+    ]
+)
+
+EXAMPLES = pa.schema(
+    [pa.field(name, pa.string(), nullable=False) for name in ("signature", "text")]
+)
+
+WRITER = WriterProperties(compression="ZSTD", compression_level=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A disjunct of a filter, and one key that wakes it; ``constants`` is JSON, in slot order."""
+
+    fid: int
+    revision: int
+    disjunct: int
+    signature: str
+    constants: str
+    audiences: tuple[str, ...]
+    probe: str
+    offset: int
+    token: str
+
+
+class Register:
+    """The two tables: what is entered, and of each signature a filter that has it.
+
+    Objects of this class have no state but where the tables lie.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._entries = Path(root).absolute() / "register"
+        self._examples = Path(root).absolute() / "signatures"
+
+    def add(self, entries: Sequence[Entry], examples: Mapping[str, str]) -> None:
+        """Append entries; ``examples`` gives the text of a filter for each signature."""
+        known = self.examples()
+        new = {key: text for key, text in examples.items() if key not in known}
+        if new:
+            columns = [pa.array(list(new)), pa.array(list(new.values()))]
+            _append(self._examples, pa.Table.from_arrays(columns, schema=EXAMPLES))
+        if entries:
+            ordered = sorted(entries, key=lambda one: (one.probe, one.offset, one.token))
+            columns = [
+                pa.array([getattr(one, field.name) for one in ordered], type=field.type)
+                for field in SCHEMA
+            ]
+            _append(self._entries, pa.Table.from_arrays(columns, schema=SCHEMA))
+
+    def examples(self) -> dict[str, str]:
+        """Return the text of a filter for each signature."""
+        found: dict[str, str] = {}
+        for path in _files(self._examples):
+            found |= _texts(path)
+        return found
+
+    def files(self) -> list[str]:
+        """Return the Parquet files of the newest version of the entries."""
+        return _files(self._entries)
+
+    def probes(self) -> dict[str, set[int]]:
+        """Return the offsets that are entered, by probe."""
+        found: dict[str, set[int]] = defaultdict(set)
+        for path in self.files():
+            for probe, offset in _offsets(path):
+                found[probe].add(offset)
+        return dict(found)
+
+    def compact(self, keep_hours: int = 7 * 24) -> None:
+        """Merge small files; those that were merged stay for the runs that still read them."""
+        for path in (self._entries, self._examples):
+            if DeltaTable.is_deltatable(str(path)):
+                table = DeltaTable(str(path))
+                table.optimize.compact(writer_properties=WRITER)
+                table.vacuum(retention_hours=keep_hours, dry_run=False)
+
+
+def _append(path: Path, rows: pa.Table) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        write_deltalake(str(path), rows, mode="append", writer_properties=WRITER)
+    except (DeltaError, OSError) as error:
+        reason = str(error).partition("\n")[0]
+        raise TapestryError(
+            f"Filters cannot be entered in {path}: {reason}",
+            hint="Make room on the disk, or make the directory yours to write; then run again.",
+        ) from error
+
+
+def _files(path: Path) -> list[str]:
+    if not DeltaTable.is_deltatable(str(path)):
+        return []
+    return sorted(str(path / name) for name in _paths(DeltaTable(str(path))))
+
+
+def _paths(table: DeltaTable) -> Iterable[str]:
+    return [str(path) for path in pa.table(table.get_add_actions(flatten=True))["path"].to_pylist()]
+
+
+@lru_cache(maxsize=4096)
+def _texts(path: str) -> dict[str, str]:
+    rows = pq.read_table(path)
+    return dict(zip(rows["signature"].to_pylist(), rows["text"].to_pylist(), strict=True))
+
+
+@lru_cache(maxsize=4096)
+def _offsets(path: str) -> frozenset[tuple[str, int]]:
+    rows = pq.read_table(path, columns=["probe", "offset"])
+    apart = rows.group_by(["probe", "offset"]).aggregate([])
+    return frozenset(zip(apart["probe"].to_pylist(), apart["offset"].to_pylist(), strict=True))
+
+
+@lru_cache(maxsize=8192)
+def _audiences(path: str) -> frozenset[str]:
+    return frozenset(pc.unique(pq.read_table(path, columns=["audience"])["audience"]).to_pylist())
+
+
+def audiences_in(paths: Iterable[str]) -> frozenset[str]:
+    """Return the audiences of the rows of some files of the tables; files never change."""
+    return frozenset().union(*map(_audiences, paths))

@@ -1,0 +1,105 @@
+"""Filters that run together from the register deliver what each would alone."""
+
+from dataclasses import dataclass
+
+import generate
+import laws
+import pytest
+from generate import World
+from hypothesis import strategies as st
+from joint import DictRows, MemoryDirectory
+from sqlite_engine import SqliteEngine
+
+from tapestry.core.clock import BEGINNING
+from tapestry.core.ports import DueFilter
+from tapestry.plan.compile import compile_filter
+from tapestry.query.context import Context
+from tapestry.query.printer import print_tql
+from tapestry.run import together
+from tapestry.run.execute import Subscription, execute
+from tapestry.run.together import entries_of, run_together
+
+
+@dataclass
+class Store:
+    """The joined filters, and what they have delivered."""
+
+    due: dict[int, DueFilter]
+    found: set[tuple[int, str]]
+
+    def joined(self, ids):
+        return [self.due[i] for i in sorted(ids) if i in self.due]
+
+    def known(self, pairs):
+        return set(pairs) & self.found
+
+
+def joint_runs_deliver_what_the_oracle_does(draw: st.DataObject, aggregates: bool) -> None:
+    world = draw.draw(generate.worlds(aggregates=aggregates))
+    queries = [world.query, draw.draw(generate.queries(depth=2, aggregates=aggregates))]
+    queries += [draw.draw(generate.siblings(world.query)) for _ in range(2)]
+    worlds = []
+    for query in queries:
+        laws.compiled(query)
+        start = draw.draw(st.sampled_from((None, world.schedule[0] - 1)))
+        worlds.append(
+            World(query, world.data, draw.draw(generate.audiences), world.schedule, start)
+        )
+    assert delivered(worlds) == [laws.expected(one) for one in worlds]
+
+
+def delivered(worlds):
+    """Return what each world's runs find: the first one alone, the others together."""
+    first, *rest = worlds[0].schedule
+    data = worlds[0].data
+    present = {row["audience"] for rows in data.values() for row in rows}
+    engine, rows, directory = SqliteEngine(data), DictRows(data), MemoryDirectory()
+    store = Store({}, set())
+    asked = []
+    for i, one in enumerate(worlds):
+        text = print_tql(one.query)
+        due = DueFilter(i, text, "terry", (), one.audiences, first, one.start)
+        plan = compile_filter(text, Context("terry"))
+        directory.add(*entries_of(due, plan))
+        store.due[i] = due
+        since = BEGINNING if one.start is None else one.start
+        asked.append(Subscription(i, plan, one.audiences, since, one.start))
+    runs = [execute(engine, asked, first, store.known)]
+    store.found |= {(m.filter, m.msgid) for m in runs[0]}
+    since = first
+    for until in rest:
+        joint = run_together(engine, rows, directory, store, present, since, until)
+        assert not joint.failed
+        assert {one.id for one in joint.filters} == {m.filter for m in joint.matches}
+        runs.append(joint.matches)
+        store.found |= {(m.filter, m.msgid) for m in joint.matches}
+        since = until
+    return [
+        [laws.times([m for m in matches if m.filter == i]) for matches in runs]
+        for i, _ in enumerate(worlds)
+    ]
+
+
+both = pytest.mark.parametrize("aggregates", (False, True), ids=("plain", "aggregates"))
+
+
+@both
+def test_joint_runs_deliver_what_the_oracle_does(aggregates):
+    laws.check(joint_runs_deliver_what_the_oracle_does, 60, aggregates)
+
+
+@pytest.mark.long
+@both
+def test_joint_runs_in_a_long_campaign(aggregates):
+    laws.check(joint_runs_deliver_what_the_oracle_does, 2000, aggregates)
+
+
+def test_a_key_that_is_forgotten_is_noticed(monkeypatch):
+    real = together.keys_of
+
+    def forgetful(disjunct, constants):
+        return frozenset(sorted(real(disjunct, constants), key=str)[:1])
+
+    monkeypatch.setattr(together, "keys_of", forgetful)
+    with pytest.raises(AssertionError):
+        laws.check(joint_runs_deliver_what_the_oracle_does, 300)
