@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F
 
 from filters import ends, joint, live, people
 from filters.chunks import CHUNK, chunks
@@ -75,17 +75,17 @@ class DjangoFilterStore:
         matches are stored as they are found, and shown when their owner asked for them.
         """
         apart = Filter.objects.filter(active=True, joined=False, owner__is_active=True)
-        waiting = Q(error="", since__lt=now) | Q(
-            pk__in=Rest.objects.filter(error="").values("filter")
-        )
-        found = list(apart.filter(waiting).defer("text", "phrase").order_by("pk"))
+        apart = apart.defer("text", "phrase").order_by()
+        waiting = apart.filter(error="", since__lt=now)
+        resting = apart.filter(pk__in=Rest.objects.filter(error="").values("filter"))
+        found = {each.pk: each for some in (waiting, resting) for each in some}
         rests: dict[int, Rest] = {}
         for rest in Rest.objects.filter(error="", filter__active=True).order_by("pk"):
             rests.setdefault(rest.filter_id, rest)
-        askers = _askers(each.owner_id for each in found)
+        askers = _askers(each.owner_id for each in found.values())
         return [
-            _due(each, askers[each.owner_id], rests.get(each.pk))
-            for each in found
+            _due(each, askers[each.owner_id], rests.get(pk))
+            for pk, each in sorted(found.items())
             if each.owner_id in askers
         ]
 
