@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from argparse import ArgumentParser
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,33 +12,39 @@ SAYS = "messages per second from an archive into the tables"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declare --archive and --messages."""
-    parser.add_argument("--archive", metavar="WHAT", help="anything that `ingest` takes in")
+    """Declare --mbox, --messages and --before."""
+    parser.add_argument("--mbox", "--archive", metavar="WHAT", help="anything `ingest` takes in")
     parser.add_argument("--messages", type=int, default=20_000, help="of the sample, without it")
+    parser.add_argument("--before", type=int, default=0, help="messages in the table already")
 
 
 def measure(options: Mapping[str, Any]) -> dict[str, float | int | str]:
-    """Return what `ingest` reports of an archive, on fresh tables."""
+    """Return what `ingest` reports of an archive, and the memory it took at most."""
     from filters import parts
+    from filters.bench import mail
     from filters.sample.letter import Letter, to_mbox
     from filters.sample.story import story
     from filters.stores import DjangoClock
     from tapestry.core.clock import wall_clock
     from tapestry.ingest.pull import ingest
 
-    what = options["archive"]
+    what = options["mbox"]
     if what is None:
         mbox = Path(parts.data()) / "sample.mbox"
         events = story(wall_clock(), options["messages"])
         with mbox.open("wb") as file:
             file.writelines(to_mbox(e.what) for e in events if isinstance(e.what, Letter))
         what = str(mbox)
+    if options["before"]:
+        mail.fill(parts.tables(), options["before"], 1)
     report = ingest(what, parts.tables(), DjangoClock())
     return {
         "messages": report.read,
         "added": report.added,
         "duplicates": report.duplicates,
         "broken": report.broken,
+        "before": options["before"],
         "seconds": round(report.seconds, 2),
-        "messages_per_second": round(report.read / report.seconds),
+        "per_second": round(report.read / report.seconds),
+        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
     }

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from live_site import manage
 
 from filters.bench import BENCHES
@@ -24,9 +25,30 @@ def test_figures_come_as_json(data_dir):
 def test_figures_come_as_lines(data_dir):
     said = manage(data_dir, "bench", "ingest", "--messages", "50").splitlines()
     assert said[0].startswith("ingest: ")
-    assert any(line.split()[0] == "messages_per_second" for line in said[1:])
+    assert any(line.split()[0] == "per_second" for line in said[1:])
 
 
 def test_a_measurement_leaves_the_data_directory_alone(data_dir):
     manage(data_dir, "bench", "ingest", "--messages", "50")
     assert not list(data_dir.iterdir())
+
+
+def test_lookups_are_measured_in_an_archive_of_any_size(data_dir):
+    figures = json.loads(manage(data_dir, "bench", "lookup", "--messages", "3000", "--json"))
+    assert figures["messages"] == 3000
+    assert figures["batch"] > 100
+    assert all(figures[name] > 0 for name in ("message_ms", "parents_ms", "replies_ms"))
+
+
+@pytest.mark.spark
+def test_the_papers_queries_are_measured_over_windows_of_any_size(data_dir):
+    options = ("--messages", "6000", "--delta", "100", "--repeat", "1", "--json")
+    figures = json.loads(manage(data_dir, "bench", "incremental", *options))
+    assert (figures["messages"], sorted(figures["queries"])) == (
+        6000,
+        ["Q1", "Q2", "Q3", "Q4", "Q5"],
+    )
+    for query in figures["queries"].values():
+        assert sorted(query["incremental_ms"]) == ["1%", "10%", "100%", "delta"]
+        assert query["full_ms"] > 0
+        assert query["matches"]["100%"] >= query["answer"] > 0
