@@ -61,7 +61,7 @@ lint: $(TEST_READY)
 	$(BIN)/python .ci/tree.py
 
 bench: java $(RUN_READY)
-	for name in compile ingest tick start; do $(BIN)/python manage.py bench $$name $(ARGS); done
+	for name in compile ingest lookup incremental tick start; do $(BIN)/python manage.py bench $$name $(ARGS); done
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache artifacts
