@@ -113,6 +113,9 @@ class _Work:
     def fail(self, error: TapestryError) -> None:
         """Write down what went wrong, and try again after a while that grows."""
         refused = PATIENCE_WHEN_REFUSED if isinstance(error, RefusedError) else 0
+        if refused:
+            # A token may be refused before its time: get another.
+            Source.objects.filter(pk=self.source.pk).update(renewed_until=0)
         failures = self.source.failures + 1
         pause = max(self.source.every, pause_after(failures + refused))
         self._end(

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 from imapclient import IMAPClient
@@ -24,7 +24,7 @@ from tapestry.ingest.account import (
     must_not_be_overheard,
     tls_context,
 )
-from tapestry.ingest.imap_folder import Folder, new_items
+from tapestry.ingest.imap_folder import Folder, NewMessages
 from tapestry.ingest.source import CursorOf, Item, Memory, Offer, Source
 
 # The library can write every line it sends to its log, tokens too: never in this program.
@@ -64,13 +64,18 @@ class ImapLine:
         """
         before = memory.recall(place)
         with explained(self.account):
-            if self._unchanged(place, before):
+            standing = self._standing(place)
+            known = (before.get("uidvalidity"), before.get("modseq"))
+            if standing is not None and standing == known and not before.get("missing"):
                 return Source(f"{self.account.address}/{place}", iter(()), lambda: 0)
             folder = self.examine(place)
+            if standing is not None and standing[0] == folder.validity:
+                # As it was before it was opened: what came since then is a change.
+                folder = replace(folder, modseq=standing[1])
         origin = f"{self.account.address}/{place};uidvalidity={folder.validity}@{audience}"
         stored = cursor_of(origin)
         last = stored.version if stored else 0
-        items = new_items(self.client, folder, origin, last, memory)
+        items = NewMessages(self.client, folder, origin, memory).after(last)
         return Source(
             f"{self.account.address}/{place}",
             _explained_items(self.account, items),
@@ -89,30 +94,25 @@ class ImapLine:
             raise TapestryError(
                 f"{self.account.host} has no mailbox {place}{who}.", hint=f"It has: {names}."
             ) from error
-        modseq = told.get(b"HIGHESTMODSEQ")
         return Folder(
             name=place,
             validity=int(told[b"UIDVALIDITY"]),
             next=int(told.get(b"UIDNEXT") or 0),
             messages=int(told[b"EXISTS"]),
-            # An empty list is what some servers without it tell.
-            modseq=int(modseq[0] if isinstance(modseq, list) else modseq) if modseq else 0,
         )
 
-    def _unchanged(self, place: str, before: dict[str, Any]) -> bool:
-        """Tell by one number, where the server counts changes (CONDSTORE), that none was made."""
-        if not before.get("modseq") or before.get("missing"):
-            return False
+    def _standing(self, place: str) -> tuple[int, int] | None:
+        """Return UIDVALIDITY and the count of changes, where the server counts them (CONDSTORE)."""
         if not self.client.has_capability("CONDSTORE"):
-            return False
+            return None
         try:
             told: Any = self.client.folder_status(place, ["UIDVALIDITY", "HIGHESTMODSEQ"])
         except IMAPClientAbortError:
             raise
         except IMAPClientError:
-            return False  # opening it will say what is the matter
-        now = (told.get(b"UIDVALIDITY"), told.get(b"HIGHESTMODSEQ"))
-        return now == (before.get("uidvalidity"), before["modseq"])
+            return None  # opening it will say what is the matter
+        changes = told.get(b"HIGHESTMODSEQ")
+        return (int(told[b"UIDVALIDITY"]), int(changes)) if changes else None
 
 
 @contextmanager
@@ -123,12 +123,12 @@ def imap_line(account: Account, timeout: float = TIMEOUT) -> Iterator[ImapLine]:
         try:
             _log_in(client, account)
         except BaseException:
-            client.shutdown()
+            _hang_up(client)
             raise
     try:
         yield ImapLine(account, client)
     finally:
-        client.shutdown()
+        _hang_up(client)
 
 
 def _connect(account: Account, timeout: float) -> IMAPClient:
@@ -147,9 +147,15 @@ def _connect(account: Account, timeout: float) -> IMAPClient:
         elif not secure:
             must_not_be_overheard(account)
     except BaseException:
-        client.shutdown()
+        _hang_up(client)
         raise
     return client
+
+
+def _hang_up(client: IMAPClient) -> None:
+    # The line may be gone already, which is no news here.
+    with suppress(OSError, IMAPClientError):
+        client.shutdown()
 
 
 def _log_in(client: IMAPClient, account: Account) -> None:

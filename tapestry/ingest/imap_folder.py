@@ -5,13 +5,15 @@ UIDs after the cursor ─ windows ─> UIDs ─ sizes ─> batches ─ BODY.PEEK
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from imapclient import IMAPClient
 from imapclient.exceptions import IMAPClientAbortError, IMAPClientError
 
+from tapestry.ingest.backoff import pause_after
 from tapestry.ingest.source import Item, Memory
 from tapestry.tables.append import Cursor
 
@@ -22,6 +24,10 @@ _SIZES_AT_ONCE = 2000
 _WINDOW = 5000
 _WIDEST = 1 << 20
 _MISSING = 1000
+_BREAKS = 3
+"""Times that the line may break over one message before it is put aside."""
+
+_ASK_AGAIN, _LONGEST = 60.0, 24 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,39 +55,123 @@ class Folder:
         return max(0, min(self.messages, self.next - 1 - last))
 
 
-def new_items(
-    client: IMAPClient, folder: Folder, origin: str, last: int, memory: Memory
-) -> Iterator[Item]:
-    """Yield the messages of the opened folder with a UID above ``last``, lowest first.
+@dataclass(slots=True)
+class NewMessages:
+    """What is new in a folder that was opened; ``origin`` names it in cursors.
 
-    A message that the server lists but will not hand over is remembered, passed by, and
-    asked for again with the next pull.  At the end the cursor passes UIDs that vanished.
+    Beside the cursor three things are remembered, at once when they change: ``modseq``, by
+    which a later pull sees that nothing changed; ``trouble``, the UIDs that were asked for
+    when the line broke, and how often; ``missing``, those that could not be had, how often
+    they were asked for, and when they will be again.
     """
-    before = memory.recall(folder.name)
-    same = before.get("uidvalidity") == folder.validity
-    missing: list[int] = list(before.get("missing", ())) if same else []
-    what: dict[str, Any] = {"uidvalidity": folder.validity, "missing": missing}
-    for uid in list(missing):
-        raw, is_there = _one(client, uid)
-        if raw is not None:
-            yield Item(raw, origin, now=True)
-        if raw is not None or not is_there:
-            missing.remove(uid)
-    reached = last
-    for uids in windows(client, last + 1, folder.next):
-        for batch in _batches(client, uids):
-            bodies, withheld = _fetch(client, batch)
-            if withheld:
-                missing += withheld
-                del missing[:-_MISSING]
-                memory.remember(folder.name, what)
-            for uid in batch:
-                reached = uid
-                yield Item(bodies.pop(uid, None), origin, Cursor(origin, uid))
-    end = max(reached, folder.next - 1)
-    if end > last:
-        yield Item(None, origin, Cursor(origin, end), now=True)
-    memory.remember(folder.name, what | {"modseq": folder.modseq})
+
+    client: IMAPClient
+    folder: Folder
+    origin: str
+    memory: Memory
+    now: Callable[[], float] = time.time
+    _what: dict[str, Any] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        before = self.memory.recall(self.folder.name)
+        same = before.get("uidvalidity") == self.folder.validity
+        self._what = {
+            "uidvalidity": self.folder.validity,
+            "trouble": before.get("trouble") if same else None,
+            "missing": dict(before.get("missing", {})) if same else {},
+        }
+
+    def after(self, last: int) -> Iterator[Item]:
+        """Yield the messages with a UID above ``last``, lowest first.
+
+        At the end the cursor passes UIDs that vanished, and those that could not be had
+        before are asked for again.
+        """
+        reached = last
+        for uids in windows(self.client, last + 1, self.folder.next):
+            for batch in _batches(self.client, uids):
+                for part in self._carefully(batch):
+                    bodies = self._fetch(part)
+                    for uid in part:
+                        reached = uid
+                        yield Item(bodies.pop(uid, None), self.origin, Cursor(self.origin, uid))
+        end = max(reached, self.folder.next - 1)
+        if end > last:
+            yield Item(None, self.origin, Cursor(self.origin, end), now=True)
+        for uid in self._due():
+            raw = self._ask_again(uid)
+            if raw is not None:
+                yield Item(raw, self.origin, now=True)
+            if raw is not None or not self._is_there(uid):
+                del self._what["missing"][str(uid)]
+        self._remember(trouble=None, modseq=self.folder.modseq)
+
+    def _remember(self, **what: Any) -> None:
+        self._what.update(what)
+        self.memory.remember(self.folder.name, self._what)
+
+    def _carefully(self, batch: list[int]) -> list[list[int]]:
+        """Return a batch whole, or one by one if the line broke in it."""
+        trouble = self._what["trouble"]
+        if trouble and trouble[0] <= batch[-1] and batch[0] <= trouble[1]:
+            return [[uid] for uid in batch]
+        return [batch]
+
+    def _fetch(self, uids: list[int]) -> dict[int, bytes]:
+        """Return bodies by UID; put aside those that the server lists but will not hand over."""
+        trouble = self._what["trouble"]
+        if trouble and trouble[:2] == [uids[0], uids[-1]] and trouble[2] >= _BREAKS:
+            self._put_aside(uids)
+            return {}
+        try:
+            got: Any = self.client.fetch(uids, ["BODY.PEEK[]"])
+        except (IMAPClientAbortError, OSError):
+            # Some hang up on whoever asks for a message that they cannot read.
+            again = trouble[2] if trouble and trouble[:2] == [uids[0], uids[-1]] else 0
+            single = len(uids) == 1
+            self._remember(trouble=[uids[0], uids[-1], again + 1 if single else 0])
+            raise
+        except IMAPClientError:
+            if len(uids) == 1:
+                self._put_aside(uids)
+                return {}
+            return {uid: raw for each in uids for uid, raw in self._fetch([each]).items()}
+        bodies = {uid: parts.get(b"BODY[]") for uid, parts in got.items()}
+        # Listed, but without its bytes: unlike one that was expunged meanwhile, it is there.
+        self._put_aside([uid for uid in uids if uid in bodies and bodies[uid] is None])
+        return {uid: raw for uid, raw in bodies.items() if raw is not None}
+
+    def _put_aside(self, uids: list[int]) -> None:
+        if not uids:
+            return
+        missing = self._what["missing"]
+        missing.update({str(uid): [1, self.now() + _ASK_AGAIN] for uid in uids})
+        for oldest in list(missing)[:-_MISSING]:
+            del missing[oldest]
+        self._remember(trouble=None)
+
+    def _due(self) -> list[int]:
+        now = self.now()
+        return [int(uid) for uid, (_times, at) in self._what["missing"].items() if at <= now]
+
+    def _ask_again(self, uid: int) -> bytes | None:
+        """Return a message that could not be had before; the longer it could not, the rarer."""
+        times, _at = self._what["missing"][str(uid)]
+        pause = pause_after(times + 1, _ASK_AGAIN, _LONGEST)
+        # Before asking: the line may break again.
+        self._what["missing"][str(uid)] = [times + 1, self.now() + pause]
+        self._remember()
+        try:
+            got: Any = self.client.fetch([uid], ["BODY.PEEK[]"])
+        except IMAPClientAbortError:
+            raise
+        except IMAPClientError:
+            return None
+        raw: bytes | None = got.get(uid, {}).get(b"BODY[]")
+        return raw
+
+    def _is_there(self, uid: int) -> bool:
+        return uid in self.client.search(["UID", str(uid)])
 
 
 def windows(client: IMAPClient, first: int, end: int) -> Iterator[list[int]]:
@@ -117,40 +207,3 @@ def _batches(client: IMAPClient, uids: list[int]) -> Iterator[list[int]]:
             length += size
         if batch:
             yield batch
-
-
-def _fetch(client: IMAPClient, batch: list[int]) -> tuple[dict[int, bytes], list[int]]:
-    """Return the bodies by UID, and the UIDs of those that the server withholds."""
-    try:
-        got: Any = client.fetch(batch, ["BODY.PEEK[]"])
-    except IMAPClientAbortError:
-        raise
-    except IMAPClientError:
-        return _one_by_one(client, batch)
-    bodies = {uid: parts[b"BODY[]"] for uid, parts in got.items() if b"BODY[]" in parts}
-    bodies = {uid: raw for uid, raw in bodies.items() if raw is not None}
-    # Listed, but without its bytes: unlike one that was expunged meanwhile, it is there.
-    return bodies, [uid for uid in batch if uid in got and uid not in bodies]
-
-
-def _one_by_one(client: IMAPClient, batch: list[int]) -> tuple[dict[int, bytes], list[int]]:
-    bodies: dict[int, bytes] = {}
-    withheld = []
-    for uid in batch:
-        raw, is_there = _one(client, uid)
-        if raw is not None:
-            bodies[uid] = raw
-        elif is_there:
-            withheld.append(uid)
-    return bodies, withheld
-
-
-def _one(client: IMAPClient, uid: int) -> tuple[bytes | None, bool]:
-    """Return a message's bytes if they are to be had, and whether it is there at all."""
-    try:
-        got: Any = client.fetch([uid], ["BODY.PEEK[]"])
-    except IMAPClientAbortError:
-        raise
-    except IMAPClientError:
-        return None, True
-    return got.get(uid, {}).get(b"BODY[]"), uid in got

@@ -19,7 +19,7 @@ from tapestry.ingest.line import reached
 from tapestry.ingest.source import Line, Memory
 from tapestry.ingest.taking import Intake, Tally, take_in
 
-TRIES = 4
+TRIES = 6
 """Times in a row that a line may break without bringing anything."""
 
 FIRST_PAUSE = 1.0

@@ -18,6 +18,8 @@ from pathlib import Path
 import pytest
 from imapclient import IMAPClient
 
+from tapestry.run.child import free_port
+
 PROGRAM = Path("/usr/sbin/dovecot")
 USER, PASSWORD = "alice@x.org", "s3cret/@"
 
@@ -27,13 +29,15 @@ state_dir = {home}/state
 log_path = {home}/dovecot.log
 protocols = imap
 listen = 127.0.0.1
-ssl = no
+ssl = {ssl}
 disable_plaintext_auth = no
+auth_mechanisms = plain login {mechanisms}
 default_internal_user = {user}
 default_internal_group = {group}
 default_login_user = {user}
 first_valid_uid = 1
 mail_location = maildir:{home}/mail/%u
+{more}
 passdb {{
   driver = passwd-file
   args = {home}/users
@@ -58,17 +62,41 @@ service imap-login {{
     port = {port}
   }}
   inet_listener imaps {{
-    port = 0
+    port = {tls_port}
+    ssl = yes
   }}
 }}
+"""
+
+TLS = """\
+ssl_cert = <{home}/cert.pem
+ssl_key = <{home}/key.pem
+"""
+
+TOKENS = """\
+passdb {{
+  driver = oauth2
+  mechanisms = xoauth2
+  args = {home}/oauth2.conf
+}}
+"""
+
+OAUTH2 = """\
+introspection_mode = get
+introspection_url = {url}
+username_attribute = username
+active_attribute = active
+active_value = yes
 """
 
 
 @dataclass(frozen=True)
 class Dovecot:
-    """A running server, with one user."""
+    """A running server, with one user; ``tls_port`` speaks TLS from the start, if not 0."""
 
     port: int
+    home: Path
+    tls_port: int = 0
 
     def url(self, folder: str = "INBOX", password: str | None = "s3cret%2F%40") -> str:
         secret = "" if password is None else f":{password}"
@@ -91,8 +119,12 @@ class Dovecot:
 
 
 @contextmanager
-def running_dovecot() -> Iterator[Dovecot]:
-    """Start a server, and stop it at the end; skip the test where it is not installed."""
+def running_dovecot(authority: object = None, tokens: str = "") -> Iterator[Dovecot]:
+    """Start a server, and stop it at the end; skip the test where it is not installed.
+
+    ``authority`` (of trustme) gives it a certificate for 127.0.0.1; ``tokens`` is the URL
+    at which it asks whether a token is good.
+    """
     if not PROGRAM.exists():
         missing = "There is no Dovecot; `make test` installs dovecot-imapd on Debian."
         pytest.fail(missing) if os.environ.get("CI") == "true" else pytest.skip(missing)
@@ -100,12 +132,30 @@ def running_dovecot() -> Iterator[Dovecot]:
     home = Path(tempfile.mkdtemp(prefix="dovecot-"))
     home.chmod(0o755)
     account = pwd.getpwnam("nobody") if os.geteuid() == 0 else pwd.getpwuid(os.geteuid())
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port, tls_port = free_port(), free_port() if authority else 0
     group = grp.getgrgid(account.pw_gid).gr_name
     config = home / "dovecot.conf"
-    config.write_text(CONFIG.format(home=home, port=port, user=account.pw_name, group=group))
+    more = ""
+    if authority is not None:
+        more += TLS.format(home=home)
+        certificate = authority.issue_cert("127.0.0.1")
+        certificate.cert_chain_pems[0].write_to_path(str(home / "cert.pem"))
+        certificate.private_key_pem.write_to_path(str(home / "key.pem"))
+    if tokens:
+        more += TOKENS.format(home=home)
+        (home / "oauth2.conf").write_text(OAUTH2.format(url=tokens))
+    config.write_text(
+        CONFIG.format(
+            home=home,
+            port=port,
+            tls_port=tls_port,
+            user=account.pw_name,
+            group=group,
+            ssl="yes" if authority else "no",
+            mechanisms="xoauth2" if tokens else "",
+            more=more,
+        )
+    )
     (home / "users").write_text(f"{USER}:{{PLAIN}}{PASSWORD}::::::\n")
     for name in ("run", "state", "mail"):
         (home / name).mkdir()
@@ -120,7 +170,7 @@ def running_dovecot() -> Iterator[Dovecot]:
         )
     try:
         _wait_for(port, process, home)
-        yield Dovecot(port)
+        yield Dovecot(port, home, tls_port)
     finally:
         process.terminate()
         process.wait(20)
