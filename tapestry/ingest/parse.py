@@ -8,6 +8,7 @@ from email.message import Message as Part
 from email.parser import BytesHeaderParser, BytesParser
 from email.policy import compat32
 
+from tapestry.core.clock import DAY
 from tapestry.core.message import PUBLIC, Message
 from tapestry.ingest.address import addresses, mailboxes
 from tapestry.ingest.body import read_body
@@ -21,6 +22,13 @@ from tapestry.ingest.headers import (
     own_id,
     raw_text,
 )
+from tapestry.ingest.problems import in_words
+
+LARGE = 8 * 1024 * 1024
+"""Bytes of a message that is read whole."""
+
+LONGEST_PART = 2 * 1024 * 1024
+"""Bytes of a part of a larger one that are looked at: more text than is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +56,7 @@ def parse(raw: bytes, source: str | None = None, audience: str = PUBLIC) -> Pars
     """
     problems: list[str] = []
     try:
-        part: Part = BytesParser(policy=compat32).parsebytes(raw)
+        part: Part = BytesParser(policy=compat32).parsebytes(shortened(raw))
         reading = read_body(part)
         body, attachments = reading.text, reading.attachments
         problems += reading.problems
@@ -56,7 +64,7 @@ def parse(raw: bytes, source: str | None = None, audience: str = PUBLIC) -> Pars
         # The standard parser raises all sorts of things at mail that was made to break it
         # (RecursionError at a thousand levels): the headers and the bare text remain.
         problems.append(type(error).__name__)
-        part = BytesHeaderParser(policy=compat32).parsebytes(raw)
+        part = BytesHeaderParser(policy=compat32).parsebytes(raw[:LARGE])
         body, attachments = _bare_text(raw), 0
     headers = _headers(part)
     if not headers:
@@ -65,6 +73,8 @@ def parse(raw: bytes, source: str | None = None, audience: str = PUBLIC) -> Pars
     date = instant_of(dates[0]) if dates else None
     if dates and date is None:
         problems.append("unreadable date")
+    if date is not None and _lies(date, headers):
+        problems.append("its date is not that of its delivery")
     sender, name = _sender(headers)
     references = message_ids(" ".join(headers.get("references", [])))
     replied = message_ids(_first(headers, "in-reply-to") or "")
@@ -86,7 +96,23 @@ def parse(raw: bytes, source: str | None = None, audience: str = PUBLIC) -> Pars
         source=source,
         audience=audience,
     )
-    return Parsed(message, tuple(dict.fromkeys(problems)))
+    return Parsed(message, tuple(dict.fromkeys(map(in_words, problems))))
+
+
+def shortened(raw: bytes) -> bytes:
+    """Return a large message with each of its parts cut at LONGEST_PART bytes.
+
+    Parts are told apart by what may be a boundary: an attachment holds none.
+    """
+    if len(raw) <= LARGE:
+        return raw
+    pieces = []
+    for piece in raw.split(b"\n--"):
+        end = LONGEST_PART
+        if len(piece) > end:
+            end = piece.rfind(b"\n", 0, end) + 1 or end
+        pieces.append(piece[:end])
+    return b"\n--".join(pieces)
 
 
 def made_id(raw: bytes) -> str:
@@ -114,6 +140,15 @@ def _sender(headers: dict[str, list[str]]) -> tuple[str | None, str | None]:
     return None, None
 
 
+def _lies(date: int, headers: dict[str, list[str]]) -> bool:
+    """Tell whether a date is more than a month from when the message was received."""
+    for value in headers.get("received", []):
+        received = instant_of(value.rpartition(";")[2])
+        if received is not None:
+            return abs(date - received) > 30 * DAY
+    return False
+
+
 def _bare_text(raw: bytes) -> str:
-    _, _, rest = raw.replace(b"\r\n", b"\n").partition(b"\n\n")
+    _, _, rest = raw[:LARGE].replace(b"\r\n", b"\n").partition(b"\n\n")
     return decode(rest[: 1024 * 1024])

@@ -275,7 +275,7 @@ def test_a_forwarded_message_is_text_and_an_attachment():
 def test_a_cut_multipart_is_kept_and_counted():
     parsed = parse(mime("mixed", "\nhello").removesuffix("--b--\n").encode())
     assert parsed.message.body == "hello"
-    assert parsed.problems == ("CloseBoundaryNotFoundDefect",)
+    assert parsed.problems == ("its last part has no end",)
 
 
 def test_no_headers_at_all_is_kept_and_counted():
@@ -321,6 +321,38 @@ def test_mail_made_to_break_the_parser_is_kept_soon(what):
     assert time.process_time() - started < 10
     assert (message.msgid, message.sender) == ("a@x.org", "joe@x.org")
     assert message.size == len(HOSTILE[what])
+
+
+def test_parts_a_thousand_deep_are_noted():
+    assert parse(nested(1000)).problems == ("parts within parts, too deep to be read",)
+
+
+def test_of_a_huge_attachment_only_the_size_is_kept():
+    text = b"Content-Type: text/plain\n\nhello\n--b\n"
+    head = SIMPLE + b"Content-Type: multipart/mixed; boundary=b\n\n--b\n" + text
+    head += b"Content-Type: application/zip\nContent-Transfer-Encoding: base64\n\n"
+    raw = head + (b"A" * 76 + b"\n") * 2_700_000 + b"\n--b\n" + text + b"\n--b--\n"
+    parsed = parse(raw)
+    assert parsed.problems == ()
+    assert parsed.message.size == len(raw) > 200_000_000
+    assert (parsed.message.body, parsed.message.attachments) == ("hello\nhello", 1)
+
+
+def test_a_header_cannot_smuggle_in_another():
+    smuggled = b"Subject: =?utf-8?q?hi=0D=0ABcc:_eve@x.org=0D=0A=0D=0Abody?=\n\ntext"
+    message = read(b"From: joe@x.org\nMessage-ID: <a@x.org>\n" + smuggled)
+    assert (message.subject, message.cc, message.body) == ("hi Bcc: eve@x.org body", (), "text")
+
+
+def test_a_date_that_lies_is_kept_and_noted():
+    received = b"Received: from a by b; Mon, 5 Jan 2004 10:00:00 +0000\n"
+    for date, lies in (
+        (b"Mon, 5 Jan 2004 09:00:00 +0000", False),
+        (b"Tue, 1 Jan 1980 00:00:00 +0000", True),
+    ):
+        parsed = parse(received + SIMPLE.replace(b"From:", b"Date: " + date + b"\nFrom:", 1))
+        assert parsed.message.date is not None
+        assert ("its date is not that of its delivery" in parsed.problems) == lies
 
 
 HEADS = st.sampled_from(
