@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import zoneinfo
+from datetime import date
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils import timezone
 
 from filters.models import Filter, Profile, filter_name
 from tapestry.core.errors import TapestryError
@@ -18,6 +20,9 @@ MODES = {
     "(somebody has answered it, say), and comes back if it matches again.",
 }
 """What each mode does, in a sentence."""
+
+LAST_YEAR = 9000
+"""Later days are not told from typing errors; and a day after them is still a day."""
 
 TIMELINESS = (
     "at once",
@@ -53,6 +58,11 @@ class FilterForm(forms.Form):
         required=False,
         widget=forms.RadioSelect,
     )
+    until = forms.DateField(
+        label="Until",
+        required=False,
+        error_messages={"invalid": "Write the day as 2027-01-31, or leave it empty."},
+    )
     timeliness = forms.CharField(label="Tell me", max_length=60, initial="at once")
     visibility = forms.ChoiceField(
         label="Who may see the filter",
@@ -61,9 +71,16 @@ class FilterForm(forms.Form):
         widget=forms.RadioSelect,
     )
 
-    def __init__(self, *args: Any, taken: frozenset[str] = frozenset(), **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        taken: frozenset[str] = frozenset(),
+        ends: date | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
         self._taken = taken
+        self._ends = ends
 
     def clean_name(self) -> str:
         """Refuse a name that another filter of this person has."""
@@ -71,6 +88,17 @@ class FilterForm(forms.Form):
         if name in self._taken:
             raise ValidationError("You have a filter of that name; choose another.")
         return name
+
+    def clean_until(self) -> date | None:
+        """Refuse a last day that is over, unless it is the one it has."""
+        until: date | None = self.cleaned_data["until"]
+        if until is None or until == self._ends:
+            return until
+        if until < timezone.localdate():
+            raise ValidationError("That day is over; choose a later one, or none.")
+        if until.year > LAST_YEAR:
+            raise ValidationError(f"Choose a day before {LAST_YEAR + 1}, or none.")
+        return until
 
     def clean_timeliness(self) -> str:
         """Write the timeliness in its canonical form."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -27,9 +28,11 @@ def install(
     timeliness: str = "at once",
     visibility: str = Filter.Visibility.PRIVATE,
     mode: str = Filter.Mode.KEEP,
+    end: int | None = None,
 ) -> Filter:
     """Install a filter, with existing mail or from now on; name it by its phrase if need be.
 
+    What matches after the instant ``end`` is not kept; None has no end.
     Raises TapestryError where the text is not a filter, ValidationError for a bad name.
     """
     context, sought = noting(people.context(owner, name or None))
@@ -40,6 +43,7 @@ def install(
         timeliness=timeliness,
         visibility=visibility,
         mode=mode,
+        end=end,
     )
     made.full_clean(exclude=["text"])
     at = now()
@@ -60,6 +64,7 @@ def change(
     timeliness: str = "",
     visibility: str = "",
     mode: str = "",
+    end: int | Literal["as before"] | None = "as before",
 ) -> None:
     """Change a filter, and from this moment on those that refer to it.
 
@@ -68,6 +73,7 @@ def change(
     the old text that is under way can no longer be stored; what that text has not been run over
     is left for the next.  A live filter is as if it had always been the new: the next run lets
     go of what it does not hold, and once it is to keep what matched, all is there again.
+    Given another ``end``, one that has stopped at its own goes on from there.
     Raises TapestryError where the text is not a filter.
     """
     context, sought = noting(people.context(changed.owner, name or changed.name))
@@ -77,6 +83,7 @@ def change(
         held = _held_apart(changed)
         before = (_name(held), held.text, held.visibility)
         modes = {held.mode, mode or held.mode}
+        has_ended = held.has_ended
         if existing is not None or text != held.text or len(modes) > 1 or held.error:
             start = _restart(held, existing, at, live=Filter.Mode.LIVE in modes)
             if modes == {Filter.Mode.KEEP}:
@@ -91,6 +98,9 @@ def change(
         held.name = name or held.name
         held.timeliness = timeliness or held.timeliness
         held.visibility = visibility or held.visibility
+        if end != "as before" and end != held.end:
+            held.active |= has_ended
+            held.end = end
         held.save()
         note_references(held, sought)
         if before != (_name(held), held.text, held.visibility):

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import date
 from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from filters import people, previews, queue, understanding, writing
+from filters.ends import last_instant
 from filters.forms import MODES, TIMELINESS, FilterForm
 from filters.models import Filter
+from filters.templatetags.mail import moment
 from filters.views.pages import PersonRequest, frame
 from tapestry.core.errors import TapestryError
 from tapestry.query.phrasebook import phrasebook
@@ -49,6 +53,7 @@ def new(request: PersonRequest) -> HttpResponse:
             timeliness=given["timeliness"],
             visibility=given["visibility"],
             mode=given["mode"] or Filter.Mode.KEEP,
+            end=_end(given["until"]),
         )
     except TapestryError as error:
         form.add_error("text", error.message)
@@ -62,17 +67,20 @@ def new(request: PersonRequest) -> HttpResponse:
 def edit(request: PersonRequest, name: str) -> HttpResponse:
     """Change a filter; another text or mode starts it again."""
     changed = get_object_or_404(Filter, owner=request.user, name=name)
+    ends = moment(changed.end)
+    last_day = ends and ends.date()
     if request.method == "GET":
         initial = {
             "text": changed.text,
             "name": changed.name,
             "mail": "existing" if changed.start is None else "new",
             "mode": changed.mode,
+            "until": last_day,
             "timeliness": changed.timeliness,
             "visibility": changed.visibility,
         }
         return _page(request, FilterForm(initial=initial), changed)
-    form = FilterForm(request.POST, taken=_names(request) - {changed.name})
+    form = FilterForm(request.POST, taken=_names(request) - {changed.name}, ends=last_day)
     if not form.is_valid():
         return _page(request, form, changed)
     given = form.cleaned_data
@@ -88,6 +96,7 @@ def edit(request: PersonRequest, name: str) -> HttpResponse:
             timeliness=given["timeliness"],
             visibility=given["visibility"],
             mode=given["mode"],
+            end="as before" if given["until"] == last_day else _end(given["until"]),
         )
     except TapestryError as error:
         form.add_error("text", error.message)
@@ -145,6 +154,12 @@ def _page(request: PersonRequest, form: FilterForm, changed: Filter | None) -> H
         **(_understanding(request, text, live) if text else {}),
     )
     return render(request, "filters/write.html", context, status=400 if form.errors else 200)
+
+
+def _end(last_day: date | None) -> int | None:
+    if last_day is None:
+        return None
+    return last_instant(last_day, timezone.get_current_timezone())
 
 
 def _live(request: PersonRequest) -> bool:

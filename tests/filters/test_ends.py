@@ -1,0 +1,204 @@
+"""Filters that have an end: what matches later is not kept, and they stop when run to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from filters import rounds, writing
+from filters.ends import last_instant
+from filters.models import Filter, Joint
+from filters.models import Match as StoredMatch
+from filters.stores import DjangoClock, DjangoFilterStore
+from tapestry.core.clock import DAY, to_instant, wall_clock
+from tapestry.core.message import Message
+from tapestry.core.ports import Change, Match
+from tapestry.tables.append import append_messages
+from tapestry.tables.log import Tables
+
+STORE = DjangoFilterStore()
+END = 100
+
+Sign = Callable[[User], Client]
+
+
+def ending(owner: User, **fields: object) -> Filter:
+    values = {"name": "f", "text": "t", "tql": "t", "since": 50, "end": END, **fields}
+    return Filter.objects.create(owner=owner, **values)
+
+
+def found_in(one: Filter, *instants: int) -> list[Match]:
+    return [Match(one.pk, f"{at}@x", "public", at, 0, ()) for at in instants]
+
+
+def stored() -> set[int]:
+    return set(StoredMatch.objects.values_list("matched_at", flat=True))
+
+
+def state(one: Filter) -> tuple[bool, bool, int]:
+    one.refresh_from_db()
+    return one.active, one.joined, one.since
+
+
+class TestApart:
+    def test_what_matches_after_its_end_is_not_kept(self, alice: User) -> None:
+        one = ending(alice)
+        assert STORE.commit(STORE.due(150), 150, found_in(one, 99, 100, 101))
+        assert stored() == {99, 100}
+
+    def test_it_stops_at_its_end(self, alice: User) -> None:
+        one = ending(alice)
+        assert STORE.commit(STORE.due(99), 99, [])
+        assert state(one) == (True, False, 99)
+        assert STORE.commit(STORE.due(150), 150, [])
+        assert state(one) == (False, False, END)
+        assert one.has_ended
+        assert STORE.due(200) == []
+
+    def test_those_without_an_end_go_on(self, alice: User) -> None:
+        one = ending(alice, end=None)
+        assert STORE.commit(STORE.due(150), 150, found_in(one, 101))
+        assert state(one) == (True, False, 150)
+        assert stored() == {101}
+
+    def test_a_live_one_holds_what_it_held_at_its_end(self, alice: User) -> None:
+        one = ending(alice, mode="live")
+        changes = [
+            Change(one.pk, "a@x", "insert", 90, "public"),
+            Change(one.pk, "a@x", "delete", 110),
+            Change(one.pk, "b@x", "insert", 120, "public"),
+        ]
+        assert STORE.commit(STORE.due(150), 150, [], changes)
+        assert [(row.msgid, row.gone_at) for row in StoredMatch.objects.all()] == [("a@x", None)]
+
+
+class TestJoined:
+    def test_what_matches_after_its_end_is_not_kept_and_it_stops(self, alice: User) -> None:
+        one, other = ending(alice, joined=True), ending(alice, name="g", joined=True, end=300)
+        Joint.objects.update_or_create(pk=1, defaults={"since": 90})
+        due = STORE.joined([one.pk, other.pk])
+        matches = found_in(one, 100, 101) + found_in(other, 102)
+        assert STORE.commit_joint(90, 150, due, matches)
+        assert stored() == {100, 102}
+        assert state(one) == (False, False, END)
+        assert [each.id for each in STORE.joined([one.pk, other.pk])] == [other.pk]
+
+
+class TestChanging:
+    @pytest.fixture(autouse=True)
+    def ended(self, engine: None, mail: Tables, alice: User) -> Filter:
+        at = writing.now()
+        one = writing.install(alice, "about plan", name="f", end=at)
+        rounds.run_round()
+        one.refresh_from_db()
+        assert one.has_ended
+        assert one.matches.count() == 3
+        return one
+
+    def arrive(self, tables: Tables) -> None:
+        append_messages(tables, DjangoClock(), [Message("late@x", subject="a late plan")])
+
+    def test_a_later_end_lets_it_go_on_from_its_old_one(self, mail: Tables, ended: Filter) -> None:
+        self.arrive(mail)
+        rounds.run_round()
+        assert ended.matches.count() == 3
+        writing.change(ended, ended.text, end=wall_clock() + DAY)
+        rounds.run_round()
+        assert ended.matches.count() == 4
+
+    def test_so_does_none(self, mail: Tables, ended: Filter) -> None:
+        writing.change(ended, ended.text, end=None)
+        self.arrive(mail)
+        rounds.run_round()
+        assert ended.matches.count() == 4
+
+    def test_another_change_leaves_it_ended(self, ended: Filter) -> None:
+        writing.change(ended, ended.text, timeliness="hourly")
+        assert ended.has_ended
+
+    def test_a_paused_one_is_not_set_going_by_another_end(self, alice: User) -> None:
+        paused = writing.install(alice, "about x", name="g", end=wall_clock() + DAY)
+        writing.pause(paused)
+        writing.change(paused, paused.text, end=None)
+        assert not paused.active
+
+    def test_the_list_says_that_it_has_ended(self, alice: User, as_user: Sign) -> None:
+        page = as_user(alice).get(reverse("filters")).content.decode()
+        assert '<span class="chip">ended</span>' in page
+        assert "Resume" not in page and "paused</span>" not in page
+
+
+class TestTheForm:
+    FIELDS = {
+        "text": "about plan",
+        "name": "f",
+        "mail": "existing",
+        "timeliness": "at once",
+        "visibility": "private",
+    }
+
+    def test_it_takes_the_last_day_in_the_time_zone_of_the_owner(
+        self, tables: Tables, bob: User, as_user: Sign
+    ) -> None:
+        page = as_user(bob).post(reverse("new-filter"), self.FIELDS | {"until": "2100-01-31"})
+        assert page.status_code == 302
+        end = to_instant(datetime(2100, 2, 1, tzinfo=ZoneInfo("Europe/Berlin"))) - 1
+        assert Filter.objects.get().end == end
+        page = as_user(bob).get(reverse("edit-filter", args=["f"]))
+        assert 'value="2100-01-31"' in page.content.decode()
+        assert "until 31 Jan 2100" in as_user(bob).get(reverse("filters")).content.decode()
+
+    def test_empty_is_no_end(self, tables: Tables, alice: User, as_user: Sign) -> None:
+        as_user(alice).post(reverse("new-filter"), self.FIELDS | {"until": "2100-01-31"})
+        as_user(alice).post(reverse("edit-filter", args=["f"]), self.FIELDS | {"until": ""})
+        assert Filter.objects.get().end is None
+
+    def test_the_day_it_has_stays_also_when_it_is_over(
+        self, tables: Tables, alice: User, as_user: Sign
+    ) -> None:
+        made = writing.install(alice, "about plan", name="f", end=END)
+        same = self.FIELDS | {"until": "1970-01-01"}
+        assert as_user(alice).post(reverse("edit-filter", args=["f"]), same).status_code == 302
+        made.refresh_from_db()
+        assert made.end == END
+
+    @pytest.mark.parametrize(
+        ("until", "sentence"),
+        [
+            ("soon", "Write the day as 2027-01-31, or leave it empty."),
+            ("9999-12-31", "Choose a day before 9001, or none."),
+            (
+                f"{datetime.now(UTC).date() - timedelta(days=1)}",
+                "That day is over; choose a later one, or none.",
+            ),
+        ],
+    )
+    def test_it_refuses_what_can_be_no_last_day(
+        self, tables: Tables, alice: User, as_user: Sign, until: str, sentence: str
+    ) -> None:
+        page = as_user(alice).post(reverse("new-filter"), self.FIELDS | {"until": until})
+        assert page.status_code == 400
+        assert sentence in page.content.decode()
+        assert f'value="{until}"' in page.content.decode()
+        assert not Filter.objects.exists()
+
+    def test_today_is_not_over(self, tables: Tables, alice: User, as_user: Sign) -> None:
+        today = f"{timezone.localdate()}"
+        page = as_user(alice).post(reverse("new-filter"), self.FIELDS | {"until": today})
+        assert page.status_code == 302
+        end = Filter.objects.get().end
+        assert end is not None and end >= wall_clock()
+
+
+def test_the_last_instant_of_a_day_is_right_before_the_next_also_when_clocks_change() -> None:
+    berlin = ZoneInfo("Europe/Berlin")
+    for day in (date(2026, 3, 29), date(2026, 10, 25)):
+        next_day = datetime.combine(day + timedelta(days=1), datetime.min.time(), berlin)
+        assert last_instant(day, berlin) + 1 == to_instant(next_day)
