@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.http import HttpRequest
 
-from filters.models import Card, Clock, Filter, Match, PendingAnnotation, Profile, Pulse
+from filters import joint
+from filters.models import Card, Clock, Filter, Joint, Match, PendingAnnotation, Profile, Pulse
 
 if TYPE_CHECKING:
     # The stubs know which model a page is about; Django itself takes no parameter.
@@ -18,6 +19,10 @@ else:
     FilterPages = MatchPages = AnnotationPages = admin.ModelAdmin
 
 
+STANDING = ("since", "joined", "ran_at")
+"""Fields that say where a filter stands, which runs alone move."""
+
+
 @admin.register(Filter)
 class FilterAdmin(FilterPages):
     """Filters of everybody."""
@@ -25,11 +30,23 @@ class FilterAdmin(FilterPages):
     list_display = ["name", "owner", "phrase", "mode", "active", "visibility", "error"]
     list_filter = ["active", "mode", "visibility", "owner"]
     search_fields = ["name", "text"]
-    readonly_fields = ["text", "phrase", "tql", "mode", "since", "start", "revision", "ran_at"]
+    readonly_fields = ["text", "phrase", "tql", "mode", "start", "end", *STANDING, "revision"]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Refuse: filters are written on their own page, which compiles them."""
         return False
+
+    def get_object(self, *args: Any, **kwargs: Any) -> Filter | None:
+        """Return a filter, where it stands."""
+        found = super().get_object(*args, **kwargs)
+        joint.tell([found] if found else [])
+        return found
+
+    def save_model(self, request: HttpRequest, obj: Filter, form: Any, change: bool) -> None:
+        """Store what was mended, apart from the joint run: it may be whether the filter runs."""
+        joint.part(Filter.objects.filter(pk=obj.pk))
+        obj.refresh_from_db(fields=STANDING)
+        super().save_model(request, obj, form, change)
 
 
 @admin.register(Match)
@@ -47,6 +64,6 @@ class PendingAnnotationAdmin(AnnotationPages):
     list_display = ["kind", "value", "number", "owner", "msgid", "appended_at"]
 
 
-admin.site.register([Profile, Card, Clock, Pulse])
+admin.site.register([Profile, Card, Clock, Joint, Pulse])
 admin.site.site_header = "Tapestry"
 admin.site.site_title = "Tapestry"

@@ -51,6 +51,18 @@ def part(which: QuerySet[Filter]) -> None:
         leaving.update(joined=False, since=at.since, ran_at=at.ran_at)
 
 
+def tell(filters: Iterable[Filter]) -> None:
+    """Let filters that were read say where they stand and when they last ran, if joined, too.
+
+    For whoever shows them; nothing is stored.
+    """
+    joined = [each for each in filters if each.joined]
+    at = joint() if joined else Joint()
+    for each in joined:
+        each.since = each.since if at.since is None else at.since
+        each.ran_at = at.ran_at
+
+
 @transaction.atomic
 def join(filters: Iterable[DueFilter], until: int) -> None:
     """Let filters that stand at ``until``, where the joint run stands too, share it from there.

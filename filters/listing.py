@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.db.models import Count, Max, Q, QuerySet
 from django.db.models.functions import Coalesce
 
-from filters import evidence, people
+from filters import evidence, joint, people
 from filters.models import Card, Filter, Match
 from tapestry.core.clock import wall_clock
 
@@ -102,6 +102,7 @@ def sidebar(user: User) -> Sidebar:
         told_at=Max("matches__told_at", filter=seen),
     )
     mine = mine.order_by("name")
+    joint.tell(mine)
     entries = tuple(Entry(each, each.total, each.unread, each.left, each.told_at) for each in mine)
     matches = visible(user)
     total = matches.values("card").distinct().count()

@@ -16,7 +16,7 @@ from filters.joint import part
 from filters.models import Filter, Joint, Profile, Rest
 from filters.models import Match as StoredMatch
 from filters.stores import DjangoFilterStore, latest_instant
-from tapestry.core.clock import BEGINNING, wall_clock
+from tapestry.core.clock import BEGINNING, HOUR, wall_clock
 from tapestry.core.ports import DueFilter, Match
 
 STORE = DjangoFilterStore()
@@ -346,3 +346,39 @@ def test_edits_and_joint_windows_take_turns(alice: User) -> None:
     assert not one.joined
     assert (results[0], one.since) in [(True, since + 5), (False, since)]
     assert StoredMatch.objects.count() == int(results[0] is True)
+
+
+class TestShowing:
+    def test_the_list_says_when_the_joint_run_last_was(self, alice: User, as_user: Sign) -> None:
+        joined(alice)
+        Joint.objects.update(ran_at=wall_clock() - 3 * HOUR)
+        assert "last run 3 h ago" in as_user(alice).get(reverse("filters")).content.decode()
+
+    def test_the_administration_pages_say_where_a_joined_filter_stands(
+        self, alice: User, as_user: Sign
+    ) -> None:
+        one = joined(alice)
+        Joint.objects.update(since=1234567)
+        User.objects.update(is_staff=True, is_superuser=True)
+        page = as_user(alice).get(reverse("admin:filters_filter_change", args=[one.pk]))
+        assert "1234567" in page.content.decode()
+
+    def test_what_is_mended_there_parts_from_the_joint_run(
+        self, alice: User, as_user: Sign
+    ) -> None:
+        one = joined(alice)
+        since = STORE.joint_since()
+        assert since is not None
+        assert STORE.commit_joint(since, since + 5, [], [])
+        User.objects.update(is_staff=True, is_superuser=True)
+        fields = {
+            "owner": alice.pk,
+            "name": "jones",
+            "visibility": "private",
+            "timeliness": "at once",
+            "error": "",
+        }
+        page = as_user(alice).post(reverse("admin:filters_filter_change", args=[one.pk]), fields)
+        assert page.status_code == 302
+        one.refresh_from_db()
+        assert (one.active, one.joined, one.since) == (False, False, since + 5)
