@@ -335,7 +335,7 @@ def test_of_a_huge_attachment_only_the_size_is_kept():
     parsed = parse(raw)
     assert parsed.problems == ()
     assert parsed.message.size == len(raw) > 200_000_000
-    assert (parsed.message.body, parsed.message.attachments) == ("hello\nhello", 1)
+    assert (parsed.message.body, parsed.message.attachments) == ("hello\nhello\n", 1)
 
 
 def test_a_header_cannot_smuggle_in_another():
