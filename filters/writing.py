@@ -111,9 +111,9 @@ def change(
 @transaction.atomic
 def pause(running: Filter) -> None:
     """Stop running a filter; it stays where it stands."""
-    held = _held_apart(running)
-    held.active = False
-    held.save()
+    it = Filter.objects.filter(pk=running.pk)
+    part(it)
+    it.update(active=False)
 
 
 def resume(paused: Filter) -> None:
@@ -130,7 +130,8 @@ def delete(doomed: Filter) -> None:
     """Delete a filter and what it found; those that refer to it say so."""
     at = now()
     with transaction.atomic():
-        name = _name(_held_apart(doomed))
+        part(Filter.objects.filter(pk=doomed.pk))
+        name = _name(doomed)
         doomed.delete()
         renew_dependents([name], at)
 

@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 import pytest
 from django.contrib.auth.models import Group, User
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from races import race
 
@@ -122,6 +124,16 @@ class TestJoining:
         STORE.join(due, 9)
         STORE.join(due, 10)
         assert not Filter.objects.get().joined
+
+    def test_of_many_joined_ones_those_apart_are_found_by_an_index(self, alice: User) -> None:
+        if connection.vendor != "sqlite":
+            pytest.skip("another database")
+        with CaptureQueriesContext(connection) as asked:
+            STORE.due(9)
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN QUERY PLAN {asked.captured_queries[0]['sql']}")
+            steps = [step for *_, step in cursor.fetchall()]
+        assert steps[0] == "SEARCH filters_filter USING INDEX filter_apart (since<?)"
 
     def test_ten_thousand_are_found_and_committed_in_few_statements(
         self, alice: User, bob: User, django_assert_max_num_queries: Callable[..., object]
