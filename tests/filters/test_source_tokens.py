@@ -1,0 +1,171 @@
+"""Sources that log in with tokens, which have to be renewed: none is lost, none is shown."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from live.dovecot import USER, Dovecot, running_dovecot
+from live.provider import Provider, running_provider
+
+from filters import tasks
+from filters.models_source import Source
+from filters.sources.credentials import read_secret
+from filters.sources.tokens import Grant, renew
+from tapestry.core.errors import TapestryError
+
+SignIn = Callable[[User], Client]
+
+pytestmark = pytest.mark.live
+
+
+@pytest.fixture(scope="module")
+def judge() -> Iterator[Provider]:
+    with running_provider(USER) as running:
+        yield running
+
+
+@pytest.fixture
+def provider(judge: Provider) -> Provider:
+    judge.refresh, judge.rotates, judge.broken = {"refresh-0"}, False, False
+    judge.access.clear()
+    judge.asked.clear()
+    return judge
+
+
+@pytest.fixture(scope="module")
+def server(judge: Provider) -> Iterator[Dovecot]:
+    with running_dovecot(tokens=f"{judge.url}/check?token=") as running:
+        running.put("INBOX", b"Message-ID: <1@x.org>\r\nFrom: joe@x.org\r\n\r\nHi\r\n")
+        yield running
+
+
+@pytest.fixture
+def described(server: Dovecot, provider: Provider) -> dict[str, Any]:
+    return {
+        "kind": "imap",
+        "host": "127.0.0.1",
+        "port": server.port,
+        "security": "none",
+        "user": USER,
+        "method": "xoauth2",
+        "secret": "refresh-0",
+        "token_url": f"{provider.url}/token",
+        "client": "tapestry",
+        "client_secret": "of-the-program",
+        "audience": "user:alice",
+        "every": 60,
+    }
+
+
+@pytest.fixture
+def source(described: dict[str, Any], alice: User, as_user: SignIn) -> Source:
+    response = as_user(alice).post("/sources/new/", described)
+    assert response.status_code == 302, response.content.decode()
+    Source.objects.update(places=["INBOX"], active=True)
+    return Source.objects.get()
+
+
+def pull(source: Source) -> None:
+    tasks.pull_source(source.pk)
+    source.refresh_from_db()
+
+
+def test_a_token_is_got_once_and_used_until_it_ends(source: Source, provider: Provider) -> None:
+    pull(source)
+    pull(source)
+    assert source.error == ""
+    assert provider.asked == [
+        {
+            "grant_type": "refresh_token",
+            "refresh_token": "refresh-0",
+            "client_id": "tapestry",
+            "client_secret": "of-the-program",
+        }
+    ]
+    Source.objects.update(renewed_until=0)
+    source.refresh_from_db()
+    pull(source)
+    assert len(provider.asked) == 2 and source.error == ""
+
+
+def test_a_refresh_token_that_is_replaced_is_kept(source: Source, provider: Provider) -> None:
+    provider.rotates = True
+    for _ in range(3):
+        Source.objects.update(renewed_until=0)
+        source.refresh_from_db()
+        pull(source)
+        assert source.error == ""
+    assert {read_secret(source)["secret"]} == provider.refresh
+    assert read_secret(source)["client_secret"] == "of-the-program"
+
+
+def test_a_token_that_was_withdrawn_is_renewed_at_the_next_pull(
+    source: Source, provider: Provider
+) -> None:
+    provider.access.clear()
+    pull(source)
+    assert "refused the token" in source.error
+    pull(source)
+    assert source.error == ""
+
+
+def test_when_access_was_withdrawn_a_sentence_says_so(source: Source, provider: Provider) -> None:
+    provider.refresh.clear()
+    Source.objects.update(renewed_until=0)
+    pull(source)
+    assert source.error == "127.0.0.1 refused to renew the token (invalid_grant)."
+    assert "Give this program access anew" in source.hint
+
+
+def test_when_the_provider_is_away_it_is_asked_again(source: Source, provider: Provider) -> None:
+    provider.broken = True
+    Source.objects.update(renewed_until=0)
+    pull(source)
+    assert source.error == "127.0.0.1 gives no tokens just now (503)."
+    provider.broken = False
+    pull(source)
+    assert source.error == "" and source.failures == 0
+
+
+def test_no_token_is_stored_logged_or_shown_in_the_clear(
+    source: Source,
+    provider: Provider,
+    alice: User,
+    as_user: SignIn,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level(logging.DEBUG):
+        pull(source)
+    page = as_user(alice).get(f"/source/{source.pk}/edit/").content.decode()
+    stored = repr(Source.objects.values().get())
+    for secret in ("refresh-0", "of-the-program", *provider.access):
+        assert secret not in stored + page + caplog.text
+
+
+def test_a_token_of_the_moment_needs_no_provider(
+    described: dict[str, Any], provider: Provider, alice: User, as_user: SignIn
+) -> None:
+    provider.access.add("for-an-hour")
+    client = as_user(alice)
+    plain = {**described, "token_url": "", "client": "", "client_secret": ""}
+    assert client.post("/sources/new/", {**plain, "secret": "for-an-hour"}).status_code == 302
+    assert provider.asked == []
+    answer = client.post("/sources/new/", {**plain, "secret": "of-yesterday"})
+    assert "refused the token" in answer.content.decode()
+
+
+@pytest.mark.parametrize("url", ["http://x.org/token", "ftp://x.org", "https://", "nonsense"])
+def test_secrets_are_sent_to_https_only(url: str) -> None:
+    with pytest.raises(TapestryError, match="https:// address only"):
+        renew(Grant(url, "", "", "secret"))
+
+
+def test_a_provider_that_is_not_there_is_one_sentence() -> None:
+    with pytest.raises(TapestryError, match=r"127\.0\.0\.1 cannot be asked for a token") as caught:
+        renew(Grant("http://127.0.0.1:1/token", "", "", "secret"))
+    assert "secret" not in caught.value.render()
