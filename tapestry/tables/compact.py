@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -19,11 +19,13 @@ from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from deltalake import CommitProperties, DeltaTable
 from deltalake.exceptions import DeltaError
 from deltalake.transaction import AddAction, RemoveAction
 
+from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.alone import alone
@@ -39,6 +41,10 @@ LARGEST_GROUP = 64 * 1024 * 1024
 
 KEEP_HOURS = 7 * 24
 """How long files that were merged away stay, for the runs that still read them."""
+
+
+Keep = Callable[[pa.Table], pa.Table]
+"""Return those of some rows that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +72,7 @@ def compact(tables: Tables, target: int = TARGET, keep_hours: int = KEEP_HOURS) 
                 removed += len(group)
                 added += 1
             if groups:
-                _drop_old_files(tables.open(table), keep_hours)
+                drop_old_files(tables.open(table), keep_hours)
             if table in INDEXED:
                 extend(tables, table)
     return Compaction(removed, added)
@@ -89,16 +95,20 @@ def mergeable(parts: Sequence[Part], target: int) -> list[list[Part]]:
 
 def merge(log: DeltaTable, table: str, parts: Sequence[Part]) -> None:
     """Replace some files by one with the same rows, in one commit that changes no data."""
+    replace(log, table, parts, lambda rows: rows)
+
+
+def replace(log: DeltaTable, table: str, parts: Sequence[Part], keep: Keep) -> None:
+    """Replace some files by one with those of their rows that are kept, or by none."""
     root = Path(unquote(urlsplit(log.table_uri).path))
     name = f"part-{uuid4()}.zstd.parquet"
     now = time.time_ns() // 1_000_000
     try:
-        rows = write_sorted(root / name, table, parts)
+        rows, low, high = write_sorted(root / name, table, parts, keep)
         actions: list[AddAction | RemoveAction] = [
             RemoveAction(str(Path(part.path).relative_to(root)), False, now, part.bytes, {})
             for part in parts
         ]
-        low, high = min(p.min_ts for p in parts), max(p.max_ts for p in parts)
         statistics = {
             "numRecords": rows,
             "minValues": {"ts": low},
@@ -106,7 +116,10 @@ def merge(log: DeltaTable, table: str, parts: Sequence[Part]) -> None:
             "nullCount": {"ts": 0},
         }
         size = (root / name).stat().st_size
-        actions.append(AddAction(name, size, {}, now, False, json.dumps(statistics)))
+        if rows:
+            actions.append(AddAction(name, size, {}, now, False, json.dumps(statistics)))
+        else:
+            (root / name).unlink()
         log.create_write_transaction(
             actions,
             "append",
@@ -122,16 +135,23 @@ def merge(log: DeltaTable, table: str, parts: Sequence[Part]) -> None:
         ) from error
 
 
-def write_sorted(path: Path, table: str, parts: Sequence[Part]) -> int:
-    """Write the rows of some files as one Parquet file in the order of ``ts``; return how many."""
+def write_sorted(path: Path, table: str, parts: Sequence[Part], keep: Keep) -> tuple[int, int, int]:
+    """Write rows of some files as one Parquet file in the order of ``ts``.
+
+    Return how many, and the least and the greatest ``ts``.
+    """
     schema = arrow_schema(table)
     waiting: list[pa.Table] = []
-    count = 0
+    count, low, high = 0, -BEGINNING, BEGINNING
     size = 64 if table == ORIGINALS else ROW_GROUP
     with pq.ParquetWriter(
         path, schema, compression="zstd", compression_level=3, store_schema=False
     ) as writer:
-        for rows in _in_order(parts, schema):
+        for rows in map(keep, _in_order(parts, schema)):
+            if not rows.num_rows:
+                continue
+            bounds = pc.min_max(rows["ts"]).as_py()
+            low, high = min(low, bounds["min"]), max(high, bounds["max"])
             waiting.append(rows)
             if (
                 sum(some.num_rows for some in waiting) >= size
@@ -142,12 +162,12 @@ def write_sorted(path: Path, table: str, parts: Sequence[Part]) -> int:
                 writer.write_table(whole.slice(0, full), row_group_size=size)
                 waiting = [whole.slice(full)]
                 count += int(full)
-        rest = pa.concat_tables(waiting)
+        rest = pa.concat_tables([schema.empty_table(), *waiting])
         writer.write_table(rest, row_group_size=size)
         count += int(rest.num_rows)
     with path.open("rb") as file:
         os.fsync(file.fileno())
-    return count
+    return count, low, high
 
 
 def _in_order(parts: Sequence[Part], schema: pa.Schema) -> Iterator[pa.Table]:
@@ -177,14 +197,15 @@ def _row_groups(part: Part, schema: pa.Schema) -> Iterator[pa.Table]:
             yield file.read_row_group(number, columns=schema.names).cast(schema)
 
 
-def _drop_old_files(log: DeltaTable, keep_hours: int) -> None:
-    """Delete files that no version needs that is younger; and, a day old, those of no version.
+def drop_old_files(log: DeltaTable, keep_hours: int, stray: bool | None = None) -> None:
+    """Delete files that no version needs that is younger; and, ``stray``, those of no version.
 
-    Younger ones of no version may be those of an append that is under way.
+    Young ones of no version may be those of an append that is under way: by default they
+    go only with what is a day old.
     """
     log.vacuum(
         retention_hours=keep_hours,
         dry_run=False,
         enforce_retention_duration=False,
-        full=keep_hours >= 24,
+        full=keep_hours >= 24 if stray is None else stray,
     )

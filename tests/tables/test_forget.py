@@ -1,0 +1,87 @@
+"""Forgetting: somebody's rows are gone from every file, and nobody else's."""
+
+from __future__ import annotations
+
+import pyarrow.parquet as pq
+import pytest
+from memory_clock import MemoryClock
+
+from tapestry.core.message import Annotation, Message
+from tapestry.tables.append import Cursor, append_annotations, append_messages, cursor_of
+from tapestry.tables.compact import compact
+from tapestry.tables.forget import forget
+from tapestry.tables.index import extend
+from tapestry.tables.log import Tables, snapshot
+from tapestry.tables.originals import Original, original
+from tapestry.tables.read import message
+
+MINE, THEIRS = "user:joe", "public"
+EVERYBODY = (MINE, THEIRS)
+
+
+@pytest.fixture
+def tables(tmp_path):
+    tables, clock = Tables(tmp_path), MemoryClock()
+    for n in range(8):
+        some = [
+            Message(f"mine{n}", body="a secret", audience=MINE),
+            Message(f"theirs{n}", body="no secret"),
+        ]
+        raws = [Original(b"a secret"), Original(b"no secret")]
+        append_messages(
+            tables, clock, some, Cursor("s", n), now=lambda n=n: 100 * n, originals=raws
+        )
+        note = Annotation(f"a{n}", f"mine{n}", "joe", "note", "a secret", audience=MINE)
+        append_annotations(tables, clock, [note], now=lambda n=n: 100 * n + 50)
+        if n == 4:
+            compact(tables)
+    extend(tables, "messages")
+    return tables
+
+
+def rows_on_disk(tables):
+    found = []
+    for path in tables.root.rglob("*.parquet"):
+        if "_delta_log" not in path.parts:
+            found += pq.read_table(path, columns=["audience", "ts"]).to_pylist()
+    return found
+
+
+def test_what_is_forgotten_is_in_no_file_and_no_entry_of_the_log(tables):
+    forgotten = forget(tables, MemoryClock(), MINE)
+    assert forgotten.rows == {"messages": 8, "annotations": 8, "originals": 8}
+    assert forgotten.keys == {f"{kind}{n}" for kind in ("mine", "a") for n in range(8)}
+    assert {row["audience"] for row in rows_on_disk(tables)} == {THEIRS}
+    for path in tables.root.rglob("_delta_log/*"):
+        assert b"mine" not in path.read_bytes()
+    assert message(tables, "mine3", EVERYBODY) is None
+
+
+def test_the_mail_of_others_and_cursors_stay_as_they_were(tables):
+    before = message(tables, "theirs3", EVERYBODY)
+    forget(tables, MemoryClock(), MINE)
+    assert message(tables, "theirs3", EVERYBODY) == before
+    assert original(tables, "theirs3", EVERYBODY).raw == b"no secret"
+    assert sum(part.rows for part in snapshot(tables).messages) == 8
+    assert cursor_of(tables, "s") == Cursor("s", 7)
+    clock = MemoryClock()
+    assert append_messages(tables, clock, [Message("theirs3"), Message("new")]).added == 1
+
+
+def test_only_what_is_older_goes_if_one_says_so(tables):
+    forgotten = forget(tables, MemoryClock(), MINE, before=400)
+    assert forgotten.rows == {"messages": 4, "annotations": 4, "originals": 4}
+    kept = [n for n in range(8) if message(tables, f"mine{n}", EVERYBODY)]
+    assert kept == [4, 5, 6, 7]
+
+
+def test_a_reader_of_an_older_version_is_not_disturbed_by_retention(tables):
+    before = snapshot(tables)
+    forget(tables, MemoryClock(), MINE, before=400)
+    assert sum(pq.read_table(part.path).num_rows for part in before.messages) == 16
+
+
+def test_to_forget_somebody_unheard_of_changes_nothing(tables):
+    before = snapshot(tables)
+    assert not any(forget(tables, MemoryClock(), "user:nobody").rows.values())
+    assert snapshot(tables) == before
