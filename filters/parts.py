@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import socket
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -19,6 +19,8 @@ from tapestry.tables.log import Snapshot, Tables
 
 if TYPE_CHECKING:
     from tapestry.run.answer import Engine
+    from tapestry.run.together import Directory
+    from tapestry.tables.register import Register
 
 DEFAULT_REDIS = "redis://127.0.0.1:6379/0"
 
@@ -49,12 +51,25 @@ def engine_on(snapshot: Snapshot) -> Engine:
     Raises TapestryError if Spark should be there and does not answer.  It is asked each
     time: the client of a server that has died would wait for minutes.
     """
-    from tapestry.run.spark import LOCAL, SparkEngine, connect
+    from tapestry.run.spark import SparkEngine
+
+    return SparkEngine(_session(), snapshot)
+
+
+def directory_on(register: Register) -> Directory:
+    """Return what answers from the register: the same Spark, asked only if need be."""
+    from tapestry.run.directory import SparkDirectory
+
+    return SparkDirectory(_session, register)
+
+
+def _session() -> Any:
+    from tapestry.run.spark import LOCAL, connect
 
     remote = spark_remote()
     if remote is not None:
         must_answer(remote)
-    return SparkEngine(connect(remote or LOCAL), snapshot)
+    return connect(remote or LOCAL)
 
 
 def must_answer(remote: str, timeout: float = 2) -> None:

@@ -37,7 +37,7 @@ def run_round(at: int | None = None) -> TickReport:
         tables = parts.tables()
         append_pending(tables)
         clock, store = DjangoClock(), DjangoFilterStore()
-        report = tick(parts.engine_on, tables, clock, store, at)
+        report = tick(parts.engine_on, parts.directory_on, tables, clock, store, at)
         store_cards(tables)
         error = ""
     except TapestryError as failure:

@@ -1,9 +1,11 @@
 """A register in memory, and rows from dicts: joint runs without a JVM."""
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from tapestry.core.schema import COLUMNS, Type
 from tapestry.run.together import Class, Holder, seen
+from tapestry.tables.register import Entry
 from tapestry.tables.rows import arrow_schema
 
 
@@ -13,6 +15,15 @@ class MemoryDirectory:
     def __init__(self):
         self.entries = []
         self.texts = {}
+
+    @classmethod
+    def of(cls, register):
+        """Return one that holds what stands in a register's files."""
+        made = cls()
+        rows = [row for path in register.files() for row in pq.read_table(path).to_pylist()]
+        entries = [Entry(**row | {"audiences": tuple(row["audiences"])}) for row in rows]
+        made.add(entries, register.examples())
+        return made
 
     def add(self, entries, examples):
         self.entries += entries

@@ -35,6 +35,7 @@ def measure(options: Mapping[str, Any]) -> dict[str, Any]:
     from tapestry.plan.compile import compile_filter
     from tapestry.plan.lower import lower_at
     from tapestry.query.context import Context
+    from tapestry.run import answer as answering
     from tapestry.run.execute import Subscription, execute, groups
     from tapestry.run.spark import LOCAL, SparkEngine, connect
     from tapestry.tables.log import snapshot
@@ -62,7 +63,7 @@ def measure(options: Mapping[str, Any]) -> dict[str, Any]:
         def full(plan: Any = plan) -> int:
             engine = SparkEngine(session, snapshot(parts.tables()))
             asked = Subscription(1, plan, ("public",), BEGINNING)
-            return len(engine.answer(lower_at(groups([(asked, until)]), until)))
+            return len(answering.answer(engine, lower_at(groups([(asked, until)]), until)))
 
         incremental, matches = {}, {}
         for label, since in windows.items():

@@ -14,6 +14,7 @@ from itertools import product
 
 from sqlglot import exp
 
+from tapestry.core.clock import BEGINNING
 from tapestry.core.schema import Type
 from tapestry.plan import running
 from tapestry.plan.assembly import Assembly, first
@@ -86,6 +87,7 @@ class Ranks:
                 for m in self.members
                 if m.fid in spans
             ]
+            asked = asked or [replace(self.members[0], since=BEGINNING, until=BEGINNING)]
             tops = {(m.fid, m.disjunct): (_limit(top.limit, m), m.until) for m in asked}
             derived = Derived(
                 name, PERIODS, self._values(top, asked), Sweep(top.total.function, tops)

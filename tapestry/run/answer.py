@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Protocol
 
+from tapestry.plan.assembly import Assembly
 from tapestry.plan.relation import Range, Relation, Statement
 
 Row = tuple[int, str, str, int, int, int, str]
@@ -28,3 +29,8 @@ def answer(engine: Engine, statement: Statement) -> list[Row]:
         for one in statement.derived
     ]
     return engine.answer(replace(statement, relations=[*statement.relations, *made], derived=[]))
+
+
+def must_answer(engine: Engine) -> None:
+    """Raise TapestryError if the engine answers nothing at all: then no filter is to blame."""
+    engine.answer(Assembly({}).statement())

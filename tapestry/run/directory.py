@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -38,10 +38,10 @@ HOLDERS = f"""
 
 
 class SparkDirectory:
-    """The register's newest version, resolved once."""
+    """The register's newest version, resolved once; connects to Spark when it has to."""
 
-    def __init__(self, session: Any, register: Register) -> None:
-        self.session = session
+    def __init__(self, connect: Callable[[], Any], register: Register) -> None:
+        self._connect = connect
         self.register = register
         self._files = register.files()
 
@@ -80,14 +80,15 @@ class SparkDirectory:
         return [Holder(fid, rev, number, classes[of]) for fid, rev, number, of in found]
 
     def _ask(self, sql: str, present: Collection[str], **tables: pa.Table) -> list[Any]:
-        frames = {name: self.session.createDataFrame(rows) for name, rows in tables.items()}
+        session = self._connect()
+        frames = {name: session.createDataFrame(rows) for name, rows in tables.items()}
         names = pa.table({"names": pa.array([sorted(present)], pa.list_(pa.string()))})
-        frames["present"] = self.session.createDataFrame(names)
-        frames["entries"] = self.session.read.schema(ENTRIES).parquet(*self._files)
+        frames["present"] = session.createDataFrame(names)
+        frames["entries"] = session.read.schema(ENTRIES).parquet(*self._files)
         try:
-            self.session.conf.set("spark.sql.codegen.wholeStage", "true")
-            self.session.conf.set("spark.sql.codegen.factoryMode", "FALLBACK")
-            return list(self.session.sql(sql, **frames).collect())
+            session.conf.set("spark.sql.codegen.wholeStage", "true")
+            session.conf.set("spark.sql.codegen.factoryMode", "FALLBACK")
+            return list(session.sql(sql, **frames).collect())
         except PySparkException as error:
             raise TapestryError(
                 f"Spark did not answer: {str(error).strip().splitlines()[0]}",

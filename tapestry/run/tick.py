@@ -1,40 +1,34 @@
 """One run of what is due: windows in, matches out, both in one transaction.
 
-clock ─> until ─> due filters ─ compile ─> execute on a snapshot ─> commit (compare-and-set)
+    clock ─> until ─┬─ filters apart, each from its own since ─┬─> commit (compare-and-set)
+                    └─ all that are joined, from the joint one ┘
+
+A filter that has been run apart once is entered in the register, and joins the others.
 """
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import TypeVar
 
 from tapestry.core.clock import wall_clock
-from tapestry.core.errors import TapestryError
 from tapestry.core.ports import Change, Clock, DueFilter, FilterStore, Match
-from tapestry.plan.compile import Compiled, compile_filter
-from tapestry.plan.words import disjunct_in_words
-from tapestry.query.context import Context
-from tapestry.rewrite.pipeline import Rule
 from tapestry.run.answer import Engine
-from tapestry.run.changes import changes
-from tapestry.run.execute import Subscription, execute
+from tapestry.run.apart import Run, Words, compiled, run_apart
+from tapestry.run.together import Directory, entries_of, run_together
+from tapestry.run.waking import SnapshotRows
 from tapestry.tables.append import read_until
 from tapestry.tables.log import Snapshot, Tables, snapshot
-
-log = logging.getLogger(__name__)
-
-Found = TypeVar("Found", Match, Change)
+from tapestry.tables.register import Entry, Register, audiences_in
 
 
 @dataclass(frozen=True, slots=True)
 class TickReport:
     """What one run did: matches, and the changes of live filters.
 
-    ``committed`` is False if another run had taken the windows.
+    ``filters`` were run apart, or found something together with others.  ``committed`` is
+    False if another run had taken the windows.
     """
 
     until: int
@@ -48,6 +42,7 @@ class TickReport:
 
 def tick(
     engine_on: Callable[[Snapshot], Engine],
+    directory_on: Callable[[Register], Directory],
     tables: Tables,
     clock: Clock,
     store: FilterStore,
@@ -60,120 +55,70 @@ def tick(
     """
     begun = time.perf_counter()
     until = read_until(tables, clock, wall_clock if at is None else lambda: at)
-    matches: tuple[Match, ...] = ()
-    changed: tuple[Change, ...] = ()
-    failed = 0
+    runs: list[Run] = []
     while True:
         due = store.due(until)
-        run = _run(engine_on, tables, store, due, until)
-        matches += run.matches
-        changed += run.changes
-        failed += run.failed
-        if not run.committed or all(one.rest is None for one in due):
-            seconds = time.perf_counter() - begun
-            return TickReport(until, run.filters, matches, changed, failed, seconds, run.committed)
+        runs.append(run_apart(engine_on, tables, store, due, until))
+        if not runs[-1].committed or all(one.rest is None for one in due):
+            break
+    register = Register(tables.root)
+    runs.append(_run_joint(engine_on, directory_on(register), tables, store, until))
+    if runs[-1].committed:
+        _join(
+            register,
+            store,
+            [one for run in runs[:-1] if run.committed for one in run.filters],
+            until,
+        )
+    return TickReport(
+        until,
+        sum(len(run.filters) for run in runs),
+        tuple(match for run in runs for match in run.matches),
+        tuple(change for run in runs for change in run.changes),
+        sum(run.failed for run in runs),
+        time.perf_counter() - begun,
+        all(run.committed for run in runs),
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
-    filters: int
-    matches: tuple[Match, ...]
-    changes: tuple[Change, ...]
-    failed: int
-    committed: bool
-
-
-def _run(
+def _run_joint(
     engine_on: Callable[[Snapshot], Engine],
+    directory: Directory,
     tables: Tables,
     store: FilterStore,
-    wanted: Sequence[DueFilter],
     until: int,
-) -> _Run:
-    """Run some filters, each over its window, and store what they found."""
-    due: list[DueFilter] = []
-    subscriptions: list[Subscription] = []
-    failed = 0
-    for one in wanted:
-        try:
-            rule: Rule = "general" if one.live else "fast"
-            plan = _compiled(one.text, one.owner, one.addresses, rule)
-        except TapestryError as error:
-            store.fail(one, error.message)
-            failed += 1
-            continue
-        due.append(one)
-        subscriptions.append(
-            Subscription(one.id, plan, one.audiences, one.since, one.start, one.until)
-        )
-    if not due:
-        return _Run(0, (), (), failed, True)
-    engine = engine_on(snapshot(tables))
-    live = {one.id for one in due if one.live}
-
-    def keep(some: Sequence[Subscription]) -> list[Match]:
-        return execute(engine, some, until, store.known)
-
-    def follow(some: Sequence[Subscription]) -> list[Change]:
-        return changes(engine, some, until, net=False)
-
-    matches, failures = _together(keep, [s for s in subscriptions if s.fid not in live])
-    changed, more = _together(follow, [s for s in subscriptions if s.fid in live])
-    failures |= more
-    if len(failures) == len(subscriptions):
-        raise next(iter(failures.values()))
-    for one in due:
-        if one.id in failures:
-            store.fail(one, failures[one.id].message)
-    due = [one for one in due if one.id not in failures]
-    in_words = _Words(subscriptions)
-    matches = [replace(m, reason=in_words(m.filter, m.disjunct)) for m in matches]
-    changed = [
-        c if c.op == "delete" else replace(c, reason=in_words(c.filter, c.disjunct))
-        for c in changed
-    ]
-    committed = store.commit(due, until, matches, changed)
-    return _Run(len(due), tuple(matches), tuple(changed), failed + len(failures), committed)
+) -> Run:
+    """Run all joined filters over the joint window; its first end is where it begins."""
+    since = store.joint_since()
+    if since is None:
+        return Run((), (), (), 0, store.commit_joint(None, until, (), ()))
+    if since >= until:
+        return Run((), (), (), 0, True)
+    found = snapshot(tables)
+    present = audiences_in(part.path for part in (*found.messages, *found.annotations))
+    joint = run_together(
+        lambda: engine_on(found), SnapshotRows(found), directory, store, present, since, until
+    )
+    for one, message in joint.failed:
+        store.fail(one, message)
+    in_words = Words(joint.filters)
+    matches = [replace(m, reason=in_words(m.filter, m.disjunct)) for m in joint.matches]
+    committed = store.commit_joint(since, until, joint.filters, matches)
+    return Run(tuple(joint.filters), tuple(matches), (), len(joint.failed), committed)
 
 
-def _together(
-    run: Callable[[Sequence[Subscription]], list[Found]], subscriptions: Sequence[Subscription]
-) -> tuple[list[Found], dict[int, TapestryError]]:
-    """Run all filters together; where that fails, each signature by itself.
+def _join(register: Register, store: FilterStore, filters: Sequence[DueFilter], until: int) -> None:
+    """Enter filters in the register, and let them share the joint window from now on.
 
-    So no filter keeps the others from running.  Failures come by filter.
+    Who is entered but did not join is not run from there: the store knows who has.
     """
-    try:
-        return (run(subscriptions) if subscriptions else []), {}
-    except TapestryError as error:
-        log.warning("Not all together: %s", error.message)
-    apart: dict[str, list[Subscription]] = {}
-    for subscription in subscriptions:
-        apart.setdefault(subscription.compiled.key, []).append(subscription)
-    found: list[Found] = []
-    failures: dict[int, TapestryError] = {}
-    for alike in apart.values():
-        try:
-            found += run(alike)
-        except TapestryError as error:
-            failures |= {subscription.fid: error for subscription in alike}
-    return found, failures
-
-
-class _Words:
-    """Says in words which disjunct of its filter a message meets, each worked out once."""
-
-    def __init__(self, subscriptions: Sequence[Subscription]) -> None:
-        self._compiled = {s.fid: s.compiled for s in subscriptions}
-        self._words: dict[tuple[int, int], str] = {}
-
-    def __call__(self, fid: int, disjunct: int) -> str:
-        key = (fid, disjunct)
-        if key not in self._words:
-            self._words[key] = disjunct_in_words(self._compiled[fid], disjunct)
-        return self._words[key]
-
-
-@lru_cache(maxsize=10_000)
-def _compiled(text: str, owner: str, addresses: tuple[str, ...], rule: Rule) -> Compiled:
-    return compile_filter(text, Context(owner, addresses), rule)
+    joining = [one for one in filters if one.rest is None and not one.live]
+    entries: list[Entry] = []
+    examples: dict[str, str] = {}
+    for one in joining:
+        own, texts = entries_of(one, compiled(one.text, one.owner, one.addresses, "fast"))
+        entries += own
+        examples |= texts
+    if joining:
+        register.add(entries, examples)
+        store.join(joining, until)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import logging
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import blake2b
@@ -25,7 +25,7 @@ from tapestry.plan.group import Group, Member
 from tapestry.plan.lower import lower_among
 from tapestry.plan.probes import Key, keys_of
 from tapestry.query.context import Context
-from tapestry.run.answer import Engine, Row, answer
+from tapestry.run.answer import Engine, Row, answer, must_answer
 from tapestry.run.execute import Pair, Subscription, candidates, chunked, decided, rank
 from tapestry.run.waking import Rows, woken
 from tapestry.tables.register import Entry
@@ -111,7 +111,7 @@ def entries_of(due: DueFilter, compiled: Compiled) -> tuple[list[Entry], dict[st
 
 
 def run_together(
-    engine: Engine,
+    engine_on: Callable[[], Engine],
     rows: Rows,
     directory: Directory,
     store: Store,
@@ -121,13 +121,15 @@ def run_together(
 ) -> Joint:
     """Return the matches of all joined filters with since < matched_at <= until.
 
-    ``present`` are the audiences of any row: those that no row has make no difference.
+    ``present`` are the audiences of any row: those that no row has make no difference.  No
+    engine is asked for unless something is awake.
     """
     probes = directory.probes()
     keys = woken(rows, probes, since, until) if probes else set()
     awake = directory.classes(keys, present) if keys else []
     if not awake:
         return Joint()
+    engine = engine_on()
     found, broken = _evaluated(engine, _groups(directory, awake, since, until), since, until)
     classes = {number: awake[number] for number in {row[0] for row in found} | set(broken)}
     if not classes:
@@ -179,6 +181,7 @@ def _evaluated(
             found += _fresh(engine, [group], since, until)
         except TapestryError as error:
             broken |= {member.fid: error for member in group.members}
+    must_answer(engine)
     return found, broken
 
 

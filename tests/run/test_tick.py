@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pyarrow.parquet as pq
 import pytest
+from joint import MemoryDirectory
 from memory_clock import MemoryClock
 from sqlite_engine import SqliteEngine
 
@@ -28,9 +29,11 @@ class Store:
         self.matches = []
         self.changes = []
         self.failed = {}
+        self.since = None
+        self.together = set()
 
     def due(self, now):
-        return list(self.filters.values())
+        return [one for number, one in self.filters.items() if number not in self.together]
 
     def known(self, pairs):
         return {(m.filter, m.msgid) for m in self.matches} & set(pairs)
@@ -48,16 +51,22 @@ class Store:
         self.failed[failed.id] = message
 
     def joint_since(self):
-        return None
+        return self.since
 
     def joined(self, ids):
-        return []
+        return [
+            replace(self.filters[i], since=self.since) for i in sorted(self.together & set(ids))
+        ]
 
     def commit_joint(self, since, until, filters, matches):
-        return since is None and not filters
+        assert self.since == since
+        self.since = until
+        self.matches += matches
+        return True
 
     def join(self, filters, until):
-        """Leave all apart."""
+        if self.since == until:
+            self.together |= {one.id for one in filters if self.filters[one.id].since == until}
 
 
 class Poisoned(SqliteEngine):
@@ -86,7 +95,7 @@ def mail(tmp_path):
 
 
 def run(mail, store, kind=SqliteEngine):
-    return tick(engine(kind), *mail, store)
+    return tick(engine(kind), MemoryDirectory.of, *mail, store)
 
 
 def test_it_delivers_each_message_once(mail):
@@ -130,11 +139,70 @@ def test_a_filter_that_cannot_be_run_does_not_stop_the_others(mail):
     assert store.filters[1].since == report.until
 
 
+class Dead(SqliteEngine):
+    """An engine that answers nothing."""
+
+    def answer(self, statement):
+        raise TapestryError("Spark did not answer.")
+
+
 def test_where_nothing_can_be_run_the_run_fails(mail):
-    store = Store(bad="m.subject = 'poison'")
+    store = Store(good="about lunch")
     with pytest.raises(TapestryError, match="did not answer"):
-        run(mail, store, Poisoned)
+        run(mail, store, Dead)
     assert store.filters[0].since == BEGINNING
+    assert store.failed == {}
+
+
+def test_where_nothing_can_be_run_no_joined_filter_is_to_blame(mail):
+    store = Store(good="about lunch")
+    since = run(mail, store).until
+    append_messages(*mail, [Message("c@x", subject="lunch")])
+    with pytest.raises(TapestryError, match="did not answer"):
+        run(mail, store, Dead)
+    assert (store.since, store.failed) == (since, {})
+    assert [m.msgid for m in run(mail, store).matches] == ["c@x"]
+
+
+def test_a_filter_that_fails_alone_does_not_stop_those_that_are_joined(mail):
+    store = Store(good="about lunch")
+    run(mail, store)
+    store.filters[1] = DueFilter(
+        1, "m.subject = 'poison'", "alice", (), ("public",), BEGINNING, None
+    )
+    append_messages(*mail, [Message("c@x", subject="lunch")])
+    report = run(mail, store, Poisoned)
+    assert [(m.filter, m.msgid) for m in report.matches] == [(0, "c@x")]
+    assert store.failed == {1: "Spark did not answer."}
+
+
+def test_a_joined_filter_that_cannot_be_run_does_not_stop_the_others(mail):
+    store = Store(bad="m.subject = 'poison'", good="about lunch")
+    run(mail, store)
+    append_messages(*mail, [Message("d@x", subject="poison"), Message("e@x", subject="lunch")])
+    assert [m.msgid for m in run(mail, store, Poisoned).matches] == ["e@x"]
+    assert store.failed == {0: "Spark did not answer."}
+
+
+def test_filters_that_no_new_row_concerns_are_not_run(mail):
+    store = Store(lunch="about lunch", dinner="about dinner", old="two weeks old")
+    run(mail, store)
+    asked = []
+
+    class Counting(SqliteEngine):
+        def answer(self, statement):
+            asked.append(statement)
+            return super().answer(statement)
+
+    run(mail, store, Counting)
+    append_messages(*mail, [Message("c@x", subject="tea")])
+    run(mail, store, Counting)
+    assert asked == []
+    append_messages(*mail, [Message("d@x", subject="dinner")])
+    assert [m.filter for m in run(mail, store, Counting).matches] == [1]
+    rows = [r for s in asked for each in s.relations for r in each.rows]
+    assert all("lunch" not in str(row) for row in rows)
+    assert rows
 
 
 def test_a_window_that_another_run_took_is_not_stored(mail):

@@ -68,7 +68,7 @@ def delivered(worlds):
     store.found |= {(m.filter, m.msgid) for m in runs[0]}
     since = first
     for until in rest:
-        joint = run_together(engine, rows, directory, store, present, since, until)
+        joint = run_together(lambda: engine, rows, directory, store, present, since, until)
         assert not joint.failed
         assert {one.id for one in joint.filters} == {m.filter for m in joint.matches}
         runs.append(joint.matches)
