@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 
 from filters import parts, people, rounds
 from filters.annotate import append_pending
+from filters.forgetting import forget_old
 from filters.models_source import Source
 from filters.previews import keep_preview
 from filters.sources.due import due
@@ -87,10 +88,13 @@ def preview_for(user: User, text: str, live: bool = False) -> dict[str, Any]:
 
 @app.task(name="filters.compact", ignore_result=True)
 def compact() -> None:
-    """Merge the small files of the tables."""
+    """Merge the small files of the tables, and remove what is older than it may be kept."""
     from tapestry.tables.compact import compact as compact_tables
 
     compact_tables(parts.tables())
+    for audience, gone in forget_old():
+        if gone.messages:
+            log.info("%d old messages of %s removed", gone.messages, audience)
 
 
 @app.task(name="filters.pull_due", ignore_result=True)

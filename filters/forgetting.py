@@ -1,0 +1,106 @@
+"""Forget an audience: its mail in the tables, and what was delivered of it here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from django.db import connection, transaction
+from django.db.models import Q
+
+from filters import parts, rounds
+from filters.models import Card, Match, PendingAnnotation
+from filters.models_source import Source
+from filters.stores import DjangoClock
+from tapestry.core.clock import DAY, wall_clock
+from tapestry.core.errors import TapestryError
+from tapestry.ingest.pull import check_audience
+from tapestry.tables.forget import forget as forget_rows
+
+RETENTION = "TAPESTRY_RETENTION"
+"""How many days mail is kept, by audience: ``user:terry=365 public=3650``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """How many were removed: messages, annotations, originals, matches; sources paused."""
+
+    messages: int
+    annotations: int
+    originals: int
+    matches: int
+    paused: int
+
+
+def forget(audience: str, before: int | None = None) -> Report:
+    """Remove an audience's mail for good, that of before an instant if one is given.
+
+    The sources that bring such mail are paused, unless only what is old goes.  Filters that
+    named a removed message as their evidence keep their match, without it.
+    """
+    check_audience(audience)
+    with rounds.the_only_round(wait=True):
+        paused = 0
+        if before is None:
+            paused = Source.objects.filter(audience=audience, active=True).update(active=False)
+        gone = forget_rows(parts.tables(), DjangoClock(), audience, before)
+        with _overwriting(), transaction.atomic():
+            matches = _forget_deliveries(audience, before, gone.keys)
+    rows = gone.rows
+    return Report(rows["messages"], rows["annotations"], rows["originals"], matches, paused)
+
+
+def _forget_deliveries(audience: str, before: int | None, keys: frozenset[str]) -> int:
+    theirs = Q(audience=audience)
+    cards = Card.objects.filter(theirs if before is None else theirs & Q(ts__lt=before))
+    msgids = None if before is None else keys
+    count = 0
+    for match in Match.objects.filter(theirs).only("pk", "msgid").iterator():
+        if msgids is None or match.msgid in msgids:
+            count += Match.objects.filter(pk=match.pk).delete()[0]
+    cards.delete()
+    waiting = theirs if before is None else theirs & Q(created__lt=before)
+    PendingAnnotation.objects.filter(waiting).delete()
+    for match in Match.objects.exclude(evidence=[]).iterator():
+        if keys.intersection(match.evidence):
+            match.evidence = [key for key in match.evidence if key not in keys]
+            match.because = [one for one in match.because if one["audience"] != audience]
+            match.save(update_fields=["evidence", "because"])
+    return count
+
+
+@contextmanager
+def _overwriting() -> Iterator[None]:
+    """Have SQLite overwrite what is deleted, and empty its journal afterwards."""
+    _ask_sqlite("PRAGMA secure_delete = ON")
+    yield
+    _ask_sqlite("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _ask_sqlite(text: str) -> None:
+    if connection.vendor == "sqlite" and not connection.in_atomic_block:
+        with connection.cursor() as cursor:
+            cursor.execute(text)
+
+
+def retention() -> dict[str, int]:
+    """Return for how many days each audience's mail is kept, where that is limited."""
+    kept: dict[str, int] = {}
+    for one in os.environ.get(RETENTION, "").split():
+        audience, _, days = one.rpartition("=")
+        if not days.isdigit() or int(days) < 1:
+            raise TapestryError(
+                f"{RETENTION} holds “{one}”, which says no number of days.",
+                hint="Write user:terry=365 public=3650.",
+            )
+        check_audience(audience)
+        kept[audience] = int(days)
+    return kept
+
+
+def forget_old() -> Iterator[tuple[str, Report]]:
+    """Remove what is older than its audience's mail is kept; yield what went."""
+    for audience, days in retention().items():
+        yield audience, forget(audience, wall_clock() - days * DAY)

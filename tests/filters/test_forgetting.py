@@ -1,0 +1,96 @@
+"""Forgetting an audience: what was delivered goes with the mail; nobody else loses a thing."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+
+from filters.forgetting import RETENTION, forget, forget_old, retention
+from filters.models import Card, Filter, Match, PendingAnnotation
+from filters.models_source import Source
+from tapestry.core.clock import DAY, wall_clock
+from tapestry.core.errors import TapestryError
+from tapestry.tables.log import Tables
+from tapestry.tables.read import message
+
+EVERYBODY = ("public", "user:alice", "group:parc")
+
+
+@pytest.fixture
+def delivered(mail: Tables, alice: User) -> Tables:
+    """A private message and a public one that a private reply made match, both delivered."""
+    found = Filter.objects.create(owner=alice, name="found", text="replied to")
+    secret, plan = (
+        Card.objects.create(msgid=msgid, audience=audience, ts=wall_clock(), subject="The plan")
+        for msgid, audience in (
+            ("secret@example.org", "user:alice"),
+            ("plan@example.org", "public"),
+        )
+    )
+    times = {"matched_at": 1, "found_at": 1, "shown_at": 1}
+    Match.objects.create(
+        filter=found, msgid=secret.msgid, audience="user:alice", card=secret, **times
+    )
+    Match.objects.create(
+        filter=found,
+        msgid=plan.msgid,
+        audience="public",
+        card=plan,
+        evidence=["secret@example.org", "reply@example.org"],
+        because=[{"what": "reply", "audience": "user:alice"}, {"what": "r", "audience": "public"}],
+        **times,
+    )
+    PendingAnnotation.objects.create(
+        annid="w", msgid="secret@example.org", owner=alice, kind="tag", value="x",
+        audience="user:alice", created=1,
+    )  # fmt: skip
+    Source.objects.create(
+        owner=alice, kind="imap", host="mail.example.org", port=993, audience="user:alice",
+        active=True,
+    )  # fmt: skip
+    return mail
+
+
+def test_private_mail_is_gone_with_all_that_was_delivered_of_it(delivered: Tables) -> None:
+    report = forget("user:alice")
+    assert (report.messages, report.matches, report.paused) == (1, 1, 1)
+    assert message(delivered, "secret@example.org", EVERYBODY) is None
+    assert not Card.objects.filter(audience="user:alice").exists()
+    assert not PendingAnnotation.objects.exists()
+    assert not Source.objects.filter(active=True).exists()
+
+
+def test_what_is_left_names_it_nowhere(delivered: Tables) -> None:
+    forget("user:alice")
+    match = Match.objects.get()
+    assert (match.msgid, match.evidence) == ("plan@example.org", ["reply@example.org"])
+    assert match.because == [{"what": "r", "audience": "public"}]
+    assert message(delivered, "plan@example.org", EVERYBODY) is not None
+    assert message(delivered, "parc@example.org", EVERYBODY) is not None
+
+
+def test_the_command_says_how_much_it_was(delivered: Tables, capsys) -> None:
+    call_command("forget", "--audience", "user:alice", "--yes")
+    assert capsys.readouterr().out.startswith("1 messages, 0 originals, 0 annotations and 1 deliv")
+
+
+def test_mail_is_kept_for_as_long_as_its_audience_says(delivered: Tables, monkeypatch) -> None:
+    monkeypatch.setenv(RETENTION, "user:alice=3 public=30")
+    assert retention() == {"user:alice": 3, "public": 30}
+    assert [report.messages for _, report in forget_old()] == [0, 0]
+    later = wall_clock() + 4 * DAY
+    monkeypatch.setattr("filters.forgetting.wall_clock", lambda: later)
+    assert {audience: report.messages for audience, report in forget_old()} == {
+        "user:alice": 1,
+        "public": 0,
+    }
+    assert Source.objects.filter(active=True).exists(), "new mail goes on coming"
+    assert Match.objects.get().msgid == "plan@example.org"
+
+
+@pytest.mark.parametrize("text", ["public", "public=", "public=soon", "nobody=3"])
+def test_a_retention_that_says_nothing_is_refused(text: str, monkeypatch) -> None:
+    monkeypatch.setenv(RETENTION, text)
+    with pytest.raises(TapestryError):
+        retention()
