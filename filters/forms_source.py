@@ -41,7 +41,7 @@ class SourceForm(forms.Form):
     port = forms.IntegerField(label="Port", min_value=1, max_value=65535, required=False)
     user = forms.CharField(label="User name", max_length=254, required=False)
     method = forms.ChoiceField(
-        label="One logs in with",
+        label="Log in with",
         choices=Source.Method.choices,
         initial="password",
         required=False,
@@ -97,8 +97,8 @@ class SourceForm(forms.Form):
         for name in ("user", "secret"):
             if _UNSEEN.search(given.get(name) or ""):
                 self.add_error(name, "There is a character in it that cannot be seen.")
-        if security == "none" and given.get("host") and not is_this_machine(given["host"]):
-            self.add_error("security", "Without TLS, only this machine itself can be read.")
+        if security == "none" and given.get("user") and not is_this_machine(given.get("host", "")):
+            self.add_error("security", "A password is sent over TLS only, but to this machine.")
         if kind == Source.Kind.IMAP and not given.get("user"):
             self.add_error("user", "Give the name with which you log in to your mailbox.")
         self._check_secret(given)

@@ -30,12 +30,12 @@ class Source(models.Model):
 
         TLS = "tls", "TLS"
         STARTTLS = "starttls", "STARTTLS"
-        NONE = "none", "none (only on this machine)"
+        NONE = "none", "nothing"
 
     class Method(models.TextChoices):
         """How one says who one is."""
 
-        PASSWORD = "password", "a password, or one for this program alone"
+        PASSWORD = "password", "a password or an app password"
         XOAUTH2 = "xoauth2", "a token (XOAUTH2)"
 
     owner = models.ForeignKey(User, models.CASCADE, related_name="sources")

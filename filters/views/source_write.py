@@ -62,7 +62,8 @@ def places(request: PersonRequest, pk: int) -> HttpResponse:
     """Choose the folders of a mailbox, or groups by name and pattern."""
     chosen = mine(request, pk)
     if request.method == "GET":
-        form = PlacesForm({"places": "\n".join(chosen.places)}, kind=chosen.kind)
+        form = PlacesForm(kind=chosen.kind)
+        form.initial = {"places": "\n".join(chosen.places)}
         return _choose(request, chosen, form, chosen.places)
     ticked = request.POST.getlist("folder")
     form = PlacesForm(request.POST, kind=chosen.kind, chosen=ticked)

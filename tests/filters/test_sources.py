@@ -246,7 +246,7 @@ def test_deleting_a_source_asks_first_and_leaves_its_mail(
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ({"host": "imap.x.org", "security": "none"}, "only this machine itself can be read"),
+        ({"host": "imap.x.org", "security": "none"}, "A password is sent over TLS only"),
         ({"host": "a b"}, "Give the name of the server alone"),
         ({"host": "https://x.org"}, "Give the name of the server alone"),
         ({"port": "0"}, "greater than or equal to 1"),
