@@ -1,0 +1,65 @@
+"""A folder of any size is taken in with memory that does not grow with it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from live.dovecot import PASSWORD, USER, running_dovecot
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(1800)]
+
+PULL = """\
+import json, resource, sys
+from memory_clock import MemoryClock
+from pathlib import Path
+from tapestry.ingest.account import Account
+from tapestry.ingest.pull_account import pull_account
+from tapestry.ingest.source import BriefMemory
+from tapestry.ingest.taking import Intake
+from tapestry.tables.log import Tables
+
+port, user, secret, folder, root = sys.argv[1:]
+account = Account("imap", "127.0.0.1", int(port), "none", user, secret)
+intake = Intake(Tables(Path(root)), MemoryClock(), "user:alice")
+(report,) = pull_account(account, [folder], intake, BriefMemory())
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+print(json.dumps({"read": report.tally.read, "added": report.tally.added, "peak": peak}))
+"""
+
+
+def fill(server, folder, count):
+    """Put files into a Maildir: to append as many would take long."""
+    server.put(folder)
+    new = server.home / "mail" / USER / f".{folder}" / "new"
+    body = "What a line has to say.\n" * 40
+    for n in range(count):
+        head = f"Message-ID: <{n}@x.org>\nFrom: Joe <joe@x.org>\nSubject: number {n}\n\n"
+        (new / f"{1_000_000_000 + n}.M{n}P1.x").write_text(head + body)
+
+
+def pull(server, folder, root):
+    done = subprocess.run(
+        [sys.executable, "-c", PULL, str(server.port), USER, PASSWORD, folder, str(root)],
+        env={"PYTHONPATH": ":".join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=1500,
+    )
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    "count",
+    [pytest.param(8_000, id="8000"), pytest.param(100_000, id="100000", marks=pytest.mark.long)],
+)
+def test_memory_does_not_grow_with_the_folder(tmp_path, count):
+    with running_dovecot() as server:
+        fill(server, "Small", 2_000)
+        fill(server, "Large", count)
+        small = pull(server, "Small", tmp_path / "small")
+        large = pull(server, "Large", tmp_path / "large")
+    assert (small["added"], large["added"]) == (2_000, count)
+    # A batch is 2,000 messages.  What does grow is the list of known keys, a little.
+    assert large["peak"] < small["peak"] + 100, (small, large)
