@@ -1,5 +1,7 @@
 """A register in memory, and rows from dicts: joint runs without a JVM."""
 
+from dataclasses import fields, replace
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -21,7 +23,9 @@ class MemoryDirectory:
         """Return one that holds what stands in a register's files."""
         made = cls()
         rows = [row for path in register.files() for row in pq.read_table(path).to_pylist()]
-        entries = [Entry(**row | {"audiences": tuple(row["audiences"])}) for row in rows]
+        names = [each.name for each in fields(Entry)]
+        entries = [Entry(**{name: row[name] for name in names}) for row in rows]
+        entries = [replace(one, audiences=tuple(one.audiences.split("\n"))) for one in entries]
         made.add(entries, register.examples())
         return made
 

@@ -11,29 +11,24 @@ from pyspark.errors import PySparkException
 from tapestry.core.errors import TapestryError
 from tapestry.plan.probes import Key
 from tapestry.run.together import Class, Holder
-from tapestry.tables.register import Register
+from tapestry.tables.register import Register, alike_of, key_of
 
 ENTRIES = """
     fid bigint, revision bigint, disjunct bigint, signature string, constants string,
-    audiences array<string>, probe string, `offset` bigint, token string
+    audiences string, key bigint, alike bigint
 """
 
-CLASS = """
-    r.signature, r.constants,
-    array_sort(array_intersect(r.audiences, (SELECT FIRST(names) FROM {present}))) AS audiences
-"""
+SEEN = "array_sort(array_intersect(split(r.audiences, '\\n'), p.names))"
 
 AWAKE = f"""
-    SELECT /*+ BROADCAST(k) */ DISTINCT {CLASS}
-    FROM {{entries}} r
-    JOIN {{keys}} k ON r.probe = k.probe AND r.`offset` = k.`offset` AND r.token = k.token
+    SELECT /*+ BROADCAST(k), BROADCAST(p) */ DISTINCT r.signature, r.constants, {SEEN}
+    FROM {{entries}} r JOIN {{keys}} k ON r.key = k.key CROSS JOIN {{present}} p
 """
 
 HOLDERS = f"""
-    SELECT /*+ BROADCAST(c) */ DISTINCT r.fid, r.revision, r.disjunct, c.number
-    FROM (SELECT r.fid, r.revision, r.disjunct, {CLASS} FROM {{entries}} r) r
-    JOIN {{classes}} c
-    ON r.signature = c.signature AND r.constants = c.constants AND r.audiences = c.audiences
+    SELECT /*+ BROADCAST(c), BROADCAST(p) */ DISTINCT r.fid, r.revision, r.disjunct, c.number
+    FROM {{entries}} r JOIN {{classes}} c ON r.alike = c.alike CROSS JOIN {{present}} p
+    WHERE r.signature = c.signature AND r.constants = c.constants AND {SEEN} = c.audiences
 """
 
 
@@ -55,13 +50,8 @@ class SparkDirectory:
 
     def classes(self, keys: Collection[Key], present: Collection[str]) -> list[Class]:
         """Return the classes that one of the keys wakes; of audiences only those present."""
-        rows = pa.table(
-            {
-                "probe": [key.probe for key in keys],
-                "offset": pa.array([key.offset for key in keys], pa.int64()),
-                "token": [key.token for key in keys],
-            }
-        )
+        hashes = [key_of(key.probe, key.offset, key.token) for key in keys]
+        rows = pa.table({"key": pa.array(hashes, pa.int64())})
         found = self._ask(AWAKE, present, keys=rows)
         return sorted(Class(signature, values, tuple(who)) for signature, values, who in found)
 
@@ -71,6 +61,9 @@ class SparkDirectory:
         rows = pa.table(
             {
                 "number": pa.array(range(len(classes)), pa.int64()),
+                "alike": pa.array(
+                    [alike_of(one.signature, one.constants) for one in classes], pa.int64()
+                ),
                 "signature": [one.signature for one in classes],
                 "constants": [one.constants for one in classes],
                 "audiences": pa.array([one.audiences for one in classes], pa.list_(pa.string())),

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import blake2b
 from pathlib import Path
 
 import pyarrow as pa
@@ -28,12 +29,17 @@ SCHEMA = pa.schema(
         pa.field("disjunct", pa.int64(), nullable=False),
         pa.field("signature", pa.string(), nullable=False),
         pa.field("constants", pa.string(), nullable=False),
-        pa.field("audiences", pa.list_(pa.string())),
+        pa.field("audiences", pa.string(), nullable=False),
         pa.field("probe", pa.string(), nullable=False),
         pa.field("offset", pa.int64(), nullable=False),
         pa.field("token", pa.string(), nullable=False),
+        pa.field("key", pa.int64(), nullable=False),
+        pa.field("alike", pa.int64(), nullable=False),
     ]
 )
+"""The columns of an entry, and two numbers to join by: hashes of what wakes it (probe, offset and
+token) and of what it asks (signature and constants).  Two of a million may be equal by chance;
+``key`` then wakes a filter in vain, and ``alike`` is not trusted alone."""
 
 EXAMPLES = pa.schema(
     [pa.field(name, pa.string(), nullable=False) for name in ("signature", "text")]
@@ -44,7 +50,10 @@ WRITER = WriterProperties(compression="ZSTD", compression_level=1)
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A disjunct of a filter, and one key that wakes it; ``constants`` is JSON, in slot order."""
+    """A disjunct of a filter, and one key that wakes it.
+
+    ``constants`` is JSON, in slot order; ``audiences`` are what its owner may see.
+    """
 
     fid: int
     revision: int
@@ -55,6 +64,21 @@ class Entry:
     probe: str
     offset: int
     token: str
+
+
+def key_of(probe: str, offset: int, token: str) -> int:
+    """Return the hash of what wakes a filter, a 64-bit integer."""
+    return _hash(f"{probe}\n{offset}\n{token}")
+
+
+def alike_of(signature: str, constants: str) -> int:
+    """Return the hash of what a disjunct asks, a 64-bit integer."""
+    return _hash(f"{signature}\n{constants}")
+
+
+def _hash(text: str) -> int:
+    digest = blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little", signed=True)
 
 
 class Register:
@@ -72,15 +96,15 @@ class Register:
         known = self.examples()
         new = {key: text for key, text in examples.items() if key not in known}
         if new:
-            columns = [pa.array(list(new)), pa.array(list(new.values()))]
-            _append(self._examples, pa.Table.from_arrays(columns, schema=EXAMPLES))
+            texts = {"signature": list(new), "text": list(new.values())}
+            _append(self._examples, pa.table(texts, schema=EXAMPLES))
         if entries:
-            ordered = sorted(entries, key=lambda one: (one.probe, one.offset, one.token))
-            columns = [
-                pa.array([getattr(one, field.name) for one in ordered], type=field.type)
-                for field in SCHEMA
-            ]
-            _append(self._entries, pa.Table.from_arrays(columns, schema=SCHEMA))
+            names = SCHEMA.names[:5] + SCHEMA.names[6:9]
+            columns = {name: [getattr(one, name) for one in entries] for name in names}
+            columns["audiences"] = ["\n".join(one.audiences) for one in entries]
+            columns["key"] = [key_of(one.probe, one.offset, one.token) for one in entries]
+            columns["alike"] = [alike_of(one.signature, one.constants) for one in entries]
+            _append(self._entries, pa.table(columns, schema=SCHEMA))
 
     def examples(self) -> dict[str, str]:
         """Return the text of a filter for each signature."""
