@@ -48,5 +48,5 @@ class FileClock:
             held = _Held(int(file.read() or BEGINNING))
             yield held
             file.seek(0)
-            file.truncate()
-            file.write(str(held.last))
+            # One write of one length: who is killed leaves the old number or the new one.
+            file.write(f"{held.last:>24}")

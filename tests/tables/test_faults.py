@@ -1,0 +1,46 @@
+"""Faults while several processes append, compact and run: every message once, none missed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from append_faults import MESSAGES, one_run, struck_once
+
+from tapestry.core.clock import BEGINNING
+from tapestry.tables.find import by_key, by_time
+from tapestry.tables.log import Tables, snapshot
+from tapestry.tables.originals import original
+
+
+def check(root):
+    tables = Tables(root)
+    one_run(root)
+    rows = by_time(
+        snapshot(tables).messages, "messages", [(BEGINNING, 2**62)], ["msgid", "ts"]
+    ).to_pylist()
+    expected = sorted([*(f"{source}{n}" for source in "ab" for n in range(MESSAGES)), "both0"])
+    assert sorted(row["msgid"] for row in rows) == expected, "every message is there once"
+    runs = [json.loads(line) for line in (root / "runs").read_text().splitlines()]
+    assert sorted(name for each in runs for name in each["seen"]) == expected, "none was missed"
+    ts = {row["msgid"]: row["ts"] for row in rows}
+    assert all(each["since"] < ts[name] <= each["until"] for each in runs for name in each["seen"])
+    found = by_key(snapshot(tables).messages, root, "messages", "inreplyto", {"both0"}, ["msgid"])
+    assert sorted(found["msgid"].to_pylist()) == expected, "the index knows all"
+    for name in (expected[0], expected[-1], "both0"):
+        assert original(tables, name, ("public",)).raw == name.encode()
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("seed", range(20))
+def test_after_a_fault_every_message_is_there_once_and_no_run_missed_one(tmp_path, seed):
+    struck_once(tmp_path, seed)
+    check(tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("seed", range(20, 220))
+def test_after_each_of_many_faults_too(tmp_path, seed):
+    struck_once(tmp_path, seed)
+    check(tmp_path)
