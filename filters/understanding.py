@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from filters import parts
+
 if TYPE_CHECKING:
     from tapestry.query.context import Context
 
@@ -39,17 +41,28 @@ RUNS_LIVE = {
 """The same for a live filter, which must notice too when a message ceases to match."""
 
 
+COSTS = {
+    "light": ("light", "asleep until mail or a vote comes that has one of its keys"),
+    "shared": ("shared", "woken by every new message or vote, with all that ask the same"),
+    "heavy": ("heavy", "nothing tells when it must be asked, so every run asks it"),
+}
+"""What a filter adds to a run, by the word of ``explain``: the word, and what it means."""
+
+
 @dataclass(frozen=True, slots=True)
 class Understood:
     """How a filter's text was read: in its canonical phrase, where it has one, and in TQL.
 
     The TQL says the whole of it: filters that it refers to are written out in it.  ``runs``
-    says whether it is monotone, in a word and what that means.
+    says whether it is monotone, and ``cost`` what it adds to a run, in a word and what that
+    means; ``alike`` how many filters are run in one group with it.
     """
 
     phrase: str | None
     tql: str
     runs: tuple[str, str]
+    cost: tuple[str, str]
+    alike: int
     warnings: tuple[str, ...]
 
 
@@ -59,14 +72,24 @@ def understand(text: str, context: Context, *, live: bool = False) -> Understood
     Raises TapestryError, with the text in it, where it cannot be.
     """
     from tapestry.plan.compile import compile_query
+    from tapestry.plan.cost import cost
     from tapestry.plan.explain import blocking, warnings
     from tapestry.query.printer import print_tql
     from tapestry.query.read import read
+    from tapestry.tables.register import Register
 
     checked = read(text, context)
     plan = compile_query(checked)
     runs = (RUNS_LIVE if live else RUNS)[blocking(plan)]
-    return Understood(checked.phrase, print_tql(checked), runs, warnings(plan, live=live))
+    register = Register(parts.tables().root)
+    return Understood(
+        checked.phrase,
+        print_tql(checked),
+        runs,
+        COSTS[cost(plan)],
+        max((register.alike(one.signature.name) for one in plan.plans), default=0),
+        warnings(plan, live=live),
+    )
 
 
 def noting(context: Context) -> tuple[Context, set[Name]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
+from hashlib import blake2b
 from operator import attrgetter
 from typing import Any
 
@@ -37,6 +38,11 @@ class Signature:
 
     key: str
     constants: tuple[Constant, ...]
+
+    @property
+    def name(self) -> str:
+        """Return the key as a short word, the same everywhere and always."""
+        return blake2b(self.key.encode(), digest_size=10).hexdigest()
 
 
 def signature(disjunct: IncrementalDisjunct) -> Signature:

@@ -15,7 +15,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from hashlib import blake2b
 from typing import Protocol
 
 from tapestry.core.errors import TapestryError
@@ -90,7 +89,7 @@ def entries_of(due: DueFilter, compiled: Compiled) -> tuple[list[Entry], dict[st
     entries: list[Entry] = []
     examples: dict[str, str] = {}
     for plan in compiled.plans:
-        signature, constants = _hash(plan.signature.key), plan.signature.constants
+        signature, constants = plan.signature.name, plan.signature.constants
         examples[signature] = due.text
         values = json.dumps([c.value for c in constants], separators=(",", ":"))
         for key in keys_of(plan.disjunct, {c.slot: c.value for c in constants}):
@@ -253,8 +252,4 @@ def seen(audiences: Iterable[str], present: Collection[str]) -> tuple[str, ...]:
 @lru_cache(maxsize=4096)
 def _plan(text: str, signature: str) -> Plan:
     compiled = compile_filter(text, Context())
-    return next(plan for plan in compiled.plans if _hash(plan.signature.key) == signature)
-
-
-def _hash(key: str) -> str:
-    return blake2b(key.encode(), digest_size=10).hexdigest()
+    return next(plan for plan in compiled.plans if plan.signature.name == signature)

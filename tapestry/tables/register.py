@@ -125,6 +125,13 @@ class Register:
                 found[probe].add(offset)
         return dict(found)
 
+    def alike(self, signature: str) -> int:
+        """Return how many filters have been entered with a disjunct of this signature."""
+        found: set[int] = set()
+        for path in self.files():
+            found |= _filters(path).get(signature, frozenset())
+        return len(found)
+
     def compact(self, keep_hours: int = 7 * 24) -> None:
         """Merge small files; those that were merged stay for the runs that still read them."""
         for path in (self._entries, self._examples):
@@ -160,6 +167,18 @@ def _paths(table: DeltaTable) -> Iterable[str]:
 def _texts(path: str) -> dict[str, str]:
     rows = pq.read_table(path)
     return dict(zip(rows["signature"].to_pylist(), rows["text"].to_pylist(), strict=True))
+
+
+@lru_cache(maxsize=64)
+def _filters(path: str) -> dict[str, frozenset[int]]:
+    rows = pq.read_table(path, columns=["signature", "fid"])
+    apart = rows.group_by("signature").aggregate([("fid", "list")])
+    return {
+        name: frozenset(fids)
+        for name, fids in zip(
+            apart["signature"].to_pylist(), apart["fid_list"].to_pylist(), strict=True
+        )
+    }
 
 
 @lru_cache(maxsize=4096)

@@ -7,9 +7,12 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from filters import parts
 from filters.management.plain import PlainCommand
+from tapestry.plan.compile import compile_filter
 from tapestry.plan.explain import explain
 from tapestry.query.context import Context
+from tapestry.tables.register import Register
 
 
 class Command(PlainCommand):
@@ -27,6 +30,7 @@ class Command(PlainCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Compile and print."""
         stages = explain(options["filter"], Context()).as_dict()
+        stages["groups"] = _groups(options["filter"])
         if options["json"]:
             self.stdout.write(json.dumps(stages, ensure_ascii=False, indent=2))
             return
@@ -34,6 +38,19 @@ class Command(PlainCommand):
             if value is not None and value != ():
                 self.stdout.write(f"{name}:")
                 self.stdout.write("\n".join(f"    {line}" for line in _lines(value)))
+
+
+def _groups(text: str) -> list[dict[str, object]]:
+    """Return the signature of each disjunct, and how many filters here have it."""
+    register = Register(parts.tables().root)
+    return [
+        {
+            "disjunct": plan.disjunct.monotone.index,
+            "signature": plan.signature.name,
+            "filters": register.alike(plan.signature.name),
+        }
+        for plan in compile_filter(text, Context()).plans
+    ]
 
 
 def _lines(value: object) -> list[str]:

@@ -1,0 +1,62 @@
+"""What a filter adds to the cost of a run: by which rows it is woken."""
+
+from __future__ import annotations
+
+from tapestry.plan.compile import Compiled
+from tapestry.plan.probes import Key, Probe, keys_of
+from tapestry.query.printer import print_duration
+
+COSTS = ("light", "shared", "heavy")
+"""Light: asleep until a row has one of its keys.  Shared: woken by every message, or every
+vote, and evaluated once for all that ask the same.  Heavy: evaluated in every run."""
+
+_SHOWN = {"is": "is", "has": "has the word", "starts": "begins with", "ends": "ends with"}
+
+
+def keys(compiled: Compiled) -> list[tuple[int, Key]]:
+    """Return the keys that wake each disjunct, by its number."""
+    return [
+        (plan.disjunct.monotone.index, key)
+        for plan in compiled.plans
+        for key in sorted(
+            keys_of(plan.disjunct, {c.slot: c.value for c in plan.signature.constants}), key=str
+        )
+    ]
+
+
+def cost(compiled: Compiled) -> str:
+    """Return the last of ``COSTS`` that holds for one of a filter's keys."""
+    kinds = {Probe.parse(key.probe).kind for _, key in keys(compiled)}
+    if "always" in kinds:
+        return "heavy"
+    return "shared" if "any" in kinds else "light"
+
+
+def wakes(compiled: Compiled) -> tuple[dict[str, object], ...]:
+    """Return for each key which new rows wake the filter, and how long after they came."""
+    return tuple(
+        {"disjunct": index, "rows": _rows(key), "after": _after(key.offset)}
+        for index, key in keys(compiled)
+    )
+
+
+def _rows(key: Key) -> str:
+    probe = Probe.parse(key.probe)
+    if probe.kind == "always":
+        return "none: it is evaluated in every run"
+    rows = f"any of {probe.table}"
+    if probe.hop is not None:
+        column, table, other = probe.hop
+        rows = f"{probe.table} whose {column} is the {other} of any of {table}"
+    if probe.kind == "any":
+        return rows
+    return f"{rows} whose {probe.column} {_SHOWN[probe.kind]} '{key.token}'"
+
+
+def _after(offset: int) -> str:
+    if offset == 0:
+        return "at once"
+    # An end that is included is a microsecond earlier than what comes just after it.
+    just = " and a microsecond" if offset > 1 and offset % 1000 == 1 else ""
+    number, unit = print_duration(offset - 1 if just else offset)
+    return f"{number} {unit}{just}"
