@@ -185,6 +185,14 @@ class DjangoFilterStore:
         """Let filters that were run to ``until`` share the joint window, if it ends there too."""
         joint.join(filters, until)
 
+    def revisions(self, ids: Collection[int]) -> Mapping[int, int]:
+        """Return the present revision of those of the filters that are joined."""
+        found: dict[int, int] = {}
+        for chunk in chunks(sorted(ids)):
+            same = Filter.objects.filter(pk__in=chunk, joined=True)
+            found.update(same.values_list("pk", "revision"))
+        return found
+
 
 @dataclass(frozen=True, slots=True)
 class _Asker:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -141,3 +141,6 @@ class FilterStore(Protocol):
         Those alone that can: of the revision given, active, without an error or a rest, and
         not live; and none if the joint window does not end at ``until``.
         """
+
+    def revisions(self, ids: Collection[int]) -> Mapping[int, int]:
+        """Return the present revision of those of the filters that are joined."""

@@ -9,7 +9,8 @@ import os
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
@@ -24,6 +25,11 @@ from tapestry.tables.log import Tables
 
 PASSWORDS = {"imap": "TAPESTRY_IMAP_PASSWORD", "nntp": "TAPESTRY_NNTP_PASSWORD"}
 """Environment variables with the password, where the URL has none."""
+
+LARGE = 4 * 1024 * 1024
+"""Bytes of an archive, as it lies there, from which on processes parse it."""
+
+MOST_WORKERS = 4
 
 _AUDIENCE = re.compile(r"public|(?:user|group):[^\s:]+")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
@@ -74,9 +80,17 @@ def ingest(
             "or nntp(s)://host/GROUP.",
         )
     else:
+        intake = replace(intake, workers=_workers(what))
         take_in(open_archive_source(what, audience, intake.cursor_of), intake, tally)
     seconds = time.monotonic() - started
     return IngestReport(tally.read, tally.added, tally.duplicates, tally.broken, seconds)
+
+
+def _workers(what: str) -> int:
+    """Return how many processes should parse an archive: for a small one, none but this."""
+    path = Path(what).expanduser()
+    size = path.stat().st_size if path.is_file() else 0
+    return min(os.cpu_count() or 1, MOST_WORKERS) if size >= LARGE else 0
 
 
 def check_audience(audience: str) -> None:

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
-from tapestry.core.message import Message
 from tapestry.core.ports import Clock
-from tapestry.ingest.parse import parse
+from tapestry.ingest.parallel import parsed
 from tapestry.ingest.source import Item, Source
 from tapestry.tables.append import Cursor, append_messages, cursor_of
 from tapestry.tables.log import Tables
@@ -51,19 +50,20 @@ class Tally:
 
 @dataclass(slots=True)
 class _Batch:
-    messages: list[Message] = field(default_factory=list)
-    originals: list[Original] = field(default_factory=list)
+    raws: list[bytes] = field(default_factory=list)
     origin: str = ""
     cursor: Cursor | None = None
-    broken: int = 0
 
     def __bool__(self) -> bool:
-        return bool(self.messages) or self.cursor is not None
+        return bool(self.raws) or self.cursor is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """Where mail goes, for whom, and who is told; ``batch`` messages are one append."""
+    """Where mail goes, for whom, and who is told; ``batch`` messages are one append.
+
+    ``workers`` processes parse, or none but this.
+    """
 
     tables: Tables
     clock: Clock
@@ -72,6 +72,7 @@ class Intake:
     now: Callable[[], int] = wall_clock
     batch: int = BATCH
     stop: Stop = never
+    workers: int = 0
 
     def cursor_of(self, origin: str) -> Cursor | None:
         """Return how far an origin has been taken in, or None if it never was."""
@@ -86,27 +87,30 @@ def take_in(source: Source, intake: Intake, tally: Tally) -> bool:
     """
     progress = intake.progress
     total = source.total() if progress else None
-    for part in _batches(source, intake.audience, intake.batch):
+    batches = _batches(source, intake.batch)
+    for part, read in parsed(batches, source.name, intake.audience, intake.workers):
         receipt = append_messages(
             intake.tables,
             intake.clock,
-            part.messages,
+            [one.message for one in read],
             part.cursor,
             intake.now,
-            originals=part.originals,
+            originals=[
+                Original(raw, one.problems) for raw, one in zip(part.raws, read, strict=True)
+            ],
         )
-        tally.read += len(part.messages)
+        tally.read += len(read)
         tally.added += receipt.added
         tally.duplicates += receipt.duplicates
-        tally.broken += part.broken
-        if progress and part.messages:
+        tally.broken += sum(one.broken for one in read)
+        if progress and read:
             progress(tally.read, total)
         if intake.stop():
             return False
     return True
 
 
-def _batches(source: Source, audience: str, size: int) -> Iterator[_Batch]:
+def _batches(source: Source, size: int) -> Iterator[_Batch]:
     batch, length = _Batch(), 0
     items = source.items
     while True:
@@ -125,12 +129,9 @@ def _batches(source: Source, audience: str, size: int) -> Iterator[_Batch]:
         batch.origin = item.origin
         batch.cursor = item.cursor or batch.cursor
         if item.raw is not None:
-            parsed = parse(item.raw, source.name, audience)
-            batch.messages.append(parsed.message)
-            batch.originals.append(Original(item.raw, parsed.problems))
-            batch.broken += parsed.broken
+            batch.raws.append(item.raw)
             length += len(item.raw)
-        if len(batch.messages) >= size or length >= BATCH_BYTES or (item.now and batch):
+        if len(batch.raws) >= size or length >= BATCH_BYTES or (item.now and batch):
             yield batch
             batch, length = _Batch(), 0
     if batch:

@@ -122,3 +122,4 @@ def _join(register: Register, store: FilterStore, filters: Sequence[DueFilter], 
     if joining:
         register.add(entries, examples)
         store.join(joining, until)
+        register.tidy(store.revisions)

@@ -8,11 +8,12 @@ with the application that a revision is the present one.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
+from typing import Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -44,6 +45,9 @@ token) and of what it asks (signature and constants).  Two of a million may be e
 EXAMPLES = pa.schema(
     [pa.field(name, pa.string(), nullable=False) for name in ("signature", "text")]
 )
+
+MANY = 64
+"""Files of entries that are merged into one."""
 
 WRITER = WriterProperties(compression="ZSTD", compression_level=1)
 
@@ -84,7 +88,7 @@ def _hash(text: str) -> int:
 class Register:
     """The two tables: what is entered, and of each signature a filter that has it.
 
-    Objects of this class have no state but where the tables lie.
+    Objects of this class have no state but where the tables lie.  One process at a time adds.
     """
 
     def __init__(self, root: Path) -> None:
@@ -97,14 +101,14 @@ class Register:
         new = {key: text for key, text in examples.items() if key not in known}
         if new:
             texts = {"signature": list(new), "text": list(new.values())}
-            _append(self._examples, pa.table(texts, schema=EXAMPLES))
+            _write(self._examples, pa.table(texts, schema=EXAMPLES), "append")
         if entries:
             names = SCHEMA.names[:5] + SCHEMA.names[6:9]
             columns = {name: [getattr(one, name) for one in entries] for name in names}
             columns["audiences"] = ["\n".join(one.audiences) for one in entries]
             columns["key"] = [key_of(one.probe, one.offset, one.token) for one in entries]
             columns["alike"] = [alike_of(one.signature, one.constants) for one in entries]
-            _append(self._entries, pa.table(columns, schema=SCHEMA))
+            _write(self._entries, pa.table(columns, schema=SCHEMA), "append")
 
     def examples(self) -> dict[str, str]:
         """Return the text of a filter for each signature."""
@@ -132,19 +136,30 @@ class Register:
             found |= _filters(path).get(signature, frozenset())
         return len(found)
 
-    def compact(self, keep_hours: int = 7 * 24) -> None:
-        """Merge small files; those that were merged stay for the runs that still read them."""
-        for path in (self._entries, self._examples):
-            if DeltaTable.is_deltatable(str(path)):
-                table = DeltaTable(str(path))
-                table.optimize.compact(writer_properties=WRITER)
-                table.vacuum(retention_hours=keep_hours, dry_run=False)
+    def tidy(self, current: Callable[[Collection[int]], Mapping[int, int]]) -> bool:
+        """Merge the files once there are many, and drop entries of revisions that are past.
+
+        ``current`` returns the present revision of those of some filters that are joined.
+        Nobody else may read or add meanwhile.  Return whether there was anything to do.
+        """
+        files = self.files()
+        if len(files) < MANY:
+            return False
+        rows = pa.concat_tables(pq.read_table(path, schema=SCHEMA) for path in files)
+        revisions = current(pc.unique(rows["fid"]).to_pylist())
+        pairs = zip(rows["fid"].to_pylist(), rows["revision"].to_pylist(), strict=True)
+        kept = rows.filter(pa.array([revisions.get(fid) == rev for fid, rev in pairs], pa.bool_()))
+        _write(self._entries, kept, "overwrite")
+        DeltaTable(str(self._entries)).vacuum(
+            retention_hours=0, dry_run=False, enforce_retention_duration=False
+        )
+        return True
 
 
-def _append(path: Path, rows: pa.Table) -> None:
+def _write(path: Path, rows: pa.Table, mode: Literal["append", "overwrite"]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        write_deltalake(str(path), rows, mode="append", writer_properties=WRITER)
+        write_deltalake(str(path), rows, mode=mode, writer_properties=WRITER)
     except (DeltaError, OSError) as error:
         reason = str(error).partition("\n")[0]
         raise TapestryError(

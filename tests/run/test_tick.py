@@ -68,6 +68,9 @@ class Store:
         if self.since == until:
             self.together |= {one.id for one in filters if self.filters[one.id].since == until}
 
+    def revisions(self, ids):
+        return {i: self.filters[i].revision for i in self.together & set(ids)}
+
 
 class Poisoned(SqliteEngine):
     """An engine that cannot answer what holds the constant ``poison``."""

@@ -1,0 +1,54 @@
+"""The register on real Spark answers what it answers in memory."""
+
+import random
+
+import pytest
+from joint import MemoryDirectory
+
+from tapestry.core.ports import DueFilter
+from tapestry.plan.compile import compile_filter
+from tapestry.plan.probes import Key
+from tapestry.query.context import Context
+from tapestry.run.directory import SparkDirectory
+from tapestry.run.spark import LOCAL, connect
+from tapestry.run.together import entries_of
+from tapestry.tables import register as tables
+from tapestry.tables.register import Register
+
+TEXTS = ("from joe@x.org", "from ann@x.org", "about lunch", "in comp.*", "three weeks old",
+         "about lunch or from joe@x.org", "voted for by more than 2 people")  # fmt: skip
+WHO = (("public",), ("public", "user:ann"), ("public", "group:parc", "user:joe"))
+
+
+def entered(register, count):
+    chance = random.Random(3)
+    for number in range(count):
+        due = DueFilter(number, chance.choice(TEXTS), "ann", (), chance.choice(WHO), 0, None)
+        register.add(*entries_of(due, compile_filter(due.text, Context())))
+
+
+@pytest.mark.parametrize("present", (["public"], ["public", "user:joe"], ["user:ann", "public"]))
+def test_it_finds_the_classes_and_who_belongs_to_them(tmp_path, present):
+    register = Register(tmp_path)
+    entered(register, 30)
+    spark, memory = SparkDirectory(lambda: connect(LOCAL), register), MemoryDirectory.of(register)
+    assert spark.probes() == memory.probes()
+    keys = {Key(e.probe, e.offset, e.token) for e in memory.entries[::2]}
+    keys |= {Key("messages is sender", 0, "nobody@x.org"), Key("messages any -", 5, "")}
+    classes = spark.classes(keys, present)
+    assert classes == memory.classes(keys, present)
+    assert len(classes) > 3
+    assert set(spark.holders(classes, present)) == set(memory.holders(classes, present))
+
+
+def test_tidying_merges_files_and_drops_what_is_past(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "MANY", 5)
+    register = Register(tmp_path)
+    entered(register, 4)
+    assert not register.tidy(dict.fromkeys)
+    entered(register, 4)
+    before = {e for e in MemoryDirectory.of(register).entries if e.fid in (1, 3)}
+    assert register.tidy(lambda ids: {1: 0, 3: 0, 2: 7})
+    assert len(register.files()) == 1
+    assert set(MemoryDirectory.of(register).entries) == before
+    assert register.alike(next(iter(before)).signature) >= 1
