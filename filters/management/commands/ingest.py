@@ -17,7 +17,10 @@ from tapestry.core.message import PUBLIC
 class Command(PlainCommand):
     """Append the mail of an archive or a mailbox, with a progress bar on a terminal."""
 
-    help = "Take in an mbox (.gz too), a Maildir, a directory of .eml, or imap(s)://user@host/box."
+    help = (
+        "Take in an mbox (.gz too), a Maildir, a directory of .eml, imap(s)://user@host/box, "
+        "or nntp(s)://host/group."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Declare the arguments."""
