@@ -14,7 +14,9 @@ from live.dovecot import PASSWORD, USER, Dovecot, running_dovecot
 
 from filters import tasks
 from filters.models_source import Place, Pull, Source
-from filters.sources.due import due
+from filters.sources import pulling
+from filters.sources.credentials import account_of
+from filters.sources.due import due, make_due
 from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.tables.log import Tables
 
@@ -272,3 +274,68 @@ def test_nothing_chosen_is_refused(source: Source, alice: User, as_user: SignIn)
     response = as_user(alice).post(f"/source/{source.pk}/places/", {})
     assert response.status_code == 400
     assert "Choose at least one." in response.content.decode()
+
+
+def test_a_pull_leaves_the_rest_to_its_next_turn_and_each_folder_has_its_own(
+    source: Source, tables: Tables
+) -> None:
+    looked = []
+    for _ in range(2):
+        tally = pulling.pull(source, seconds=0.0)
+        assert tally is not None
+        looked.append(tally.read)
+        assert due() == [source.pk]
+    assert sorted(looked) == [1, 3]
+    assert len(msgids(tables)) == 4
+    pull(source)
+    assert due() == []
+
+
+def test_two_do_not_pull_one_source_at_a_time(source: Source) -> None:
+    with pulling._alone(source) as mine:
+        assert mine and pulling.pull(source) is None
+    assert pulling.pull(source) is not None
+
+
+def test_mail_that_is_heard_of_during_a_pull_is_not_forgotten(
+    source: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reports = pulling.pull_account
+
+    def heard_of(*args: Any, **named: Any) -> Iterator[Any]:
+        yield from reports(*args, **named)
+        make_due(source.pk)
+
+    monkeypatch.setattr(pulling, "pull_account", heard_of)
+    pull(source)
+    assert due() == [source.pk]
+
+
+def test_more_than_two_pulls_wait_for_their_turn(source: Source, tables: Tables) -> None:
+    with tasks.PULLS, tasks.PULLS:
+        pull(source)
+        assert msgids(tables) == [] and due() == [source.pk]
+    pull(source)
+    assert len(msgids(tables)) == 4
+
+
+def test_who_may_not_sign_in_any_more_is_not_pulled_for(source: Source, alice: User) -> None:
+    alice.is_active = False
+    alice.save()
+    assert due() == []
+
+
+def test_the_key_may_be_given_from_outside(
+    server: Dovecot,
+    alice: User,
+    as_user: SignIn,
+    data: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TAPESTRY_SOURCE_KEY", Fernet.generate_key().decode())
+    as_user(alice).post("/sources/new/", described(server))
+    assert account_of(Source.objects.get()).secret == PASSWORD
+    assert not (data / "source.key").exists()
+    monkeypatch.setenv("TAPESTRY_SOURCE_KEY", "short")
+    response = as_user(alice).post("/sources/new/", described(server))
+    assert "is not a key" in response.content.decode()
