@@ -76,10 +76,10 @@ def parse(raw: bytes, source: str | None = None, audience: str = PUBLIC) -> Pars
     if date is not None and _lies(date, headers):
         problems.append("its date is not that of its delivery")
     sender, name = _sender(headers)
+    msgid = own_id(_first(headers, "message-id") or "") or made_id(raw)
     references = message_ids(" ".join(headers.get("references", [])))
-    replied = message_ids(_first(headers, "in-reply-to") or "")
     message = Message(
-        msgid=own_id(_first(headers, "message-id") or "") or made_id(raw),
+        msgid=msgid,
         date=date,
         sender=sender,
         sender_name=name,
@@ -88,7 +88,7 @@ def parse(raw: bytes, source: str | None = None, audience: str = PUBLIC) -> Pars
         subject=None if (subject := _first(headers, "subject")) is None else decoded(subject),
         newsgroups=newsgroups(_first(headers, "newsgroups") or ""),
         list=list_id(_first(headers, "list-id") or ""),
-        inreplyto=replied[0] if replied else references[-1] if references else None,
+        inreplyto=_parent(msgid, _first(headers, "in-reply-to") or "", references),
         references=references,
         body=body,
         size=len(raw),
@@ -138,6 +138,15 @@ def _sender(headers: dict[str, list[str]]) -> tuple[str | None, str | None]:
         for box in mailboxes(value):
             return box.address or None, box.name or None
     return None, None
+
+
+def _parent(msgid: str, replied: str, references: tuple[str, ...]) -> str | None:
+    """Return what a message answers: what it says first, else its last reference.
+
+    None answers itself, whatever it says.
+    """
+    named = [*message_ids(replied), *reversed(references)]
+    return next((one for one in named if one != msgid), None)
 
 
 def _lies(date: int, headers: dict[str, list[str]]) -> bool:

@@ -33,6 +33,9 @@ LOCAL = "local"
 INTERPRETED = 100_000
 """Rows in files up to which Spark interprets its plans: to compile them takes longer."""
 
+TASK, MOST_TASKS = 200_000, 200
+"""Rows in files for each task of a shuffle, so that what it joins or groups fits its memory."""
+
 SETTINGS = {
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.leafNodeDefaultParallelism": "1",
@@ -120,7 +123,7 @@ class SparkEngine:
         self.snapshot = snapshot
         self.few = Few(snapshot, limits)
         self._sent: dict[object, Any] = {}
-        self._compiled: bool | None = None
+        self._settings: dict[str, str] = {}
 
     def answer(self, statement: Statement) -> list[Row]:
         """Return the rows of a statement, in the columns of ``plan.relation.OUTPUT``."""
@@ -138,7 +141,7 @@ class SparkEngine:
             for part in self.few.files(view)
         )
         try:
-            self._settle(compiled=scanned > INTERPRETED)
+            self._settle(scanned)
             return [tuple(row) for row in self.session.sql(text, **used).collect()]
         except PySparkException as error:
             raise TapestryError(
@@ -146,13 +149,17 @@ class SparkEngine:
                 hint="Look at Spark's log in the data directory's run/, or restart Spark.",
             ) from error
 
-    def _settle(self, *, compiled: bool) -> None:
-        """Let Spark compile its plans, or not: the session may be another engine's meanwhile."""
-        if compiled != self._compiled:
-            mode = "FALLBACK" if compiled else "NO_CODEGEN"
-            self.session.conf.set("spark.sql.codegen.wholeStage", str(compiled).lower())
-            self.session.conf.set("spark.sql.codegen.factoryMode", mode)
-            self._compiled = compiled
+    def _settle(self, scanned: int) -> None:
+        """Let Spark compile its plans, or not, and divide work that is much."""
+        settings = {
+            "spark.sql.codegen.wholeStage": str(scanned > INTERPRETED).lower(),
+            "spark.sql.codegen.factoryMode": "FALLBACK" if scanned > INTERPRETED else "NO_CODEGEN",
+            "spark.sql.shuffle.partitions": str(max(2, min(scanned // TASK, MOST_TASKS))),
+        }
+        for name, value in settings.items():
+            if self._settings.get(name) != value:
+                self.session.conf.set(name, value)
+        self._settings = settings
 
     def frame(self, view: View, statement: Statement, columns: Collection[str]) -> Any:
         """Return the rows of a view: a few of them along with the statement, many by Spark."""

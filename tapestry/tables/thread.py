@@ -22,10 +22,14 @@ _COLUMNS = (*CARD, "inreplyto")
 
 @dataclass(frozen=True, slots=True)
 class ThreadEntry:
-    """A message of a thread and its depth below the thread's start, which has depth 0."""
+    """A message of a thread and its depth below the first that is here, which has depth 0.
+
+    ``parent`` is the message it answers, None of one that starts a thread.
+    """
 
     depth: int
     card: Card
+    parent: str | None = None
 
 
 def thread(tables: Tables, msgid: str, audiences: Collection[str]) -> list[ThreadEntry]:
@@ -86,6 +90,7 @@ def _in_reading_order(
     while waiting:
         depth, msgid = waiting.pop()
         row = known[msgid]
-        entries.append(ThreadEntry(depth, Card(**{name: row[name] for name in CARD})))
+        card = Card(**{name: row[name] for name in CARD})
+        entries.append(ThreadEntry(depth, card, row["inreplyto"]))
         waiting.extend((depth + 1, reply) for reply in reversed(replies.get(msgid, [])))
     return entries
