@@ -22,6 +22,7 @@ _FROM = re.compile(
 )
 _QUOTED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
 _BUFFER = 256 * 1024
+_LONGEST_SAID = 64 * 1024 * 1024
 _LONGEST_LINE = 1024 * 1024
 
 
@@ -63,24 +64,46 @@ def entries(stream: IO[bytes], start: int = 0) -> Iterator[Entry]:
     """Yield the messages of an mbox from offset ``start``, where a From line must stand.
 
     A From line counts after a blank line only, and if it holds a date and time; before
-    the first message any "From " will do.  ``>From `` is unquoted.  The last message is
-    yielded however it ends; that of a damaged compressed stream is not, as more of it may
-    come: the error is raised instead.
+    the first message any "From " will do.  ``>From `` is unquoted (mboxo, mboxrd), unless
+    the message says how long it is and a From line or the end follows there (mboxcl, mboxcl2):
+    then it is that long, whatever lines it has.  The last message is yielded however it ends;
+    that of a damaged compressed stream is not, as more of it may come: the error is raised
+    instead.
     """
     stream.seek(start)
     lines: list[bytes] = []
     begun = False
     blank = True
     offset = begin = start
-    while line := stream.readline(_LONGEST_LINE):
+    length: int | None = None
+    again = io.BytesIO()
+    while line := again.readline(_LONGEST_LINE) or stream.readline(_LONGEST_LINE):
         if blank and (is_from_line(line) or (not begun and line.startswith(b"From "))):
             if begun:
                 yield Entry(begin, offset, _joined(lines))
-            lines, begin, begun = [], offset, True
+            lines, begin, begun, length = [], offset, True, -1
         else:
             lines.append(line)
+            if length == -1 and line[:15].lower() == b"content-length:":
+                length = int(line[15:]) if line[15:].strip().isdigit() else None
         offset += len(line)
         blank = line in (b"\n", b"\r\n")
+        if blank and length is not None:
+            nothing_left = again.tell() == again.getbuffer().nbytes
+            if 0 < length <= _LONGEST_SAID and begun and nothing_left:
+                body = stream.read(length)
+                after = stream.readline(_LONGEST_LINE)
+                gap = b""
+                if after in (b"\n", b"\r\n"):
+                    gap, after = after, stream.readline(_LONGEST_LINE)
+                if len(body) == length and (not after or is_from_line(after)):
+                    end = offset + length + len(gap)
+                    yield Entry(begin, end, b"".join(lines) + body)
+                    lines, begin, begun, length = [], end, bool(after), -1
+                    offset, blank = end + len(after), False
+                    continue
+                again = io.BytesIO(body + gap + after)
+            length = None
     if begun:
         yield Entry(begin, offset, _joined(lines))
 

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import io
 import lzma
+from itertools import pairwise
 
 import pytest
 
@@ -66,6 +67,33 @@ def test_from_lines_of_many_programs(line):
 def test_quoted_from_lines_are_unquoted():
     (raw,) = split(box(">From here\n>>From there\n> From not"))
     assert raw == b"Subject: 0\n\nFrom here\n>From there\n> From not\n"
+
+
+def sized(body, said=None):
+    """A message of an mboxcl2, which says how long it is and quotes nothing."""
+    head = b"From a@x Fri Jan  2 14:26:52 2004\nSubject: s\n"
+    length = len(body) if said is None else said
+    return head + b"Content-Length: %d\n\n" % length + body
+
+
+TRAP = b"one\n\nFrom b@x Fri Jan  2 14:26:52 2004\n>From here\n"
+
+
+def test_a_message_that_says_its_length_may_hold_from_lines():
+    whole = sized(TRAP) + b"\n" + sized(b"two\n") + sized(TRAP)
+    found = list(entries(io.BytesIO(whole)))
+    assert [entry.raw.partition(b"\n\n")[2] for entry in found] == [TRAP, b"two\n", TRAP]
+    assert (found[0].start, found[-1].end) == (0, len(whole))
+    for before, after in pairwise(found):
+        assert before.end == after.start
+        assert next(entries(io.BytesIO(whole), after.start)) == after
+
+
+@pytest.mark.parametrize("said", [3, 20, 10_000, 10**12])
+def test_a_length_that_lies_is_not_believed(said):
+    whole = sized(b"one\n\n", said) + sized(b"two\n", said)
+    found = entries(io.BytesIO(whole))
+    assert [entry.raw.strip()[-3:] for entry in found] == [b"one", b"two"]
 
 
 def test_crlf_is_tolerated():
