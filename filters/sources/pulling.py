@@ -12,6 +12,7 @@ from typing import Any
 from django.db.models import F
 
 from filters import parts, people
+from filters.chunks import chunks
 from filters.models_source import Place, Pull, Source
 from filters.sources.credentials import account_of
 from filters.stores import DjangoClock
@@ -81,6 +82,7 @@ class _Work:
     whole: bool = True
     left: int = 0
     errors: list[TapestryError] = field(default_factory=list)
+    quiet: list[str] = field(default_factory=list)
 
     def run(self) -> None:
         source = self.source
@@ -145,6 +147,9 @@ class _Work:
         self.left = report.left
         if report.error is not None:
             self.errors.append(report.error)
+        elif not came.read:
+            self.quiet.append(report.place[:500])
+            return
         place, _made = Place.objects.get_or_create(source=self.source, name=report.place[:500])
         changes: dict[str, Any] = {"looked_at": now, "error": _sentence(report.error)}
         if came.added:
@@ -153,10 +158,23 @@ class _Work:
             read=F("read") + came.read, added=F("added") + came.added, **changes
         )
 
+    def _note_quiet(self) -> None:
+        """Write down, for all at once, that these places were looked at and had nothing new."""
+        now = wall_clock()
+        for names in chunks(self.quiet):
+            same = Place.objects.filter(source=self.source, name__in=names)
+            same.update(looked_at=now, error="")
+            new = set(names).difference(same.values_list("name", flat=True))
+            Place.objects.bulk_create(
+                (Place(source=self.source, name=name, looked_at=now) for name in sorted(new)),
+                ignore_conflicts=True,
+            )
+
     def _end(self, error: str, **changes: Any) -> None:
         source = self.source
         if not Source.objects.filter(pk=source.pk).exists():
             return
+        self._note_quiet()
         known = source.error
         # One that was changed meanwhile is due by what the change said.
         same = Source.objects.filter(pk=source.pk, due_at=source.due_at)

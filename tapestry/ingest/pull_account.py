@@ -16,7 +16,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.ingest.account import Account, LineBrokenError, RefusedError
 from tapestry.ingest.backoff import pause_after
 from tapestry.ingest.line import reached
-from tapestry.ingest.source import Line, Memory
+from tapestry.ingest.source import CursorOf, Line, Memory
 from tapestry.ingest.taking import Intake, Tally, take_in
 
 TRIES = 6
@@ -64,8 +64,10 @@ def pull_account(
             with reached(account) as line:
                 if left is None:
                     left = deque(in_turn(line.places(wanted)))
+                # As they stand now: what this line brings moves no cursor but its own place's.
+                taken = intake.cursors_by_now()
                 while left:
-                    report = _pull_place(line, left[0], intake, memory, tally)
+                    report = _pull_place(line, left[0], intake, taken, memory, tally)
                     left.popleft()
                     report = replace(report, left=len(left))
                     tally, before, broken = Tally(), 0, 0
@@ -83,10 +85,10 @@ def pull_account(
 
 
 def _pull_place(
-    line: Line, place: str, intake: Intake, memory: Memory, tally: Tally
+    line: Line, place: str, intake: Intake, taken: CursorOf, memory: Memory, tally: Tally
 ) -> PlaceReport:
     try:
-        source = line.open(place, intake.audience, intake.cursor_of, memory)
+        source = line.open(place, intake.audience, taken, memory)
     except (LineBrokenError, RefusedError):
         raise
     except TapestryError as error:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import Clock
+from tapestry.core.schema import MESSAGES
 from tapestry.ingest.parallel import parsed
-from tapestry.ingest.source import Item, Source
+from tapestry.ingest.source import CursorOf, Item, Source
 from tapestry.tables.append import Cursor, append_messages, cursor_of
 from tapestry.tables.log import Tables
 from tapestry.tables.originals import Original
@@ -62,7 +63,8 @@ class _Batch:
 class Intake:
     """Where mail goes, for whom, and who is told; ``batch`` messages are one append.
 
-    ``workers`` processes parse, or none but this.
+    ``workers`` processes parse, or none but this; they read ahead, so that what an item asks
+    for ``now`` is kept without them only.
     """
 
     tables: Tables
@@ -77,6 +79,19 @@ class Intake:
     def cursor_of(self, origin: str) -> Cursor | None:
         """Return how far an origin has been taken in, or None if it never was."""
         return cursor_of(self.tables, origin)
+
+    def cursors_by_now(self) -> CursorOf:
+        """Return the function that tells how far any origin was taken in at this moment.
+
+        Where there are many to ask for, it is several times as fast.
+        """
+        log = self.tables.open(MESSAGES)
+
+        def taken(origin: str) -> Cursor | None:
+            version = log.transaction_version(origin)
+            return None if version is None else Cursor(origin, version)
+
+        return taken
 
 
 def take_in(source: Source, intake: Intake, tally: Tally) -> bool:
