@@ -25,8 +25,10 @@ class Limits:
     """Up to how many rows are few."""
 
     sent: int = 5_000
-    """Rows of a table or a slice that are sent along: to read so few costs Spark more in jobs
-    than in work."""
+    """Rows of a table that is sent along: to read so few costs Spark more in jobs than in work."""
+
+    sliced: int = 5_000
+    """Rows of a slice that is sent along."""
 
     read: int = 100_000
     """Rows of the row groups that a slice lies in."""
@@ -80,7 +82,7 @@ class Few:
         if view.ranges is not None:
             slices = view.ranges
             rows = by_time(parts, view.table, slices, names, self.limits.read)
-            return None if rows is None or rows.num_rows > self.limits.sent else rows
+            return None if rows is None or rows.num_rows > self.limits.sliced else rows
         if view.reach is None:
             return None
         keys = self._keys(view.reach, statement, columns)

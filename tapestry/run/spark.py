@@ -36,6 +36,9 @@ INTERPRETED = 100_000
 TASK, MOST_TASKS = 200_000, 200
 """Rows in files for each task of a shuffle, so that what it joins or groups fits its memory."""
 
+LARGE = 1_000_000
+"""Rows in files from which on no table is taken into memory whole: packed, it looks small."""
+
 SETTINGS = {
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.leafNodeDefaultParallelism": "1",
@@ -155,6 +158,7 @@ class SparkEngine:
             "spark.sql.codegen.wholeStage": str(scanned > INTERPRETED).lower(),
             "spark.sql.codegen.factoryMode": "FALLBACK" if scanned > INTERPRETED else "NO_CODEGEN",
             "spark.sql.shuffle.partitions": str(max(2, min(scanned // TASK, MOST_TASKS))),
+            "spark.sql.autoBroadcastJoinThreshold": "64MB" if scanned < LARGE else "8MB",
         }
         for name, value in settings.items():
             if self._settings.get(name) != value:

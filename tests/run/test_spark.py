@@ -123,7 +123,7 @@ def subscriptions(plans):
     ]
 
 
-ALL_SENT, LOOKED_UP, ALL_READ = None, Limits(sent=0), Limits(0, 0, 0, 0)
+ALL_SENT, LOOKED_UP, ALL_READ = None, Limits(sent=0), Limits(0, 0, 0, 0, 0)
 
 
 @pytest.mark.parametrize(
