@@ -43,12 +43,13 @@ def part(which: QuerySet[Filter]) -> None:
 
     Call it at the beginning of the transaction that changes them, before it reads or locks
     them: then ``since`` is their own again, and no joint window that is under way is stored.
+    What the register says of them is of a past revision.
     """
     hold()
     at = joint()
     if at.since is not None:
         leaving = which.filter(joined=True)
-        leaving.update(joined=False, since=at.since, ran_at=at.ran_at)
+        leaving.update(joined=False, since=at.since, ran_at=at.ran_at, revision=F("revision") + 1)
 
 
 def tell(filters: Iterable[Filter]) -> None:

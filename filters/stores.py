@@ -131,9 +131,11 @@ class DjangoFilterStore:
         message = message or "It cannot be run."
         if failed.rest is None:
             with transaction.atomic():
-                same = Filter.objects.filter(pk=failed.id, revision=failed.revision)
-                joint.part(same)
-                same.update(error=message)
+                joint.hold()
+                same = Filter.objects.filter(pk=failed.id)
+                if same.filter(revision=failed.revision).exists():
+                    joint.part(same)
+                    same.update(error=message)
         else:
             Rest.objects.filter(pk=failed.rest).update(error=message)
 
@@ -184,6 +186,15 @@ class DjangoFilterStore:
     def join(self, filters: Sequence[DueFilter], until: int) -> None:
         """Let filters that were run to ``until`` share the joint window, if it ends there too."""
         joint.join(filters, until)
+
+    def part(self, ids: Collection[int] | None) -> None:
+        """Let filters, or all, leave the joint run where it stands: they are apart from there."""
+        if ids is None:
+            joint.part(Filter.objects.all())
+            return
+        with transaction.atomic():
+            for chunk in chunks(sorted(ids)):
+                joint.part(Filter.objects.filter(pk__in=chunk))
 
     def revisions(self, ids: Collection[int]) -> Mapping[int, int]:
         """Return the present revision of those of the filters that are joined."""

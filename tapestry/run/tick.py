@@ -55,13 +55,15 @@ def tick(
     """
     begun = time.perf_counter()
     until = read_until(tables, clock, wall_clock if at is None else lambda: at)
+    register = Register(tables.root)
+    if not register.files():
+        store.part(None)  # lost, or made by an older version: all are entered anew
     runs: list[Run] = []
     while True:
         due = store.due(until)
         runs.append(run_apart(engine_on, tables, store, due, until))
         if not runs[-1].committed or all(one.rest is None for one in due):
             break
-    register = Register(tables.root)
     runs.append(_run_joint(engine_on, directory_on(register), tables, store, until))
     if runs[-1].committed:
         _join(
@@ -99,6 +101,8 @@ def _run_joint(
     joint = run_together(
         lambda: engine_on(found), SnapshotRows(found), directory, store, present, since, until
     )
+    if joint.strangers:
+        store.part(joint.strangers)
     for one, message in joint.failed:
         store.fail(one, message)
     in_words = Words(joint.filters)

@@ -23,6 +23,7 @@ from tapestry.plan.compile import Compiled, Plan, compile_filter
 from tapestry.plan.group import Group, Member
 from tapestry.plan.lower import lower_among
 from tapestry.plan.probes import Key, keys_of
+from tapestry.plan.signature import Constant
 from tapestry.query.context import Context
 from tapestry.run.answer import Engine, Row, answer, must_answer
 from tapestry.run.execute import Pair, Subscription, candidates, chunked, decided, rank
@@ -69,10 +70,14 @@ class Directory(Protocol):
 
 @dataclass(slots=True)
 class Joint:
-    """What a joint run found: matches, the filters that found them, and those that failed."""
+    """What a joint run found: matches, the filters that found them, and those that failed.
+
+    ``strangers`` are not what the register says any more: they must run by themselves.
+    """
 
     matches: list[Match] = field(default_factory=list)
     filters: list[DueFilter] = field(default_factory=list)
+    strangers: set[int] = field(default_factory=set)
     failed: list[tuple[DueFilter, str]] = field(default_factory=list)
 
 
@@ -86,27 +91,31 @@ class Store(Protocol):
 
 def entries_of(due: DueFilter, compiled: Compiled) -> tuple[list[Entry], dict[str, str]]:
     """Return what to enter of a filter, and its text as the example of its signatures."""
-    entries: list[Entry] = []
-    examples: dict[str, str] = {}
-    for plan in compiled.plans:
-        signature, constants = plan.signature.name, plan.signature.constants
-        examples[signature] = due.text
-        values = json.dumps([c.value for c in constants], separators=(",", ":"))
-        for key in keys_of(plan.disjunct, {c.slot: c.value for c in constants}):
-            entries.append(
-                Entry(
-                    due.id,
-                    due.revision,
-                    plan.disjunct.monotone.index,
-                    signature,
-                    values,
-                    due.audiences,
-                    key.probe,
-                    key.offset,
-                    key.token,
-                )
-            )
-    return entries, examples
+    entries = [
+        entry
+        for plan in compiled.plans
+        for entry in entries_for(due, plan, plan.signature.constants)
+    ]
+    return entries, {plan.signature.name: due.text for plan in compiled.plans}
+
+
+def entries_for(due: DueFilter, plan: Plan, constants: Sequence[Constant]) -> list[Entry]:
+    """Return what to enter of a disjunct: that of a plan, with these constants as its own."""
+    values = json.dumps([c.value for c in constants], separators=(",", ":"))
+    return [
+        Entry(
+            due.id,
+            due.revision,
+            plan.disjunct.monotone.index,
+            plan.signature.name,
+            values,
+            due.audiences,
+            key.probe,
+            key.offset,
+            key.token,
+        )
+        for key in keys_of(plan.disjunct, {c.slot: c.value for c in constants})
+    ]
 
 
 def run_together(
@@ -129,8 +138,9 @@ def run_together(
     if not awake:
         return Joint()
     engine = engine_on()
-    found, broken = _evaluated(engine, _groups(directory, awake, since, until), since, until)
-    classes = {number: awake[number] for number in {row[0] for row in found} | set(broken)}
+    groups, unknown = _groups(directory, awake, since, until)
+    found, broken = _evaluated(engine, groups, since, until)
+    classes = {n: awake[n] for n in {row[0] for row in found} | set(broken) | unknown}
     if not classes:
         return Joint()
     return _handed_out(engine, directory, store, present, classes, found, broken)
@@ -138,15 +148,22 @@ def run_together(
 
 def _groups(
     directory: Directory, awake: Sequence[Class], since: int, until: int
-) -> dict[str, Group]:
-    """Return the classes as members of one group a signature; their numbers stand for filters."""
+) -> tuple[dict[str, Group], set[int]]:
+    """Return the classes as members of one group a signature; their numbers stand for filters.
+
+    And the numbers of those whose signature no filter has: another version entered them.
+    """
+    unknown: set[int] = set()
     gathered: dict[str, list[Member]] = defaultdict(list)
-    plans: dict[str, Plan] = {}
+    plans: dict[str, Plan | None] = {}
     texts = directory.examples()
     for number, one in enumerate(awake):
-        plan = plans.get(one.signature)
+        if one.signature not in plans:
+            plans[one.signature] = _plan(texts.get(one.signature, ""), one.signature)
+        plan = plans[one.signature]
         if plan is None:
-            plan = plans[one.signature] = _plan(texts[one.signature], one.signature)
+            unknown.add(number)
+            continue
         constants = tuple(
             replace(constant, value=tuple(value) if constant.many else value)
             for constant, value in zip(
@@ -155,10 +172,12 @@ def _groups(
         )
         member = Member(number, 0, constants, one.audiences, since, until)
         gathered[one.signature].append(member)
-    return {
-        signature: Group(plans[signature].disjunct, tuple(members))
-        for signature, members in gathered.items()
+    groups = {
+        signature: Group(plan.disjunct, tuple(gathered[signature]))
+        for signature, plan in plans.items()
+        if plan is not None
     }
+    return groups, unknown
 
 
 def _evaluated(
@@ -202,7 +221,7 @@ def _handed_out(
     store: Store,
     present: Collection[str],
     classes: Mapping[int, Class],
-    found: Iterable[Row],
+    found: Sequence[Row],
     broken: Mapping[int, TapestryError],
 ) -> Joint:
     """Return what the answers of classes are for the filters that belong to them."""
@@ -210,23 +229,27 @@ def _handed_out(
     due = {one.id: one for one in store.joined({holder.fid for holder in holders})}
     shown = frozenset(present)
     held: dict[Class, list[Holder]] = defaultdict(list)
+    joint = Joint()
+    evaluated = {classes[n] for n in {row[0] for row in found} | set(broken)}
     for holder in set(holders):
         one = due.get(holder.fid)
         if one is None or one.revision != holder.revision:
             continue
-        if seen(one.audiences, shown) == holder.of.audiences:
+        if holder.of in evaluated and seen(one.audiences, shown) == holder.of.audiences:
             held[holder.of].append(holder)
-    joint = Joint()
+        else:
+            joint.strangers.add(holder.fid)
     failed = {
         holder.fid: error.message
         for number, error in broken.items()
         for holder in held[classes[number]]
+        if holder.fid not in joint.strangers
     }
     joint.failed = [(due[fid], message) for fid, message in sorted(failed.items())]
     first: dict[Pair, Row] = {}
     for number, msgid, audience, ts, c, _, why in found:
         for holder in held[classes[number]]:
-            if holder.fid in failed:
+            if holder.fid in failed or holder.fid in joint.strangers:
                 continue
             row = (holder.fid, msgid, audience, ts, c, holder.disjunct, why)
             other = first.setdefault((holder.fid, msgid), row)
@@ -250,6 +273,10 @@ def seen(audiences: Iterable[str], present: Collection[str]) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=4096)
-def _plan(text: str, signature: str) -> Plan:
-    compiled = compile_filter(text, Context())
-    return next(plan for plan in compiled.plans if plan.signature.name == signature)
+def _plan(text: str, signature: str) -> Plan | None:
+    """Return the plan of a signature, given a filter that had it; None if none has it now."""
+    try:
+        compiled = compile_filter(text, Context())
+    except TapestryError:
+        return None
+    return next((plan for plan in compiled.plans if plan.signature.name == signature), None)

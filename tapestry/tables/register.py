@@ -46,6 +46,9 @@ EXAMPLES = pa.schema(
     [pa.field(name, pa.string(), nullable=False) for name in ("signature", "text")]
 )
 
+VERSION = 1
+"""Of what keys and tokens are: entries of another version wake nobody."""
+
 MANY = 64
 """Files of entries that are merged into one."""
 
@@ -92,8 +95,8 @@ class Register:
     """
 
     def __init__(self, root: Path) -> None:
-        self._entries = Path(root).absolute() / "register"
-        self._examples = Path(root).absolute() / "signatures"
+        self._entries = Path(root).absolute() / "register" / f"entries-{VERSION}"
+        self._examples = Path(root).absolute() / "register" / f"examples-{VERSION}"
 
     def add(self, entries: Sequence[Entry], examples: Mapping[str, str]) -> None:
         """Append entries; ``examples`` gives the text of a filter for each signature."""

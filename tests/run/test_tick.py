@@ -1,5 +1,6 @@
 """One run of what is due, on sqlite, with a store in memory."""
 
+import shutil
 from dataclasses import replace
 
 import pyarrow.parquet as pq
@@ -13,6 +14,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.core.ports import DueFilter
 from tapestry.core.schema import COLUMNS
+from tapestry.run import together
 from tapestry.run.tick import tick
 from tapestry.tables.append import append_messages
 from tapestry.tables.log import Tables
@@ -67,6 +69,12 @@ class Store:
     def join(self, filters, until):
         if self.since == until:
             self.together |= {one.id for one in filters if self.filters[one.id].since == until}
+
+    def part(self, ids):
+        for i in self.together & (self.together if ids is None else set(ids)):
+            self.together.remove(i)
+            one = self.filters[i]
+            self.filters[i] = replace(one, since=self.since, revision=one.revision + 1)
 
     def revisions(self, ids):
         return {i: self.filters[i].revision for i in self.together & set(ids)}
@@ -185,6 +193,41 @@ def test_a_joined_filter_that_cannot_be_run_does_not_stop_the_others(mail):
     append_messages(*mail, [Message("d@x", subject="poison"), Message("e@x", subject="lunch")])
     assert [m.msgid for m in run(mail, store, Poisoned).matches] == ["e@x"]
     assert store.failed == {0: "Spark did not answer."}
+
+
+def test_filters_are_entered_again_where_the_register_is_lost(mail):
+    store = Store(lunch="about lunch")
+    run(mail, store)
+    shutil.rmtree(mail[0].root / "register")
+    append_messages(*mail, [Message("c@x", subject="lunch")])
+    assert [m.msgid for m in run(mail, store).matches] == ["c@x"]
+    assert store.together == {0}
+    append_messages(*mail, [Message("d@x", subject="lunch")])
+    assert [m.msgid for m in run(mail, store).matches] == ["d@x"]
+
+
+def test_what_a_filter_may_see_now_counts_even_if_nobody_told_the_register(mail):
+    store = Store(lunch="about lunch")
+    run(mail, store)
+    store.filters[0] = replace(store.filters[0], audiences=("public", "user:alice"))
+    append_messages(
+        *mail,
+        [Message("c@x", subject="lunch"), Message("d@x", subject="lunch", audience="user:alice")],
+    )
+    assert run(mail, store).matches == ()
+    assert store.together == set()
+    assert {m.msgid for m in run(mail, store).matches} == {"c@x", "d@x"}
+
+
+def test_filters_whose_signature_has_changed_run_by_themselves_again(mail, monkeypatch):
+    store = Store(lunch="about lunch")
+    run(mail, store)
+    monkeypatch.setattr("tapestry.plan.signature.Signature.name", property(lambda one: "other"))
+    together._plan.cache_clear()
+    append_messages(*mail, [Message("c@x", subject="lunch")])
+    assert run(mail, store).matches == ()
+    assert [m.msgid for m in run(mail, store).matches] == ["c@x"]
+    assert run(mail, store).matches == ()
 
 
 def test_filters_that_no_new_row_concerns_are_not_run(mail):
