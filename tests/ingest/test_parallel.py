@@ -1,0 +1,98 @@
+"""Archives parsed by several processes: in order, all of it, and again after a kill."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tapestry.core.errors import TapestryError
+from tapestry.ingest.parallel import parsed
+from tapestry.tables.log import Tables
+
+TESTS = Path(__file__).parents[1]
+FROM = "From joe@x.org Fri Jan  2 14:26:52 2004\n"
+
+
+@dataclass
+class Some:
+    raws: list[bytes]
+
+
+def batches(count, each=5):
+    for n in range(count):
+        yield Some([b"Message-ID: <%d.%d@x>\n\nhi\n" % (n, m) for m in range(each)])
+
+
+def ids(answers):
+    return [one.message.msgid for _, read in answers for one in read]
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("count", [0, 1, 7])
+def test_batches_come_in_their_order(count, workers):
+    alone = ids(parsed(batches(count), "s", "public", 0))
+    assert ids(parsed(batches(count), "s", "public", workers)) == alone
+    assert len(alone) == 5 * count
+
+
+def test_what_came_before_a_break_comes_first():
+    def breaking():
+        yield from batches(3)
+        raise TapestryError("The line broke.")
+
+    found = []
+    with pytest.raises(TapestryError, match="The line broke"):
+        for one in parsed(breaking(), "s", "public", 2):
+            found.append(one)
+    assert len(ids(found)) == 15
+
+
+def test_an_archive_is_whole_after_kills_and_its_workers_are_gone(tmp_path):
+    messages = 300
+    mbox = tmp_path / "a.mbox"
+    letters = (f"{FROM}Message-ID: <{n}@x>\n\n{'word ' * 500}\n\n" for n in range(messages))
+    mbox.write_text("".join(letters))
+    root = tmp_path / "tables"
+    root.mkdir()
+    (root / "clock").touch()
+    command = [sys.executable, str(TESTS / "archive_killed.py"), str(root), str(mbox), "20"]
+    environment = os.environ | {"PYTHONPATH": f"{TESTS.parent}:{TESTS}"}
+    chance = random.Random(4)
+    for attempt in range(4):
+        process = subprocess.Popen(
+            command, env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True
+        )
+        if attempt < 3:
+            for _ in range(chance.randrange(1, 4)):
+                process.stdout.readline()
+            process.kill()
+        process.communicate(timeout=60)
+        assert process.returncode == (0 if attempt == 3 else -9)
+        assert not _left(process.pid)
+    rows = Tables(root).open("messages").to_pyarrow_table(columns=["msgid"])
+    assert sorted(rows["msgid"].to_pylist()) == sorted(f"{n}@x" for n in range(messages))
+
+
+def _left(session, patience=10):
+    """The processes of a session that have not ended after some time."""
+    until = time.monotonic() + patience
+    while left := [path for path in Path("/proc").glob("[0-9]*/stat") if _of(path, session)]:
+        if time.monotonic() > until:
+            return left
+        time.sleep(0.1)
+    return []
+
+
+def _of(path, session):
+    try:
+        fields = path.read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return fields[3] == str(session) and fields[0] != "Z"
