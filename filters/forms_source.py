@@ -14,7 +14,7 @@ from filters.models_source import Source
 from filters.sources.tokens import check_token_url
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import PUBLIC
-from tapestry.ingest.account import PORTS, Account, is_this_machine
+from tapestry.ingest.account import PORTS, is_this_machine
 from tapestry.ingest.wildmat import check_pattern
 
 EVERY = [
@@ -116,20 +116,6 @@ class SourceForm(forms.Form):
             self.add_error("secret", "Give the password, or the token.")
         elif any(given.get(name, "") != getattr(self.was, name) for name in WHERE if name in given):
             self.add_error("secret", "Give the password again: it is to be sent elsewhere.")
-
-    def account(self) -> Account:
-        """Return the account that was described, with the secret that was given."""
-        given = self.cleaned_data
-        kind: Any = self.kind
-        return Account(
-            kind,
-            given["host"],
-            given["port"],
-            given["security"],
-            given["user"],
-            given["secret"],
-            given["method"],
-        )
 
 
 class PlacesForm(forms.Form):

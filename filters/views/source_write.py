@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods
 from filters import queue
 from filters.forms_source import PlacesForm, SourceForm
 from filters.models_source import Source
-from filters.sources.credentials import account_of, keep_secret
+from filters.sources.credentials import account_of, keep_secret, read_secret
 from filters.sources.reaching import offers, try_out
 from filters.views.pages import PersonRequest, frame
 from filters.views.sources import mine
@@ -84,8 +84,7 @@ def _store(request: PersonRequest, form: SourceForm, stored: Source) -> HttpResp
     given = form.cleaned_data
     for name in _FIELDS:
         setattr(stored, name, given.get(name, ""))
-    if given["secret"] or not given["user"]:
-        keep_secret(stored, given["secret"], given.get("client_secret", ""))
+    _keep_secrets(stored, given)
     try:
         try_out(account_of(stored))
     except TapestryError as error:
@@ -98,6 +97,20 @@ def _store(request: PersonRequest, form: SourceForm, stored: Source) -> HttpResp
     messages.success(request, "That is stored, and the server lets you in.")
     queue.pull_soon(stored.pk)
     return redirect(stored)
+
+
+def _keep_secrets(stored: Source, given: dict[str, Any]) -> None:
+    """Put what was given into the source; what was not stays as it is."""
+    program = given.get("client_secret", "")
+    if not given["user"]:
+        keep_secret(stored, "")
+    elif given["secret"] or program:
+        try:
+            before = read_secret(stored)
+        except TapestryError:
+            before = {}  # the key to it is lost
+        secret = given["secret"] or before.get("secret", "")
+        keep_secret(stored, secret, program or before.get("client_secret", ""))
 
 
 def _page(request: PersonRequest, form: SourceForm, source: Source) -> HttpResponse:

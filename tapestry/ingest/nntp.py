@@ -46,7 +46,7 @@ class NntpLine:
 
     def offers(self, wanted: Sequence[str] = ("*",)) -> list[Offer]:
         """Return the groups that names and patterns stand for, with about how much is in them."""
-        return [Offer(group.name, group.about) for group in self._matching(wanted)]
+        return [Offer(group.name, group.count) for group in self._matching(wanted)]
 
     def places(self, wanted: Sequence[str]) -> list[str]:
         """Return the groups that names and patterns stand for, by name."""

@@ -28,11 +28,6 @@ class Group:
     first: int
     last: int
 
-    @property
-    def about(self) -> int:
-        """Return about how many articles there are."""
-        return self.count
-
     def at_most_after(self, last: int) -> int:
         """Return how many articles can be new, at most, after a number."""
         return max(0, self.last - max(last, self.first - 1))

@@ -159,6 +159,18 @@ def test_a_token_of_the_moment_needs_no_provider(
     assert "refused the token" in answer.content.decode()
 
 
+def test_of_the_secrets_one_can_be_changed_alone(
+    source: Source, described: dict[str, Any], alice: User, as_user: SignIn
+) -> None:
+    client, address = as_user(alice), f"/source/{source.pk}/edit/"
+    client.post(address, {**described, "secret": "", "client_secret": "another"})
+    source.refresh_from_db()
+    assert read_secret(source) == {"secret": "refresh-0", "client_secret": "another"}
+    client.post(address, {**described, "secret": "refresh-0", "client_secret": ""})
+    source.refresh_from_db()
+    assert read_secret(source) == {"secret": "refresh-0", "client_secret": "another"}
+
+
 @pytest.mark.parametrize("url", ["http://x.org/token", "ftp://x.org", "https://", "nonsense"])
 def test_secrets_are_sent_to_https_only(url: str) -> None:
     with pytest.raises(TapestryError, match="https:// address only"):
