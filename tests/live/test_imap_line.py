@@ -210,7 +210,7 @@ def test_a_message_that_the_server_cannot_read_does_not_hold_up_the_others(
 
 
 def wait_for_all(count, port, folder, intake, memory):
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while len(ids(intake)) < count:
         assert time.monotonic() < until
         time.sleep(0.3)

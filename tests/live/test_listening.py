@@ -20,7 +20,7 @@ from tapestry.ingest.idle import listen
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
 
-SOON = 15.0
+SOON = 45.0
 
 
 def mail(n):

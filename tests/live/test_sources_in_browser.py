@@ -8,7 +8,7 @@ from live_site import end, manage, start, wait_ready
 pytestmark = [pytest.mark.live, pytest.mark.timeout(420)]
 
 PASSWORD = "of-the-tests-only"
-SOON = 30_000
+SOON = 50_000
 """Milliseconds in which mail must be there that comes; a minute is what polling alone takes."""
 
 
