@@ -10,6 +10,7 @@ from typing import Any
 from filters.bench import (
     aggregating,
     compiling,
+    grouping,
     ingesting,
     looking_up,
     running_on,
@@ -32,6 +33,7 @@ class Bench:
 BENCHES = {
     "aggregates": Bench(aggregating.SAYS, aggregating.add_arguments, aggregating.measure),
     "compile": Bench(compiling.SAYS, compiling.add_arguments, compiling.measure),
+    "groups": Bench(grouping.SAYS, grouping.add_arguments, grouping.measure),
     "incremental": Bench(running_on.SAYS, running_on.add_arguments, running_on.measure),
     "ingest": Bench(ingesting.SAYS, ingesting.add_arguments, ingesting.measure),
     "lookup": Bench(looking_up.SAYS, looking_up.add_arguments, looking_up.measure),

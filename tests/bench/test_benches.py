@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from live_site import manage
 
-from filters.bench import BENCHES
+from filters.bench import BENCHES, curve
 
 
 def test_make_bench_runs_benches_that_there_are():
@@ -56,3 +56,34 @@ def test_the_papers_queries_are_measured_over_windows_of_any_size(data_dir):
         assert query["full_ms"] > 0
         assert query["matches"]["100%"] >= query["answer"]
     assert figures["queries"]["Q5"]["matches"]["100%"] > 100
+
+
+@pytest.mark.spark
+def test_many_filters_are_measured_together_and_one_by_one(data_dir):
+    options = ("--filters", "300", "--fired", "90", "--messages", "100", "--archive", "3000")
+    figures = json.loads(manage(data_dir, "bench", "groups", *options, "--repeat", "1", "--json"))
+    assert list(figures)[1:9] == [
+        "filters",
+        "signatures",
+        "messages",
+        "tick_seconds",
+        "matches",
+        "install_seconds",
+        "one_by_one_seconds_per_filter",
+        "peak_rss_mb",
+    ]
+    assert (figures["filters"], figures["signatures"]) == (300, 9)
+    assert figures["matches"] >= 90
+    assert all(value > 0 for name, value in figures.items() if name != "bench")
+
+
+def test_the_curve_is_drawn_through_all_points(tmp_path):
+    plan = curve.plan(1_000_000, 1000)
+    points = [
+        {"filters": some, "messages": new, "tick_seconds": 1 + some / 1e6 + new / 1e4}
+        for some, new in plan
+    ]
+    curve.draw(points, str(tmp_path / "curve.svg"))
+    drawn = (tmp_path / "curve.svg").read_text()
+    assert "<script" not in drawn
+    assert all(f"{number:,}" in drawn for number in (100, 1000, 10_000, 100_000, 1_000_000))

@@ -1,0 +1,289 @@
+"""A crowd of filters of nine kinds, and the mail and votes of rounds that concern some of them.
+
+    number ─> kind, ranks (Zipf) ─> values ─> phrase, TQL, entries of the register
+    round  ─> letters, votes, and which messages each hot value finds
+
+The first HOT values of every kind are hot: each occurs in one or two letters or votes of every
+round.  All other values are cold: no row has them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from filters.bench import mail
+
+if TYPE_CHECKING:
+    from tapestry.core.message import Annotation, Message
+
+HOT = 16
+WEEK = 7 * 24 * 60 * mail.MINUTE
+STEP = 10 * mail.MINUTE
+"""Between the ends of two rounds."""
+
+QUIET = 100
+"""Weeks before the archive within which nothing but what the hot ages find was written."""
+
+BLOCK = 9000
+"""Filters whose values are drawn together."""
+
+LEAST = 4 * (HOT + HOT // 2)
+"""Letters that a round has at least: those that hot filters find."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One signature: its phrase, and how many values there are to choose from."""
+
+    name: str
+    phrase: str
+    values: int
+
+
+KINDS = (
+    Kind("sender", "from {0}", 100_000),
+    Kind("word", "about {0}", 100_000),
+    Kind("group", "in {0}", 20_000),
+    Kind("groups", "in {0}.*", 5_000),
+    Kind("replied", "replied to by {0}", 100_000),
+    Kind("replies", "replies to {0}", 100_000),
+    Kind("age", "older than {0} weeks with no reply", 500),
+    Kind("votes", "voted for by more than {0} people", 500),
+    Kind("pair", "from {0} about {1}", 100_000),
+)
+"""Texts are names, words and newsgroups that no mail has by chance."""
+
+NUMBER = {kind.name: number for number, kind in enumerate(KINDS)}
+
+_SYLLABLES = [c + v for c in "bdfghklmnprstvz" for v in "aeiou"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the filter of a number asks: its kind, the rank of its value, and its values."""
+
+    number: int
+    kind: int
+    rank: int
+    values: tuple[str, ...]
+
+    @property
+    def phrase(self) -> str:
+        """Return the filter's text."""
+        return KINDS[self.kind].phrase.format(*self.values)
+
+
+def wanted(low: int, high: int, hot: int, weeks: int) -> Iterator[Wanted]:
+    """Yield the filters of some numbers; those below ``hot`` have hot values.
+
+    ``weeks`` is the age of the archive, in weeks, below which no age is chosen.
+    """
+    for number in range(low, high):
+        kind = number % len(KINDS)
+        cold, warm = _ranks(number // BLOCK)
+        place = number % BLOCK
+        rank = int(warm[place]) if number < hot else HOT + int(cold[kind][place])
+        yield Wanted(number, kind, rank, values(kind, rank, weeks))
+
+
+@lru_cache(maxsize=4)
+def _ranks(block: int) -> tuple[list[np.ndarray[Any, Any]], np.ndarray[Any, Any]]:
+    """Return the ranks of the filters of a block: cold ones for each kind, and hot ones."""
+    chance = np.random.default_rng([7, block])
+    cold = [_zipf(chance, kind.values - HOT, BLOCK) for kind in KINDS]
+    return cold, _zipf(chance, HOT, BLOCK)
+
+
+def values(kind: int, rank: int, weeks: int) -> tuple[str, ...]:
+    """Return the values of a rank: names, words or a number.
+
+    >>> values(0, 3, 38) != values(1, 3, 38), values(NUMBER["votes"], 3, 38)
+    (True, ('4',))
+    """
+    match KINDS[kind].name:
+        case "group" | "groups":
+            return (f"alt.{word(kind, rank)}",)
+        case "age":
+            return (str(weeks + 10 + rank + (QUIET if rank >= HOT else 0)),)
+        case "votes":
+            return (str(1 + rank + (1000 if rank >= HOT else 0)),)
+        case "pair":
+            return (word(kind, rank), word(kind + 1, rank))
+    return (word(kind, rank),)
+
+
+def word(kind: int, rank: int) -> str:
+    """Return a word that no other kind or rank has, and no mail by chance."""
+    number, text = kind * 1_000_000 + rank, "x"
+    for _ in range(4):
+        number, place = divmod(number, len(_SYLLABLES))
+        text += _SYLLABLES[place]
+    return text
+
+
+def _zipf(chance: np.random.Generator, count: int, size: int) -> np.ndarray[Any, Any]:
+    """Return ranks below ``count``, each chosen in proportion to 1 / (rank + 1)."""
+    sums = np.cumsum(1 / np.arange(1, count + 1))
+    ranks = np.searchsorted(sums, chance.random(size) * sums[-1], side="right")
+    return np.asarray(ranks)
+
+
+@dataclass(slots=True)
+class Round:
+    """The new letters and votes of a round, and what each hot (kind, rank) finds by them."""
+
+    letters: list[Message] = field(default_factory=list)
+    votes: list[Annotation] = field(default_factory=list)
+    found: dict[tuple[int, int], set[str]] = field(default_factory=lambda: defaultdict(set))
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """An archive of so many messages, before which lies what hot ages and replies find."""
+
+    archive: int
+    rounds: int
+
+    @property
+    def weeks(self) -> int:
+        """Return the age of the archive when the rounds begin."""
+        return (self.begin - mail.BEGIN) // WEEK + 1
+
+    @property
+    def least(self) -> int:
+        """Return how many messages the archive must have: every round takes some of its own."""
+        return 2 * (mail.NEAR + 4 * HOT * self.rounds)
+
+    @property
+    def begin(self) -> int:
+        """Return the instant after which the first round's window lies."""
+        return mail.arrival(self.archive - 1) + 60 * mail.MINUTE
+
+    def end(self, number: int) -> int:
+        """Return the end of a round's window."""
+        return self.begin + (number + 1) * STEP
+
+    def before(self) -> list[tuple[int, Message]]:
+        """Return what was written before the archive, with its ts, the oldest first."""
+        from tapestry.core.message import Message
+
+        found: list[tuple[int, Message]] = []
+        for number in range(self.rounds):
+            for rank in range(HOT):
+                age = int(values(NUMBER["age"], rank, self.weeks)[0]) * WEEK
+                for copy in range(_times(rank)):
+                    msgid = _msgid("quiet", number, rank, copy)
+                    found.append((self.end(number) - age - mail.MINUTE, Message(msgid)))
+        for rank in range(HOT):
+            (name,) = values(NUMBER["replies"], rank, self.weeks)
+            asked = Message(_msgid("asked", rank), sender=f"{name}@example.org")
+            found.append((mail.BEGIN - WEEK, asked))
+        return sorted(found, key=lambda each: each[0])
+
+    def round(self, number: int, count: int) -> Round:
+        """Return a round with so many letters, LEAST or more."""
+        made = Round()
+        letters = self._hot_letters(number, made)
+        letters += [self._letter(number, place) for place in range(len(letters), count)]
+        for name in ("word", "group", "groups"):
+            self._strew(name, letters, made)
+        made.letters = [_message(each) for each in letters]
+        self._vote(number, made)
+        for rank in range(HOT):
+            quiet = {_msgid("quiet", number, rank, copy) for copy in range(_times(rank))}
+            made.found[NUMBER["age"], rank] |= quiet
+        return made
+
+    def _hot_letters(self, number: int, made: Round) -> list[dict[str, Any]]:
+        letters: list[dict[str, Any]] = []
+        for name in ("sender", "replied", "replies", "pair"):
+            for rank in range(HOT):
+                kind = NUMBER[name]
+                for copy in range(_times(rank)):
+                    texts = values(kind, rank, self.weeks)
+                    letter = self._letter(number, len(letters))
+                    letter["sender"] = f"{texts[0]}@example.org"
+                    letter["sender_name"] = f"{texts[0].title()} Stone"
+                    letter["inreplyto"] = None
+                    finds = letter["msgid"]
+                    if name == "replied":
+                        finds = letter["inreplyto"] = self._old(number, 2 * rank + copy)
+                    elif name == "replies":
+                        letter["inreplyto"] = _msgid("asked", rank)
+                    elif name == "pair":
+                        letter["subject"] += f" {texts[1]}"
+                    made.found[kind, rank].add(finds)
+                    letters.append(letter)
+        return letters
+
+    def _letter(self, number: int, place: int) -> dict[str, Any]:
+        chance = np.random.default_rng([number, place])
+        person, back = (int(each) for each in chance.integers(0, 20_000, 2))
+        above = mail.msgid(max(self.archive - 1 - back % mail.NEAR, 0))
+        return {
+            "msgid": _msgid("new", number, place),
+            "sender": f"p{person}@example.org",
+            "sender_name": f"Person {person}",
+            "subject": "the plan of an index" if back % 2 else "a lock on the page log",
+            "newsgroups": [f"alt.group{back % 190}"],
+            "inreplyto": above if chance.random() < mail.REPLIES else None,
+        }
+
+    def _strew(self, name: str, letters: Sequence[dict[str, Any]], made: Round) -> None:
+        """Put the hot words or newsgroups of a kind into letters."""
+        kind = NUMBER[name]
+        for rank in range(HOT):
+            (text,) = values(kind, rank, self.weeks)
+            for copy in range(_times(rank)):
+                letter = letters[(7 * rank + 50 * copy + kind) % LEAST]
+                if name == "word":
+                    letter["subject"] += f" {text}"
+                else:
+                    letter["newsgroups"].append(text if name == "group" else f"{text}.talk")
+                made.found[kind, rank].add(letter["msgid"])
+
+    def _vote(self, number: int, made: Round) -> None:
+        """Let one message get more votes than any hot threshold, another half as many."""
+        from tapestry.core.message import Annotation
+
+        for place, voters in enumerate((HOT + 1, HOT // 2 + 1)):
+            msgid = self._old(number, 2 * HOT + place)
+            for voter in range(voters):
+                annid = f"vote.{number}.{place}.{voter}"
+                made.votes.append(Annotation(annid, msgid, f"u{voter}", "vote", number=1.0))
+            for rank in range(voters - 1):
+                made.found[NUMBER["votes"], rank].add(msgid)
+
+    def _old(self, number: int, place: int) -> str:
+        """Return a message of the archive that no other round or place takes."""
+        taken = number * 4 * HOT + place
+        return mail.msgid(self.archive - 1 - mail.NEAR - taken)
+
+    def old_votes(self) -> list[tuple[int, Annotation]]:
+        """Return votes of the time before the rounds, with their ts: one a message, on few."""
+        from tapestry.core.message import Annotation
+
+        return [
+            (mail.arrival(n), Annotation(f"old.{n}", mail.msgid(n), "u0", "vote", number=1.0))
+            for n in range(min(20_000, self.archive // 2))
+        ]
+
+
+def _times(rank: int) -> int:
+    return 2 if rank % 2 == 0 else 1
+
+
+def _msgid(what: str, *numbers: int) -> str:
+    return f"{what}.{'.'.join(map(str, numbers))}@crowd.bench.example"
+
+
+def _message(columns: dict[str, Any]) -> Message:
+    from tapestry.core.message import Message
+
+    return Message(**columns | {"newsgroups": tuple(columns["newsgroups"])})

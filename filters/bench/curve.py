@@ -1,0 +1,60 @@
+"""Time against the number of filters, and of new messages: which to measure, table, picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+FILTERS = (1000, 10_000, 100_000, 1_000_000)
+MESSAGES = (100, 1000, 10_000)
+MIDDLE = 100_000
+"""How many filters there are while the number of messages varies, unless there are fewer."""
+
+
+def plan(filters: int, messages: int) -> list[tuple[int, int]]:
+    """Return the (filters, messages) to measure, the filters never fewer; both given come last.
+
+    >>> plan(10_000, 1000)
+    [(1000, 1000), (10000, 100), (10000, 10000), (10000, 1000)]
+    """
+    middle = min(MIDDLE, filters)
+    some = {(count, messages) for count in (*FILTERS, middle) if count < filters}
+    some |= {(middle, count) for count in MESSAGES}
+    return [*sorted(some - {(filters, messages)}), (filters, messages)]
+
+
+def table(points: Sequence[Mapping[str, Any]]) -> str:
+    """Return the points as lines: filters, messages, seconds, processor seconds, matches."""
+    columns = ("filters", "messages", "tick_seconds", "tick_cpu_seconds", "matches")
+    lines = ["".join(f"{name:>18}" for name in columns)]
+    lines += ["".join(f"{point[name]:>18,}" for name in columns) for point in points]
+    return "\n".join(lines)
+
+
+def draw(points: Sequence[Mapping[str, Any]], path: str) -> None:
+    """Draw seconds a round against both numbers, on one scale of powers of ten."""
+    import pygal
+    from pygal.style import CleanStyle
+
+    filters, messages = points[-1]["filters"], points[-1]["messages"]
+    middle = min(MIDDLE, filters)
+    by_filters = {p["filters"]: p["tick_seconds"] for p in points if p["messages"] == messages}
+    by_messages = {p["messages"]: p["tick_seconds"] for p in points if p["filters"] == middle}
+    places = sorted({*by_filters, *by_messages})
+    chart = pygal.Line(
+        style=CleanStyle,
+        js=[],
+        no_prefix=True,
+        width=800,
+        height=420,
+        include_x_axis=True,
+        legend_at_bottom=True,
+        legend_at_bottom_columns=1,
+        truncate_legend=-1,
+        x_title="filters, or new messages",
+        y_title="seconds a round",
+    )
+    chart.x_labels = [f"{place:,}" for place in places]
+    chart.add(f"filters, {messages:,} new messages", [by_filters.get(n) for n in places])
+    chart.add(f"new messages, {middle:,} filters", [by_messages.get(n) for n in places])
+    chart.render_to_file(path)
