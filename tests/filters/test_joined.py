@@ -1,0 +1,90 @@
+"""Filters that share one window: whatever happens between runs, each match is stored once."""
+
+from __future__ import annotations
+
+import random
+import shutil
+
+import pytest
+from django.contrib.auth.models import User
+
+from filters import parts, rounds, writing
+from filters.models import Filter, Match
+from filters.people import audiences, context
+from filters.stores import DjangoClock, latest_instant
+from tapestry.core.message import Annotation, Message
+from tapestry.run.ask import preview
+from tapestry.tables import register
+from tapestry.tables.append import append_annotations, append_messages
+from tapestry.tables.log import Tables
+
+HOUR = 3_600_000_000
+
+TEXTS = (
+    "replied to by carol@example.org",
+    "replies to bob@example.org",
+    "about plan",
+    "two hours old with no reply",
+    "with a score above 0",
+    "voted for by more than one person",
+    "among the top 2 by votes",
+    "from bob@example.org or voted for by v1",
+)
+
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 30))]
+
+
+@pytest.fixture
+def tables(engine: None, data: object, monkeypatch: pytest.MonkeyPatch) -> Tables:
+    monkeypatch.setattr(register, "MANY", 3)
+    return parts.tables()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_whatever_happens_between_runs_each_match_is_stored_once(
+    tables: Tables, alice: User, bob: User, seed: int
+) -> None:
+    chance = random.Random(seed)
+    filters = {
+        (user, text): writing.install(user, text, name=f"f{number}")
+        for number, text in enumerate(TEXTS)
+        for user in (alice, bob)
+    }
+    names: list[str] = []
+    for step in range(30):
+        audience = chance.choice(["public", "public", "user:alice", "group:parc"])
+        if not names or chance.random() < 0.5:
+            names.append(f"m{step}@x")
+            message = Message(
+                names[-1],
+                sender=chance.choice(["bob@example.org", "carol@example.org", None]),
+                subject=chance.choice(["a plan", "lunch"]),
+                inreplyto=chance.choice([None, *names[-3:], f"m{step + 1}@x"]),
+                audience=audience,
+            )
+            append_messages(tables, DjangoClock(), [message])
+        else:
+            number = chance.choice([1.0, 1.0, -1.0])
+            vote = Annotation(
+                f"a{step}", chance.choice(names), f"v{step % 3}", "vote", None, number, audience
+            )
+            append_annotations(tables, DjangoClock(), [vote])
+        changed = chance.choice(list(filters.values()))
+        match chance.choice(["", "", "", "rename", "pause", "lose"]):
+            case "rename":
+                writing.change(changed, changed.text, name=f"g{step}")
+            case "pause":
+                writing.pause(changed)
+            case "lose":
+                shutil.rmtree(tables.root / "register", ignore_errors=True)
+        if chance.random() < 0.5:
+            for each in Filter.objects.filter(active=False):
+                writing.resume(each)
+            until = rounds.run_round(latest_instant() + chance.choice([0, HOUR])).until
+            for (user, text), each in filters.items():
+                everything = preview(
+                    parts.engine_on, tables, text, context(user), audiences(user), until
+                )
+                stored = Match.objects.filter(filter=each).values_list("msgid", flat=True)
+                assert sorted(stored) == sorted(card.msgid for card in everything.cards), text
+    assert Filter.objects.filter(joined=True).count() > len(filters) / 2
