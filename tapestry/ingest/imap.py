@@ -162,6 +162,9 @@ def _log_in(client: IMAPClient, account: Account) -> None:
     try:
         if account.method == "xoauth2":
             client.oauth2_login(account.user, account.secret)
+        elif not (account.user + account.secret).isascii():
+            # LOGIN knows ASCII only.
+            client.plain_login(account.user, account.secret)
         else:
             client.login(account.user, account.secret)
     except LoginError as error:

@@ -22,6 +22,7 @@ from tapestry.run.child import free_port
 
 PROGRAM = Path("/usr/sbin/dovecot")
 USER, PASSWORD = "alice@x.org", "s3cret/@"
+USER_ABROAD, PASSWORD_ABROAD = "björn", "straße 7"
 
 CONFIG = """\
 base_dir = {home}/run
@@ -32,6 +33,7 @@ listen = 127.0.0.1
 ssl = {ssl}
 disable_plaintext_auth = no
 auth_mechanisms = plain login {mechanisms}
+auth_username_chars =
 default_internal_user = {user}
 default_internal_group = {group}
 default_login_user = {user}
@@ -156,7 +158,9 @@ def running_dovecot(authority: object = None, tokens: str = "") -> Iterator[Dove
             more=more,
         )
     )
-    (home / "users").write_text(f"{USER}:{{PLAIN}}{PASSWORD}::::::\n")
+    people = {USER: PASSWORD, USER_ABROAD: PASSWORD_ABROAD}
+    lines = [f"{user}:{{PLAIN}}{password}::::::\n" for user, password in people.items()]
+    (home / "users").write_text("".join(lines))
     for name in ("run", "state", "mail"):
         (home / name).mkdir()
     drop: dict[str, object] = {}

@@ -12,7 +12,7 @@ import pytest
 import trustme
 from imapclient import IMAPClient
 from live.cutting_proxy import CuttingProxy
-from live.dovecot import PASSWORD, USER, running_dovecot
+from live.dovecot import PASSWORD, PASSWORD_ABROAD, USER, USER_ABROAD, running_dovecot
 from live.provider import running_provider
 from memory_clock import MemoryClock
 
@@ -103,6 +103,18 @@ def test_one_is_let_in_over_tls(server, provider, authority, security, method):
     with imap_line(account(port, security, secret, method)) as opened:
         assert opened.client.socket().version().startswith("TLS")
         assert "INBOX" in [offer.name for offer in opened.offers()]
+
+
+@pytest.mark.parametrize("user", [USER_ABROAD, USER])
+def test_names_and_passwords_may_be_of_any_letters(server, user):
+    account = Account("imap", "127.0.0.1", server.port, "none", user, PASSWORD_ABROAD)
+    if user == USER_ABROAD:
+        with imap_line(account) as opened:
+            assert opened.offers()
+        return
+    refused = pytest.raises(RefusedError, match="refused the user name or password")
+    with refused, imap_line(account):
+        pass
 
 
 @pytest.mark.parametrize(
