@@ -21,6 +21,7 @@ from tapestry.rewrite.pipeline import Rule
 from tapestry.run.answer import Engine, must_answer
 from tapestry.run.changes import changes
 from tapestry.run.execute import Subscription, execute
+from tapestry.run.limits import set_aside
 from tapestry.tables.log import Snapshot, Tables, snapshot
 
 log = logging.getLogger(__name__)
@@ -109,10 +110,9 @@ def _together(
     found: list[Found] = []
     failures: dict[int, TapestryError] = {}
     for alike in apart.values():
-        try:
-            found += run(alike)
-        except TapestryError as error:
-            failures |= {subscription.fid: error for subscription in alike}
+        some, over = set_aside(run, alike)
+        found += some
+        failures |= {subscription.fid: error for subscription, error in over}
     return found, failures
 
 

@@ -8,11 +8,14 @@ import re
 import shutil
 import socket
 import tempfile
+import threading
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -25,6 +28,7 @@ from tapestry.plan.spark_sql import spark_sql
 from tapestry.run import spark_server
 from tapestry.run.answer import Row
 from tapestry.run.few import Few, Limits, named, overlaps
+from tapestry.run.limits import TooMuchError
 from tapestry.tables.log import Snapshot
 
 LOCAL = "local"
@@ -119,7 +123,10 @@ def _must_answer(remote: str) -> None:
 
 
 class SparkEngine:
-    """Answers statements over one snapshot of the tables."""
+    """Answers statements over one snapshot of the tables; raises TooMuchError beyond its limits."""
+
+    most_rows = 2_000_000
+    most_seconds = 900
 
     def __init__(self, session: Any, snapshot: Snapshot, limits: Limits | None = None) -> None:
         self.session = session
@@ -145,12 +152,38 @@ class SparkEngine:
         )
         try:
             self._settle(scanned)
-            return [tuple(row) for row in self.session.sql(text, **used).collect()]
+            with self._in_time():
+                found = self.session.sql(text, **used).limit(self.most_rows + 1).collect()
         except PySparkException as error:
+            if "CANCELED" in str(error):
+                raise TooMuchError(
+                    f"It takes more than {self.most_seconds} seconds to run.",
+                    hint="Say more narrowly what it is to find.",
+                ) from error
             raise TapestryError(
                 f"Spark did not answer: {str(error).strip().splitlines()[0]}",
                 hint="Look at Spark's log in the data directory's run/, or restart Spark.",
             ) from error
+        if len(found) > self.most_rows:
+            raise TooMuchError(
+                f"It finds more than {self.most_rows:,} messages in one run.",
+                hint="Say more narrowly what it is to find.",
+            )
+        return [tuple(row) for row in found]
+
+    @contextmanager
+    def _in_time(self) -> Iterator[None]:
+        """Have Spark give up on what the block asks when it takes too long."""
+        tag = f"statement-{uuid4().hex}"
+        timer = threading.Timer(self.most_seconds, self.session.interruptTag, [tag])
+        timer.daemon = True
+        self.session.addTag(tag)
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            self.session.removeTag(tag)
 
     def _settle(self, scanned: int) -> None:
         """Let Spark compile its plans, or not, and divide work that is much."""
@@ -188,6 +221,14 @@ class SparkEngine:
         return any(overlaps(part, ranges) for part in self.snapshot.parts(table))
 
     def _relation(self, relation: Relation) -> Any:
+        if not relation.rows:
+            # Of no rows the client cannot tell the columns.
+            kinds = (
+                f"array<{SPARK[f.type]}>" if f.many else SPARK[f.type] for f in relation.fields
+            )
+            columns_of = zip(relation.fields, kinds, strict=True)
+            names = ", ".join(f"`{f.name}` {kind}" for f, kind in columns_of)
+            return self.session.createDataFrame([], names)
         columns: Sequence[Sequence[object]] = list(zip(*relation.rows, strict=True))
         table = pa.table(
             [

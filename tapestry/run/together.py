@@ -27,6 +27,7 @@ from tapestry.plan.signature import Constant
 from tapestry.query.context import Context
 from tapestry.run.answer import Engine, Row, answer, must_answer
 from tapestry.run.execute import Pair, Subscription, candidates, chunked, decided, rank
+from tapestry.run.limits import set_aside
 from tapestry.run.waking import Rows, woken
 from tapestry.tables.register import Entry
 
@@ -195,10 +196,13 @@ def _evaluated(
     found: list[Row] = []
     broken: dict[int, TapestryError] = {}
     for group in groups.values():
-        try:
-            found += _fresh(engine, [group], since, until)
-        except TapestryError as error:
-            broken |= {member.fid: error for member in group.members}
+
+        def run(members: Sequence[Member], group: Group = group) -> list[Row]:
+            return _fresh(engine, [replace(group, members=tuple(members))], since, until)
+
+        some, over = set_aside(run, group.members)
+        found += some
+        broken |= {member.fid: error for member, error in over}
     must_answer(engine)
     return found, broken
 

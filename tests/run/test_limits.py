@@ -1,0 +1,68 @@
+"""What is too much for one run is set aside, on real Spark, and nothing else is."""
+
+import pytest
+from memory_clock import MemoryClock
+
+from tapestry.core.clock import BEGINNING
+from tapestry.core.errors import TapestryError
+from tapestry.core.message import Message
+from tapestry.plan.compile import compile_filter
+from tapestry.query.context import Context
+from tapestry.run.execute import Subscription, execute
+from tapestry.run.limits import TooMuchError, set_aside
+from tapestry.run.spark import LOCAL, SparkEngine, connect
+from tapestry.tables.append import append_messages
+from tapestry.tables.log import Tables, snapshot
+
+MANY = 400
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory):
+    tables = Tables(tmp_path_factory.mktemp("tables"))
+    mail = [Message(f"{n}@x", subject=f"s{n}", size=n) for n in range(MANY)]
+    append_messages(tables, MemoryClock(), mail)
+    return SparkEngine(connect(LOCAL), snapshot(tables))
+
+
+def subscription(number, text):
+    return Subscription(number, compile_filter(text, Context()), ("public",), BEGINNING)
+
+
+def test_who_finds_too_much_is_set_aside_from_those_alike(engine, monkeypatch):
+    monkeypatch.setattr(engine, "most_rows", 100)
+    asked = [subscription(n, f"m.size >= {least}") for n, least in enumerate((390, 0, 395, 380))]
+
+    def run(some):
+        return execute(engine, some, 2**60, lambda pairs: set())
+
+    found, over = set_aside(run, asked)
+    assert {match.filter for match in found} == {0, 2, 3}
+    assert len(found) == 10 + 5 + 20
+    assert [one.fid for one, _ in over] == [1]
+    assert "more than 100 messages" in over[0][1].message
+
+
+def test_what_takes_too_long_is_given_up(engine, monkeypatch):
+    monkeypatch.setattr(engine, "most_seconds", 0.5)
+    others = ", ".join(f"m{n}" for n in range(6))
+    differ = " AND ".join(f"m{n}.subject <> m.subject" for n in range(6))
+    total = " + ".join(f"m{n}.size" for n in range(6))
+    endless = f"EXISTS ({others}: {differ} AND {total} = 0 - 1)"
+    with pytest.raises(TooMuchError, match="seconds"):
+        execute(engine, [subscription(0, endless)], 2**60, lambda pairs: set())
+    monkeypatch.setattr(engine, "most_seconds", 900)
+    again = execute(engine, [subscription(0, "m.size = 7")], 2**60, lambda pairs: set())
+    assert [match.msgid for match in again] == ["7@x"]
+
+
+def test_a_plan_that_fails_fails_for_all():
+    def run(some):
+        raise TapestryError("No.")
+
+    assert [one for one, _ in set_aside(run, [1, 2])[1]] == [1, 2]
+
+
+def test_a_top_of_nothing_is_empty(engine):
+    top = subscription(0, "among the top ten by votes")
+    assert execute(engine, [top], 2**60, lambda pairs: set()) == []
