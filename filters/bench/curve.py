@@ -33,7 +33,7 @@ def table(points: Sequence[Mapping[str, Any]]) -> str:
 
 def draw(points: Sequence[Mapping[str, Any]], path: str) -> None:
     """Draw seconds a round against both numbers, on one scale of powers of ten."""
-    import pygal
+    from pygal.graph.line import Line
     from pygal.style import CleanStyle
 
     filters, messages = points[-1]["filters"], points[-1]["messages"]
@@ -41,7 +41,7 @@ def draw(points: Sequence[Mapping[str, Any]], path: str) -> None:
     by_filters = {p["filters"]: p["tick_seconds"] for p in points if p["messages"] == messages}
     by_messages = {p["messages"]: p["tick_seconds"] for p in points if p["filters"] == middle}
     places = sorted({*by_filters, *by_messages})
-    chart = pygal.Line(
+    chart = Line(
         style=CleanStyle,
         js=[],
         no_prefix=True,

@@ -8,6 +8,7 @@ messages, for which the time must not grow with the table.
 from __future__ import annotations
 
 import statistics
+import sys
 import time
 from argparse import ArgumentParser
 from collections.abc import Callable, Mapping
@@ -70,6 +71,7 @@ def measure(options: Mapping[str, Any]) -> dict[str, Any]:
         for label, since in windows.items():
             runs = repeat if label == "delta" else 0
             incremental[label], matches[label] = _median(partial(window, since), runs)
+        print(f"{name.upper()}: {incremental} ms", file=sys.stderr, flush=True)
         queries[name.upper()] = {"incremental_ms": incremental, "matches": matches}
         if not options["only_delta"]:
             milliseconds, answer = _median(full, 0)
