@@ -153,7 +153,7 @@ class SparkEngine:
         try:
             self._settle(scanned)
             with self._in_time():
-                found = self.session.sql(text, **used).limit(self.most_rows + 1).collect()
+                found = self.session.sql(text, **used).limit(self.most_rows + 1).toArrow()
         except PySparkException as error:
             if "CANCELED" in str(error):
                 raise TooMuchError(
@@ -164,12 +164,12 @@ class SparkEngine:
                 f"Spark did not answer: {str(error).strip().splitlines()[0]}",
                 hint="Look at Spark's log in the data directory's run/, or restart Spark.",
             ) from error
-        if len(found) > self.most_rows:
+        if found.num_rows > self.most_rows:
             raise TooMuchError(
                 f"It finds more than {self.most_rows:,} messages in one run.",
                 hint="Say more narrowly what it is to find.",
             )
-        return [tuple(row) for row in found]
+        return list(zip(*(column.to_pylist() for column in found.columns), strict=True))
 
     @contextmanager
     def _in_time(self) -> Iterator[None]:
