@@ -65,7 +65,10 @@ def corpus():
 
 
 def assert_limited(query):
-    """Assert that each table is visible to the owner, and read up to an instant only."""
+    """Assert that each table is visible to the owner, and read up to an instant only.
+
+    A row of a running total counts from its alpha on, which is no earlier than its ts.
+    """
     for select in query.find_all(exp.Select):
         for alias in tables(select):
             seen = [
@@ -74,10 +77,12 @@ def assert_limited(query):
                 if call.name == "visible" and call.expressions[0].name == "audiences"
             ]
             assert f'"{alias}"."audience"' in seen, select.sql()
+            bounds = [bound.this for bound in own(select, exp.LTE)]
+            bounds += [one.this for one in select.selects if one.alias == "alpha"]
             assert any(
                 column.table == alias and column.name == "ts"
-                for bound in own(select, exp.LTE)
-                for column in bound.this.find_all(exp.Column)
+                for bound in bounds
+                for column in bound.find_all(exp.Column)
             ), select.sql()
 
 
@@ -96,6 +101,8 @@ def test_every_table_is_limited_to_the_audience_and_to_an_instant(rule):
         for statement in statements:
             if statement is not None:
                 assert_limited(statement.select)
+                for derived in statement.derived:
+                    assert_limited(derived.statement.select)
 
 
 def test_a_table_without_its_limit_would_be_noticed():

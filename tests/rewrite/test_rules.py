@@ -56,7 +56,8 @@ def show_distribute(text):
     _, before = up_to(pipeline.NORMAL[-1].__name__, text)
     query = NormalQuery("m", distribute(before))
     shown = [print_condition(conjunction_condition(part)) for part in query.disjuncts]
-    return normal_condition(query) != before, "\n".join(shown or ["(no disjunct)"])
+    fired = print_condition(normal_condition(query)) != print_condition(before)
+    return fired, "\n".join(shown or ["(no disjunct)"])
 
 
 def show_moment(moment):
