@@ -76,6 +76,13 @@ def every_change_in_order_gives_the_answer_of_every_instant(
     follow(world, oracle.Oracle(world.query, world.data, world.audiences), net=False)
 
 
+def every_count_and_every_top_give_the_answer_of_every_instant(
+    draw: st.DataObject, aggregates: bool
+) -> None:
+    world = draw.draw(generate.counting_worlds())
+    follow(world, oracle.Oracle(world.query, world.data, world.audiences), net=False)
+
+
 def net_changes_give_the_answer_of_every_run(draw: st.DataObject, aggregates: bool) -> None:
     world = draw.draw(generate.worlds(depth=2, aggregates=aggregates))
     follow(world, oracle.Oracle(world.query, world.data, world.audiences), net=True)
@@ -136,6 +143,7 @@ def no_change_and_no_evidence_crosses_an_audience(draw: st.DataObject, aggregate
 
 LAWS: dict[Law, int] = {
     every_change_in_order_gives_the_answer_of_every_instant: 100,
+    every_count_and_every_top_give_the_answer_of_every_instant: 50,
     net_changes_give_the_answer_of_every_run: 50,
     all_windows_at_once_tell_what_each_would: 25,
     live_filters_run_together_tell_what_each_would_alone: 25,

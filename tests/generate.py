@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 
 import oracle
 from generate_counts import Counts
-from generate_rows import DELAYS, LAST, PATTERNS, TEXTS, WORDS, audiences, data, schedules
+from generate_rows import DELAYS, LAST, PATTERNS, TEXTS, WORDS, audiences, crowds, data, schedules
 from generate_terms import NULL, column, conjoin, disjoin, integer, number, text
 from hypothesis import strategies as st
 from oracle import Data
@@ -324,3 +324,13 @@ def worlds(
         start = draw(st.sampled_from((*arrivals, *schedule)))
         schedule = [until for until in schedule if until > start] or [start + LAST]
     return World(query, tables, draw(audiences), tuple(schedule), start)
+
+
+@st.composite
+def counting_worlds(draw: st.DrawFn) -> World:
+    """Draw a world whose filter is one aggregate or rank: many of them are soon tried."""
+    writer = _Writer(draw, _Limits(aggregates=True))
+    query = n.CheckedQuery("m", writer.plain_count(n.Binding("m", MESSAGES)), "")
+    runs = draw(st.lists(st.integers(0, LAST), min_size=1, max_size=2, unique=True))
+    start = draw(st.sampled_from((None, None, min(runs) - 1)))
+    return World(query, draw(crowds()), ("public", "user:alice"), tuple(sorted(runs)), start)

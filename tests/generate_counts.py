@@ -92,13 +92,55 @@ class Counts:
         if more == "kind" and bindings[0].table == ANNOTATIONS:
             parts.append(n.Compare("=", column(bindings[0], "kind"), text("vote")))
         elif more == "window":
-            gap = n.Arith("-", n.Now(), self.duration(), Type.INSTANT)
-            parts.append(n.Compare(self.pick(">", ">="), column(bindings[0], "ts"), gap))
+            parts.append(self.window(bindings[0], *">>><"))
         elif more == "more rows" and depth > 1:
             parts.append(self.of_other_rows((*scope, *bindings), depth - 1))
         elif more == "condition" or not parts:
             parts.append(self.condition((*scope, *bindings), depth - 1, self.pick(1, 1, 2)))
         return conjoin(parts)
+
+    def window(self, binding: n.Binding, *signs: str) -> n.Condition:
+        """Draw an age that rows must not have passed, or (``<``) must have reached."""
+        gap = n.Arith("-", n.Now(), self.duration(), Type.INSTANT)
+        sign = self.pick(*signs)
+        return n.Compare(self.pick(sign, sign + "="), column(binding, "ts"), gap)
+
+    def plain_count(self, message: n.Binding) -> n.Condition:
+        """Draw an aggregate or a rank of what refers to a message, and nothing else.
+
+        Rows that count from an instant to another, ties, NULLs and what cancels do the rest.
+        """
+        self.made += 1
+        ranking = self.pick(True, False)
+        about = n.Binding(f"x{self.made}", MESSAGES) if ranking else message
+        bindings = self.bind_one()
+        function = self.pick("COUNT", "COUNT", "SUM", "SUM", "MAX", *([] if ranking else ["MIN"]))
+        term, distinct = self.counted(function, bindings, (about,))
+        kind = Type.INTEGER if function == "COUNT" or term is None else term.type
+        condition = conjoin(self.plain_rows(bindings[0], about))
+        total = n.Aggregate(function, distinct, term, bindings, condition, kind)
+        if not ranking:
+            op = self.pick("=", "<>", "<", "<=", ">", ">=")
+            return n.Threshold(total, op, self.mark(total))
+        among = self.window(about, ">") if self.pick(True, False, False) else TRUE
+        if self.pick(True, False, False):
+            among = n.Compare("<>", column(about, "sender"), text("joe@x.org"))
+        limit = integer(self.pick(1, 2, 2, 3))
+        found = n.Top(column(message, "msgid"), limit, about, total, among)
+        return found if self.pick(True, True, True, False) else n.Not(found)
+
+    def plain_rows(self, binding: n.Binding, about: n.Binding) -> list[n.Condition]:
+        """Draw which rows a plain count counts: those that refer to a message, or some of them."""
+        name = "msgid" if binding.table == ANNOTATIONS else "inreplyto"
+        parts: list[n.Condition] = [n.Compare("=", column(binding, name), column(about, "msgid"))]
+        more = self.pick("nothing", "window", "window", "age", "interval", "either")
+        if more in ("window", "interval"):
+            parts.append(self.window(binding, ">"))
+        if more in ("age", "interval"):
+            parts.append(self.window(binding, "<"))
+        if more == "either":
+            parts.append(disjoin([self.window(binding, *"<>"), self.window(binding, *"<>")]))
+        return parts
 
     def of_other_rows(self, scope: tuple[n.Binding, ...], depth: int) -> n.Condition:
         """Draw [NOT] EXISTS that refers to the last variable, with an aggregate inside or not."""
@@ -140,8 +182,7 @@ class Counts:
         condition: n.Condition = TRUE
         among = self.pick("all", "all", "window", "condition")
         if among == "window":
-            gap = n.Arith("-", n.Now(), self.duration(), Type.INSTANT)
-            condition = n.Compare(self.pick(">", ">="), column(ranked, "ts"), gap)
+            condition = self.window(ranked, ">")
         if among == "condition":
             condition = self.condition((ranked,), depth - 1, self.pick(1, 1, 2))
         limit = integer(self.pick(1, 2, 1, 2, 3))

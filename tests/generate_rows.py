@@ -186,6 +186,31 @@ def data(draw: st.DrawFn, unit: int = 1, crowded: bool = False) -> Data:
     return {MESSAGES: mail, ANNOTATIONS: draw(notes)}
 
 
+@st.composite
+def crowds(draw: st.DrawFn) -> Data:
+    """Draw three messages, and close together what refers to them: a few replies, many votes."""
+    about, soon = st.sampled_from(("m0", "m0", "m1", "m2")), st.integers(0, 6)
+    seen = st.sampled_from(("public", "public", "user:alice"))
+    reply = st.tuples(about, soon, seen, st.sampled_from(PEOPLE), st.sampled_from((None, 1, 2, 3)))
+    number = st.sampled_from((1.0, 1.0, -1.0, 0.5, None))
+    owner = st.sampled_from(TEXTS["owner"])
+    vote = st.tuples(about, soon, seen, owner, st.sampled_from((None, *VALUES)), number)
+    mail: list[Row] = [{"msgid": name, "ts": draw(soon) // 3} for name in ("m0", "m1", "m2")]
+    if draw(st.booleans()):
+        mail.append({"msgid": "m0", "ts": draw(soon), "audience": "user:alice"})
+    names = ("inreplyto", "ts", "audience", "sender", "size")
+    mail += [
+        {"msgid": f"m{i}"} | dict(zip(names, row, strict=True))
+        for i, row in enumerate(draw(st.lists(reply, max_size=3)), start=3)
+    ]
+    names = ("msgid", "ts", "audience", "owner", "value", "number")
+    notes = [
+        {"annid": f"a{i}", "kind": "vote"} | dict(zip(names, row, strict=True))
+        for i, row in enumerate(draw(st.lists(vote, min_size=3, max_size=8)))
+    ]
+    return {MESSAGES: [{"audience": "public"} | row for row in mail], ANNOTATIONS: notes}
+
+
 audiences = st.sampled_from(
     (
         ("public",),

@@ -110,6 +110,13 @@ def the_general_rule_delivers_what_the_oracle_does(draw: st.DataObject, aggregat
     assert [times(matches) for matches in run(world, "general")] == expected(world)
 
 
+def every_count_and_every_top_deliver_what_the_oracle_does(
+    draw: st.DataObject, aggregates: bool
+) -> None:
+    world = draw.draw(generate.counting_worlds())
+    assert [times(matches) for matches in run(world)] == expected(world)
+
+
 def all_windows_at_once_deliver_what_the_oracle_does(draw: st.DataObject, aggregates: bool) -> None:
     world = replace(draw.draw(generate.worlds(aggregates=aggregates)), start=None)
     asked = Subscription(7, compiled(world.query), world.audiences, BEGINNING)
@@ -320,6 +327,7 @@ LAWS: dict[Law, int] = {
 
 COUNTING: dict[Law, int] = {law: examples // 2 for law, examples in LAWS.items()} | {
     every_schedule_delivers_what_the_oracle_does: 150,
+    every_count_and_every_top_deliver_what_the_oracle_does: 200,
     normal_rules_keep_the_rows_and_do_nothing_twice: 100,
 }
 """How many more have aggregates and ranks."""

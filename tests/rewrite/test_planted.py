@@ -7,11 +7,11 @@ that was forgotten, NULLs taken lightly, an audience not passed inwards.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import laws
+import planting
 import pytest
-from hypothesis import Phase
 from sqlglot import exp
 
 from tapestry.core.schema import Type
@@ -31,31 +31,10 @@ from tapestry.rewrite.monotone import bound_in_time
 from tapestry.rewrite.stages import Conjunction, Moment, Variant
 from tapestry.run import execute
 
-BOUND = 600
-"""Examples within which a law must fail; the search is the same in every run."""
-
 FAST_RULES = (own_columns, age, positive_join, absent_at_start, absent_after_end)
 
-PLANTS: list[Plant] = []
-
-
-@dataclass(frozen=True)
-class Plant:
-    name: str
-    law: laws.Law
-    plant: Callable[[pytest.MonkeyPatch], None]
-
-
-def caught_by(law: laws.Law):
-    def register(plant: Callable[[pytest.MonkeyPatch], None]):
-        PLANTS.append(Plant(plant.__name__, law, plant))
-        return plant
-
-    return register
-
-
-def search(law: laws.Law) -> None:
-    laws.check(law, BOUND, phases=(Phase.generate,), derandomize=True, report_multiple_bugs=False)
+PLANTS = planting.Plants()
+caught_by = PLANTS.caught_by
 
 
 def change_starts(patch: pytest.MonkeyPatch, change: Callable[[Variant], Variant | None]) -> None:
@@ -275,9 +254,9 @@ def what_matched_at_the_start_is_delivered_again(patch):
 def test_a_planted_rule_is_caught(planted, monkeypatch):
     planted.plant(monkeypatch)
     with pytest.raises(AssertionError):
-        search(planted.law)
+        planted.search()
 
 
-@pytest.mark.parametrize("law", dict.fromkeys(p.law for p in PLANTS), ids=lambda law: law.__name__)
-def test_nothing_is_caught_where_nothing_is_planted(law):
-    laws.check(law, 25, phases=(Phase.generate,), derandomize=True)
+@pytest.mark.parametrize("plant", PLANTS.one_for_each_law(), ids=lambda one: one.law.__name__)
+def test_nothing_is_caught_where_nothing_is_planted(plant):
+    plant.search(25)
