@@ -66,7 +66,7 @@ class ImapLine:
         with explained(self.account):
             standing = self._standing(place)
             known = (before.get("uidvalidity"), before.get("modseq"))
-            if standing is not None and standing == known and not before.get("missing"):
+            if standing is not None and standing == known and not _withholds(before):
                 return Source(f"{self.account.address}/{place}", iter(()), lambda: 0)
             folder = self.examine(place)
             if standing is not None and standing[0] == folder.validity:
@@ -208,6 +208,10 @@ def _explained_items(account: Account, items: Iterator[Item]) -> Iterator[Item]:
 
 def _said(error: Exception) -> str:
     return str(error).strip().removesuffix(".")[:200] or type(error).__name__
+
+
+def _withholds(before: dict[str, Any]) -> bool:
+    return bool(before.get("withheld", {}).get("missing"))
 
 
 def _inbox(name: str) -> bool:

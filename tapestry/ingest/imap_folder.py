@@ -5,16 +5,15 @@ UIDs after the cursor ─ windows ─> UIDs ─ sizes ─> batches ─ BODY.PEEK
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from imapclient import IMAPClient
 from imapclient.exceptions import IMAPClientAbortError, IMAPClientError
 
-from tapestry.ingest.backoff import pause_after
 from tapestry.ingest.source import Item, Memory
+from tapestry.ingest.withheld import Withheld
 from tapestry.tables.append import Cursor
 
 BATCH = 100
@@ -23,11 +22,6 @@ BATCH_BYTES = 16 * 1024 * 1024
 _SIZES_AT_ONCE = 2000
 _WINDOW = 5000
 _WIDEST = 1 << 20
-_MISSING = 1000
-_BREAKS = 3
-"""Times that the line may break over one message before it is put aside."""
-
-_ASK_AGAIN, _LONGEST = 60.0, 24 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,27 +53,17 @@ class Folder:
 class NewMessages:
     """What is new in a folder that was opened; ``origin`` names it in cursors.
 
-    Beside the cursor three things are remembered, at once when they change: ``modseq``, by
-    which a later pull sees that nothing changed; ``trouble``, the UIDs that were asked for
-    when the line broke, and how often; ``missing``, those that could not be had, how often
-    they were asked for, and when they will be again.
+    ``modseq`` is remembered beside the cursor: by it a later pull sees that nothing changed.
     """
 
     client: IMAPClient
     folder: Folder
     origin: str
     memory: Memory
-    now: Callable[[], float] = time.time
-    _what: dict[str, Any] = field(default_factory=dict, init=False)
+    withheld: Withheld = field(init=False)
 
     def __post_init__(self) -> None:
-        before = self.memory.recall(self.folder.name)
-        same = before.get("uidvalidity") == self.folder.validity
-        self._what = {
-            "uidvalidity": self.folder.validity,
-            "trouble": before.get("trouble") if same else None,
-            "missing": dict(before.get("missing", {})) if same else {},
-        }
+        self.withheld = Withheld(self.memory, self.folder.name, self.folder.validity)
 
     def after(self, last: int) -> Iterator[Item]:
         """Yield the messages with a UID above ``last``, lowest first.
@@ -90,7 +74,9 @@ class NewMessages:
         reached = last
         for uids in windows(self.client, last + 1, self.folder.next):
             for batch in _batches(self.client, uids):
-                for part in self._carefully(batch):
+                # One by one, if the line broke in it.
+                careful = self.withheld.touches(batch[0], batch[-1])
+                for part in [[uid] for uid in batch] if careful else [batch]:
                     bodies = self._fetch(part)
                     for uid in part:
                         reached = uid
@@ -98,69 +84,38 @@ class NewMessages:
         end = max(reached, self.folder.next - 1)
         if end > last:
             yield Item(None, self.origin, Cursor(self.origin, end), now=True)
-        for uid in self._due():
+        self.withheld.all_is_well()
+        for uid in self.withheld.due():
             raw = self._ask_again(uid)
             if raw is not None:
                 yield Item(raw, self.origin, now=True)
-            if raw is not None or not self._is_there(uid):
-                del self._what["missing"][str(uid)]
-        self._remember(trouble=None, modseq=self.folder.modseq)
-
-    def _remember(self, **what: Any) -> None:
-        self._what.update(what)
-        self.memory.remember(self.folder.name, self._what)
-
-    def _carefully(self, batch: list[int]) -> list[list[int]]:
-        """Return a batch whole, or one by one if the line broke in it."""
-        trouble = self._what["trouble"]
-        if trouble and trouble[0] <= batch[-1] and batch[0] <= trouble[1]:
-            return [[uid] for uid in batch]
-        return [batch]
+            if raw is not None or uid not in self.client.search(["UID", str(uid)]):
+                self.withheld.settle(uid)
+        standing = {"uidvalidity": self.folder.validity, "modseq": self.folder.modseq}
+        self.memory.remember(self.folder.name, self.memory.recall(self.folder.name) | standing)
 
     def _fetch(self, uids: list[int]) -> dict[int, bytes]:
         """Return bodies by UID; put aside those that the server lists but will not hand over."""
-        trouble = self._what["trouble"]
-        if trouble and trouble[:2] == [uids[0], uids[-1]] and trouble[2] >= _BREAKS:
-            self._put_aside(uids)
+        if len(uids) == 1 and self.withheld.is_hopeless(uids[0]):
+            self.withheld.put_aside(uids)
             return {}
         try:
             got: Any = self.client.fetch(uids, ["BODY.PEEK[]"])
         except (IMAPClientAbortError, OSError):
-            # Some hang up on whoever asks for a message that they cannot read.
-            again = trouble[2] if trouble and trouble[:2] == [uids[0], uids[-1]] else 0
-            single = len(uids) == 1
-            self._remember(trouble=[uids[0], uids[-1], again + 1 if single else 0])
+            self.withheld.broke(uids[0], uids[-1])
             raise
         except IMAPClientError:
             if len(uids) == 1:
-                self._put_aside(uids)
+                self.withheld.put_aside(uids)
                 return {}
             return {uid: raw for each in uids for uid, raw in self._fetch([each]).items()}
         bodies = {uid: parts.get(b"BODY[]") for uid, parts in got.items()}
         # Listed, but without its bytes: unlike one that was expunged meanwhile, it is there.
-        self._put_aside([uid for uid in uids if uid in bodies and bodies[uid] is None])
+        self.withheld.put_aside([uid for uid in uids if uid in bodies and bodies[uid] is None])
         return {uid: raw for uid, raw in bodies.items() if raw is not None}
 
-    def _put_aside(self, uids: list[int]) -> None:
-        if not uids:
-            return
-        missing = self._what["missing"]
-        missing.update({str(uid): [1, self.now() + _ASK_AGAIN] for uid in uids})
-        for oldest in list(missing)[:-_MISSING]:
-            del missing[oldest]
-        self._remember(trouble=None)
-
-    def _due(self) -> list[int]:
-        now = self.now()
-        return [int(uid) for uid, (_times, at) in self._what["missing"].items() if at <= now]
-
     def _ask_again(self, uid: int) -> bytes | None:
-        """Return a message that could not be had before; the longer it could not, the rarer."""
-        times, _at = self._what["missing"][str(uid)]
-        pause = pause_after(times + 1, _ASK_AGAIN, _LONGEST)
-        # Before asking: the line may break again.
-        self._what["missing"][str(uid)] = [times + 1, self.now() + pause]
-        self._remember()
+        self.withheld.asking(uid)
         try:
             got: Any = self.client.fetch([uid], ["BODY.PEEK[]"])
         except IMAPClientAbortError:
@@ -169,9 +124,6 @@ class NewMessages:
             return None
         raw: bytes | None = got.get(uid, {}).get(b"BODY[]")
         return raw
-
-    def _is_there(self, uid: int) -> bool:
-        return uid in self.client.search(["UID", str(uid)])
 
 
 def windows(client: IMAPClient, first: int, end: int) -> Iterator[list[int]]:

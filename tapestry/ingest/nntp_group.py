@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tapestry.ingest.nntp_client import Client, NNTPError, code_of
 from tapestry.ingest.pace import Pace
 from tapestry.ingest.source import Item, Memory
+from tapestry.ingest.withheld import Withheld
 from tapestry.tables.append import Cursor
 
 _WINDOW = 500
@@ -17,6 +18,8 @@ _WIDEST = 1 << 20
 _MARKS = 8
 _TAKEN = 100_000
 _NOT_THERE = (420, 423, 430)
+_FOR_ALL = (0, 400, 480, 483, 502)
+"""Answers that are about more than the one article that was asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class Group:
         return max(0, self.last - max(last, self.first - 1))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class NewArticles:
     """What is new in a group that was entered."""
 
@@ -44,9 +47,16 @@ class NewArticles:
     pace: Pace
     taken: set[str]
     memory: Memory
+    withheld: Withheld = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.withheld = Withheld(self.memory, self.group.name, self.numbering)
 
     def after(self, last: int) -> Iterator[Item]:
-        """Yield the articles numbered above ``last``, lowest first; the cursor passes gaps."""
+        """Yield the articles numbered above ``last``, lowest first; the cursor passes gaps.
+
+        At the end those that could not be had before are asked for again.
+        """
         width = _WINDOW
         start = max(last + 1, self.group.first)
         while start <= self.group.last:
@@ -55,26 +65,55 @@ class NewArticles:
             self._remember(listed)
             for number, msgid in listed:
                 raw = None if msgid in self.taken else self._article(number)
-                if raw is not None and msgid:
-                    if len(self.taken) >= _TAKEN:
-                        self.taken.clear()
-                    self.taken.add(msgid)
+                self._note_taken(raw, msgid)
                 yield Item(raw, self.origin, Cursor(self.origin, number))
             yield Item(None, self.origin, Cursor(self.origin, end))
             width = min(width * 2, _WIDEST) if len(listed) < width // 10 else _WINDOW
             start = end + 1
 
+        self.withheld.all_is_well()
+        for number in self.withheld.due():
+            self.withheld.asking(number)
+            raw, is_there = self._ask(number)
+            if raw is not None:
+                yield Item(raw, self.origin, now=True)
+            if raw is not None or not is_there:
+                self.withheld.settle(number)
+
+    def _note_taken(self, raw: bytes | None, msgid: str) -> None:
+        if raw is not None and msgid:
+            if len(self.taken) >= _TAKEN:
+                self.taken.clear()
+            self.taken.add(msgid)
+
     def _article(self, number: int) -> bytes | None:
-        """Return an article's bytes, None if it has expired since it was listed."""
+        """Return an article's bytes, None if it has expired, or is put aside."""
+        if self.withheld.is_hopeless(number):
+            self.withheld.put_aside([number])
+            return None
+        try:
+            raw, is_there = self._ask(number)
+        except (OSError, EOFError):
+            self.withheld.broke(number, number)
+            raise
+        if raw is None and is_there:
+            self.withheld.put_aside([number])
+        return raw
+
+    def _ask(self, number: int) -> tuple[bytes | None, bool]:
+        """Return an article's bytes if they are to be had, and whether it is there at all."""
         self.pace.wait()
         raw = io.BytesIO()
         try:
             self.client.article(number, file=raw)
         except NNTPError as error:
-            if code_of(error) in _NOT_THERE:
-                return None
-            raise
-        return raw.getvalue()
+            code = code_of(error)
+            if code in _NOT_THERE:
+                return None, False
+            if code in _FOR_ALL:
+                raise
+            return None, True
+        return raw.getvalue(), True
 
     def _remember(self, listed: list[tuple[int, str]]) -> None:
         """Remember which article some numbers mean, before any is taken.
@@ -91,7 +130,11 @@ class NewArticles:
         latest = sorted((kept | dict(marks)).items())[-2 * _MARKS :]
         older = str(self.numbering - 1)
         both = {older: before[older]} if older in before else {}
-        self.memory.remember(self.group.name, {"marks": both | {str(self.numbering): latest}})
+        marks_by_numbering = both | {str(self.numbering): latest}
+        self.memory.remember(
+            self.group.name,
+            self.memory.recall(self.group.name) | {"marks": marks_by_numbering},
+        )
 
 
 def renumbered(client: Client, group: Group, last: int, numbering: int, memory: Memory) -> bool:

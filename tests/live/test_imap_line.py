@@ -207,7 +207,7 @@ def test_a_message_that_the_server_cannot_read_does_not_hold_up_the_others(
     (broken,) = [file for file in files if b"<2@x.org>" in file.read_bytes()]
     memory = BriefMemory()
     monkeypatch.setattr("tapestry.ingest.pull_account.FIRST_PAUSE", 0.01)
-    monkeypatch.setattr("tapestry.ingest.imap_folder._ASK_AGAIN", 2.0)
+    monkeypatch.setattr("tapestry.ingest.withheld.ASK_AGAIN", 2.0)
     broken.chmod(0)
     if os.geteuid() == 0:
         os.chown(broken, 0, 0)
@@ -234,7 +234,7 @@ def test_a_message_over_which_the_line_always_breaks_is_asked_for_again_later(
     server, line, folder, intake, monkeypatch
 ):
     monkeypatch.setattr("tapestry.ingest.pull_account.FIRST_PAUSE", 0.01)
-    monkeypatch.setattr("tapestry.ingest.imap_folder._ASK_AGAIN", 2.0)
+    monkeypatch.setattr("tapestry.ingest.withheld.ASK_AGAIN", 2.0)
     server.put(folder, mail(0), mail(1, size=200_000), mail(2))
     memory = BriefMemory()
     line.cuts = [100_000] * 20

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 
 import pytest
 import trustme
+from live.cutting_proxy import CuttingProxy
 from live.inn import PASSWORD, USER, running_inn
 from memory_clock import MemoryClock
 
@@ -249,6 +251,33 @@ def test_a_certificate_for_another_name_is_refused(server, authority):
 def test_a_port_where_no_news_is_served_is_one_sentence(server, tables, clock):
     with pytest.raises(TapestryError, match="cannot be reached: Connection refused"):
         ingest("nntp://127.0.0.1:1/comp.misc", tables, clock)
+
+
+def test_an_article_over_which_the_line_always_breaks_is_asked_for_again_later(
+    server, tables, clock, monkeypatch
+):
+    monkeypatch.setattr("tapestry.ingest.pull_account.FIRST_PAUSE", 0.01)
+    monkeypatch.setattr("tapestry.ingest.withheld.ASK_AGAIN", 2.0)
+    server.post(article(0), article(1, body="long line\r\n" * 20_000), article(2))
+    line, memory = CuttingProxy(server.port), BriefMemory()
+    account = Account("nntp", "127.0.0.1", line.port, "none")
+
+    def pull():
+        list(pull_account(account, ["comp.misc"], Intake(tables, clock, "public"), memory))
+
+    try:
+        line.cuts = [100_000] * 20
+        pull()
+        assert ids(tables) == ["0@x.org", "2@x.org"]
+        line.cuts = []
+        until = time.monotonic() + 60
+        while len(ids(tables)) < 3:
+            assert time.monotonic() < until
+            time.sleep(0.3)
+            pull()
+        assert memory.recall("comp.misc")["withheld"]["missing"] == {}
+    finally:
+        line.close()
 
 
 def test_the_library_warns_nobody(server, tables, clock):
