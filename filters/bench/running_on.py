@@ -53,36 +53,49 @@ def measure(options: Mapping[str, Any]) -> dict[str, Any]:
             "100%": BEGINNING,
         }
     session = connect(LOCAL)
-    queries: dict[str, Any] = {}
-    for name in options["queries"].lower().split(","):
-        plan = compile_filter(PAPER[name], Context())
+    names = options["queries"].upper().split(",")
+    plans = {name: compile_filter(PAPER[name.lower()], Context()) for name in names}
+    queries: dict[str, Any] = {
+        name: {"full_ms": None, "incremental_ms": {}, "answer": None, "matches": {}}
+        for name in names
+    }
 
-        def window(since: int, plan: Any = plan) -> int:
-            engine = SparkEngine(session, snapshot(parts.tables()))
-            asked = [Subscription(1, plan, ("public",), since)]
-            return len(execute(engine, asked, until, lambda pairs: set()))
+    def window(name: str, since: int) -> int:
+        engine = SparkEngine(session, snapshot(parts.tables()))
+        asked = [Subscription(1, plans[name], ("public",), since)]
+        return len(execute(engine, asked, until, lambda pairs: set()))
 
-        def full(plan: Any = plan) -> int:
-            engine = SparkEngine(session, snapshot(parts.tables()))
-            asked = Subscription(1, plan, ("public",), BEGINNING)
-            return len(answering.answer(engine, lower_at(groups([(asked, until)]), until)))
+    def full(name: str) -> int:
+        engine = SparkEngine(session, snapshot(parts.tables()))
+        asked = Subscription(1, plans[name], ("public",), BEGINNING)
+        return len(answering.answer(engine, lower_at(groups([(asked, until)]), until)))
 
-        incremental, matches = {}, {}
-        for label, since in windows.items():
+    # The small windows first: what Spark cannot do at all does not keep them from being told.
+    for label, since in windows.items():
+        for name in names:
             runs = repeat if label == "delta" else 0
-            incremental[label], matches[label] = _median(partial(window, since), runs)
-        print(f"{name.upper()}: {incremental} ms", file=sys.stderr, flush=True)
-        queries[name.upper()] = {"incremental_ms": incremental, "matches": matches}
-        if not options["only_delta"]:
-            milliseconds, answer = _median(full, 0)
-            queries[name.upper()] |= {"full_ms": milliseconds, "answer": answer}
+            took, found = _median(partial(window, name, since), runs)
+            queries[name]["incremental_ms"][label] = took
+            queries[name]["matches"][label] = found
+            print(f"{name}, {label}: {took} ms, {found}", file=sys.stderr, flush=True)
+    for name in names if not options["only_delta"] else ():
+        queries[name]["full_ms"], queries[name]["answer"] = _median(partial(full, name), 0)
     return {"messages": count, "delta": delta, "queries": queries}
 
 
-def _median(run: Callable[[], int], repeat: int) -> tuple[float, int]:
-    """Return the median milliseconds of some warm runs, or of the first, and what it found."""
+def _median(run: Callable[[], int], repeat: int) -> tuple[float | None, int | None]:
+    """Return the median milliseconds of some warm runs, or of the first, and what it found.
+
+    Nothing of a run that is too much for Spark.
+    """
+    from tapestry.core.errors import TapestryError
+
     begun = time.perf_counter()
-    found = run()
+    try:
+        found = run()
+    except TapestryError as error:
+        print(error.message, file=sys.stderr, flush=True)
+        return None, None
     seconds = [] if repeat else [time.perf_counter() - begun]
     for _ in range(repeat):
         begun = time.perf_counter()
