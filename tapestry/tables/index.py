@@ -13,6 +13,7 @@ the last one are looked for in their files.  Whoever deletes the index loses not
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ from tapestry.core.clock import BEGINNING
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.alone import alone
 from tapestry.tables.log import Part, Tables, parts_of
+
+log = logging.getLogger(__name__)
 
 INDEXED = {MESSAGES: ("msgid", "inreplyto"), ANNOTATIONS: ("annid", "msgid")}
 """The columns of each table by which rows are looked up."""
@@ -144,8 +147,13 @@ def extend_if_behind(tables: Tables, table: str) -> None:
     parts = parts_of(tables.open(table))
     chain = runs(tables.root, table, INDEXED[table][0])
     tail = [part for part in parts if part.max_ts > (chain[-1].high if chain else BEGINNING)]
-    if len(tail) >= TAIL_FILES or sum(part.rows for part in tail) >= TAIL_ROWS:
+    if len(tail) < TAIL_FILES and sum(part.rows for part in tail) < TAIL_ROWS:
+        return
+    try:
         extend(tables, table, parts)
+    except OSError as error:
+        # Rows are found without it, and what was appended was appended.
+        log.warning("The index of %s is not extended: %s", table, error)
 
 
 def _extend(root: Path, table: str, column: str, parts: Sequence[Part]) -> None:
@@ -163,9 +171,9 @@ def _extend(root: Path, table: str, column: str, parts: Sequence[Part]) -> None:
         while len(chain) > 1 and _should_merge(*chain[-2:]):
             chain[-2:] = [_merged(directory, *chain[-2:])]
     kept = {run.path for run in chain}
-    for run in _stored(directory):
-        if run.path not in kept:
-            Path(run.path).unlink(missing_ok=True)
+    for path in directory.iterdir():
+        if str(path) not in kept:
+            path.unlink(missing_ok=True)
 
 
 def _chunks(parts: Sequence[Part]) -> Iterator[tuple[list[Part], int]]:

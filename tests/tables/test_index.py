@@ -90,6 +90,15 @@ def test_a_run_that_was_cut_short_is_not_believed(tmp_path):
     agree(tables, made)
 
 
+def test_an_index_that_cannot_be_written_fails_no_append(tmp_path, caplog):
+    tables, clock = Tables(tmp_path), MemoryClock()
+    (tmp_path / "index.lock").mkdir(parents=True)
+    made = grow(tables, clock, 20)
+    assert "is not extended" in caplog.text
+    assert not index.runs(tmp_path, "messages", "msgid")
+    agree(tables, made)
+
+
 def test_one_process_extends_it_at_a_time(tmp_path):
     tables = Tables(tmp_path)
     with alone(tmp_path / "index.lock"):
