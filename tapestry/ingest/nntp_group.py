@@ -140,17 +140,19 @@ class NewArticles:
 def renumbered(client: Client, group: Group, last: int, numbering: int, memory: Memory) -> bool:
     """Tell whether the numbers of an entered group mean other articles than they did.
 
-    What was remembered decides: an article that has another Message-ID now.  Where nothing
-    remembered is there any more, numbers that end below the cursor do.
+    The highest number never falls (RFC 3977, section 6.1.1), but where they do.  Else an
+    article that was seen decides: it has another Message-ID now.
     """
     if not last:
         return False
     marks: list[Any] = memory.recall(group.name).get("marks", {}).get(str(numbering), [])
+    if group.last < max([last, *(number for number, _msgid in marks)]):
+        return True
     for number, msgid in reversed(marks):
-        found = _id_of(client, number) if group.first <= number <= group.last else None
+        found = _id_of(client, number) if number >= group.first else None
         if found is not None:
             return bool(found != msgid)
-    return group.last < last
+    return False
 
 
 def _id_of(client: Client, number: int) -> str | None:

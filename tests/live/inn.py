@@ -105,9 +105,21 @@ class Inn:
 
     def post(self, *articles: bytes) -> None:
         """Post articles; each must name its newsgroups."""
-        with self.session() as client:
-            for text in articles:
-                client.post(text)
+        left = list(articles)
+        for _ in range(50):
+            try:
+                with self.session() as client:
+                    while left:
+                        client.post(left[0])
+                        left.pop(0)
+                return
+            except nntplib.NNTPTemporaryError as error:
+                # One that is busy says so; what it has by then it will not take again.
+                if "435" in error.response or "Duplicate" in error.response:
+                    left.pop(0)
+                said = error.response
+                time.sleep(0.2)
+        pytest.fail(f"INN does not take articles: {said}")
 
     def remove(self, msgid: str) -> None:
         """Have an article expire."""
