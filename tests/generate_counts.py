@@ -116,6 +116,9 @@ class Counts:
         bindings = self.bind_one()
         function = self.pick("COUNT", "COUNT", "SUM", "SUM", "MAX", *([] if ranking else ["MIN"]))
         term, distinct = self.counted(function, bindings, (about,))
+        if function == "COUNT" and self.pick(True, False):
+            name = "owner" if bindings[0].table == ANNOTATIONS else "sender"
+            term, distinct = column(bindings[0], name), True
         kind = Type.INTEGER if function == "COUNT" or term is None else term.type
         condition = conjoin(self.plain_rows(bindings[0], about))
         total = n.Aggregate(function, distinct, term, bindings, condition, kind)
@@ -133,7 +136,7 @@ class Counts:
         """Draw which rows a plain count counts: those that refer to a message, or some of them."""
         name = "msgid" if binding.table == ANNOTATIONS else "inreplyto"
         parts: list[n.Condition] = [n.Compare("=", column(binding, name), column(about, "msgid"))]
-        more = self.pick("nothing", "window", "window", "age", "interval", "either")
+        more = self.pick("nothing", "window", "window", "age", "interval", "either", "either")
         if more in ("window", "interval"):
             parts.append(self.window(binding, ">"))
         if more in ("age", "interval"):

@@ -20,6 +20,7 @@ from tapestry.plan.compile import compile_filter, compile_query
 from tapestry.plan.lower import lower
 from tapestry.query.context import Context
 from tapestry.run import spark
+from tapestry.run.changes import change_windows
 from tapestry.run.execute import Subscription, execute, execute_windows, groups
 from tapestry.run.few import Limits
 from tapestry.tables.log import Part, Snapshot
@@ -181,6 +182,42 @@ def test_random_filters_deliver_the_same_on_spark(session, tmp_path_factory):
 
     same()
     assert ran >= 200
+
+
+def test_random_counts_and_tops_deliver_the_same_on_spark(session, tmp_path_factory):
+    """60, of few shapes that each share a plan: what matches, and every change of what matches.
+
+    The rows are sent along with a statement, or no more of them than a window reaches.
+    """
+    ran = 0
+
+    @seed(19920602)
+    @settings(
+        max_examples=3,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(st.data())
+    def same(draw):
+        nonlocal ran
+        worlds = [draw.draw(generate.counting_worlds()) for _ in range(4)]
+        queries = [world.query for world in worlds]
+        queries += [draw.draw(generate.siblings(query)) for query in queries for _ in range(4)]
+        data, limits = worlds[0].data, LOOKED_UP if ran % 40 else ALL_SENT
+        asked = subscriptions([compile_query(query, "general") for query in queries])
+        ran += len(asked)
+        directory = tmp_path_factory.mktemp("counts")
+        engine = spark.SparkEngine(session, snapshot_of(data, directory), limits)
+        sqlite = SqliteEngine(data)
+        instants = [3, 12]
+        assert execute_windows(engine, asked, instants) == execute_windows(sqlite, asked, instants)
+        told = change_windows(sqlite, asked[:1], instants, net=False)
+        assert change_windows(engine, asked[:1], instants, net=False) == told
+
+    same()
+    assert ran >= 60
 
 
 def test_the_examples_of_every_rule_deliver_the_same_on_spark(session, tmp_path):
