@@ -36,7 +36,8 @@ def store_cards(tables: Tables) -> int:
 
 def _waiting(after: int) -> list[Match]:
     found = Match.objects.filter(Q(card=None) | Q(told_at=None), pk__gt=after)
-    return list(found.select_related("filter__owner").order_by("pk")[:BATCH])
+    found = found.select_related("filter__owner").prefetch_related("filter__owner__groups")
+    return list(found.order_by("pk")[:BATCH])
 
 
 def _give(tables: Tables, waiting: Sequence[Match]) -> int:

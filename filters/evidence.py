@@ -31,17 +31,27 @@ def explain(tables: Tables, matches: Sequence[Match], parents: Mapping[str, str 
     by_owner: dict[int, list[Match]] = defaultdict(list)
     for match in matches:
         by_owner[match.filter.owner_id].append(match)
-    for theirs in by_owner.values():
-        audiences = people.audiences(theirs[0].filter.owner)
-        names = {name for match in theirs for name in match.evidence[: MOST + 1]}
-        names -= {match.msgid for match in theirs if match.evidence == [match.msgid]}
-        rows = _rows(tables, names, audiences)
+    may_see = {pk: people.audiences(some[0].filter.owner) for pk, some in by_owner.items()}
+    names = {
+        name
+        for match in matches
+        if match.evidence != [match.msgid]
+        for name in match.evidence[: MOST + 1]
+    }
+    rows = _rows(tables, names, {one for audiences in may_see.values() for one in audiences})
+    for pk, theirs in by_owner.items():
         for match in theirs:
-            match.because = [
-                _reason(rows[name], match.msgid, parents.get(match.msgid))
+            shown = (
+                next((row for row in rows.get(name, ()) if row["audience"] in may_see[pk]), None)
                 for name in match.evidence
-                if name != match.msgid and name in rows
-            ][:MOST]
+                if name != match.msgid
+            )
+            reasons = [
+                _reason(row, match.msgid, parents.get(match.msgid))
+                for row in shown
+                if row is not None
+            ]
+            match.because = reasons[:MOST]
 
 
 def visible(because: Sequence[Mapping[str, Any]], audiences: Collection[str]) -> list[str]:
@@ -50,17 +60,20 @@ def visible(because: Sequence[Mapping[str, Any]], audiences: Collection[str]) ->
     return list(dict.fromkeys(words))
 
 
-def _rows(tables: Tables, names: set[str], audiences: Collection[str]) -> dict[str, dict[str, Any]]:
+def _rows(
+    tables: Tables, names: set[str], audiences: Collection[str]
+) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of these names that somebody in the audiences may see."""
+    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
     if not names:
-        return {}
-    found: dict[str, dict[str, Any]] = {}
+        return found
     for table, key, columns in (
         (MESSAGES, "msgid", _OF_MESSAGE),
         (ANNOTATIONS, "annid", _OF_ANNOTATION),
     ):
         log = parts_of(tables.open(table))
         for row in lookup(log, table, key, names, audiences, columns, root=tables.root):
-            found.setdefault(row[key], row)
+            found[row[key]].append(row)
     return found
 
 
