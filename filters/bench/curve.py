@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import tostring
 
 FILTERS = (1000, 10_000, 100_000, 1_000_000)
 MESSAGES = (100, 1000, 10_000)
@@ -51,10 +53,15 @@ def draw(points: Sequence[Mapping[str, Any]], path: str) -> None:
         legend_at_bottom=True,
         legend_at_bottom_columns=1,
         truncate_legend=-1,
+        title="A round over many filters",
         x_title="filters, or new messages",
         y_title="seconds a round",
     )
     chart.x_labels = [f"{place:,}" for place in places]
     chart.add(f"filters, {messages:,} new messages", [by_filters.get(n) for n in places])
     chart.add(f"new messages, {middle:,} filters", [by_messages.get(n) for n in places])
-    chart.render_to_file(path)
+    root = chart.render_tree()
+    for parent in list(root.iter()):
+        for script in parent.findall("script"):
+            parent.remove(script)
+    Path(path).write_bytes(tostring(root))
