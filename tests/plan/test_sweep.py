@@ -93,6 +93,12 @@ def test_a_message_is_on_top_in_its_periods_and_at_no_other_instant(function, da
             assert here == ranked(function, rows, key, limit, at), at
 
 
+def test_of_several_audiences_the_highest_value_counts_and_not_their_sum():
+    told = [(1, 0, "a", "public", 1, 2, 2), (1, 0, "a", "user:alice", 1, 2, 2)]
+    told += [(1, 0, "b", "public", 1, 3, 3)]
+    assert Sweep("COUNT", {(1, 0): (1, 9)})(told) == ((1, 0, "b", 1, 10),)
+
+
 @settings(deadline=None, database=None)
 @given(st.lists(counted(True), max_size=14), st.integers(1, 3))
 def test_periods_lie_in_the_span_and_do_not_touch(rows, limit):
