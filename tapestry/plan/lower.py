@@ -258,6 +258,9 @@ class _Builder:
         if message not in bound:
             wanted |= shows
         first = self.nested.carry(select, scope, wanted, slots(test), c)
+        if not test.bindings:
+            some = (self.nested.totals.some(measured, scope, c) for measured in test.measured)
+            first = first.where(*(one for one in some if one is not None), copy=False)
         name = self.assembly.name(first.distinct(copy=False) if distinct else first)
         shown, own = evidence, Scope(name, now=exp.column("c", name))
         conditions: list[exp.Expr] = []

@@ -33,6 +33,10 @@ class Reached:
         """Forget all variables: another SELECT of candidates begins."""
         self._views = {}
 
+    def binds(self, binding: Binding) -> bool:
+        """Tell whether a variable is bound by now."""
+        return binding.var in self._views
+
     def asked(self, binding: Binding, reach: Reach) -> exp.Expr:
         """Return the table of a variable whose keys are asked for by a relation."""
         return self._bind(binding, None, reach)

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from sqlglot import exp
 
+from tapestry.core.schema import Type
 from tapestry.plan import running
 from tapestry.plan.assembly import Assembly
 from tapestry.plan.carried import (
@@ -21,9 +22,10 @@ from tapestry.plan.carried import (
 )
 from tapestry.plan.group import Member
 from tapestry.plan.reached import Reached
+from tapestry.plan.relation import Field, Relation
 from tapestry.plan.scope import COMPARISONS, Scope, carried_name, column
 from tapestry.plan.signature import Value
-from tapestry.query.nodes import Binding, Column, Literal
+from tapestry.query.nodes import Binding, Column, Compare, Condition, Literal
 from tapestry.rewrite.analysis import walk
 from tapestry.rewrite.stages import Conjunction, Measured, Total
 
@@ -72,6 +74,37 @@ class Totals:
         if running.runs(measured.total):
             return self._running(measured, base, free, outer)
         return self._grouped(measured, base, free, outer)
+
+    def some(self, measured: Measured, scope: Scope, c: exp.Expr) -> exp.Expr | None:
+        """Return whether an aggregate could count any row at c; None if it need not.
+
+        Weaker than the aggregate's test, but the same for all members: what fails it is left
+        out before it is joined with them.  Of rows, those count that some member may see.
+        """
+        total = measured.total
+        if len(total.rows) > 1 or total.rows[0].bindings or len(total.bindings) > 1:
+            return None
+        plain = total.rows[0].plain
+        ties = [condition for condition in plain if _ties(condition)]
+        if not ties or self.rows.reached.binds(total.bindings[0]):
+            return None
+        if any(measured.passes_none(self._constant(measured.constant, m)) for m in self.members):
+            return None
+        (binding,) = total.bindings
+        (table,) = self.rows.reached.tables(total.bindings, plain)
+        audiences = sorted({one for member in self.members for one in member.audiences})
+        anybody = f"anybody_{len(self.assembly.relations)}"
+        field = Field("audiences", Type.TEXT, many=True)
+        self.assembly.relations.append(Relation(anybody, (field,), ((tuple(audiences),),)))
+        inner = scope.binding(binding.var)
+        found = exp.select(exp.convert(1), copy=False).from_(table, copy=False)
+        found = found.join(exp.to_table(anybody), join_type="cross", copy=False).where(
+            self.rows.visible(binding, Scope(anybody)),
+            *(inner.condition(condition) for condition in ties),
+            exp.LTE(this=column(binding.var, "ts"), expression=c.copy()),
+            copy=False,
+        )
+        return exp.Exists(this=found)
 
     def _grouped(
         self, measured: Measured, base: str, free: set[tuple[str, str]], outer: Scope
@@ -263,3 +296,11 @@ def value_of(total: Total, rows: str) -> exp.Expr:
     return AGGREGATES[total.function](
         this=exp.Distinct(expressions=[term]) if total.distinct else term
     )
+
+
+def _ties(condition: Condition) -> bool:
+    """Tell whether a condition is an equality of two columns."""
+    match condition:
+        case Compare(op="=", left=Column(), right=Column()):
+            return True
+    return False
