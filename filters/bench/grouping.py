@@ -27,16 +27,16 @@ from filters.bench.standing import Standing
 
 SAYS = "a round over up to a million filters of nine signatures, against one by one"
 
-WARMING = 2
-
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declare --filters, --messages, --archive, --fired, --repeat, --curve and --svg."""
+    """Declare the sizes, --warming, --repeat, --alone, --curve and --svg."""
     parser.add_argument("--filters", type=int, default=10_000)
     parser.add_argument("--messages", type=int, default=1000, help="new in each round")
     parser.add_argument("--archive", type=int, default=380_000, help="messages in the table")
     parser.add_argument("--fired", type=int, default=1000, help="filters that find something")
     parser.add_argument("--repeat", type=int, default=5, help="measured rounds")
+    parser.add_argument("--warming", type=int, default=2, help="rounds before these, left out")
+    parser.add_argument("--alone", type=int, default=90, help="filters that run one by one, too")
     parser.add_argument("--curve", action="store_true", help="also with fewer filters and mail")
     parser.add_argument("--svg", metavar="FILE", help="draw the curve")
 
@@ -47,11 +47,12 @@ def measure(options: Mapping[str, Any]) -> dict[str, Any]:
     from tapestry.core.errors import TapestryError
     from tapestry.run import spark_server
 
-    count, messages, repeat = options["filters"], options["messages"], options["repeat"]
+    count, messages = options["filters"], options["messages"]
+    warming, repeat = options["warming"], options["repeat"]
     if messages < LEAST:
         raise TapestryError(f"A round has {LEAST} messages at least.")
     plan = curve.plan(count, messages) if options["curve"] else [(count, messages)]
-    world = World(options["archive"], len(plan) * (WARMING + repeat))
+    world = World(options["archive"], len(plan) * (warming + repeat))
     if world.archive < world.least:
         raise TapestryError(f"The archive has {world.least} messages at least.")
     run = parts.data() / "run"
@@ -59,9 +60,9 @@ def measure(options: Mapping[str, Any]) -> dict[str, Any]:
     with spark_server.serving(run) as remote:
         os.environ["SPARK_REMOTE"] = remote
         standing = Standing(world, min(options["fired"], count))
-        points = [standing.point(some, new, WARMING, repeat) for some, new in plan]
+        points = [standing.point(some, new, warming, repeat) for some, new in plan]
         point = next(one for one in points if (one["filters"], one["messages"]) == plan[-1])
-        alone, compared = standing.one_by_one()
+        alone, compared = standing.one_by_one(options["alone"])
         figures = {
             "filters": count,
             "signatures": len(standing.crowd.moulds),
@@ -74,7 +75,7 @@ def measure(options: Mapping[str, Any]) -> dict[str, Any]:
             "tick_cpu_seconds": point["tick_cpu_seconds"],
             "first_tick_seconds": points[0]["first_tick_seconds"],
             "times_cheaper": round(count * alone / point["tick_seconds"]),
-            "installs_per_minute": standing.installs_per_minute(),
+            "installs_per_minute": standing.installs_per_minute(2 * options["alone"]),
             "archive": world.archive,
             "fired": standing.crowd.hot,
             "owners": OWNERS,

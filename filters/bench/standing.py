@@ -16,11 +16,6 @@ if TYPE_CHECKING:
     from tapestry.core.message import Annotation, Message
     from tapestry.core.ports import Match
 
-SAMPLE = 90
-"""Filters that are run one by one, half of them hot."""
-
-INSTALLED = 200
-
 
 class Standing:
     """An archive, filters over it, and the rounds so far."""
@@ -101,10 +96,10 @@ class Standing:
     def _hot(self) -> list[Wanted]:
         return list(wanted(0, self.crowd.hot, self.crowd.hot, self.world.weeks))
 
-    def one_by_one(self) -> tuple[float, int]:
-        """Run some filters alone over the last window; return the median seconds, and how many.
+    def one_by_one(self, count: int) -> tuple[float, int]:
+        """Run filters alone over the last window; return the median seconds, and how many ran.
 
-        All share an engine, which reads what is new once for all of them.  Raises TapestryError
+        Half of them are hot.  All share an engine, which reads what is new once for all of them.  Raises TapestryError
         if their matches are not those of the round.
         """
         from filters import parts
@@ -120,7 +115,7 @@ class Standing:
         since, until = self.world.end(self.done - 2), self.world.end(self.done - 1)
         engine = parts.engine_on(snapshot(self.tables))
         seconds = []
-        for one in self._sample():
+        for one in self._sample(count):
             due = self.crowd.due(one)
             compiled = compile_filter(due.text, Context(due.owner))
             asked = Subscription(due.id, compiled, due.audiences, since)
@@ -131,13 +126,13 @@ class Standing:
                 raise TapestryError(f"{one.phrase!r} finds alone what it does not find together.")
         return round(statistics.median(seconds), 4), len(seconds)
 
-    def _sample(self) -> list[Wanted]:
-        half, crowd = SAMPLE // 2, self.crowd
+    def _sample(self, count: int) -> list[Wanted]:
+        half, crowd = count // 2, self.crowd
         hot = self._hot()[:half]
         cold = wanted(crowd.hot, min(crowd.hot + half, crowd.count), crowd.hot, self.world.weeks)
         return [*hot, *cold]
 
-    def installs_per_minute(self) -> int:
+    def installs_per_minute(self, installed: int) -> int:
         """Return how many filters people could install in a minute: by installing some.
 
         Each is read, understood, explained and stored; none is run yet.
@@ -147,8 +142,8 @@ class Standing:
         from filters.writing import install
 
         count = self.crowd.count
-        texts = [one.phrase for one in wanted(count, count + INSTALLED, 0, self.world.weeks)]
-        owners = list(User.objects.order_by("pk")[: min(INSTALLED, OWNERS)])
+        texts = [one.phrase for one in wanted(count, count + installed, 0, self.world.weeks)]
+        owners = list(User.objects.order_by("pk")[: min(installed, OWNERS)])
         begun = time.perf_counter()
         for number, text in enumerate(texts):
             install(owners[number % len(owners)], text)
