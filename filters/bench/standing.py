@@ -99,8 +99,8 @@ class Standing:
     def one_by_one(self, count: int) -> tuple[float, int]:
         """Run filters alone over the last window; return the median seconds, and how many ran.
 
-        Half of them are hot.  All share an engine, which reads what is new once for all of them.  Raises TapestryError
-        if their matches are not those of the round.
+        Half of them are hot.  All share an engine, which reads what is new once for all of them.
+        Raises TapestryError if their matches are not those of the round.
         """
         from filters import parts
         from tapestry.core.errors import TapestryError
