@@ -1,7 +1,7 @@
-"""Wrong aggregates and tops, planted one at a time: the laws must catch each.
+"""Wrong aggregates, tops and changes, planted one at a time: the laws must catch each.
 
 Each is a mistake that is easy to make: a row that counts on when its week is over, a tie
-ordered wrongly, an audience not passed inwards.
+ordered wrongly, an audience not passed inwards, a change that is not told.
 """
 
 from __future__ import annotations
@@ -16,17 +16,19 @@ import pytest
 from sqlglot import exp
 
 from tapestry.core.schema import Type
-from tapestry.plan import ranks, running, sweep, totals
+from tapestry.plan import lower, ranks, reached, running, sweep, totals
 from tapestry.query import nodes as n
 from tapestry.rewrite import pipeline
 from tapestry.rewrite.incremental import general
 from tapestry.rewrite.stages import Conjunction, Measured, Moment
+from tapestry.run import changes
 
 PLANTS = planting.Plants(aggregates=True)
 caught_by = PLANTS.caught_by
 
 every_count = caught_by(change_laws.every_count_and_every_top_give_the_answer_of_every_instant)
 every_schedule = caught_by(laws.every_schedule_delivers_what_the_oracle_does)
+every_change = caught_by(change_laws.every_change_in_order_gives_the_answer_of_every_instant)
 
 
 # Running totals.
@@ -86,6 +88,11 @@ def one_who_votes_twice_counts_twice(patch):
 
 
 # Thresholds.
+
+
+@every_schedule
+def at_least_is_more_than(patch):
+    patch.setattr(totals, "COMPARISONS", totals.COMPARISONS | {">=": exp.GT})
 
 
 @every_count
@@ -175,10 +182,90 @@ def a_message_stays_on_top_for_an_instant_more(patch):
     patch.setattr(sweep.Sweep, "_periods", wrong)
 
 
+@every_count
+def what_pushes_a_message_off_the_top_is_no_event(patch):
+    real = general._ranked
+
+    def wrong(around, plain, top):
+        return iter(()) if top.negated else real(around, plain, top)
+
+    patch.setattr(general, "_ranked", wrong)
+
+
 # What new rows reach.
 
 
+@every_count
+def rows_are_reached_by_the_wrong_column(patch):
+    real = reached.Reached._reach
+
+    def wrong(self, binding, plain):
+        reach = real(self, binding, plain)
+        return reach and replace(reach, column="msgid")
+
+    patch.setattr(reached.Reached, "_reach", wrong)
+
+
 # Live filters.
+
+
+@every_count
+def nobody_is_told_who_left_the_top(patch):
+    build = lower._Builder
+    moved, untested = build._moved, build._untested
+
+    def entered(self, select, msgid, c):
+        if isinstance(c, exp.Column) and c.name == "ends":
+            c = exp.column("begins", c.table)
+        return untested(self, select, msgid, c)
+
+    patch.setattr(build, "_moved", lambda self, top, until, when: moved(self, top, until, "begins"))
+    patch.setattr(build, "_untested", entered)
+
+
+@every_change
+def what_changes_for_all_messages_is_told_of_none(patch):
+    real = changes._events
+    patch.setattr(changes, "_events", lambda *args: (real(*args)[0], {}))
+
+
+@every_change
+def what_held_at_the_start_is_forgotten(patch):
+    real = changes._held
+
+    def wrong(engine, by_id, *args):
+        held = real(engine, by_id, *args)
+        return {key: row for key, row in held.items() if key[2] != by_id[key[0]].since}
+
+    patch.setattr(changes, "_held", wrong)
+
+
+@every_change
+def what_does_not_match_any_more_is_not_told(patch):
+    real = changes._difference
+
+    def wrong(fid, msgid, at, before, now):
+        return real(fid, msgid, at, before, now or before)
+
+    patch.setattr(changes, "_difference", wrong)
+
+
+@caught_by(change_laws.net_changes_give_the_answer_of_every_run)
+def the_net_change_is_the_first_change(patch):
+    real = changes.change_windows
+
+    def wrong(engine, subscriptions, instants, *, net):
+        runs = real(engine, subscriptions, instants, net=False)
+        if not net:
+            return runs
+        kept = []
+        for run, end in zip(runs, instants, strict=True):
+            first = {(one.filter, one.msgid): one for one in reversed(run)}
+            kept.append(sorted((replace(one, at=end) for one in first.values()),
+                               key=lambda one: (one.filter, one.msgid)))  # fmt: skip
+        return kept
+
+    patch.setattr(changes, "change_windows", wrong)
 
 
 @pytest.mark.parametrize("planted", PLANTS, ids=lambda planted: planted.name)
