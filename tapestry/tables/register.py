@@ -133,11 +133,11 @@ class Register:
         return dict(found)
 
     def alike(self, signature: str) -> int:
-        """Return how many filters have been entered with a disjunct of this signature."""
-        found: set[int] = set()
-        for path in self.files():
-            found |= _filters(path).get(signature, frozenset())
-        return len(found)
+        """Return about how many filters have a disjunct of this signature.
+
+        One that was entered again counts again, until the files are merged.
+        """
+        return sum(_filters(path).get(signature, 0) for path in self.files())
 
     def tidy(self, current: Callable[[Collection[int]], Mapping[int, int]]) -> bool:
         """Merge the files once there are many, and drop entries of revisions that are past.
@@ -187,16 +187,12 @@ def _texts(path: str) -> dict[str, str]:
     return dict(zip(rows["signature"].to_pylist(), rows["text"].to_pylist(), strict=True))
 
 
-@lru_cache(maxsize=64)
-def _filters(path: str) -> dict[str, frozenset[int]]:
+@lru_cache(maxsize=4096)
+def _filters(path: str) -> dict[str, int]:
     rows = pq.read_table(path, columns=["signature", "fid"])
-    apart = rows.group_by("signature").aggregate([("fid", "list")])
-    return {
-        name: frozenset(fids)
-        for name, fids in zip(
-            apart["signature"].to_pylist(), apart["fid_list"].to_pylist(), strict=True
-        )
-    }
+    apart = rows.group_by("signature").aggregate([("fid", "count_distinct")])
+    names, counts = apart["signature"].to_pylist(), apart["fid_count_distinct"].to_pylist()
+    return dict(zip(names, counts, strict=True))
 
 
 @lru_cache(maxsize=4096)
