@@ -75,9 +75,7 @@ def measure(options: Mapping[str, Any]) -> dict[str, Any]:
             "answer": of_all(fresh()),
         }
         filters[name] = figures
-        import sys
 
-        print(name, figures, file=sys.stderr)
     return {
         "annotations": options["annotations"],
         "delta": options["delta"],
