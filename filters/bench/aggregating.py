@@ -99,6 +99,7 @@ def _fill(tables: Tables, annotations: int, delta: int) -> tuple[int, int]:
     """Write messages with about EACH votes each, then the new votes on the first 50 of them."""
     from tapestry.core.message import Annotation, Message
     from tapestry.core.schema import ANNOTATIONS, MESSAGES
+    from tapestry.tables.index import extend
     from tapestry.tables.rows import to_arrow
 
     chance = random.Random(7)
@@ -122,6 +123,8 @@ def _fill(tables: Tables, annotations: int, delta: int) -> tuple[int, int]:
     votes = [vote(n, f"m{n % min(50, messages)}@x.org") for n in numbers]
     new = [since + (n + 1) * SECOND for n in range(delta)]
     _write(tables, ANNOTATIONS, to_arrow(ANNOTATIONS, votes), new)
+    for table in (MESSAGES, ANNOTATIONS):
+        extend(tables, table)
     return since, new[-1]
 
 
