@@ -184,6 +184,8 @@ def test_random_filters_deliver_the_same_on_spark(session, tmp_path_factory):
     assert ran >= 200
 
 
+@pytest.mark.long
+@pytest.mark.timeout(1800)
 def test_random_counts_and_tops_deliver_the_same_on_spark(session, tmp_path_factory):
     """60, of few shapes that each share a plan: what matches, and every change of what matches.
 
