@@ -43,6 +43,7 @@ def test_who_finds_too_much_is_set_aside_from_those_alike(engine, monkeypatch):
     assert "more than 100 messages" in over[0][1].message
 
 
+@pytest.mark.long
 def test_what_takes_too_long_is_given_up(engine, monkeypatch):
     monkeypatch.setattr(engine, "most_seconds", 0.5)
     others = ", ".join(f"m{n}" for n in range(6))
