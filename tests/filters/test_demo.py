@@ -37,7 +37,7 @@ def test_every_filter_is_there_and_the_mail_is_as_old_as_it_says(data: Path) -> 
     assert rounds.run_round().failed == 0
     found = counts()
     assert found["unanswered"] > 30, "what is two weeks old has been here for two weeks"
-    assert found["top-ten"] == 10
+    assert 0 < found["top-ten"] <= 10, "as many as were voted on this week"
     old = listing.visible(Filter.objects.get(name="unanswered").owner)
     assert old.filter(filter__name="unanswered", matched_at__lt=wall_clock() - WEEK).exists()
 
