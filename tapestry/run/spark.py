@@ -175,14 +175,23 @@ class SparkEngine:
     def _in_time(self) -> Iterator[None]:
         """Have Spark give up on what the block asks when it takes too long."""
         tag = f"statement-{uuid4().hex}"
-        timer = threading.Timer(self.most_seconds, self.session.interruptTag, [tag])
-        timer.daemon = True
+        done = threading.Event()
+
+        def give_up() -> None:
+            # Again and again: what has not quite begun yet is not interrupted.
+            late = done.wait(self.most_seconds)
+            while not late:
+                self.session.interruptTag(tag)
+                late = done.wait(1.0)
+
         self.session.addTag(tag)
-        timer.start()
+        watch = threading.Thread(target=give_up, daemon=True)
+        watch.start()
         try:
             yield
         finally:
-            timer.cancel()
+            done.set()
+            watch.join()
             self.session.removeTag(tag)
 
     def _settle(self, scanned: int) -> None:

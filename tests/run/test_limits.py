@@ -43,12 +43,11 @@ def test_who_finds_too_much_is_set_aside_from_those_alike(engine, monkeypatch):
     assert "more than 100 messages" in over[0][1].message
 
 
-@pytest.mark.long
 def test_what_takes_too_long_is_given_up(engine, monkeypatch):
     monkeypatch.setattr(engine, "most_seconds", 0.5)
-    others = ", ".join(f"m{n}" for n in range(6))
-    differ = " AND ".join(f"m{n}.subject <> m.subject" for n in range(6))
-    total = " + ".join(f"m{n}.size" for n in range(6))
+    others = ", ".join(f"m{n}" for n in range(2))
+    differ = " AND ".join(f"m{n}.subject <> m.subject" for n in range(2))
+    total = " + ".join(f"m{n}.size" for n in range(2))
     endless = f"EXISTS ({others}: {differ} AND {total} = 0 - 1)"
     with pytest.raises(TooMuchError, match="seconds"):
         execute(engine, [subscription(0, endless)], 2**60, lambda pairs: set())
