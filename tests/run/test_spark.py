@@ -184,8 +184,6 @@ def test_random_filters_deliver_the_same_on_spark(session, tmp_path_factory):
     assert ran >= 200
 
 
-@pytest.mark.long
-@pytest.mark.timeout(1800)
 def test_random_counts_and_tops_deliver_the_same_on_spark(session, tmp_path_factory):
     """60, of few shapes that each share a plan: what matches, and every change of what matches.
 
@@ -226,11 +224,8 @@ def _counts(part):
     return bool(part.counted) or any(map(_counts, part.absent))
 
 
-@pytest.mark.parametrize(
-    "counting", [False, pytest.param(True, marks=pytest.mark.long)], ids=["plain", "counting"]
-)
+@pytest.mark.parametrize("counting", [False, True], ids=["plain", "counting"])
 def test_the_examples_of_every_rule_deliver_the_same_on_spark(session, tmp_path, counting):
-    """Those that count or rank take Spark minutes to plan: in the long campaign."""
     cases = [case for file in sorted(RULES.glob("*.spec")) for case in parse(file.read_text())[0]]
     plans = []
     for text in dict.fromkeys(case.input for case in cases):
