@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tapestry.core.message import Annotation
     from tapestry.run.answer import Engine
     from tapestry.tables.log import Tables
 
@@ -25,10 +26,16 @@ FILTERS = {
 }
 
 EACH = 1000
-"""Votes on each message before the new ones."""
+"""Votes that a message gets."""
+
+TOGETHER = 50
+"""Messages that are voted on at a time: one takes the place of another in turn."""
 
 SECOND = 1_000_000
 BEGIN = 1_700_000_000 * SECOND
+APART = 26 * SECOND
+"""Between one vote and the next, so that a message is voted on for about two weeks."""
+
 FILE = 250_000
 
 
@@ -36,6 +43,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declare --annotations, --delta and --repeat."""
     parser.add_argument("--annotations", type=int, default=100_000, help="votes in the table")
     parser.add_argument("--delta", type=int, default=1000, help="new votes in the window")
+    parser.add_argument(
+        "--scattered", action="store_true", help="votes on any message at any time, not in its days"
+    )
     parser.add_argument("--repeat", type=int, default=5, help="measured runs of each filter")
 
 
@@ -51,7 +61,9 @@ def measure(options: Mapping[str, Any]) -> dict[str, Any]:
     from tapestry.run.spark import LOCAL, SparkEngine, connect
     from tapestry.tables.log import snapshot
 
-    since, until = _fill(parts.tables(), options["annotations"], options["delta"])
+    since, until = _fill(
+        parts.tables(), options["annotations"], options["delta"], options["scattered"]
+    )
     session = connect(LOCAL)
     found = snapshot(parts.tables())
     filters: dict[str, dict[str, float | int]] = {}
@@ -95,37 +107,52 @@ def _median_ms(run: Callable[[Engine], int], fresh: Callable[[], Engine], repeat
     return round(1000 * statistics.median(seconds[2:]), 1)
 
 
-def _fill(tables: Tables, annotations: int, delta: int) -> tuple[int, int]:
-    """Write messages with about EACH votes each, then the new votes on the first 50 of them."""
+def _fill(tables: Tables, annotations: int, delta: int, scattered: bool) -> tuple[int, int]:
+    """Write messages with about EACH votes each, then the new votes; return the window of these.
+
+    The new votes are on TOGETHER messages, and those before, unless they are scattered, on the
+    TOGETHER that were voted on at their time.
+    """
     from tapestry.core.message import Annotation, Message
     from tapestry.core.schema import ANNOTATIONS, MESSAGES
     from tapestry.tables.index import extend
     from tapestry.tables.rows import to_arrow
 
     chance = random.Random(7)
-    messages = max(annotations // EACH, 1)
+    messages = max((annotations + delta) // EACH, TOGETHER)
     mail = [Message(msgid=f"m{n}@x.org", sender=f"p{n % 50}@x.org") for n in range(messages)]
     _write(tables, MESSAGES, to_arrow(MESSAGES, mail), [BEGIN] * messages)
 
-    def vote(number: int, msgid: str) -> Annotation:
+    def about(number: int) -> int:
+        if scattered and number < annotations:
+            return number % messages
+        newest = min(number // EACH, messages - 1)
+        return newest - chance.randrange(min(TOGETHER, newest + 1))
+
+    def vote(number: int) -> Annotation:
         owner = f"u{chance.randrange(5 * EACH)}"
         value = 1.0 if chance.random() < 0.55 else -1.0
+        msgid = f"m{about(number)}@x.org"
         return Annotation(f"a{number}", msgid, owner, "vote", number=value)
 
     for low in range(0, annotations, FILE):
-        numbers = range(low, min(low + FILE, annotations))
-        votes = [vote(n, f"m{n % messages}@x.org") for n in numbers]
-        _write(
-            tables, ANNOTATIONS, to_arrow(ANNOTATIONS, votes), [BEGIN + n * SECOND for n in numbers]
-        )
-    since = BEGIN + annotations * SECOND
-    numbers = range(annotations, annotations + delta)
-    votes = [vote(n, f"m{n % min(50, messages)}@x.org") for n in numbers]
-    new = [since + (n + 1) * SECOND for n in range(delta)]
-    _write(tables, ANNOTATIONS, to_arrow(ANNOTATIONS, votes), new)
+        _add(tables, range(low, min(low + FILE, annotations)), vote)
+    _add(tables, range(annotations, annotations + delta), vote)
     for table in (MESSAGES, ANNOTATIONS):
         extend(tables, table)
-    return since, new[-1]
+    return _at(annotations - 1), _at(annotations + delta - 1)
+
+
+def _add(tables: Tables, numbers: range, vote: Callable[[int], Annotation]) -> None:
+    from tapestry.core.schema import ANNOTATIONS
+    from tapestry.tables.rows import to_arrow
+
+    votes = to_arrow(ANNOTATIONS, [vote(number) for number in numbers])
+    _write(tables, ANNOTATIONS, votes, [_at(number) for number in numbers])
+
+
+def _at(number: int) -> int:
+    return BEGIN + (number + 1) * APART
 
 
 def _write(tables: Tables, table: str, rows: Any, instants: list[int]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import reduce
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,6 +17,7 @@ import pyarrow.compute as pc
 from tapestry.core.schema import COLUMNS, Type
 from tapestry.plan.relation import Range, Reach, Statement, View
 from tapestry.tables.find import by_key, by_time, unindexed
+from tapestry.tables.index import strings
 from tapestry.tables.log import Part, Snapshot
 from tapestry.tables.rows import arrow_schema
 
@@ -50,18 +52,8 @@ class Few:
 
     def key(self, view: View, statement: Statement, columns: Collection[str]) -> object:
         """Return what is equal for views of the same rows and columns."""
-        return (tuple(named(view.table, columns)), self._rows_key(view, statement))
-
-    def _rows_key(self, view: View, statement: Statement) -> object:
-        if self.is_small(view.table):
-            return view.table
-        if view.reach is None:
-            return (view.table, view.ranges)
-        source = _source(view.reach, statement)
-        if isinstance(source, View):
-            return (view.table, view.reach.column, view.reach.other,
-                    self._rows_key(source, statement))  # fmt: skip
-        return (view.table, view.reach.column, source)
+        rows = view.table if self.is_small(view.table) else _asked(view, statement)
+        return (tuple(named(view.table, columns)), rows)
 
     def is_small(self, table: str) -> bool:
         """Tell whether all of a table is few rows: then all its views are the table."""
@@ -101,18 +93,47 @@ class Few:
         source = _source(reach, statement)
         if not isinstance(source, View):
             return {value for value in source if isinstance(value, str)}
-        rows = self.rows(source, statement, {*columns, reach.other})
+        by = {reach.other, "ts"} if source.reach is None else {reach.other, source.reach.column}
+        rows = self.rows(source, statement, {*columns, *by})
         if rows is None:
             return None
+        if self.is_small(source.table):
+            rows = self._asked_for(source, rows, statement, columns)
         values = rows[reach.other]
         if COLUMNS[source.table][reach.other] is Type.SET:
             values = pc.list_flatten(values)
         return set(values.unique().drop_null().to_pylist())
 
+    def _asked_for(
+        self, view: View, rows: pa.Table, statement: Statement, columns: Collection[str]
+    ) -> pa.Table:
+        """Return those of a small table's rows that a view asks for: only their keys lead on."""
+        if view.reach is not None:
+            keys = self._keys(view.reach, statement, columns)
+            column = rows[view.reach.column]
+            return rows if keys is None else rows.filter(pc.is_in(column, strings(keys)))
+        if view.ranges is not None:
+            ts = rows["ts"]
+            within = [
+                pc.and_(pc.greater(ts, low), pc.less_equal(ts, up)) for low, up in view.ranges
+            ]
+            return rows.filter(reduce(pc.or_, within))
+        return rows
+
     def files(self, view: View) -> list[Part]:
         """Return the files of the snapshot that can hold rows of a view."""
         parts = self.snapshot.parts(view.table)
         return [p for p in parts if view.ranges is None or overlaps(p, view.ranges)]
+
+
+def _asked(view: View, statement: Statement) -> object:
+    """Return what tells a view's rows from those of other views."""
+    if view.reach is None:
+        return (view.table, view.ranges)
+    source = _source(view.reach, statement)
+    if isinstance(source, View):
+        return (view.table, view.reach.column, view.reach.other, _asked(source, statement))
+    return (view.table, view.reach.column, source)
 
 
 def _source(reach: Reach, statement: Statement) -> View | tuple[object, ...]:

@@ -21,9 +21,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.run.child import Child, free_port, listens, spawn, stop
 
 JAVA_HINT = "Install it, on Debian with: apt-get install openjdk-17-jre-headless"
-JVM_OPTIONS = (
-    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto -XX:ReservedCodeCacheSize=256m"
-)
+JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto -XX:ReservedCodeCacheSize=256m"
 """Seen on 2 cores: a second less to start, and a short statement takes 50 ms, not 80.  Without
 more room for code, 48 MB, the JVM stops compiling after some minutes of unlike statements."""
 

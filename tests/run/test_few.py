@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 from memory_clock import MemoryClock
 
-from tapestry.core.message import Message
+from tapestry.core.message import Annotation, Message
 from tapestry.core.schema import Type
 from tapestry.plan.relation import Field, Reach, Relation, Statement, View
 from tapestry.run.few import Few, Limits
-from tapestry.tables.append import append_messages
+from tapestry.tables.append import append_annotations, append_messages
 from tapestry.tables.compact import compact
 from tapestry.tables.log import Tables, snapshot
 
@@ -78,6 +79,25 @@ def test_of_a_small_table_all_views_are_the_table(made):
     few = Few(made)
     assert len({few.key(view, STATEMENT, COLUMNS) for view in STATEMENT.views}) == 1
     assert few.rows(PARENTS, STATEMENT, COLUMNS).num_rows == 200
+
+
+VOTES = View("votes", "annotations", None, Reach("msgid", "parents", "msgid"))
+
+
+@pytest.mark.parametrize("sent", [200, 0], ids=["sent whole", "looked up"])
+def test_from_a_small_table_leads_on_only_what_is_asked_of_it(made, tmp_path, sent):
+    """All messages are sent along, and yet the votes on a few of them are looked up."""
+    tables = Tables(tmp_path)
+    votes = [Annotation(f"a{n}", f"m{n % 200}", "jo", "vote", number=1.0) for n in range(400)]
+    append_annotations(tables, MemoryClock(), votes)
+    both = replace(made, annotations=snapshot(tables).annotations, root=None)
+    few = Few(both, Limits(sent))
+    asked = Statement(None, [NEW, PARENTS, VOTES], [])
+    rows = Few(made).rows(ALL, STATEMENT, COLUMNS).to_pylist()
+    parents = expected(rows)["parents"]
+    found = few.rows(VOTES, asked, {"annid", "msgid", "inreplyto"})
+    assert names(found) == parents
+    assert found.num_rows == 2 * len(parents)
 
 
 @pytest.mark.parametrize("limits", [Limits(0, sliced=2), Limits(0, read=2), Limits(0, keys=2)])
