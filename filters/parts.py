@@ -58,9 +58,9 @@ def engine_on(snapshot: Snapshot) -> Engine:
 
 def directory_on(register: Register) -> Directory:
     """Return what answers from the register: the same Spark, asked only if need be."""
-    from tapestry.run.directory import SparkDirectory
+    from tapestry.run.directory import directory
 
-    return SparkDirectory(_session, register)
+    return directory(_session, register)
 
 
 def _session() -> Any:

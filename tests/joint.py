@@ -12,7 +12,7 @@ from tapestry.tables.rows import arrow_schema
 
 
 class MemoryDirectory:
-    """What ``SparkDirectory`` answers, by loops."""
+    """What the directories of ``tapestry.run`` answer, by loops."""
 
     def __init__(self):
         self.entries = []

@@ -1,4 +1,4 @@
-"""The register asked through Spark: which classes are awake, and who belongs to them."""
+"""The register asked, through Spark if it is large: who is awake, and who belongs to what."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pyspark.errors import PySparkException
 
 from tapestry.core.errors import TapestryError
 from tapestry.plan.probes import Key
+from tapestry.run.arrow_directory import ArrowDirectory
 from tapestry.run.together import Class, Holder
 from tapestry.tables.register import Register, alike_of, key_of
 
@@ -32,6 +33,19 @@ HOLDERS = f"""
 """
 
 
+IN_MEMORY = 10_000_000
+"""Entries up to which the register is kept in memory, of some 60 bytes each and their texts."""
+
+
+def directory(
+    connect: Callable[[], Any], register: Register, most: int = IN_MEMORY
+) -> ArrowDirectory | SparkDirectory:
+    """Return what answers from the register: by itself, or through Spark if it is very large."""
+    if register.size() <= most:
+        return ArrowDirectory(register)
+    return SparkDirectory(connect, register)
+
+
 class SparkDirectory:
     """The register's newest version, resolved once; connects to Spark when it has to."""
 
@@ -50,6 +64,8 @@ class SparkDirectory:
 
     def classes(self, keys: Collection[Key], present: Collection[str]) -> list[Class]:
         """Return the classes that one of the keys wakes; of audiences only those present."""
+        if not keys:
+            return []
         hashes = [key_of(key.probe, key.offset, key.token) for key in keys]
         rows = pa.table({"key": pa.array(hashes, pa.int64())})
         found = self._ask(AWAKE, present, keys=rows)
@@ -58,6 +74,8 @@ class SparkDirectory:
     def holders(self, some: Collection[Class], present: Collection[str]) -> list[Holder]:
         """Return who belongs to these classes."""
         classes = list(some)
+        if not classes:
+            return []
         rows = pa.table(
             {
                 "number": pa.array(range(len(classes)), pa.int64()),

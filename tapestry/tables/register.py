@@ -124,6 +124,10 @@ class Register:
         """Return the Parquet files of the newest version of the entries."""
         return _files(self._entries)
 
+    def size(self) -> int:
+        """Return the number of entries, those of past revisions among them."""
+        return sum(pq.read_metadata(path).num_rows for path in self.files())
+
     def probes(self) -> dict[str, set[int]]:
         """Return the offsets that are entered, by probe."""
         found: dict[str, set[int]] = defaultdict(set)

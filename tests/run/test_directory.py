@@ -1,4 +1,4 @@
-"""The register on real Spark answers what it answers in memory."""
+"""The register, read into memory or asked through Spark, answers what loops do."""
 
 import random
 
@@ -9,7 +9,8 @@ from tapestry.core.ports import DueFilter
 from tapestry.plan.compile import compile_filter
 from tapestry.plan.probes import Key
 from tapestry.query.context import Context
-from tapestry.run.directory import SparkDirectory
+from tapestry.run.arrow_directory import ArrowDirectory
+from tapestry.run.directory import SparkDirectory, directory
 from tapestry.run.spark import LOCAL, connect
 from tapestry.run.together import entries_of
 from tapestry.tables import register as tables
@@ -27,18 +28,35 @@ def entered(register, count):
         register.add(*entries_of(due, compile_filter(due.text, Context())))
 
 
+def by_spark(register):
+    return SparkDirectory(lambda: connect(LOCAL), register)
+
+
+@pytest.mark.parametrize("kind", (ArrowDirectory, by_spark))
 @pytest.mark.parametrize("present", (["public"], ["public", "user:joe"], ["user:ann", "public"]))
-def test_it_finds_the_classes_and_who_belongs_to_them(tmp_path, present):
+def test_it_finds_the_classes_and_who_belongs_to_them(tmp_path, present, kind):
     register = Register(tmp_path)
     entered(register, 30)
-    spark, memory = SparkDirectory(lambda: connect(LOCAL), register), MemoryDirectory.of(register)
-    assert spark.probes() == memory.probes()
+    found, memory = kind(register), MemoryDirectory.of(register)
+    assert found.probes() == memory.probes()
     keys = {Key(e.probe, e.offset, e.token) for e in memory.entries[::2]}
     keys |= {Key("messages is sender", 0, "nobody@x.org"), Key("messages any -", 5, "")}
-    classes = spark.classes(keys, present)
+    classes = found.classes(keys, present)
     assert classes == memory.classes(keys, present)
     assert len(classes) > 3
-    assert set(spark.holders(classes, present)) == set(memory.holders(classes, present))
+    assert set(found.holders(classes, present)) == set(memory.holders(classes, present))
+    some = classes[::2]
+    assert set(found.holders(some, present)) == set(memory.holders(some, present)) != set()
+    assert found.classes([], present) == found.holders([], present) == []
+
+
+def test_what_is_kept_in_memory_is_bounded(tmp_path):
+    register = Register(tmp_path)
+    assert isinstance(directory(by_spark, register), ArrowDirectory)
+    entered(register, 3)
+    entries = len(MemoryDirectory.of(register).entries)
+    assert isinstance(directory(by_spark, register, most=entries), ArrowDirectory)
+    assert isinstance(directory(by_spark, register, most=entries - 1), SparkDirectory)
 
 
 def test_tidying_merges_files_and_drops_what_is_past(tmp_path, monkeypatch):
