@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from typing import Any
 
-from django.db import transaction
-from django.db.models import Q
+from django.db import connection, transaction
+from django.db.models import Field, Q
 
 from filters import evidence
 from filters.models import Card, Match
@@ -16,6 +17,9 @@ from tapestry.tables.log import Tables, parts_of
 from tapestry.tables.read import CARD, lookup
 
 BATCH = 1000
+
+TOLD = ("card", "because", "told_at")
+"""What a match is given once it is stored."""
 
 COLUMNS = (*CARD, "audience", "inreplyto")
 
@@ -64,8 +68,25 @@ def _give(tables: Tables, waiting: Sequence[Match]) -> int:
     with transaction.atomic():
         Card.objects.bulk_create(made, ignore_conflicts=True, batch_size=100)
         given = list(_with_cards(waiting, wanted.items()))
-        Match.objects.bulk_update(given, ["card", "because", "told_at"], batch_size=200)
+        _tell(given)
     return len(given)
+
+
+def _tell(matches: Sequence[Match]) -> None:
+    """Store what was found for some matches: the same statement for each, prepared once."""
+    fields = [Match._meta.get_field(name) for name in TOLD]
+    columns = [field for field in fields if isinstance(field, Field)]
+    changes = ", ".join(f"{field.column} = %s" for field in columns)
+
+    def values(match: Match) -> list[Any]:
+        stored = [(field, getattr(match, field.attname)) for field in columns]
+        return [field.get_db_prep_save(value, connection) for field, value in stored]
+
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            f"UPDATE {Match._meta.db_table} SET {changes} WHERE id = %s",
+            [[*values(match), match.pk] for match in matches],
+        )
 
 
 def _with_cards(

@@ -135,20 +135,21 @@ class Totals:
     ) -> exp.Expr:
         """Return whether the running total passes the test at a candidate's instant.
 
-        The rows of all candidates of one group are read once, not once for every instant.
+        The rows of a group are read once: not for every instant, nor for every filter that
+        counts the same ones and compares with something else.
         """
         total = measured.total
-        group = [key for key in keys_of(free) if key != "c"]
         parameters = [f"p{slot}" for slot in sorted(slots(total))]
-        whole = select_from(base, [*group, "audiences", *parameters]).distinct(copy=False)
-        name = self.assembly.name(whole)
+        group = ["audiences", *parameters, *sorted(carried_name(*one) for one in free)]
+        name = self.assembly.name(select_from(base, group).distinct(copy=False))
         rows = self.counted(total, Scope(name), group)
         summed = "n" if total.function == "COUNT" else "v"
         changes: exp.Query = _change(rows, group, "alpha", exp.column(summed), exp.column("n"))
         if running.ends(total):
             less = (exp.Neg(this=exp.column(summed)), exp.Neg(this=exp.column("n")))
             changes = exp.union(changes, _change(rows, group, "omega", *less), distinct=False)
-        none = _change(base, group, "c", exp.null(), exp.convert(0), asked=True)
+        instants = self.assembly.name(select_from(base, [*group, "c"]).distinct(copy=False))
+        none = _change(instants, group, "c", exp.null(), exp.convert(0), asked=True)
         every = self.assembly.name(exp.union(changes, none, distinct=False))
         value = running.SUMS[total.function](this=exp.column("v"))
         totals = select_from(every, [*group, "c"]).select(

@@ -43,26 +43,39 @@ class ArrowDirectory:
     def classes(self, keys: Collection[Key], present: Collection[str]) -> list[Class]:
         """Return the classes that one of the keys wakes; of audiences only those present."""
         hashes = _hashes(key_of(key.probe, key.offset, key.token) for key in keys)
+        visible = _Visible(present)
         found: set[Class] = set()
         for file in self._files:
             woken = np.unique(file.texts[file.keys.rows(hashes)])
-            found.update(file.classes(woken, present).values())
+            found.update(file.classes(woken, visible).values())
         return sorted(found)
 
     def holders(self, some: Collection[Class], present: Collection[str]) -> list[Holder]:
         """Return who belongs to these classes."""
         wanted = set(some)
         hashes = _hashes(alike_of(one.signature, one.constants) for one in wanted)
+        visible = _Visible(present)
         found: set[Holder] = set()
         for file in self._files:
             rows = file.alike.rows(hashes)
             texts = file.texts[rows]
-            classes = file.classes(np.unique(texts), present)
+            classes = file.classes(np.unique(texts), visible)
             numbers = (column[rows].tolist() for column in file.numbers)
             for text, fid, revision, disjunct in zip(texts.tolist(), *numbers, strict=True):
                 if classes[text] in wanted:
                     found.add(Holder(fid, revision, disjunct, classes[text]))
         return list(found)
+
+
+class _Visible(dict[str, tuple[str, ...]]):
+    """Audiences as they are entered, to those of them that are present."""
+
+    def __init__(self, present: Collection[str]) -> None:
+        self._present = frozenset(present)
+
+    def __missing__(self, audiences: str) -> tuple[str, ...]:
+        self[audiences] = seen(audiences.split("\n"), self._present)
+        return self[audiences]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +112,12 @@ class File:
     texts: Numbers
     unlike: pa.Table
 
-    def classes(self, texts: Numbers, present: Collection[str]) -> dict[int, Class]:
+    def classes(self, texts: Numbers, visible: Mapping[str, tuple[str, ...]]) -> dict[int, Class]:
         """Return the classes that some codes of texts stand for."""
         chosen = self.unlike.take(pa.array(texts))
-        visible: dict[str, tuple[str, ...]] = {}
         found: dict[int, Class] = {}
-        columns = (chosen[name].to_pylist() for name in TEXTS)
+        columns = (chosen[name].cast(pa.string()).to_pylist() for name in TEXTS)
         for code, signature, constants, audiences in zip(texts.tolist(), *columns, strict=True):
-            if audiences not in visible:
-                visible[audiences] = seen(audiences.split("\n"), present)
             found[code] = Class(signature, constants, visible[audiences])
         return found
 

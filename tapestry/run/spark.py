@@ -140,10 +140,9 @@ class SparkEngine:
         columns = {column.name for column in statement.select.find_all(exp.Column)}
         frames = {view.name: self.frame(view, statement, columns) for view in statement.views}
         frames |= {relation.name: self._relation(relation) for relation in statement.relations}
-        sql = spark_sql(statement, {name: f"frame_of_{name}_" for name in frames})
-        text = sql.replace("{", "{{").replace("}", "}}")
-        text = re.sub(r"\bframe_of_(\w+?)_(?=\s)", r"{\1}", text)
-        used = {name: frame for name, frame in frames.items() if "{" + name + "}" in text}
+        mark = uuid4().hex
+        sql = spark_sql(statement, {name: f"_{mark}_{name}_" for name in frames})
+        used = {name: each for name, each in frames.items() if f"_{mark}_{name}_" in sql}
         scanned = sum(
             part.rows
             for view in statement.views
@@ -153,7 +152,7 @@ class SparkEngine:
         try:
             self._settle(scanned)
             with self._in_time():
-                found = self.session.sql(text, **used).limit(self.most_rows + 1).toArrow()
+                found = self._ask(sql, {f"_{mark}_{name}_": each for name, each in used.items()})
         except PySparkException as error:
             if "CANCELED" in str(error):
                 raise TooMuchError(
@@ -170,6 +169,19 @@ class SparkEngine:
                 hint="Say more narrowly what it is to find.",
             )
         return list(zip(*(column.to_pylist() for column in found.columns), strict=True))
+
+    def _ask(self, sql: str, frames: dict[str, Any]) -> pa.Table:
+        """Return the answer of a statement in which the frames have names of their own.
+
+        ``SparkSession.sql`` and ``DataFrame.toArrow`` would have it analysed thrice; to analyse
+        a large one takes as long as to run it.
+        """
+        from pyspark.sql.connect.dataframe import DataFrame
+        from pyspark.sql.connect.plan import SQL, SubqueryAlias
+
+        views = [SubqueryAlias(frame._plan, name) for name, frame in frames.items()]
+        asked = DataFrame(SQL(sql, [], {}, views), self.session).limit(self.most_rows + 1)
+        return asked._to_table()[0]
 
     @contextmanager
     def _in_time(self) -> Iterator[None]:

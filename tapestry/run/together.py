@@ -273,7 +273,7 @@ def _handed_out(
 
 def seen(audiences: Iterable[str], present: Collection[str]) -> tuple[str, ...]:
     """Return those of a filter's audiences that some row has, in alphabetical order."""
-    return tuple(sorted(set(audiences) & set(present)))
+    return tuple(sorted(set(audiences).intersection(present)))
 
 
 @lru_cache(maxsize=4096)
