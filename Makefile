@@ -34,6 +34,8 @@ HAS_CHROMIUM = command -v chromium chromium-browser google-chrome >/dev/null
 HAS_DOVECOT = [ -x "$$(PATH=$$PATH:/usr/sbin command -v dovecot || true)" ] \
 	&& [ -e /usr/lib/dovecot/imap -o -e /usr/libexec/dovecot/imap ]
 
+HAS_POSTGRES = ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null
+
 # INN unpacked beside the virtual environment: its package would also bring a mail server.
 INN := .venv/inn
 INN_READY := $(INN)/usr/lib/news/bin/innd
@@ -80,6 +82,7 @@ servers: java $(INN_READY)
 	@if [ -d /run/systemd/system ] && [ "$$(id -u)" = 0 ]; then \
 		systemctl disable --quiet --now dovecot.service dovecot.socket 2>/dev/null || true; fi
 	$(call need,Chromium (for the tests),$(HAS_CHROMIUM),chromium)
+	$(call need,PostgreSQL's server (for the tests),$(HAS_POSTGRES),postgresql)
 	$(call need,the libraries of INN (for the tests),$(HAS_INN_LIBRARIES),$$($(INN_LIBRARIES)))
 
 $(INN_READY): | $(BIN)/python

@@ -125,9 +125,8 @@ class TestJoining:
         STORE.join(due, 10)
         assert not Filter.objects.get().joined
 
+    @pytest.mark.sqlite
     def test_of_many_joined_ones_those_apart_are_found_by_an_index(self, alice: User) -> None:
-        if connection.vendor != "sqlite":
-            pytest.skip("another database")
         with CaptureQueriesContext(connection) as asked:
             STORE.due(9)
         with connection.cursor() as cursor:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
 from races import race
 
 from filters.models import Clock, Filter
@@ -196,10 +195,9 @@ def test_a_filter_that_failed_says_why_and_is_left_alone(alice: User) -> None:
     assert store.due(wall_clock()) == []
 
 
+@pytest.mark.sqlite
 @pytest.mark.django_db(transaction=True)
 def test_sqlite_is_opened_for_many_readers_and_one_patient_writer() -> None:
-    if connection.vendor != "sqlite":
-        pytest.skip("another database")
     from django.conf import settings
 
     options = settings.DATABASES["default"]["OPTIONS"]

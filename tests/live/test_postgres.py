@@ -1,0 +1,88 @@
+"""The application on PostgreSQL: its tests on SQLite are run again there."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tapestry.run.child import free_port
+
+ROOT = Path(__file__).resolve().parents[2]
+TESTS = ROOT / "tests" / "filters"
+
+EXACT = ("stores", "joint", "joined", "rounds", "dependents", "ends", "forgetting", "sources")
+"""Where what is stored once, or locked, or raced for, is tested; the long campaign runs all."""
+
+pytestmark = pytest.mark.live
+
+
+def programs() -> Path:
+    """The directory of PostgreSQL's programs, which Debian does not put on the path."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
+    on_path = shutil.which("postgres")
+    assert found or on_path, "PostgreSQL is not here: make test installs it."
+    return found[-1].parent if found else Path(str(on_path)).parent
+
+
+@pytest.fixture(scope="module")
+def database_url() -> Iterator[str]:
+    # Not pytest's directory: as root the server runs as postgres, who may not go in there.
+    home = Path(tempfile.mkdtemp(prefix="tapestry-pg-"))
+    user = "postgres" if os.geteuid() == 0 else None
+    if user is not None:
+        account = pwd.getpwnam(user)
+        os.chown(home, account.pw_uid, account.pw_gid)
+    made = ["-D", home / "data", "-U", "tapestry", "-A", "trust", "-E", "UTF8", "--no-locale"]
+    subprocess.run(
+        [programs() / "initdb", *made, "--no-sync"],
+        user=user, cwd=home, check=True, capture_output=True,
+    )  # fmt: skip
+    port = free_port()
+    settings = ("listen_addresses=127.0.0.1", "fsync=off", f"unix_socket_directories={home}")
+    server = [programs() / "postgres", "-D", home / "data", "-p", str(port)]
+    with (home / "log").open("wb") as log:
+        started = subprocess.Popen(
+            [*server, *(word for each in settings for word in ("-c", each))],
+            user=user, cwd=home, stdout=log, stderr=log,
+        )  # fmt: skip
+    try:
+        ready = [programs() / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(port)]
+        while subprocess.run(ready, check=False).returncode:
+            assert started.poll() is None, (home / "log").read_text()
+        yield f"postgres://tapestry@127.0.0.1:{port}/postgres"
+    finally:
+        started.terminate()
+        started.wait(20)
+        shutil.rmtree(home)
+
+
+def hold(database_url: str, *files: Path) -> None:
+    """Run some tests on a database; what they say is shown if one of them fails."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-m", "not long and not sqlite", *files],
+        cwd=ROOT,
+        env=os.environ | {"DATABASE_URL": database_url},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-10_000:]
+    assert " passed" in done.stdout
+    assert "skipped" not in done.stdout, done.stdout[-1000:]
+
+
+def test_what_is_stored_once_is_so_on_postgresql(database_url: str) -> None:
+    hold(database_url, *(TESTS / f"test_{name}.py" for name in EXACT))
+
+
+@pytest.mark.long
+def test_the_whole_application_runs_on_postgresql(database_url: str) -> None:
+    hold(database_url, TESTS)
