@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from filters import people
-from filters.joint import part
+from filters.joint import hold, part
 from filters.models import Filter, Reference, Rest
 from filters.understanding import Name, noting, understand
 from tapestry.core.errors import TapestryError
@@ -97,6 +97,10 @@ def note_references(held: Filter, sought: Iterable[Name]) -> None:
 
 @transaction.atomic
 def _renew(which: Q, at: int) -> None:
-    part(Filter.objects.filter(which))
-    for held in Filter.objects.select_for_update().filter(which).order_by("pk"):
+    hold()
+    found = list(Filter.objects.filter(which).values_list("pk", flat=True))
+    if not found:
+        return
+    part(Filter.objects.filter(pk__in=found))
+    for held in Filter.objects.select_for_update().filter(pk__in=found).order_by("pk"):
         renew(held, at)

@@ -193,7 +193,7 @@ def _texts(path: str) -> dict[str, str]:
 
 @lru_cache(maxsize=4096)
 def _filters(path: str) -> dict[str, int]:
-    rows = pq.read_table(path, columns=["signature", "fid"])
+    rows = pq.read_table(path, columns=["signature", "fid"], read_dictionary=["signature"])
     apart = rows.group_by("signature").aggregate([("fid", "count_distinct")])
     names, counts = apart["signature"].to_pylist(), apart["fid_count_distinct"].to_pylist()
     return dict(zip(names, counts, strict=True))
