@@ -14,19 +14,38 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from filters import people
+from filters import parts, people
 from filters.joint import hold, part
 from filters.models import Filter, Reference, Rest
+from filters.stores import DjangoClock, latest_instant
 from filters.understanding import Name, noting, understand
 from tapestry.core.errors import TapestryError
+from tapestry.tables.append import read_until
 
 
-def renew_dependents(changed: Iterable[Name], at: int) -> None:
-    """Read again, as of the instant ``at``, all filters that refer to one of these."""
+def now() -> int:
+    """Return the present as the clock's lock tells it: all that comes is later."""
+    return read_until(parts.tables(), DjangoClock())
+
+
+def renew_dependents(changed: Iterable[Name], at: int | None) -> None:
+    """Read again, as of the instant ``at``, all filters that refer to one of these.
+
+    None is the instant that the clock was last advanced to.
+    """
+    _renew(Q(pk__in=_references(changed).values("filter")), at)
+
+
+def has_dependents(name: Name) -> bool:
+    """Tell whether some filter refers to one of this name, be there one or not."""
+    return _references([name]).exists()
+
+
+def _references(names: Iterable[Name]) -> QuerySet[Reference]:
     wanted = Q(pk__in=[])
-    for owner, name in changed:
+    for owner, name in names:
         wanted |= Q(owner=owner.lower(), name=name.lower())
-    _renew(Q(pk__in=Reference.objects.filter(wanted).values("filter")), at)
+    return Reference.objects.filter(wanted)
 
 
 def renew_all_of(username: str, at: int) -> None:
@@ -96,11 +115,12 @@ def note_references(held: Filter, sought: Iterable[Name]) -> None:
 
 
 @transaction.atomic
-def _renew(which: Q, at: int) -> None:
+def _renew(which: Q, at: int | None) -> None:
     hold()
     found = list(Filter.objects.filter(which).values_list("pk", flat=True))
     if not found:
         return
     part(Filter.objects.filter(pk__in=found))
+    present = latest_instant() if at is None else at
     for held in Filter.objects.select_for_update().filter(pk__in=found).order_by("pk"):
-        renew(held, at)
+        renew(held, present)

@@ -8,13 +8,18 @@ from typing import Literal
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from filters import parts, people
-from filters.dependents import leave_rest, note_references, renew, renew_dependents
+from filters import people
+from filters.dependents import (
+    has_dependents,
+    leave_rest,
+    note_references,
+    now,
+    renew,
+    renew_dependents,
+)
 from filters.joint import part
 from filters.models import Filter
-from filters.stores import DjangoClock
 from filters.understanding import Name, Understood, noting, understand
-from tapestry.tables.append import read_until
 
 LONGEST_NAME = 60
 
@@ -46,7 +51,8 @@ def install(
         end=end,
     )
     made.full_clean(exclude=["text"])
-    at = now()
+    # The clock is not asked for nothing: that takes as long as all the rest.
+    at = now() if not existing or has_dependents(_name(made)) else None
     with transaction.atomic():
         _begin(made, text, understood, None if existing else at)
         made.save()
@@ -146,11 +152,6 @@ def free_name(owner: User, phrase: str) -> str:
         number += 1
         name = f"{stem}-{number}"
     return name
-
-
-def now() -> int:
-    """Return the present as the clock's lock tells it: all that comes is later."""
-    return read_until(parts.tables(), DjangoClock())
 
 
 def _held_apart(changing: Filter) -> Filter:

@@ -9,8 +9,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from filters import writing
-from filters.dependents import renew_all_of
+from filters.dependents import now, renew_all_of
 from filters.forms import ProfileForm
 from filters.models import Profile
 from filters.views.pages import PersonRequest, frame
@@ -24,7 +23,7 @@ def me(request: PersonRequest) -> HttpResponse:
     if request.method == "POST":
         form = ProfileForm(request.POST)
         if form.is_valid():
-            at = writing.now()
+            at = now()
             with transaction.atomic():
                 form.store(profile)
                 renew_all_of(request.user.get_username(), at)

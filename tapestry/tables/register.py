@@ -7,7 +7,7 @@ with the application that a revision is the present one.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -141,7 +141,11 @@ class Register:
 
         One that was entered again counts again, until the files are merged.
         """
-        return sum(_filters(path).get(signature, 0) for path in self.files())
+        try:
+            changed = (self._entries / "_delta_log").stat().st_mtime_ns
+        except FileNotFoundError:
+            return 0
+        return _counts(self._entries, changed).get(signature, 0)
 
     def tidy(self, current: Callable[[Collection[int]], Mapping[int, int]]) -> bool:
         """Merge the files once there are many, and drop entries of revisions that are past.
@@ -197,6 +201,12 @@ def _filters(path: str) -> dict[str, int]:
     apart = rows.group_by("signature").aggregate([("fid", "count_distinct")])
     names, counts = apart["signature"].to_pylist(), apart["fid_count_distinct"].to_pylist()
     return dict(zip(names, counts, strict=True))
+
+
+@lru_cache(maxsize=4)
+def _counts(entries: Path, _changed: int) -> Counter[str]:
+    """Return the filters of each signature, as they were when the log last changed."""
+    return sum((Counter(_filters(path)) for path in _files(entries)), Counter())
 
 
 @lru_cache(maxsize=4096)

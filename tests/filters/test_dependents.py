@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from filters import listing, rounds, writing
-from filters.dependents import renew_all_of
+from filters.dependents import now, renew_all_of
 from filters.models import Filter, Match, Profile, Rest
 from filters.stores import DjangoClock, latest_instant
 from tapestry.core.errors import TapestryError
@@ -170,7 +170,7 @@ def test_new_addresses_of_mine_count_from_the_moment_they_are_stored(
     writing.install(carol, "to me", name="mine", visibility="shared")
     hers = writing.install(bob, "in carol's mine", name="hers")
     Profile.objects.filter(user=carol).update(aliases=["new@example.org"])
-    renew_all_of("carol", writing.now())
+    renew_all_of("carol", now())
     assert "new@example.org" in state(hers).tql
     append_messages(mail, DjangoClock(), [Message("n@x", to=("new@example.org",))])
     rounds.run_round()

@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from filters import rounds, writing
+from filters.dependents import now
 from filters.ends import last_instant
 from filters.models import Filter, Joint
 from filters.models import Match as StoredMatch
@@ -94,7 +95,7 @@ class TestJoined:
 class TestChanging:
     @pytest.fixture(autouse=True)
     def ended(self, engine: None, mail: Tables, alice: User) -> Filter:
-        at = writing.now()
+        at = now()
         one = writing.install(alice, "about plan", name="f", end=at)
         rounds.run_round()
         one.refresh_from_db()
