@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import Field, Q
+from sqlglot import exp
 
 from filters import evidence
 from filters.models import Card, Match
@@ -76,17 +77,19 @@ def _tell(matches: Sequence[Match]) -> None:
     """Store what was found for some matches: the same statement for each, prepared once."""
     fields = [Match._meta.get_field(name) for name in TOLD]
     columns = [field for field in fields if isinstance(field, Field)]
-    changes = ", ".join(f"{field.column} = %s" for field in columns)
+    given = exp.var("%s")
+    update = exp.update(
+        Match._meta.db_table,
+        {str(field.column): given for field in columns},
+        where=exp.EQ(this=exp.column("id"), expression=given),
+    )
 
     def values(match: Match) -> list[Any]:
         stored = [(field, getattr(match, field.attname)) for field in columns]
         return [field.get_db_prep_save(value, connection) for field, value in stored]
 
     with connection.cursor() as cursor:
-        cursor.executemany(
-            f"UPDATE {Match._meta.db_table} SET {changes} WHERE id = %s",
-            [[*values(match), match.pk] for match in matches],
-        )
+        cursor.executemany(update.sql(), [[*values(match), match.pk] for match in matches])
 
 
 def _with_cards(

@@ -31,7 +31,8 @@ def now() -> int:
 def renew_dependents(changed: Iterable[Name], at: int | None) -> None:
     """Read again, as of the instant ``at``, all filters that refer to one of these.
 
-    None is the instant that the clock was last advanced to.
+    None is the present as it is known without the clock's lock: for a filter that came to
+    refer to one only since its caller looked (``has_dependents``).
     """
     _renew(Q(pk__in=_references(changed).values("filter")), at)
 

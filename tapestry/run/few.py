@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from functools import reduce
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tapestry.core.schema import COLUMNS, Type
 from tapestry.plan.relation import Range, Reach, Statement, View
-from tapestry.tables.find import by_key, by_time, unindexed
+from tapestry.tables.find import by_key, by_time, unindexed, within
 from tapestry.tables.index import strings
 from tapestry.tables.log import Part, Snapshot
 from tapestry.tables.rows import arrow_schema
@@ -112,13 +111,7 @@ class Few:
             keys = self._keys(view.reach, statement, columns)
             column = rows[view.reach.column]
             return rows if keys is None else rows.filter(pc.is_in(column, strings(keys)))
-        if view.ranges is not None:
-            ts = rows["ts"]
-            within = [
-                pc.and_(pc.greater(ts, low), pc.less_equal(ts, up)) for low, up in view.ranges
-            ]
-            return rows.filter(reduce(pc.or_, within))
-        return rows
+        return rows if view.ranges is None else within(rows, view.ranges)
 
     def files(self, view: View) -> list[Part]:
         """Return the files of the snapshot that can hold rows of a view."""

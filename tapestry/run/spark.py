@@ -140,9 +140,10 @@ class SparkEngine:
         columns = {column.name for column in statement.select.find_all(exp.Column)}
         frames = {view.name: self.frame(view, statement, columns) for view in statement.views}
         frames |= {relation.name: self._relation(relation) for relation in statement.relations}
+        used = {table.name for table in statement.select.find_all(exp.Table)} & frames.keys()
         mark = uuid4().hex
-        sql = spark_sql(statement, {name: f"_{mark}_{name}_" for name in frames})
-        used = {name: each for name, each in frames.items() if f"_{mark}_{name}_" in sql}
+        names = {name: f"{name}_{mark}" for name in used}
+        sql = spark_sql(statement, names)
         scanned = sum(
             part.rows
             for view in statement.views
@@ -152,7 +153,7 @@ class SparkEngine:
         try:
             self._settle(scanned)
             with self._in_time():
-                found = self._ask(sql, {f"_{mark}_{name}_": each for name, each in used.items()})
+                found = self._ask(sql, {names[name]: frames[name] for name in used})
         except PySparkException as error:
             if "CANCELED" in str(error):
                 raise TooMuchError(
@@ -191,10 +192,10 @@ class SparkEngine:
 
         def give_up() -> None:
             # Again and again: what has not quite begun yet is not interrupted.
-            late = done.wait(self.most_seconds)
-            while not late:
+            patience = float(self.most_seconds)
+            while not done.wait(patience):
                 self.session.interruptTag(tag)
-                late = done.wait(1.0)
+                patience = 1.0
 
         self.session.addTag(tag)
         watch = threading.Thread(target=give_up, daemon=True)

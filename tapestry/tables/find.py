@@ -84,12 +84,16 @@ def by_time(
     if most is not None and sum(_rows(part, chosen) for part, chosen in places) > most:
         return None
     found += [_read(part, chosen, names, schema) for part, chosen in places]
-    rows = pa.concat_tables(found)
+    return within(pa.concat_tables(found), slices).select(list(columns))
+
+
+def within(rows: pa.Table, slices: Sequence[Slice]) -> pa.Table:
+    """Return those rows whose ``ts`` lies in one of the slices."""
     ts = rows["ts"].to_numpy()
-    within = np.zeros(len(ts), dtype=bool)
+    chosen = np.zeros(len(ts), dtype=bool)
     for low, high in slices:
-        within |= (ts > low) & (ts <= high)
-    return rows.filter(pa.array(within)).select(list(columns))
+        chosen |= (ts > low) & (ts <= high)
+    return rows.filter(pa.array(chosen))
 
 
 @lru_cache(maxsize=512)
