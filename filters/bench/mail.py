@@ -40,6 +40,7 @@ def fill(tables: Tables, count: int, newest: int) -> tuple[int, int]:
     Return the ts of the first and of the last.
     """
     from tapestry.core.schema import MESSAGES
+    from tapestry.tables.compact import compact
     from tapestry.tables.index import extend
 
     chance = np.random.default_rng(7)
@@ -47,6 +48,7 @@ def fill(tables: Tables, count: int, newest: int) -> tuple[int, int]:
     for low, high in pairwise(cuts):
         if high > low:
             _write(tables, MESSAGES, _rows(chance, low, high))
+    compact(tables, keep_hours=0)
     extend(tables, MESSAGES)
     return arrival(0), arrival(count - 1)
 
@@ -125,12 +127,19 @@ def _write(tables: Tables, table: str, rows: Any) -> None:
     import pyarrow.parquet as pq
     from deltalake.transaction import AddAction
 
-    from tapestry.tables.rows import ROW_GROUP
+    from tapestry.tables.rows import REPEATING, ROW_GROUP
 
     log = tables.open(table)
     name = f"part-{uuid4()}.parquet"
     path = tables.root / table / name
-    pq.write_table(rows, path, compression="zstd", row_group_size=ROW_GROUP, store_schema=False)
+    pq.write_table(
+        rows,
+        path,
+        compression="zstd",
+        row_group_size=ROW_GROUP,
+        use_dictionary=[name for name in REPEATING if name in rows.schema.names],
+        store_schema=False,
+    )
     bounds = pc.min_max(rows["ts"]).as_py()
     statistics = {
         "numRecords": rows.num_rows,

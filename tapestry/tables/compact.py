@@ -31,7 +31,7 @@ from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.alone import alone
 from tapestry.tables.index import INDEXED, extend
 from tapestry.tables.log import Part, Tables, parts_of
-from tapestry.tables.rows import ORIGINALS, ROW_GROUP, arrow_schema
+from tapestry.tables.rows import ORIGINALS, REPEATING, ROW_GROUP, arrow_schema
 
 TARGET = 128 * 1024 * 1024
 """Bytes of a merged file."""
@@ -145,7 +145,12 @@ def write_sorted(path: Path, table: str, parts: Sequence[Part], keep: Keep) -> t
     count, low, high = 0, -BEGINNING, BEGINNING
     size = 64 if table == ORIGINALS else ROW_GROUP
     with pq.ParquetWriter(
-        path, schema, compression="zstd", compression_level=3, store_schema=False
+        path,
+        schema,
+        compression="zstd",
+        compression_level=3,
+        use_dictionary=[name for name in REPEATING if name in schema.names],
+        store_schema=False,
     ) as writer:
         for rows in map(keep, _in_order(parts, schema)):
             if not rows.num_rows:
@@ -209,3 +214,5 @@ def drop_old_files(log: DeltaTable, keep_hours: int, stray: bool | None = None) 
         enforce_retention_duration=False,
         full=keep_hours >= 24 if stray is None else stray,
     )
+    # Whoever opens the table reads the log from here on, not from its beginning.
+    log.create_checkpoint()

@@ -14,8 +14,12 @@ from tapestry.core.schema import COLUMNS, KEYS, Type
 LONGEST = 256 * 1024
 """Bytes of UTF-8 that one text may have; what is longer (a body) is cut."""
 
-ROW_GROUP = 4096
+ROW_GROUP = 1024
 """Rows per Parquet row group: one message is read without unpacking its whole file."""
+
+REPEATING = ("sender", "sender_name", "list", "source", "audience")
+"""Columns whose texts repeat, and so are written by dictionary: the others are read faster
+without, and are no larger."""
 
 _ARROW = {
     Type.TEXT: pa.string(),
