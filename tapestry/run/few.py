@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from tapestry.core.schema import COLUMNS, Type
 from tapestry.plan.relation import Range, Reach, Statement, View
-from tapestry.tables.find import by_key, by_time, unindexed, within
+from tapestry.tables.find import Most, by_key, by_time, unindexed, within
 from tapestry.tables.index import strings
 from tapestry.tables.log import Part, Snapshot
 from tapestry.tables.rows import arrow_schema
@@ -28,17 +28,20 @@ class Limits:
     sent: int = 5_000
     """Rows of a table that is sent along: to read so few costs Spark more in jobs than in work."""
 
-    sliced: int = 5_000
+    sliced: int = 50_000
     """Rows of a slice that is sent along."""
 
     read: int = 100_000
     """Rows of the row groups that a slice lies in."""
 
-    keys: int = 20_000
+    keys: int = 100_000
     """Keys that are looked up together."""
 
-    found: int = 100_000
+    found: int = 150_000
     """Rows that these find, and rows newer than the index that are looked through."""
+
+    bytes: int = 64 * 1024 * 1024
+    """Of what is sent along of one view, and of the row groups that a slice lies in."""
 
 
 class Few:
@@ -56,7 +59,9 @@ class Few:
 
     def is_small(self, table: str) -> bool:
         """Tell whether all of a table is few rows: then all its views are the table."""
-        return sum(part.rows for part in self.snapshot.parts(table)) <= self.limits.sent
+        parts = self.snapshot.parts(table)
+        few = sum(part.rows for part in parts) <= self.limits.sent
+        return few and sum(part.bytes for part in parts) <= self.limits.bytes
 
     def rows(self, view: View, statement: Statement, columns: Collection[str]) -> pa.Table | None:
         """Return the rows of a view, and perhaps others of its table; None if they are many."""
@@ -71,8 +76,8 @@ class Few:
             always = [(part.min_ts - 1, part.max_ts) for part in parts]
             return by_time(parts, view.table, always, names)
         if view.ranges is not None:
-            slices = view.ranges
-            rows = by_time(parts, view.table, slices, names, self.limits.read)
+            most = Most(self.limits.read, self.limits.bytes)
+            rows = by_time(parts, view.table, view.ranges, names, most)
             return None if rows is None or rows.num_rows > self.limits.sliced else rows
         if view.reach is None:
             return None
@@ -83,7 +88,8 @@ class Few:
         if unindexed(parts, root, view.table, column) > self.limits.found:
             return None
         rows = by_key(parts, root, view.table, column, keys, names)
-        return None if rows.num_rows > self.limits.found else rows
+        many = rows.num_rows > self.limits.found or rows.nbytes > self.limits.bytes
+        return None if many else rows
 
     def _keys(
         self, reach: Reach, statement: Statement, columns: Collection[str]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,17 @@ from tapestry.tables.rows import arrow_schema
 
 Slice = tuple[int, int]
 """Instants after the first and up to the second."""
+
+_Chosen = list[np.ndarray[Any, Any]]
+"""Which row groups of a file are chosen: in one of some ways."""
+
+
+@dataclass(frozen=True, slots=True)
+class Most:
+    """How much may be read: rows, and bytes of the columns asked for, once unpacked."""
+
+    rows: int
+    bytes: int
 
 
 def by_key(
@@ -69,11 +81,11 @@ def by_time(
     table: str,
     slices: Sequence[Slice],
     columns: Sequence[str],
-    most: int | None = None,
+    most: Most | None = None,
 ) -> pa.Table | None:
     """Return the rows of some files whose ``ts`` lies in one of the slices.
 
-    None if they stand in row groups of more than ``most`` rows.
+    None if they stand in row groups of more than ``most``.
     """
     schema = arrow_schema(table)
     names = list(dict.fromkeys([*columns, "ts"]))
@@ -83,7 +95,7 @@ def by_time(
         for part in parts
         if any(low < part.max_ts and part.min_ts <= high for low, high in slices)
     ]
-    if most is not None and sum(_rows(part, chosen) for part, chosen in places) > most:
+    if most is not None and not _within(most, places, names):
         return None
     found += [_read(part, chosen, names, schema) for part, chosen in places]
     return within(pa.concat_tables(found), slices).select(list(columns))
@@ -135,10 +147,23 @@ def _holding(part: Part, instants: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]
     return np.asarray(begin < np.searchsorted(instants, high, "right"))
 
 
-def _rows(part: Part, chosen: Sequence[np.ndarray[Any, Any]]) -> int:
-    metadata = _footer(part.path)[0]
-    numbers = np.flatnonzero(np.logical_or.reduce(chosen))
-    return sum(metadata.row_group(int(number)).num_rows for number in numbers)
+def _within(most: Most, places: Sequence[tuple[Part, _Chosen]], names: Sequence[str]) -> bool:
+    """Tell whether the row groups that are chosen have at most so many rows and bytes."""
+    rows = size = 0
+    for part, chosen in places:
+        metadata = _footer(part.path)[0]
+        for number in np.flatnonzero(np.logical_or.reduce(chosen)):
+            group = metadata.row_group(int(number))
+            rows += group.num_rows
+            columns = map(group.column, range(group.num_columns))
+            size += sum(
+                column.total_uncompressed_size
+                for column in columns
+                if column.path_in_schema.partition(".")[0] in names
+            )
+            if rows > most.rows or size > most.bytes:
+                return False
+    return True
 
 
 def _read(

@@ -100,9 +100,9 @@ def test_from_a_small_table_leads_on_only_what_is_asked_of_it(made, tmp_path, se
     assert found.num_rows == 2 * len(parents)
 
 
-@pytest.mark.parametrize("limits", [Limits(0, sliced=2), Limits(0, read=2), Limits(0, keys=2)])
-def test_what_is_reached_from_many_rows_is_left_to_spark(made, limits):
-    few = Few(made, limits)
+@pytest.mark.parametrize("limit", ["sliced", "read", "keys", "bytes"])
+def test_what_is_reached_from_many_rows_is_left_to_spark(made, limit):
+    few = Few(made, Limits(0, **{limit: 2}))
     assert few.rows(PARENTS, STATEMENT, COLUMNS) is None
     assert few.rows(REPLIES, STATEMENT, COLUMNS) is None
 

@@ -17,7 +17,7 @@ from tapestry.tables import index
 from tapestry.tables.alone import alone
 from tapestry.tables.append import append_messages
 from tapestry.tables.compact import compact
-from tapestry.tables.find import by_key, by_time
+from tapestry.tables.find import Most, by_key, by_time
 from tapestry.tables.log import Tables, parts_of
 
 COLUMNS = ["msgid", "inreplyto", "ts", "audience"]
@@ -143,7 +143,9 @@ def test_a_slice_of_time_is_read_without_the_rest(tmp_path):
     parts = parts_of(tables.open("messages"))
     rows = by_time(parts, "messages", [(11, 31), (41, 51)], ["msgid"])
     assert sorted(rows["msgid"].to_pylist()) == ["m2", "m3", "m5"]
-    assert by_time(parts, "messages", [(11, 31)], ["msgid"], most=1) is None
+    for most in (Most(rows=1, bytes=10**6), Most(rows=10**6, bytes=1)):
+        assert by_time(parts, "messages", [(11, 31)], ["msgid"], most) is None
+    assert by_time(parts, "messages", [(11, 31)], ["msgid"], Most(10**6, 10**6)) is not None
 
 
 def _appender(root, name):
