@@ -41,7 +41,10 @@ class Clock(models.Model):
 
 
 class Pulse(models.Model):
-    """When the worker last ran what was due: a single row, for the health page."""
+    """When the worker last ran what was due, or the listener was alive: for the health page."""
+
+    WORKER, LISTENER = 1, 2
+    """The rows there are."""
 
     started_at = models.BigIntegerField(default=0)
     ended_at = models.BigIntegerField(default=0)

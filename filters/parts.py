@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from tapestry.run.together import Directory
     from tapestry.tables.register import Register
 
+SPARK_AGAIN = "spark.again"
+"""A file in ``DATA/run`` by which Spark is asked to be started again."""
+
 DEFAULT_REDIS = "redis://127.0.0.1:6379/0"
 
 
@@ -51,9 +54,19 @@ def engine_on(snapshot: Snapshot) -> Engine:
     Raises TapestryError if Spark should be there and does not answer.  It is asked each
     time: the client of a server that has died would wait for minutes.
     """
+    from tapestry.run.connection import LOCAL, reconnect
     from tapestry.run.spark import SparkEngine
 
-    return SparkEngine(_session(), snapshot)
+    remote = spark_remote() or LOCAL
+    return SparkEngine(
+        _session(), snapshot, again=lambda: reconnect(remote), gave_up=ask_for_another_spark
+    )
+
+
+def ask_for_another_spark() -> None:
+    """Have ``manage.py up``, if Spark is its, start Spark again: it may be at work for nobody."""
+    if spark_remote() == _written("spark.remote"):
+        (data() / "run" / SPARK_AGAIN).touch()
 
 
 def directory_on(register: Register) -> Directory:
@@ -64,7 +77,7 @@ def directory_on(register: Register) -> Directory:
 
 
 def _session() -> Any:
-    from tapestry.run.spark import LOCAL, connect
+    from tapestry.run.connection import LOCAL, connect
 
     remote = spark_remote()
     if remote is not None:

@@ -31,7 +31,7 @@ def run_round(at: int | None = None) -> TickReport:
     """
     from tapestry.run.tick import tick
 
-    Pulse.objects.update_or_create(pk=1, defaults={"started_at": wall_clock()})
+    Pulse.objects.update_or_create(pk=Pulse.WORKER, defaults={"started_at": wall_clock()})
     error = "It stopped half-way."
     try:
         tables = parts.tables()
@@ -47,7 +47,7 @@ def run_round(at: int | None = None) -> TickReport:
         error = f"The last run failed ({type(failure).__name__}); the worker's log says why."
         raise
     finally:
-        Pulse.objects.filter(pk=1).update(ended_at=wall_clock(), error=error)
+        Pulse.objects.filter(pk=Pulse.WORKER).update(ended_at=wall_clock(), error=error)
     return report
 
 

@@ -57,8 +57,9 @@ def measure(options: Mapping[str, Any]) -> dict[str, Any]:
     from tapestry.plan.lower import lower_at
     from tapestry.query.context import Context
     from tapestry.run.answer import answer
+    from tapestry.run.connection import LOCAL, connect
     from tapestry.run.execute import Subscription, execute, groups
-    from tapestry.run.spark import LOCAL, SparkEngine, connect
+    from tapestry.run.spark import SparkEngine
     from tapestry.tables.log import snapshot
 
     since, until = _fill(

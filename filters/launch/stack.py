@@ -17,11 +17,15 @@ from types import FrameType
 
 from filters.launch import parts, redis_server
 from filters.launch.claim import claimed, publish
+from filters.parts import SPARK_AGAIN
 from tapestry.core.errors import TapestryError
 from tapestry.run import spark_server
 from tapestry.run.child import Child, stop
 
 READY_SECONDS = 120.0
+
+SPARK_STARTS, SPARK_SECONDS = 5, 900.0
+"""Spark may be started again so often in so many seconds; after that, everything stops."""
 
 
 class Interrupted(BaseException):
@@ -35,6 +39,8 @@ class Stack:
     url: str
     children: list[Child] = field(default_factory=list)
     backing: list[Child] = field(default_factory=list)
+    spark: spark_server.SparkServer | None = None
+    _spark_starts: list[float] = field(default_factory=list)
 
     def check(self) -> None:
         """Raise TapestryError, with the last line of its log, if a part has ended."""
@@ -55,12 +61,33 @@ class Stack:
             time.sleep(0.4)
 
     def watch(self, each: Callable[[], None] | None = None) -> None:
-        """Stay until a part ends (TapestryError); call ``each`` about twice a second."""
+        """Stay until a part ends (TapestryError); call ``each`` about twice a second.
+
+        Spark alone is started again, where it has ended or the worker asks for it.
+        """
         while True:
+            self._start_spark_again()
             self.check()
             if each is not None:
                 each()
             time.sleep(0.5)
+
+    def _start_spark_again(self) -> None:
+        if self.spark is None:
+            return
+        asked = self.spark.run / SPARK_AGAIN
+        if self.spark.child.alive and not asked.exists():
+            return
+        now = time.monotonic()
+        self._spark_starts = [at for at in self._spark_starts if now - at < SPARK_SECONDS]
+        if len(self._spark_starts) >= SPARK_STARTS:
+            self.spark.stop()  # and all that runs is stopped, for it has ended
+            return
+        asked.unlink(missing_ok=True)
+        self._spark_starts.append(now)
+        self.backing.remove(self.spark.child)
+        self.spark = self.spark.again()
+        self.backing.insert(0, self.spark.child)
 
     def stop(self) -> None:
         """End every part: those that use Redis and Spark before these two."""
@@ -123,9 +150,10 @@ def _spark(stack: Stack, run: Path) -> str | spark_server.SparkServer:
     remote = os.environ.get("SPARK_REMOTE")
     if remote:
         return remote
-    server = spark_server.start(run)
-    stack.backing.append(server.child)
-    return server
+    (run / SPARK_AGAIN).unlink(missing_ok=True)
+    stack.spark = spark_server.start(run)
+    stack.backing.append(stack.spark.child)
+    return stack.spark
 
 
 def must_be_free(port: int) -> None:

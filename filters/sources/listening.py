@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from filters.models import Pulse
 from filters.models_source import Source
 from filters.sources.credentials import account_of
 from filters.sources.due import make_due
@@ -79,7 +80,9 @@ class Listener:
         if heard or now - self._told >= SIGN_OF_LIFE:
             self._told = now
             listened = {source for (source, _folder), ear in self.ears.items() if ear.listens}
+            alive = {"started_at": wall_clock(), "ended_at": wall_clock()}
             Source.objects.filter(pk__in=listened).update(listened_at=wall_clock())
+            Pulse.objects.update_or_create(pk=Pulse.LISTENER, defaults=alive)
 
     def stop(self) -> None:
         """End all threads."""

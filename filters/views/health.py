@@ -11,7 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from filters import parts, rounds
-from filters.models import Pulse
+from filters.models import Pulse, Source
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.tables.log import snapshot
@@ -20,7 +20,10 @@ SOON = 0.4
 """Seconds that a part has to answer."""
 
 SILENCE = 2 * MINUTE
-"""How long the worker may be silent; a run that is under way counts as a sign of life."""
+"""How long worker and listener may be silent; a run under way counts as a sign of life."""
+
+OVERDUE = 30 * MINUTE
+"""How long a source may wait for its turn."""
 
 
 @never_cache
@@ -35,6 +38,8 @@ def healthz(request: HttpRequest) -> JsonResponse:
             ("redis", _redis),
             ("spark", _spark),
             ("worker", _worker),
+            ("listener", _listener),
+            ("sources", _sources),
         )
     }
     well = all(state["ok"] for state in parts_.values())
@@ -78,7 +83,7 @@ def _spark() -> str:
 
 
 def _worker() -> str:
-    pulse = Pulse.objects.filter(pk=1).first()
+    pulse = Pulse.objects.filter(pk=Pulse.WORKER).first()
     now = wall_clock()
     if pulse is None:
         raise TapestryError("The worker has not run yet.")
@@ -89,3 +94,21 @@ def _worker() -> str:
     if pulse.error:
         raise TapestryError(pulse.error)
     return f"last ran {(now - pulse.ended_at) // SECOND} s ago"
+
+
+def _listener() -> str:
+    if not Source.objects.filter(kind=Source.Kind.IMAP, active=True).exists():
+        return "has no mailbox to listen to"
+    pulse = Pulse.objects.filter(pk=Pulse.LISTENER).first()
+    if pulse is None or wall_clock() - pulse.ended_at > SILENCE:
+        raise TapestryError("The listener shows no sign of life.")
+    return "listens"
+
+
+def _sources() -> str:
+    """Count them, for everybody reads it; names and errors are on the page of sources."""
+    active = Source.objects.filter(active=True, owner__is_active=True)
+    late = active.filter(due_at__lt=wall_clock() - OVERDUE).count()
+    if late:
+        raise TapestryError(f"{late} of {active.count()} sources wait for more than half an hour.")
+    return f"{active.count()} are pulled, {active.filter(failures__gt=0).count()} of them fail"

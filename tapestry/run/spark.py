@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-import atexit
-import logging
-import re
-import shutil
-import socket
-import tempfile
 import threading
-import warnings
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
-from functools import cache
-from pathlib import Path
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 from uuid import uuid4
 
@@ -25,14 +16,11 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.schema import COLUMNS, Type
 from tapestry.plan.relation import Range, Relation, Statement, View
 from tapestry.plan.spark_sql import spark_sql
-from tapestry.run import spark_server
 from tapestry.run.answer import Row
+from tapestry.run.connection import is_lost
 from tapestry.run.few import Few, Limits, named, overlaps
 from tapestry.run.limits import TooMuchError
 from tapestry.tables.log import Snapshot
-
-LOCAL = "local"
-"""The remote that means: a server of this process's own, which ends with it."""
 
 INTERPRETED = 100_000
 """Rows in files up to which Spark interprets its plans: to compile them takes longer."""
@@ -42,18 +30,6 @@ TASK, MOST_TASKS = 200_000, 200
 
 LARGE = 1_000_000
 """Rows in files from which on no table is taken into memory whole: packed, it looks small."""
-
-SETTINGS = {
-    "spark.sql.shuffle.partitions": "2",
-    "spark.sql.leafNodeDefaultParallelism": "1",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.ansi.enabled": "false",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.autoBroadcastJoinThreshold": "64MB",
-    "spark.sql.constraintPropagation.enabled": "false",
-}
-"""Settings of every session: small statements, exact integers, no surprises by zone.  What
-Spark infers about join keys is worth less here than the fifth of the time it takes."""
 
 ARROW = {
     Type.TEXT: pa.string(),
@@ -72,71 +48,68 @@ SPARK = {
 }
 
 
-@cache
-def connect(remote: str) -> Any:
-    """Return this process's session with the Spark Connect server at ``sc://host:port``.
-
-    ``LOCAL`` starts a server for this process alone.  Raises TapestryError where nothing answers.
-    """
-    from pyspark.sql import SparkSession
-    from pyspark.sql.connect.client.retries import DefaultPolicy
-
-    if remote == LOCAL:
-        remote = _own_server()
-    _must_answer(remote)
-    builder = SparkSession.builder.remote(remote)
-    for name, value in SETTINGS.items():
-        builder = builder.config(name, value)
-    warnings.filterwarnings("ignore", message=".*RETRIES_EXCEEDED.*")
-    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
-    session = builder.getOrCreate()
-    # A server that is gone is gone: by itself the client would try for ten minutes.
-    session.client.set_retry_policies([DefaultPolicy(max_retries=5, max_backoff=1000)])
-    return session
-
-
-def _own_server() -> str:
-    """Start a Spark Connect server that ends with this process, and return its address."""
-    run = Path(tempfile.mkdtemp(prefix="tapestry-spark-"))
-    atexit.register(shutil.rmtree, run, ignore_errors=True)
-    server = spark_server.start(run)
-    atexit.register(server.stop)
-    server.wait()
-    return server.remote
-
-
-def _must_answer(remote: str) -> None:
-    """Raise TapestryError unless a server listens; the client would wait for minutes."""
-    place = re.match(r"sc://([^:/;]+)(?::(\d+))?", remote)
-    if place is None:
-        raise TapestryError(
-            f"{remote!r} is not the address of a Spark Connect server.",
-            hint="Set SPARK_REMOTE to an address such as sc://127.0.0.1:15002.",
-        )
-    try:
-        socket.create_connection((place[1], int(place[2] or 15002)), timeout=3).close()
-    except OSError as error:
-        raise TapestryError(
-            f"Spark cannot be reached at {remote} ({error.strerror or error}).",
-            hint="Start it with `manage.py up`, or set SPARK_REMOTE to a server that runs.",
-        ) from error
-
-
 class SparkEngine:
     """Answers statements over one snapshot of the tables; raises TooMuchError beyond its limits."""
 
     most_rows = 2_000_000
     most_seconds = 900
 
-    def __init__(self, session: Any, snapshot: Snapshot, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        session: Any,
+        snapshot: Snapshot,
+        limits: Limits | None = None,
+        again: Callable[[], Any] | None = None,
+        gave_up: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Answer over a snapshot, on a session.
+
+        ``again`` gives another session when this one is lost, and ``gave_up`` is told of a
+        statement that took too long: Spark may go on with it all the same.
+        """
         self.session = session
         self.snapshot = snapshot
         self.few = Few(snapshot, limits)
+        self._again = again
+        self._gave_up = gave_up
         self._sent: dict[object, Any] = {}
         self._settings: dict[str, str] = {}
 
     def answer(self, statement: Statement) -> list[Row]:
-        """Return the rows of a statement, in the columns of ``plan.relation.OUTPUT``."""
+        """Return the rows of a statement, in the columns of ``plan.relation.OUTPUT``.
+
+        A statement only reads: if Spark goes down over it, it is asked once more.
+        """
+        try:
+            found = self._found(statement)
+        except PySparkException as error:
+            if not self._renewed():
+                raise _plainly(error) from error
+            try:
+                found = self._found(statement)
+            except PySparkException as repeated:
+                if not self._renewed():
+                    raise _plainly(repeated) from repeated
+                raise TooMuchError(
+                    "Spark went down over it twice.",
+                    hint="Say more narrowly what it is to find.",
+                ) from repeated
+        if found.num_rows > self.most_rows:
+            raise TooMuchError(
+                f"It finds more than {self.most_rows:,} messages in one run.",
+                hint="Say more narrowly what it is to find.",
+            )
+        return list(zip(*(column.to_pylist() for column in found.columns), strict=True))
+
+    def _renewed(self) -> bool:
+        """Open another session if this one is lost; tell whether it was."""
+        if self._again is None or not is_lost(self.session):
+            return False
+        self.session = self._again()
+        self._sent, self._settings = {}, {}
+        return True
+
+    def _found(self, statement: Statement) -> pa.Table:
         columns = {column.name for column in statement.select.find_all(exp.Column)}
         frames = {view.name: self.frame(view, statement, columns) for view in statement.views}
         frames |= {relation.name: self._relation(relation) for relation in statement.relations}
@@ -150,26 +123,18 @@ class SparkEngine:
             if self.few.rows(view, statement, columns) is None
             for part in self.few.files(view)
         )
+        self._settle(scanned)
         try:
-            self._settle(scanned)
             with self._in_time():
-                found = self._ask(sql, {names[name]: frames[name] for name in used})
+                return self._ask(sql, {names[name]: frames[name] for name in used})
         except PySparkException as error:
-            if "CANCELED" in str(error):
-                raise TooMuchError(
-                    f"It takes more than {self.most_seconds} seconds to run.",
-                    hint="Say more narrowly what it is to find.",
-                ) from error
-            raise TapestryError(
-                f"Spark did not answer: {str(error).strip().splitlines()[0]}",
-                hint="Look at Spark's log in the data directory's run/, or restart Spark.",
-            ) from error
-        if found.num_rows > self.most_rows:
+            if "CANCELED" not in str(error):
+                raise
+            self._gave_up()
             raise TooMuchError(
-                f"It finds more than {self.most_rows:,} messages in one run.",
+                f"It takes more than {self.most_seconds} seconds to run.",
                 hint="Say more narrowly what it is to find.",
-            )
-        return list(zip(*(column.to_pylist() for column in found.columns), strict=True))
+            ) from error
 
     def _ask(self, sql: str, frames: dict[str, Any]) -> pa.Table:
         """Return the answer of a statement in which the frames have names of their own.
@@ -187,17 +152,18 @@ class SparkEngine:
     @contextmanager
     def _in_time(self) -> Iterator[None]:
         """Have Spark give up on what the block asks when it takes too long."""
-        tag = f"statement-{uuid4().hex}"
+        session, tag = self.session, f"statement-{uuid4().hex}"
         done = threading.Event()
 
         def give_up() -> None:
             # Again and again: what has not quite begun yet is not interrupted.
             patience = float(self.most_seconds)
             while not done.wait(patience):
-                self.session.interruptTag(tag)
+                with suppress(PySparkException):  # Spark is gone: who asks hears of it
+                    session.interruptTag(tag)
                 patience = 1.0
 
-        self.session.addTag(tag)
+        session.addTag(tag)
         watch = threading.Thread(target=give_up, daemon=True)
         watch.start()
         try:
@@ -205,7 +171,7 @@ class SparkEngine:
         finally:
             done.set()
             watch.join()
-            self.session.removeTag(tag)
+            session.removeTag(tag)
 
     def _settle(self, scanned: int) -> None:
         """Let Spark compile its plans, or not, and divide work that is much."""
@@ -260,6 +226,13 @@ class SparkEngine:
             names=[f.name for f in relation.fields],
         )
         return self.session.createDataFrame(table)
+
+
+def _plainly(error: PySparkException) -> TapestryError:
+    return TapestryError(
+        f"Spark did not answer: {str(error).strip().splitlines()[0]}",
+        hint="Look at Spark's log in the data directory's run/, or restart Spark.",
+    )
 
 
 def _schema(columns: dict[str, Type]) -> str:

@@ -21,9 +21,13 @@ from tapestry.core.errors import TapestryError
 from tapestry.run.child import Child, free_port, listens, spawn, stop
 
 JAVA_HINT = "Install it, on Debian with: apt-get install openjdk-17-jre-headless"
-JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto -XX:ReservedCodeCacheSize=256m"
+JVM_OPTIONS = (
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto -XX:ReservedCodeCacheSize=256m "
+    "-XX:+ExitOnOutOfMemoryError"
+)
 """Seen on 2 cores: a second less to start, and a short statement takes 50 ms, not 80.  Without
-more room for code, 48 MB, the JVM stops compiling after some minutes of unlike statements."""
+more room for code, 48 MB, the JVM stops compiling after some minutes of unlike statements.
+Out of memory it would live on, and answer nothing."""
 
 LOGGING = """\
 rootLogger.level = warn
@@ -44,6 +48,7 @@ class SparkServer:
 
     child: Child
     port: int
+    run: Path
 
     @property
     def remote(self) -> str:
@@ -67,10 +72,16 @@ class SparkServer:
         """End the server and everything it started."""
         stop([self.child], grace=3.0)
 
+    def again(self) -> SparkServer:
+        """End the server, if it has not ended, and start another at its address."""
+        self.stop()
+        return start(self.run, self.port)
+
 
 def start(run: Path, port: int | None = None) -> SparkServer:
     """Start a server with its log, settings and scratch files in ``run``; do not wait for it.
 
+    With a ``port`` it is one that starts again: its log goes on.
     ``TAPESTRY_SPARK_MEMORY`` (default 2g) bounds its heap, ``TAPESTRY_SPARK_JVM`` replaces
     its JVM options.  TapestryError if Java 17 or newer is not there.
     """
@@ -80,7 +91,6 @@ def start(run: Path, port: int | None = None) -> SparkServer:
     settings.mkdir(parents=True, exist_ok=True)
     scratch.mkdir()
     (settings / "log4j2.properties").write_text(LOGGING)
-    port = port or free_port()
     home = _spark_home()
     env = {name: value for name, value in os.environ.items() if not name.startswith("SPARK_")}
     env |= {
@@ -91,9 +101,11 @@ def start(run: Path, port: int | None = None) -> SparkServer:
         "JAVA_HOME": str(java.parent.parent),
     }
     log = run / "spark.log"
-    log.write_bytes(b"")
+    if port is None:
+        log.write_bytes(b"")
+    port = port or free_port()
     child = spawn("Spark", [str(home / "bin" / "spark-submit"), *_arguments(port)], log, env, run)
-    return SparkServer(child, port)
+    return SparkServer(child, port, run)
 
 
 @contextmanager

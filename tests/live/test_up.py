@@ -95,6 +95,56 @@ def test_a_part_that_dies_is_reported_and_everything_stops(data_dir):
     wait_for_nobody(data_dir)
 
 
+INSTALL = """
+from django.contrib.auth.models import User
+from filters.writing import install
+install(User.objects.create_user("joe"), "m.size > 0")
+"""
+COUNT = "from filters.models import Match; print(Match.objects.count())"
+
+
+def test_spark_is_started_again_and_filters_go_on(data_dir):
+    site = start(data_dir)
+    wait_ready(site)
+    site.manage("shell", "-v", "0", "-c", INSTALL)
+    mails(site, data_dir, 1)
+    os.kill(spark_of(data_dir), signal.SIGKILL)
+    mails(site, data_dir, 2)
+    before = spark_of(data_dir)
+    (data_dir / "run" / "spark.again").touch()  # as the worker asks when a statement hangs
+    wait_for(lambda: spark_of(data_dir) not in (None, before))
+    mails(site, data_dir, 3)
+    assert "Spark" not in (data_dir / "up.log").read_text()
+    assert end(site) == 0
+
+
+def mails(site, data, count):
+    """One more message comes in, of so many, and is delivered."""
+    (data / f"{count}.eml").write_text(f"Message-ID: <{count}@x>\n\nNumber {count}.\n")
+    site.manage("ingest", str(data / f"{count}.eml"))
+    wait_for(lambda: site.manage("shell", "-v", "0", "-c", COUNT).strip() == str(count))
+
+
+def wait_for(done, seconds=90):
+    deadline = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+
+
+def spark_of(data):
+    """The process number of the server of a data directory, None while there is none."""
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            arguments = (process / "cmdline").read_bytes()
+            told = (process / "environ").read_bytes()
+        except OSError:
+            continue
+        if b"java" in arguments.split(b"\0")[0] and str(data).encode() in told:
+            return int(process.name)
+    return None
+
+
 def _is_worker_of(process, data):
     try:
         arguments = (process / "cmdline").read_bytes().split(b"\0")

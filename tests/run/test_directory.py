@@ -10,8 +10,8 @@ from tapestry.plan.compile import compile_filter
 from tapestry.plan.probes import Key
 from tapestry.query.context import Context
 from tapestry.run.arrow_directory import ArrowDirectory
+from tapestry.run.connection import LOCAL, connect
 from tapestry.run.directory import SparkDirectory, directory
-from tapestry.run.spark import LOCAL, connect
 from tapestry.run.together import entries_of
 from tapestry.tables import register as tables
 from tapestry.tables.register import Register

@@ -8,13 +8,15 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.plan.compile import compile_filter
 from tapestry.query.context import Context
+from tapestry.run.connection import LOCAL, connect
 from tapestry.run.execute import Subscription, execute
 from tapestry.run.limits import TooMuchError, set_aside
-from tapestry.run.spark import LOCAL, SparkEngine, connect
+from tapestry.run.spark import SparkEngine
 from tapestry.tables.append import append_messages
 from tapestry.tables.log import Tables, snapshot
 
 MANY = 400
+GIVEN_UP = []
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +24,7 @@ def engine(tmp_path_factory):
     tables = Tables(tmp_path_factory.mktemp("tables"))
     mail = [Message(f"{n}@x", subject=f"s{n}", size=n) for n in range(MANY)]
     append_messages(tables, MemoryClock(), mail)
-    return SparkEngine(connect(LOCAL), snapshot(tables))
+    return SparkEngine(connect(LOCAL), snapshot(tables), gave_up=lambda: GIVEN_UP.append(1))
 
 
 def subscription(number, text):
@@ -51,6 +53,7 @@ def test_what_takes_too_long_is_given_up(engine, monkeypatch):
     endless = f"EXISTS ({others}: {differ} AND {total} = 0 - 1)"
     with pytest.raises(TooMuchError, match="seconds"):
         execute(engine, [subscription(0, endless)], 2**60, lambda pairs: set())
+    assert GIVEN_UP == [1]
     monkeypatch.setattr(engine, "most_seconds", 900)
     again = execute(engine, [subscription(0, "m.size = 7")], 2**60, lambda pairs: set())
     assert [match.msgid for match in again] == ["7@x"]

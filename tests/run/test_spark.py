@@ -21,6 +21,7 @@ from tapestry.plan.lower import lower
 from tapestry.query.context import Context
 from tapestry.run import spark
 from tapestry.run.changes import change_windows
+from tapestry.run.connection import connect
 from tapestry.run.execute import Subscription, execute, execute_windows, groups
 from tapestry.run.few import Limits
 from tapestry.tables.log import Part, Snapshot
@@ -92,7 +93,7 @@ ROWS = {
 
 @pytest.fixture(scope="module")
 def session(spark_server):
-    session = spark.connect(spark_server)
+    session = connect(spark_server)
     yield session
     session.stop()
 

@@ -51,6 +51,7 @@ class Command(PlainCommand):
 
 def _engine_on(snapshot: Snapshot) -> Engine:
     """Return an engine on the server that SPARK_REMOTE names, else on a Spark of one's own."""
-    from tapestry.run.spark import LOCAL, SparkEngine, connect
+    from tapestry.run.connection import LOCAL, connect
+    from tapestry.run.spark import SparkEngine
 
     return SparkEngine(connect(os.environ.get("SPARK_REMOTE") or LOCAL), snapshot)
