@@ -87,7 +87,8 @@ def _search(run: Run, wanted: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     many = high - low
     # The places low .. high - 1 of every key, in one array.
     places = np.arange(many.sum()) + np.repeat(low - (many.cumsum() - many), many)
-    return instants[places]
+    found: np.ndarray[Any, Any] = instants[places]
+    return found
 
 
 @lru_cache(maxsize=64)
