@@ -27,7 +27,7 @@ PASSWORDS = {"imap": "TAPESTRY_IMAP_PASSWORD", "nntp": "TAPESTRY_NNTP_PASSWORD"}
 """Environment variables with the password, where the URL has none."""
 
 LARGE = 4 * 1024 * 1024
-"""Bytes of an archive, as it lies there, from which on processes parse it."""
+"""Bytes of an archive, file or directory as it lies there, from which on processes parse it."""
 
 MOST_WORKERS = 4
 
@@ -88,9 +88,12 @@ def ingest(
 
 def _workers(what: str) -> int:
     """Return how many processes should parse an archive: for a small one, none but this."""
-    path = Path(what).expanduser()
-    size = path.stat().st_size if path.is_file() else 0
-    return min(os.cpu_count() or 1, MOST_WORKERS) if size >= LARGE else 0
+    path, size = Path(what).expanduser(), 0
+    for file in [path] if path.is_file() else path.rglob("*"):
+        size += file.stat().st_size if file.is_file() else 0
+        if size >= LARGE:
+            return min(os.cpu_count() or 1, MOST_WORKERS)
+    return 0
 
 
 def check_audience(audience: str) -> None:

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from memory_clock import MemoryClock
 
 from tapestry.core.errors import TapestryError
+from tapestry.ingest import pull
 from tapestry.ingest.parallel import parsed
 from tapestry.tables.log import Tables
 
@@ -52,6 +54,25 @@ def test_what_came_before_a_break_comes_first():
         for one in parsed(breaking(), "s", "public", 2):
             found.append(one)
     assert len(ids(found)) == 15
+
+
+def test_a_directory_is_parsed_by_several_too(tmp_path, monkeypatch):
+    where = tmp_path / "mail"
+    (where / "deeper").mkdir(parents=True)
+    for name, numbers in (("a.mbox", range(40)), ("deeper/b.mbox", range(30, 70))):
+        letters = (f"{FROM}Message-ID: <{n}@x>\n\nhi\n\n" for n in numbers)
+        (where / name).write_text("".join(letters))
+    (where / "one.eml").write_text("Message-ID: <one@x>\n\nhi\n")
+    assert pull._workers(str(where)) == 0
+    monkeypatch.setattr(pull, "LARGE", 1000)
+    monkeypatch.setattr(pull, "MOST_WORKERS", 3)
+    monkeypatch.setattr("os.cpu_count", lambda: 3)
+    assert pull._workers(str(where)) == 3
+    tables, clock = Tables(tmp_path / "tables"), MemoryClock()
+    report = pull.ingest(str(where), tables, clock, batch=7)
+    assert (report.read, report.added, report.duplicates) == (81, 71, 10)
+    again = pull.ingest(str(where), tables, clock, batch=7)
+    assert again.added == 0
 
 
 def test_an_archive_is_whole_after_kills_and_its_workers_are_gone(tmp_path):
