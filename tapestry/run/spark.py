@@ -80,20 +80,17 @@ class SparkEngine:
 
         A statement only reads: if Spark goes down over it, it is asked once more.
         """
-        try:
-            found = self._found(statement)
-        except PySparkException as error:
-            if not self._renewed():
-                raise _plainly(error) from error
+        for _ in range(2):
             try:
                 found = self._found(statement)
-            except PySparkException as repeated:
+                break
+            except PySparkException as error:
                 if not self._renewed():
-                    raise _plainly(repeated) from repeated
-                raise TooMuchError(
-                    "Spark went down over it twice.",
-                    hint="Say more narrowly what it is to find.",
-                ) from repeated
+                    raise _plainly(error) from error
+        else:
+            raise TooMuchError(
+                "Spark went down over it twice.", hint="Say more narrowly what it is to find."
+            )
         if found.num_rows > self.most_rows:
             raise TooMuchError(
                 f"It finds more than {self.most_rows:,} messages in one run.",
@@ -105,7 +102,9 @@ class SparkEngine:
         """Open another session if this one is lost; tell whether it was."""
         if self._again is None or not is_lost(self.session):
             return False
-        self.session = self._again()
+        again, self._again = self._again, None  # who waited in vain does not wait again
+        self.session = again()
+        self._again = again
         self._sent, self._settings = {}, {}
         return True
 
@@ -124,11 +123,12 @@ class SparkEngine:
             for part in self.few.files(view)
         )
         self._settle(scanned)
+        late = threading.Event()
         try:
-            with self._in_time():
+            with self._in_time(late):
                 return self._ask(sql, {names[name]: frames[name] for name in used})
         except PySparkException as error:
-            if "CANCELED" not in str(error):
+            if not (late.is_set() and "CANCELED" in str(error)):
                 raise
             self._gave_up()
             raise TooMuchError(
@@ -150,8 +150,8 @@ class SparkEngine:
         return asked._to_table()[0]
 
     @contextmanager
-    def _in_time(self) -> Iterator[None]:
-        """Have Spark give up on what the block asks when it takes too long."""
+    def _in_time(self, late: threading.Event) -> Iterator[None]:
+        """Have Spark give up on what the block asks when it takes too long: then set ``late``."""
         session, tag = self.session, f"statement-{uuid4().hex}"
         done = threading.Event()
 
@@ -159,6 +159,7 @@ class SparkEngine:
             # Again and again: what has not quite begun yet is not interrupted.
             patience = float(self.most_seconds)
             while not done.wait(patience):
+                late.set()
                 with suppress(PySparkException):  # Spark is gone: who asks hears of it
                     session.interruptTag(tag)
                 patience = 1.0

@@ -106,3 +106,5 @@ def test_a_server_that_stays_away_is_one_sentence(server, mail):
     server.kill()
     with pytest.raises(TapestryError, match=r"Spark cannot be reached at sc://127\.0\.0\.1"):
         asked(engine)
+    with pytest.raises(TapestryError, match="Spark did not answer"):
+        asked(engine)  # at once: it is not waited for again

@@ -1,0 +1,51 @@
+"""Live filters, mail and votes for them, and what they hold."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+
+from filters import listing, rounds, writing
+from filters.models import Filter, Match
+from filters.stores import DjangoClock
+from tapestry.core.message import Annotation, Message
+from tapestry.tables.append import append_annotations, append_messages
+from tapestry.tables.log import Tables
+
+SCORE = "SUM(a.number IN annotations: a.msgid = m.msgid AND a.kind = 'vote') > 0"
+
+
+def arrive(tables: Tables, name: str, parent: str | None = None, **more: str) -> str:
+    """A message arrives, an answer to a parent if one is named; return its Message-ID."""
+    msgid = f"{name}@example.org"
+    answered = f"{parent}@example.org" if parent else None
+    new = Message(msgid, subject=name, sender=f"{name}@x.org", inreplyto=answered, **more)
+    append_messages(tables, DjangoClock(), [new])
+    return msgid
+
+
+def vote(tables: Tables, voter: str, name: str, number: float = 1.0) -> None:
+    new = Annotation(f"{voter}.{number}.{name}", f"{name}@example.org", voter, "vote", None, number)
+    append_annotations(tables, DjangoClock(), [new])
+
+
+def install(owner: User, text: str, name: str = "f", **options: object) -> Filter:
+    return writing.install(owner, text, name=name, mode=Filter.Mode.LIVE, **options)
+
+
+def run(*names: str) -> None:
+    """Let time pass: one run."""
+    rounds.run_round()
+
+
+def listed(user: User, *, gone: bool = False) -> set[str]:
+    """Return what a user's list holds, or what has left it, by the names of the messages."""
+    found = listing.visible(user, gone=gone).values_list("msgid", flat=True)
+    return {msgid.partition("@")[0] for msgid in found}
+
+
+def left(user: User) -> set[str]:
+    return listed(user, gone=True)
+
+
+def match(name: str) -> Match:
+    return Match.objects.get(msgid=f"{name}@example.org")
