@@ -109,6 +109,8 @@ def _sources() -> str:
     """Count them, for everybody reads it; names and errors are on the page of sources."""
     active = Source.objects.filter(active=True, owner__is_active=True)
     late = active.filter(due_at__lt=wall_clock() - OVERDUE).count()
+    if not active.exists():
+        return "there are none"
     if late:
         raise TapestryError(f"{late} of {active.count()} sources wait for more than half an hour.")
     return f"{active.count()} are pulled, {active.filter(failures__gt=0).count()} of them fail"

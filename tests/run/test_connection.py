@@ -22,7 +22,7 @@ from tapestry.tables.append import append_messages
 from tapestry.tables.log import Tables, snapshot
 
 pytestmark = pytest.mark.spark
-MANY = 4_000
+MANY = 3_000
 
 
 class Spark:
@@ -85,6 +85,7 @@ def test_a_statement_under_way_is_asked_once_more(server, mail):
     assert not is_lost(connect(server.remote))
 
 
+@pytest.mark.long
 def test_what_spark_goes_down_over_twice_is_too_much(server, mail, monkeypatch):
     engine = engine_on(server, mail)
     ask = engine._ask

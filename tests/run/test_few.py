@@ -17,7 +17,7 @@ from tapestry.tables.compact import compact
 from tapestry.tables.log import Tables, snapshot
 
 COLUMNS = {"msgid", "inreplyto", "references", "ts"}
-NEW = View("new", "messages", ((190, 10**6),))
+NEW = View("new", "messages", ((90, 10**6),))
 PARENTS = View("parents", "messages", None, Reach("msgid", "new", "inreplyto"))
 ABOVE = View("above", "messages", None, Reach("msgid", "new", "references"))
 REPLIES = View("replies", "messages", None, Reach("inreplyto", "parents", "msgid"))
@@ -32,12 +32,12 @@ STATEMENT = Statement(
 
 def mail(root, indexed):
     tables, clock, chance = Tables(root), MemoryClock(), random.Random(3)
-    for n in range(200):
+    for n in range(100):
         above = tuple({f"m{chance.randrange(n)}" for _ in range(2)}) if n else ()
         parent = above[0] if above and chance.random() < 0.8 else None
         some = [Message(f"m{n}", inreplyto=parent, references=above)]
         append_messages(tables, clock, some, now=lambda n=n: n)
-        if indexed and n in (60, 150):
+        if indexed and n in (30, 75):
             compact(tables)
     return snapshot(tables)
 
@@ -54,7 +54,7 @@ def names(rows):
 
 def expected(rows):
     by_name = {row["msgid"]: row for row in rows}
-    new = [row for row in rows if row["ts"] > 190]
+    new = [row for row in rows if row["ts"] > 90]
     parents = {row["inreplyto"] for row in new} & set(by_name)
     return {
         "new": {row["msgid"] for row in new},
@@ -78,17 +78,17 @@ def test_exactly_what_is_reached_is_read(made):
 def test_of_a_small_table_all_views_are_the_table(made):
     few = Few(made)
     assert len({few.key(view, STATEMENT, COLUMNS) for view in STATEMENT.views}) == 1
-    assert few.rows(PARENTS, STATEMENT, COLUMNS).num_rows == 200
+    assert few.rows(PARENTS, STATEMENT, COLUMNS).num_rows == 100
 
 
 VOTES = View("votes", "annotations", None, Reach("msgid", "parents", "msgid"))
 
 
-@pytest.mark.parametrize("sent", [200, 0], ids=["sent whole", "looked up"])
+@pytest.mark.parametrize("sent", [100, 0], ids=["sent whole", "looked up"])
 def test_from_a_small_table_leads_on_only_what_is_asked_of_it(made, tmp_path, sent):
     """All messages are sent along, and yet the votes on a few of them are looked up."""
     tables = Tables(tmp_path)
-    votes = [Annotation(f"a{n}", f"m{n % 200}", "jo", "vote", number=1.0) for n in range(400)]
+    votes = [Annotation(f"a{n}", f"m{n % 100}", "jo", "vote", number=1.0) for n in range(200)]
     append_annotations(tables, MemoryClock(), votes)
     both = replace(made, annotations=snapshot(tables).annotations, root=None)
     few = Few(both, Limits(sent))
