@@ -7,14 +7,11 @@ before that.  All is read when asked for, so that a restarted part is found agai
 from __future__ import annotations
 
 import os
-import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from tapestry.core.errors import TapestryError
 from tapestry.tables.log import Snapshot, Tables
 
 if TYPE_CHECKING:
@@ -51,8 +48,7 @@ def spark_remote() -> str | None:
 def engine_on(snapshot: Snapshot) -> Engine:
     """Return an engine over one snapshot of the tables: the running Spark, else one's own.
 
-    Raises TapestryError if Spark should be there and does not answer.  It is asked each
-    time: the client of a server that has died would wait for minutes.
+    Raises TapestryError if Spark should be there and does not answer.
     """
     from tapestry.run.connection import LOCAL, reconnect
     from tapestry.run.spark import SparkEngine
@@ -79,23 +75,7 @@ def directory_on(register: Register) -> Directory:
 def _session() -> Any:
     from tapestry.run.connection import LOCAL, connect
 
-    remote = spark_remote()
-    if remote is not None:
-        must_answer(remote)
-    return connect(remote or LOCAL)
-
-
-def must_answer(remote: str, timeout: float = 2) -> None:
-    """Raise TapestryError unless something listens at a Spark Connect address."""
-    place = urlsplit(remote)
-    try:
-        port = place.port or 15002
-        socket.create_connection((place.hostname or "", port), timeout=timeout).close()
-    except (OSError, ValueError) as error:
-        raise TapestryError(
-            f"Spark cannot be reached at {remote}.",
-            hint="Start it with `manage.py up`, or set SPARK_REMOTE to a server that runs.",
-        ) from error
+    return connect(spark_remote() or LOCAL)
 
 
 def _written(name: str) -> str | None:

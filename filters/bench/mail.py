@@ -41,7 +41,6 @@ def fill(tables: Tables, count: int, newest: int) -> tuple[int, int]:
     """
     from tapestry.core.schema import MESSAGES
     from tapestry.tables.compact import compact
-    from tapestry.tables.index import extend
 
     chance = np.random.default_rng(7)
     cuts = [*range(0, count - newest, FILE), count - newest, count]
@@ -49,7 +48,6 @@ def fill(tables: Tables, count: int, newest: int) -> tuple[int, int]:
         if high > low:
             _write(tables, MESSAGES, _rows(chance, low, high))
     compact(tables, keep_hours=0)
-    extend(tables, MESSAGES)
     return arrival(0), arrival(count - 1)
 
 
@@ -137,7 +135,7 @@ def _write(tables: Tables, table: str, rows: Any) -> None:
         path,
         compression="zstd",
         row_group_size=ROW_GROUP,
-        use_dictionary=[name for name in REPEATING if name in rows.schema.names],
+        use_dictionary=list(REPEATING),
         store_schema=False,
     )
     bounds = pc.min_max(rows["ts"]).as_py()

@@ -80,9 +80,8 @@ class Listener:
         if heard or now - self._told >= SIGN_OF_LIFE:
             self._told = now
             listened = {source for (source, _folder), ear in self.ears.items() if ear.listens}
-            alive = {"started_at": wall_clock(), "ended_at": wall_clock()}
             Source.objects.filter(pk__in=listened).update(listened_at=wall_clock())
-            Pulse.objects.update_or_create(pk=Pulse.LISTENER, defaults=alive)
+            Pulse.objects.update_or_create(pk=Pulse.LISTENER, defaults={"ended_at": wall_clock()})
 
     def stop(self) -> None:
         """End all threads."""

@@ -14,6 +14,7 @@ from filters import parts, rounds
 from filters.models import Pulse, Source
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
 from tapestry.core.errors import TapestryError
+from tapestry.run.connection import must_answer
 from tapestry.tables.log import snapshot
 
 SOON = 0.4
@@ -78,7 +79,7 @@ def _spark() -> str:
     remote = parts.spark_remote()
     if remote is None:
         raise TapestryError("Nobody has said where Spark is: set SPARK_REMOTE.")
-    parts.must_answer(remote, SOON)
+    must_answer(remote, SOON)
     return "answers"
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import logging
-import re
 import shutil
 import socket
 import tempfile
@@ -17,8 +16,7 @@ import time
 import warnings
 from pathlib import Path
 from typing import Any
-
-from pyspark.errors.exceptions.base import PySparkException
+from urllib.parse import urlsplit
 
 from tapestry.core.errors import TapestryError
 from tapestry.run import spark_server
@@ -51,6 +49,8 @@ def connect(remote: str) -> Any:
     ``LOCAL`` starts a server for this process alone.  Raises TapestryError where nothing answers.
     """
     with _opening:
+        if remote != LOCAL:
+            must_answer(remote)
         session = _sessions.get(remote)
         if session is None or is_lost(session):
             session = _opened(_own_server() if remote == LOCAL else remote)
@@ -63,6 +63,8 @@ def reconnect(remote: str, patience: float = PATIENCE) -> Any:
 
     Raises TapestryError if none does within ``patience`` seconds.
     """
+    from pyspark.errors import PySparkException
+
     deadline = time.monotonic() + patience
     while True:
         try:
@@ -75,6 +77,8 @@ def reconnect(remote: str, patience: float = PATIENCE) -> Any:
 
 def is_lost(session: Any) -> bool:
     """Tell whether the server no longer knows a session, or is not there."""
+    from pyspark.errors import PySparkException
+
     try:
         session.conf.get("spark.sql.session.timeZone")
     except (PySparkException, ValueError):  # ValueError: it was closed on this side
@@ -86,7 +90,6 @@ def _opened(remote: str) -> Any:
     from pyspark.sql import SparkSession
     from pyspark.sql.connect.client.retries import DefaultPolicy
 
-    _must_answer(remote)
     builder = SparkSession.builder.remote(remote)
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
@@ -108,16 +111,23 @@ def _own_server() -> str:
     return server.remote
 
 
-def _must_answer(remote: str) -> None:
-    """Raise TapestryError unless a server listens; the client would wait for minutes."""
-    place = re.match(r"sc://([^:/;]+)(?::(\d+))?", remote)
-    if place is None:
+def must_answer(remote: str, timeout: float = 2.0) -> None:
+    """Raise TapestryError unless something listens at the address of a Spark Connect server.
+
+    By itself the client of a server that has died would wait for minutes.
+    """
+    try:
+        place = urlsplit(remote)
+        host, port = place.hostname, place.port or 15002
+    except ValueError:
+        host = None
+    if host is None or place.scheme != "sc":
         raise TapestryError(
             f"{remote!r} is not the address of a Spark Connect server.",
             hint="Set SPARK_REMOTE to an address such as sc://127.0.0.1:15002.",
         )
     try:
-        socket.create_connection((place[1], int(place[2] or 15002)), timeout=3).close()
+        socket.create_connection((host, port), timeout).close()
     except OSError as error:
         raise TapestryError(
             f"Spark cannot be reached at {remote} ({error.strerror or error}).",

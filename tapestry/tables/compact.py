@@ -149,7 +149,7 @@ def write_sorted(path: Path, table: str, parts: Sequence[Part], keep: Keep) -> t
         schema,
         compression="zstd",
         compression_level=3,
-        use_dictionary=[name for name in REPEATING if name in schema.names],
+        use_dictionary=list(REPEATING),
         store_schema=False,
     ) as writer:
         for rows in map(keep, _in_order(parts, schema)):

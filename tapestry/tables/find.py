@@ -21,7 +21,7 @@ from tapestry.tables.rows import arrow_schema
 Slice = tuple[int, int]
 """Instants after the first and up to the second."""
 
-_Chosen = list[np.ndarray[Any, Any]]
+_Chosen = Sequence[np.ndarray[Any, Any]]
 """Which row groups of a file are chosen: in one of some ways."""
 
 
@@ -95,7 +95,7 @@ def by_time(
         for part in parts
         if any(low < part.max_ts and part.min_ts <= high for low, high in slices)
     ]
-    if most is not None and not _within(most, places, names):
+    if most is not None and not _fits(most, places, names):
         return None
     found += [_read(part, chosen, names, schema) for part, chosen in places]
     return within(pa.concat_tables(found), slices).select(list(columns))
@@ -147,7 +147,7 @@ def _holding(part: Part, instants: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]
     return np.asarray(begin < np.searchsorted(instants, high, "right"))
 
 
-def _within(most: Most, places: Sequence[tuple[Part, _Chosen]], names: Sequence[str]) -> bool:
+def _fits(most: Most, places: Sequence[tuple[Part, _Chosen]], names: Sequence[str]) -> bool:
     """Tell whether the row groups that are chosen have at most so many rows and bytes."""
     rows = size = 0
     for part, chosen in places:
@@ -168,7 +168,7 @@ def _within(most: Most, places: Sequence[tuple[Part, _Chosen]], names: Sequence[
 
 def _read(
     part: Part,
-    chosen: Sequence[np.ndarray[Any, Any]],
+    chosen: _Chosen,
     names: list[str],
     schema: pa.Schema,
 ) -> pa.Table:

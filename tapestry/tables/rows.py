@@ -18,7 +18,7 @@ ROW_GROUP = 1024
 """Rows per Parquet row group: one message is read without unpacking its whole file."""
 
 REPEATING = ("sender", "sender_name", "list", "source", "audience")
-"""Columns whose texts repeat, and so are written by dictionary: the others are read faster
+"""Columns whose texts repeat, and so are merged by dictionary: the others are read faster
 without, and are no larger."""
 
 _ARROW = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 from django.contrib.auth.models import User
 from django.db import IntegrityError
@@ -15,6 +17,8 @@ from tapestry.core.ports import Change
 from tapestry.tables.log import Tables
 
 pytestmark = pytest.mark.usefixtures("engine")
+
+Op = Literal["insert", "delete", "update"]
 
 
 class TestChangingIt:
@@ -113,8 +117,8 @@ class TestChangingIt:
 class TestStoring:
     """All or nothing, and only what the run was about."""
 
-    def change(self, of: Filter, name: str, op: str, at: int) -> Change:
-        return Change(of.pk, f"{name}@example.org", op, at, "public", 0, ())  # type: ignore[arg-type]
+    def change(self, of: Filter, name: str, op: Op, at: int) -> Change:
+        return Change(of.pk, f"{name}@example.org", op, at, "public", 0, ())
 
     def test_a_window_that_is_refused_stores_nothing(self, tables: Tables, carol: User) -> None:
         made = install(carol, "with no reply")
@@ -181,8 +185,8 @@ class TestStoring:
         assert Match.objects.filter(gone_at=None).count() == 1300
 
     def test_the_fate_of_a_message_is_its_last_change(self) -> None:
-        def fate(*ops: str) -> tuple[str, int | None]:
-            told = [Change(1, "a@x", op, at) for at, op in enumerate(ops)]  # type: ignore[arg-type]
+        def fate(*ops: Op) -> tuple[str, int | None]:
+            told = [Change(1, "a@x", op, at) for at, op in enumerate(ops)]
             [found] = live.fates(told).values()
             return found.last.op, found.began
 

@@ -78,6 +78,15 @@ class TestAudiences:
         assert (listed(carol), left(carol)) == ({"inner"}, {"reply"})
 
 
+def answered(tables: Tables, user: User) -> None:
+    """What was in the list of a live filter is answered, and so leaves it to the answer."""
+    arrive(tables, "why")
+    install(user, "with no reply")
+    run()
+    arrive(tables, "because", "why")
+    run()
+
+
 class TestPages:
     def test_the_list_of_what_left_says_when(
         self, tables: Tables, carol: User, as_user: SignIn
@@ -100,11 +109,7 @@ class TestPages:
     def test_it_is_in_no_other_list_any_more(
         self, tables: Tables, carol: User, as_user: SignIn
     ) -> None:
-        arrive(tables, "why")
-        install(carol, "with no reply")
-        run()
-        arrive(tables, "because", "why")
-        run()
+        answered(tables, carol)
         response = as_user(carol).get("/")
         assert [row.card.subject for row in response.context["rows"]] == ["because"]
         assert response.context["sidebar"].total == response.context["sidebar"].unread == 1
@@ -114,11 +119,7 @@ class TestPages:
     def test_a_message_that_left_says_so_on_its_own_page(
         self, tables: Tables, carol: User, as_user: SignIn
     ) -> None:
-        arrive(tables, "why")
-        install(carol, "with no reply")
-        run()
-        arrive(tables, "because", "why")
-        run()
+        answered(tables, carol)
         page = as_user(carol).get("/message/", {"id": "why@example.org"}).content.decode()
         assert "left just now" in page
 
@@ -131,11 +132,7 @@ class TestPages:
     def test_the_list_of_filters_says_which_are_live(
         self, tables: Tables, carol: User, as_user: SignIn
     ) -> None:
-        arrive(tables, "why")
-        install(carol, "with no reply")
-        run()
-        arrive(tables, "because", "why")
-        run()
+        answered(tables, carol)
         page = as_user(carol).get("/filters/").content.decode()
         assert ">live</span>" in page
         assert "<strong>1</strong> match now" in page

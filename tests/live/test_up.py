@@ -19,15 +19,16 @@ def words(site):
 
 
 def processes_of(data):
-    """Processes whose environment or arguments name the data directory."""
-    found = []
+    """Processes whose environment or arguments name the data directory: number to arguments."""
+    found = {}
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            told = (process / "environ").read_bytes() + (process / "cmdline").read_bytes()
+            arguments = (process / "cmdline").read_bytes()
+            told = (process / "environ").read_bytes() + arguments
         except OSError:
             continue
         if str(data).encode() in told and int(process.name) != os.getpid():
-            found.append((process / "cmdline").read_bytes().replace(b"\0", b" "))
+            found[int(process.name)] = arguments.split(b"\0")
     return found
 
 
@@ -87,8 +88,8 @@ def data_dir_of_second(data):
 def test_a_part_that_dies_is_reported_and_everything_stops(data_dir):
     site = start(data_dir)
     wait_ready(site)
-    worker = next(p for p in Path("/proc").glob("[0-9]*") if _is_worker_of(p, data_dir))
-    os.kill(int(worker.name), signal.SIGKILL)
+    worker = next(pid for pid, said in processes_of(data_dir).items() if b"worker" in said)
+    os.kill(worker, signal.SIGKILL)
     code, said = words(site)
     assert code == 1
     assert "error: The worker ended by signal 9; the last line of" in said
@@ -133,23 +134,7 @@ def wait_for(done, seconds=90):
 
 def spark_of(data):
     """The process number of the server of a data directory, None while there is none."""
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            arguments = (process / "cmdline").read_bytes()
-            told = (process / "environ").read_bytes()
-        except OSError:
-            continue
-        if b"java" in arguments.split(b"\0")[0] and str(data).encode() in told:
-            return int(process.name)
-    return None
-
-
-def _is_worker_of(process, data):
-    try:
-        arguments = (process / "cmdline").read_bytes().split(b"\0")
-        return b"worker" in arguments and str(data).encode() in (process / "environ").read_bytes()
-    except OSError:
-        return False
+    return next((pid for pid, said in processes_of(data).items() if b"java" in said[0]), None)
 
 
 def test_nothing_outlives_it_when_it_is_killed(data_dir):
