@@ -76,12 +76,16 @@ def reconnect(remote: str, patience: float = PATIENCE) -> Any:
 
 
 def is_lost(session: Any) -> bool:
-    """Tell whether the server no longer knows a session, or is not there."""
+    """Tell whether the server no longer knows a session, or is not there.
+
+    A lost one is closed on this side too: as the thread's active session pyspark would ask it.
+    """
     from pyspark.errors import PySparkException
 
     try:
         session.conf.get("spark.sql.session.timeZone")
     except (PySparkException, ValueError):  # ValueError: it was closed on this side
+        session.client.close()
         return True
     return False
 

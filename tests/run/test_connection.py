@@ -109,3 +109,4 @@ def test_a_server_that_stays_away_is_one_sentence(server, mail):
         asked(engine)
     with pytest.raises(TapestryError, match="Spark did not answer"):
         asked(engine)  # at once: it is not waited for again
+    assert session.is_stopped  # or pyspark would ask it about what others make
