@@ -250,7 +250,9 @@ def _advance(filters: Sequence[DueFilter], until: int) -> Iterator[bool]:
         if each.rest is None:
             alike[each.since, each.revision].append(each.id)
         else:
-            yield Rest.objects.filter(pk=each.rest, filter__active=True).delete()[0] == 1
+            left = Rest.objects.filter(pk=each.rest, since=each.since, filter__active=True)
+            done = left.filter(until__lte=until).delete()[0] or left.update(since=until)
+            yield done == 1
     for (since, revision), ids in sorted(alike.items()):
         for chunk in chunks(sorted(ids)):
             run = Filter.objects.filter(pk__in=chunk)

@@ -34,7 +34,7 @@ class DueFilter:
     T0 is not delivered; None takes existing mail.  ``revision`` counts changes of the text:
     a window is committed only for the text it was run with.  ``until`` ends the window where
     that is not the present: a filter was changed then, and ``rest`` names what is left to run
-    of its older text.  ``live``: messages leave when they no longer match.
+    of its older text; or it is run in parts.  ``live``: messages leave when they no longer match.
     """
 
     id: int
@@ -107,9 +107,9 @@ class FilterStore(Protocol):
     ) -> bool:
         """Store matches and advance every filter's ``since`` to ``until``, in one transaction.
 
-        ``changes`` are those of live filters, in the order in which they happened.  Of a
-        filter with a ``rest``, that is done with instead.  Return False, and store nothing, if
-        any filter's window is no longer at its ``since``, or its text has changed.
+        ``changes`` are those of live filters, in the order in which they happened.  A
+        ``rest`` is done with instead, or begins there if it ends later.  Return False, and store
+        nothing, if any filter's window is no longer at its ``since``, or its text has changed.
         """
 
     def fail(self, failed: DueFilter, message: str) -> None:

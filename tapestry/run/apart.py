@@ -7,7 +7,7 @@ plan, whatever their windows.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeVar
@@ -21,17 +21,23 @@ from tapestry.rewrite.pipeline import Rule
 from tapestry.run.answer import Engine, must_answer
 from tapestry.run.changes import changes
 from tapestry.run.execute import Subscription, execute
-from tapestry.run.limits import set_aside
+from tapestry.run.limits import TooManyError, set_aside
 from tapestry.tables.log import Snapshot, Tables, snapshot
 
 log = logging.getLogger(__name__)
 
 Found = TypeVar("Found", Match, Change)
 
+HALVINGS = 24
+"""How often a window is halved at most before a filter is taken to find too much in any."""
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What running some filters did; ``filters`` are those that now stand at ``until``."""
+    """What running some filters did.
+
+    ``filters`` stand at ``until`` now, or at their own where they have one.
+    """
 
     filters: tuple[DueFilter, ...]
     matches: tuple[Match, ...]
@@ -47,7 +53,10 @@ def run_apart(
     wanted: Sequence[DueFilter],
     until: int,
 ) -> Run:
-    """Run some filters, each over its window, and store what they found."""
+    """Run some filters, each over its window, and store what they found.
+
+    Where one finds more than can be had at once, the first part of its window is run.
+    """
     due: list[DueFilter] = []
     subscriptions: list[Subscription] = []
     failed = 0
@@ -79,18 +88,32 @@ def run_apart(
     failures |= more
     if failures:
         must_answer(engine)
-    for one in due:
-        if one.id in failures:
-            store.fail(one, failures[one.id].message)
-    due = [one for one in due if one.id not in failures]
+    whole = [one for one in due if one.id not in failures]
+    parts: list[tuple[DueFilter, int, list[Match]]] = []
+    for one, subscription in zip(due, subscriptions, strict=True):
+        if one.id not in failures:
+            continue
+        try:
+            if one.live:
+                raise failures[one.id]
+            end, found = _first_part(keep, subscription, until, failures[one.id])
+            parts.append((replace(one, until=end), end, found))
+        except TapestryError as error:
+            store.fail(one, error.message)
+            failed += 1
     in_words = Words(due)
-    matches = [replace(m, reason=in_words(m.filter, m.disjunct)) for m in matches]
     changed = [
         c if c.op == "delete" else replace(c, reason=in_words(c.filter, c.disjunct))
         for c in changed
     ]
-    committed = store.commit(due, until, matches, changed)
-    return Run(tuple(due), tuple(matches), tuple(changed), failed + len(failures), committed)
+    matches = in_words.of(matches)
+    committed = store.commit(whole, until, matches, changed)
+    for one, end, found in parts:
+        reasoned = in_words.of(found)
+        committed &= store.commit([one], end, reasoned)
+        matches += reasoned
+    done = (*whole, *(one for one, _, _ in parts))
+    return Run(done, tuple(matches), tuple(changed), failed, committed)
 
 
 def _together(
@@ -116,6 +139,28 @@ def _together(
     return found, failures
 
 
+def _first_part(
+    run: Callable[[Sequence[Subscription]], list[Match]],
+    whole: Subscription,
+    until: int,
+    error: TapestryError,
+) -> tuple[int, list[Match]]:
+    """Run the first part of a window in which there is too much; return its end, and what it has.
+
+    Raises the error if there are too many in an instant, or something else is the matter.
+    """
+    until = until if whole.until is None else whole.until
+    for _ in range(HALVINGS):
+        end = error.shorter(whole.since, until) if isinstance(error, TooManyError) else None
+        if end is None:
+            break
+        try:
+            return end, run([replace(whole, until=end)])
+        except TapestryError as again:
+            error, until = again, end
+    raise error
+
+
 class Words:
     """Says in words which disjunct of its filter a message meets, each worked out once."""
 
@@ -131,6 +176,10 @@ class Words:
             plan = compiled(one.text, one.owner, one.addresses, rule)
             self._words[key] = disjunct_in_words(plan, disjunct)
         return self._words[key]
+
+    def of(self, matches: Iterable[Match]) -> list[Match]:
+        """Return the matches with their reasons."""
+        return [replace(m, reason=self(m.filter, m.disjunct)) for m in matches]
 
 
 @lru_cache(maxsize=10_000)

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.errors import PySparkException
 from sqlglot import exp
 
@@ -19,7 +20,7 @@ from tapestry.plan.spark_sql import spark_sql
 from tapestry.run.answer import Row
 from tapestry.run.connection import is_lost
 from tapestry.run.few import Few, Limits, named, overlaps
-from tapestry.run.limits import TooMuchError
+from tapestry.run.limits import TooManyError, TooMuchError
 from tapestry.tables.log import Snapshot
 
 INTERPRETED = 100_000
@@ -92,10 +93,7 @@ class SparkEngine:
                 "Spark went down over it twice.", hint="Say more narrowly what it is to find."
             )
         if found.num_rows > self.most_rows:
-            raise TooMuchError(
-                f"It finds more than {self.most_rows:,} messages in one run.",
-                hint="Say more narrowly what it is to find.",
-            )
+            raise TooManyError(self.most_rows, int(pc.approximate_median(found["c"]).as_py() or 0))
         return list(zip(*(column.to_pylist() for column in found.columns), strict=True))
 
     def _renewed(self) -> bool:

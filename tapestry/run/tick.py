@@ -50,8 +50,9 @@ def tick(
 ) -> TickReport:
     """Run every due filter from the end of its last window up to now, or to ``at`` if later.
 
-    The rests of older texts go first.  A filter that does not compile, or that the engine
-    cannot run, is marked as failed and left where it stands.
+    The rests of older texts go first.  A filter that finds too much at once is run in parts, one
+    a run.  One that does not compile, or that the engine cannot run, is marked as failed and
+    left where it stands.
     """
     begun = time.perf_counter()
     until = read_until(tables, clock, wall_clock if at is None else lambda: at)
@@ -116,7 +117,7 @@ def _join(register: Register, store: FilterStore, filters: Sequence[DueFilter], 
 
     Who is entered but did not join is not run from there: the store knows who has.
     """
-    joining = [one for one in filters if one.rest is None and not one.live]
+    joining = [one for one in filters if one.until is None and not one.live]
     entries: list[Entry] = []
     examples: dict[str, str] = {}
     for one in joining:

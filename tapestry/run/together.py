@@ -27,7 +27,7 @@ from tapestry.plan.signature import Constant
 from tapestry.query.context import Context
 from tapestry.run.answer import Engine, Row, answer, must_answer
 from tapestry.run.execute import Pair, Subscription, candidates, chunked, decided, rank
-from tapestry.run.limits import set_aside
+from tapestry.run.limits import TooManyError, set_aside
 from tapestry.run.waking import Rows, woken
 from tapestry.tables.register import Entry
 
@@ -73,7 +73,8 @@ class Directory(Protocol):
 class Joint:
     """What a joint run found: matches, the filters that found them, and those that failed.
 
-    ``strangers`` are not what the register says any more: they must run by themselves.
+    ``strangers`` must run by themselves: they are not what the register says any more, or find
+    too much at once.
     """
 
     matches: list[Match] = field(default_factory=list)
@@ -243,6 +244,9 @@ def _handed_out(
             held[holder.of].append(holder)
         else:
             joint.strangers.add(holder.fid)
+    for number, error in broken.items():
+        if isinstance(error, TooManyError):
+            joint.strangers |= {holder.fid for holder in held[classes[number]]}
     failed = {
         holder.fid: error.message
         for number, error in broken.items()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from django.contrib.auth.models import User
 
 from filters import listing, rounds, writing
 from filters.dependents import now, renew_all_of
 from filters.models import Filter, Match, Profile, Rest
-from filters.stores import DjangoClock, latest_instant
+from filters.stores import DjangoClock, DjangoFilterStore, latest_instant
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages
@@ -89,13 +91,27 @@ def test_the_rest_of_an_older_text_is_stored_once(mail: Tables, carol: User) -> 
     made = writing.install(carol, "about cricket", name="f", existing=False)
     arrive(mail, "cricket one")
     writing.change(made, "about tennis", existing=False)
-    from filters.stores import DjangoFilterStore
-
     store = DjangoFilterStore()
     due = store.due(latest_instant())
     assert [(one.text, one.rest is None) for one in due] == [("m.subject HAS 'cricket'", False)]
     assert store.commit(due, latest_instant(), [])
     assert not store.commit(due, latest_instant(), [])
+
+
+def test_a_rest_may_be_run_in_parts(mail: Tables, carol: User) -> None:
+    made = writing.install(carol, "about cricket", name="f", existing=False)
+    arrive(mail, "cricket one")
+    writing.change(made, "about tennis", existing=False)
+    store = DjangoFilterStore()
+    [due] = store.due(latest_instant())
+    end = due.since + 1
+    part = replace(due, until=end)
+    assert store.commit([part], end, [])
+    assert not store.commit([part], end, [])
+    assert store.due(latest_instant()) == [replace(due, since=end)]
+    rounds.run_round()
+    assert found(carol, "f") == {"cricket-one@example.org"}
+    assert not Rest.objects.exists()
 
 
 def test_a_rest_that_cannot_be_run_waits_until_its_owner_resumes(mail: Tables, carol: User) -> None:

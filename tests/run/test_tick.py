@@ -15,6 +15,7 @@ from tapestry.core.message import Message
 from tapestry.core.ports import DueFilter
 from tapestry.core.schema import COLUMNS
 from tapestry.run import together
+from tapestry.run.limits import TooManyError
 from tapestry.run.tick import tick
 from tapestry.tables.append import append_messages
 from tapestry.tables.log import Tables
@@ -44,7 +45,7 @@ class Store:
         if any(self.filters[one.id].since != one.since for one in filters):
             return False
         for one in filters:
-            self.filters[one.id] = replace(one, since=until)
+            self.filters[one.id] = replace(self.filters[one.id], since=until)
         self.matches += matches
         self.changes += changes
         return True
@@ -87,6 +88,16 @@ class Poisoned(SqliteEngine):
         if any("poison" in str(relation.rows) for relation in statement.relations):
             raise TapestryError("Spark did not answer.")
         return super().answer(statement)
+
+
+class Narrow(SqliteEngine):
+    """An engine that gives no more than three answers at once."""
+
+    def answer(self, statement):
+        found = super().answer(statement)
+        if len(found) > 3:
+            raise TooManyError(3, sorted(row[4] for row in found)[len(found) // 2])
+        return found
 
 
 def engine(kind):
@@ -259,3 +270,54 @@ def test_a_window_that_another_run_took_is_not_stored(mail):
     report = run(mail, store)
     assert not report.committed
     assert len(store.matches) == 1
+
+
+def many(some):
+    return [Message(f"{n}@x", subject="lunch" if n % 2 else "tea", size=n) for n in some]
+
+
+def until_done(mail, store):
+    """Run until nothing is found any more; return how many matches each run had."""
+    found = []
+    while not found or found[-1]:
+        found.append(len(run(mail, store, Narrow).matches))
+    return found
+
+
+def test_what_finds_too_much_at_once_is_run_in_parts(mail):
+    for n in range(9):
+        append_messages(*mail, many([n]))
+    store = Store(all="m.size >= 0", lunch="about lunch", one="m.msgid = '3@x'")
+    found = until_done(mail, store)
+    assert len(found) >= 4
+    assert max(found) <= 7
+    assert sorted((m.filter, m.msgid) for m in store.matches) == sorted(
+        [(0, f"{n}@x") for n in range(9)]
+        + [(1, name) for name in ("a@x", "1@x", "3@x", "5@x", "7@x")]
+        + [(2, "3@x")]
+    )
+    assert store.failed == {}
+    assert store.together == {0, 1, 2}
+
+
+def test_who_finds_too_much_together_goes_on_alone_and_comes_back(mail):
+    store = Store(all="m.size >= 0", one="m.msgid = '3@x'")
+    run(mail, store, Narrow)
+    for n in range(9):
+        append_messages(*mail, many([n]))
+    assert [m.filter for m in run(mail, store, Narrow).matches] == [1]
+    assert store.together == {1}
+    until_done(mail, store)
+    assert [m.msgid for m in store.matches if m.filter == 0] == [f"{n}@x" for n in range(9)]
+    assert store.failed == {}
+    assert store.together == {0, 1}
+
+
+def test_too_much_in_one_instant_is_said(mail):
+    append_messages(*mail, many(range(9)))
+    store = Store(all="m.size >= 0", one="m.msgid = '3@x'")
+    while not store.failed:
+        run(mail, store, Narrow)
+    assert store.failed == {0: "It finds more than 3 messages in one run."}
+    assert [(m.filter, m.msgid) for m in store.matches] == [(1, "3@x")]
+    assert store.together == {1}
