@@ -10,6 +10,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUN_READY := .venv/.run-ready
 TEST_READY := .venv/.test-ready
+# Two files of tests at a time, each with a Spark of its own: much of a test is waiting.
+PYTEST := $(BIN)/python -m pytest -q -n 2 --dist loadfile
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 
 # $(call need,WHAT,TEST,DEBIAN PACKAGE): install the package where root on Debian, else name it.
@@ -50,10 +52,10 @@ run: java $(RUN_READY)
 	exec $(BIN)/python manage.py up $(ARGS)
 
 test: servers $(TEST_READY)
-	$(BIN)/python -m pytest -q -m "not long" $(ARGS)
+	$(PYTEST) -m "not long" $(ARGS)
 
 test-long: servers $(TEST_READY)
-	$(BIN)/python -m pytest -q -m long --timeout=0 $(ARGS)
+	$(PYTEST) -m long --timeout=0 $(ARGS)
 
 lint: $(TEST_READY)
 	$(BIN)/ruff format --check .
