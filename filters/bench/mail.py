@@ -48,6 +48,7 @@ def fill(tables: Tables, count: int, newest: int) -> tuple[int, int]:
         if high > low:
             _write(tables, MESSAGES, _rows(chance, low, high))
     compact(tables, keep_hours=0)
+    tables.open(MESSAGES).create_checkpoint()  # where there was nothing to merge, too
     return arrival(0), arrival(count - 1)
 
 
