@@ -127,13 +127,13 @@ def must_answer(remote: str, timeout: float = 2.0) -> None:
         host = None
     if host is None or place.scheme != "sc":
         raise TapestryError(
-            f"{remote!r} is not the address of a Spark Connect server.",
+            f"{remote.partition(';')[0]!r} is not the address of a Spark Connect server.",
             hint="Set SPARK_REMOTE to an address such as sc://127.0.0.1:15002.",
         )
     try:
         socket.create_connection((host, port), timeout).close()
     except OSError as error:
         raise TapestryError(
-            f"Spark cannot be reached at {remote} ({error.strerror or error}).",
+            f"Spark cannot be reached at {host}:{port} ({error.strerror or error}).",
             hint="Start it with `manage.py up`, or set SPARK_REMOTE to a server that runs.",
         ) from error

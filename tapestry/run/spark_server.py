@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import secrets
 import shutil
 import subprocess
 import time
@@ -44,16 +45,20 @@ logger.native.level = error
 
 @dataclass(frozen=True)
 class SparkServer:
-    """A Spark Connect server that was started here; ``remote`` is what clients connect to."""
+    """A Spark Connect server that was started here, and the token that it asks for."""
 
     child: Child
     port: int
     run: Path
+    token: str
 
     @property
     def remote(self) -> str:
-        """The address for ``SPARK_REMOTE``."""
-        return f"sc://127.0.0.1:{self.port}"
+        """The address for ``SPARK_REMOTE``, and a secret: who has it can read all mail.
+
+        By name, for a client sends no token over a plain line to an address.
+        """
+        return f"sc://localhost:{self.port}/;token={self.token}"
 
     def wait(self, timeout: float = 90.0) -> None:
         """Wait until the server accepts connections; TapestryError if it ends or is too slow."""
@@ -75,17 +80,18 @@ class SparkServer:
     def again(self) -> SparkServer:
         """End the server, if it has not ended, and start another at its address."""
         self.stop()
-        return start(self.run, self.port)
+        return start(self.run, self.port, self.token)
 
 
-def start(run: Path, port: int | None = None) -> SparkServer:
+def start(run: Path, port: int | None = None, token: str | None = None) -> SparkServer:
     """Start a server with its log, settings and scratch files in ``run``; do not wait for it.
 
-    With a ``port`` it is one that starts again: its log goes on.
+    With the ``port`` and ``token`` of another it is that one started again: its log goes on.
     ``TAPESTRY_SPARK_MEMORY`` (default 2g) bounds its heap, ``TAPESTRY_SPARK_JVM`` replaces
     its JVM options.  TapestryError if Java 17 or newer is not there.
     """
     java = find_java()
+    token = token or secrets.token_urlsafe(32)
     settings, scratch = run / "spark-conf", run / "spark-scratch"
     shutil.rmtree(scratch, ignore_errors=True)
     settings.mkdir(parents=True, exist_ok=True)
@@ -99,13 +105,14 @@ def start(run: Path, port: int | None = None) -> SparkServer:
         "SPARK_LOCAL_DIRS": str(scratch),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "JAVA_HOME": str(java.parent.parent),
+        "SPARK_CONNECT_AUTHENTICATE_TOKEN": token,
     }
     log = run / "spark.log"
     if port is None:
         log.write_bytes(b"")
     port = port or free_port()
     child = spawn("Spark", [str(home / "bin" / "spark-submit"), *_arguments(port)], log, env, run)
-    return SparkServer(child, port, run)
+    return SparkServer(child, port, run, token)
 
 
 @contextmanager

@@ -1,8 +1,11 @@
 """The Spark Connect server."""
 
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 
 from tapestry.core.errors import TapestryError
 from tapestry.run import spark_server
@@ -42,14 +45,20 @@ def test_an_old_java_is_refused(tmp_path, monkeypatch):
 
 @pytest.mark.spark
 def test_it_answers_on_loopback_alone(spark_server):
-    from pyspark.sql import SparkSession
-
-    assert spark_server.startswith("sc://127.0.0.1:")
     session = SparkSession.builder.remote(spark_server).create()
     assert session.sql("SELECT 1 + 1").collect()[0][0] == 2
     session.stop()
-    port = int(spark_server.rpartition(":")[2])
-    assert _listeners(port) == {"0100007F"}
+    assert _listeners(urlsplit(spark_server).port) == {"0100007F"}
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("token", ["", ";token=guess"])
+def test_it_answers_nobody_without_its_token(spark_server, token):
+    session = SparkSession.builder.remote(spark_server.partition(";")[0] + token).create()
+    session.client.set_retry_policies([])
+    with pytest.raises(PySparkException, match="authentication token"):
+        session.sql("SELECT 1").collect()
+    session.client.close()
 
 
 def _listeners(port):
