@@ -43,6 +43,7 @@ def test_who_finds_too_much_is_set_aside_from_those_alike(engine, monkeypatch):
     assert len(found) == 10 + 5 + 20
     assert [one.fid for one, _ in over] == [1]
     assert "more than 100 messages" in over[0][1].message
+    assert over[0][1].half == engine.snapshot.messages[0].max_ts
 
 
 def test_what_takes_too_long_is_given_up(engine, monkeypatch):
