@@ -7,12 +7,10 @@ from email.message import Message as Part
 
 from tapestry.ingest.charset import decode
 from tapestry.ingest.htmltext import html_text
+from tapestry.ingest.structure import DEEPEST
 
 LONGEST = 256 * 1024
 """Bytes of text that are kept."""
-
-DEEPEST = 100
-"""Levels of parts within parts that are looked at."""
 
 _NOT_ATTACHMENTS = frozenset(
     (

@@ -58,7 +58,7 @@ def _codec(declared: str | None) -> str | None:
     name = declared.strip(" \t\"'").split("*")[0].lower()
     try:
         codec = codecs.lookup(_OTHER_NAMES.get(name, name)).name
-        b"".decode(codec)
+        b"\0".decode(codec, "ignore")  # base64 and its like are codecs, but of no text
     except (LookupError, ValueError):
         return None
     return None if codec.replace("-", "_") in _NOT_CHARSETS else _OTHER_NAMES.get(codec, codec)

@@ -8,7 +8,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_tz
 
-from tapestry.core.clock import parse_instant, to_instant
+from tapestry.core.clock import parse_instant, to_datetime, to_instant
 from tapestry.ingest.charset import decode
 
 LONGEST = 64 * 1024
@@ -16,7 +16,7 @@ LONGEST = 64 * 1024
 
 _ENCODED_WORD = re.compile(r"=\?([^?\s=]{1,60})\?([bBqQ])\?((?:[^?\r\n]|\?(?!=)){0,2000})\?=")
 _Q_BYTE = re.compile(rb"=([0-9A-Fa-f]{2})")
-_FOLD = re.compile(r"[ \t]*[\r\n]+[ \t]*")
+_FOLD = re.compile(r"(?:(?<![ \t])[ \t]+)?[\r\n]+[ \t]*")
 _ANGLE = re.compile(r"<([^<>]{1,2000})>")
 _COMMENT = re.compile(r"\([^()]*\)")
 _COLON = re.compile(r"\s*:\s*")
@@ -106,7 +106,9 @@ def instant_of(value: str) -> int | None:
 
 def _iso_instant(value: str) -> int | None:
     try:
-        return parse_instant(value)
+        found = parse_instant(value)
+        to_datetime(found)  # or whoever shows it fails
+        return found
     except (ValueError, OverflowError):
         return None
 

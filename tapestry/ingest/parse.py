@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from email.message import Message as Part
-from email.parser import BytesHeaderParser, BytesParser
-from email.policy import compat32
+from email.parser import BytesHeaderParser
 
 from tapestry.core.clock import DAY
 from tapestry.core.message import PUBLIC, Message
@@ -23,6 +22,7 @@ from tapestry.ingest.headers import (
     raw_text,
 )
 from tapestry.ingest.problems import in_words
+from tapestry.ingest.structure import POLICY, structure_of
 
 LARGE = 8 * 1024 * 1024
 """Bytes of a message that is read whole."""
@@ -54,9 +54,20 @@ def parse(raw: bytes, source: str | None = None, audience: str = PUBLIC) -> Pars
     >>> parsed.message.sender, parsed.message.sender_name, parsed.message.body
     ('joe@x.org', 'Joe Doe', 'Hello\n')
     """
+    try:
+        return _read(raw, source, audience)
+    except Exception as error:
+        # What nobody has thought of: its bytes are kept, and nothing behind it waits.
+        message = Message(
+            made_id(raw), body=_bare_text(raw), size=len(raw), source=source, audience=audience
+        )
+        return Parsed(message, ("not a message that can be read", type(error).__name__))
+
+
+def _read(raw: bytes, source: str | None, audience: str) -> Parsed:
     problems: list[str] = []
     try:
-        part: Part = BytesParser(policy=compat32).parsebytes(shortened(raw))
+        part = structure_of(shortened(raw))
         reading = read_body(part)
         body, attachments = reading.text, reading.attachments
         problems += reading.problems
@@ -64,7 +75,7 @@ def parse(raw: bytes, source: str | None = None, audience: str = PUBLIC) -> Pars
         # The standard parser raises all sorts of things at mail that was made to break it
         # (RecursionError at a thousand levels): the headers and the bare text remain.
         problems.append(type(error).__name__)
-        part = BytesHeaderParser(policy=compat32).parsebytes(raw[:LARGE])
+        part = BytesHeaderParser(policy=POLICY).parsebytes(raw[:LARGE])
         body, attachments = _bare_text(raw), 0
     headers = _headers(part)
     if not headers:

@@ -295,6 +295,9 @@ def nested(levels):
 
 HOSTILE = {
     "parts in parts": nested(2000),
+    "lines in open parts": nested(90) + b"\n" * 400_000,
+    "parameters": SIMPLE + b'Content-Type: text/plain; a="' + b";" * 100_000 + b"\n\nhi",
+    "blanks": SIMPLE + b"Subject: x" + b" " * 60_000 + b"y\n\nhi",
     "messages in messages": SIMPLE + b"Content-Type: message/rfc822\n\n" * 2000 + b"hi",
     "headers": SIMPLE + b"X-A: b\n" * 100_000 + b"\nhi",
     "recipients": SIMPLE + b"To: " + b"ann@x.org,\n " * 50_000 + b"\n\nhi",
@@ -314,6 +317,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize("what", HOSTILE)
 def test_mail_made_to_break_the_parser_is_kept_soon(what):
     with counted() as work:
@@ -321,6 +325,27 @@ def test_mail_made_to_break_the_parser_is_kept_soon(what):
     assert work.calls < 5 * SECOND
     assert (message.msgid, message.sender) == ("a@x.org", "joe@x.org")
     assert message.size == len(HOSTILE[what])
+
+
+def test_what_is_no_charset_is_taken_for_none():
+    for name in ("base64", "quoted-printable", "hex", "zip", "rot13", "no-such"):
+        text = f"Subject: =?{name}?q?caf=C3=A9?=\nContent-Type: text/plain; charset={name}\n\nhé\n"
+        parsed = parse(text.encode())
+        assert (parsed.message.subject, parsed.message.body) == ("café", "hé\n")
+        assert parsed.problems == ()
+
+
+def test_what_nobody_thought_of_is_kept_and_counted(monkeypatch):
+    monkeypatch.setattr("tapestry.ingest.parse.own_id", lambda value: 1 / 0)
+    parsed = parse(SIMPLE + b"\nhello\n")
+    assert parsed.problems == ("not a message that can be read", "ZeroDivisionError")
+    assert parsed.message.body == "hello\n"
+    assert parsed.message.size == len(SIMPLE) + 7
+
+
+def test_an_instant_that_no_calendar_has_is_no_date():
+    for value in ("9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00+14:00"):
+        assert read(f"Date: {value}\n\n").date is None
 
 
 def test_parts_a_thousand_deep_are_noted():
