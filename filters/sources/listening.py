@@ -15,6 +15,8 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from django.db import connection
+
 from filters.models import Pulse
 from filters.models_source import Source
 from filters.sources.credentials import account_of
@@ -107,17 +109,17 @@ class Listener:
                 self._begin(key, ear, source)
 
     def _begin(self, key: Key, ear: Ear, source: Source) -> None:
-        try:
-            account = account_of(source)
-        except TapestryError as error:
-            self._failed(ear, error)
-            return
-        ear.thread = threading.Thread(
-            target=self._listen, args=(key, ear, account), name=f"source {key}", daemon=True
+        thread = threading.Thread(
+            target=self._listen, args=(key, ear, source), name=f"source {key}", daemon=True
         )
-        ear.thread.start()
+        try:
+            thread.start()
+        except RuntimeError as error:
+            self._failed(ear, TapestryError(f"{error}."))
+        else:
+            ear.thread = thread
 
-    def _listen(self, key: Key, ear: Ear, account: Account) -> None:
+    def _listen(self, key: Key, ear: Ear, source: Source) -> None:
         source_id, folder = key
 
         def heard() -> None:
@@ -125,7 +127,8 @@ class Listener:
             self.heard.put(source_id)
 
         try:
-            listen(account, folder, heard, ear.stop.is_set)
+            # Here, for to renew a token may take long, and others are not to wait for it.
+            listen(_account_of(source), folder, heard, ear.stop.is_set)
         except TapestryError as error:
             self._failed(ear, error)
         except Exception as error:
@@ -141,6 +144,13 @@ class Listener:
         ear.not_before = time.monotonic() + pause
         if not isinstance(error, CannotIdleError):
             log.warning("Not listening for %.0f s: %s", pause, error.message)
+
+
+def _account_of(source: Source) -> Account:
+    try:
+        return account_of(source)
+    finally:
+        connection.close()  # it is this thread's
 
 
 def _wanted() -> Iterator[tuple[Source, str]]:

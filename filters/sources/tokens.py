@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import urllib.error
 import urllib.parse
@@ -14,7 +15,18 @@ from tapestry.ingest.account import LineBrokenError, RefusedError, is_this_machi
 
 TIMEOUT = 20
 LONGEST_ANSWER = 1024 * 1024
-HOUR = 3600
+MINUTE, HOUR, DAY = 60, 3600, 24 * 3600
+
+_NO_TOKEN = (
+    http.client.HTTPException,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+)
+"""What reading an answer raises that is not what a provider should say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +101,7 @@ def renew(grant: Grant) -> Token:
         raise LineBrokenError(
             f"{host} cannot be asked for a token: {reason}.", hint="It is asked again later."
         ) from None
-    except (ValueError, LookupError, TypeError) as error:
+    except _NO_TOKEN as error:
         raise LineBrokenError(
             f"{host} answers with what is no token.", hint="Check the address of its tokens."
         ) from error
@@ -103,13 +115,16 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 def _read(said: Any) -> Token:
-    seconds = int(said.get("expires_in") or HOUR)
-    return Token(str(said["access_token"]), max(60, seconds), str(said.get("refresh_token") or ""))
+    seconds = min(max(MINUTE, int(said.get("expires_in") or HOUR)), DAY)
+    access, refresh = said["access_token"], said.get("refresh_token") or ""
+    if not access or not (access + refresh).isascii():
+        raise ValueError("no token")
+    return Token(access, seconds, refresh)
 
 
 def _reason(error: urllib.error.HTTPError) -> str:
     try:
         said = json.loads(error.read(LONGEST_ANSWER))
         return str(said.get("error") or error.code)[:100]
-    except (ValueError, AttributeError, OSError):
+    except (*_NO_TOKEN, OSError):
         return str(error.code)

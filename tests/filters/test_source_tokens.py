@@ -32,6 +32,7 @@ def judge() -> Iterator[Provider]:
 @pytest.fixture
 def provider(judge: Provider) -> Provider:
     judge.refresh, judge.rotates, judge.broken = {"refresh-0"}, False, False
+    judge.says, judge.first = None, lambda: None
     judge.access.clear()
     judge.asked.clear()
     return judge
@@ -169,6 +170,42 @@ def test_of_the_secrets_one_can_be_changed_alone(
     client.post(address, {**described, "secret": "refresh-0", "client_secret": ""})
     source.refresh_from_db()
     assert read_secret(source) == {"secret": "refresh-0", "client_secret": "another"}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"SSH-2.0-OpenSSH\r\n",
+        b'HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{"access_token":',
+        b"HTTP/1.1 200 OK\r\n\r\n" + b"[" * 900_000,
+        b"HTTP/1.1 400 No\r\n\r\n" + b"[" * 900_000,
+        b"HTTP/1.1 200 OK\r\n\r\n[]",
+        b'HTTP/1.1 200 OK\r\n\r\n{"access_token": null}',
+        b'HTTP/1.1 200 OK\r\n\r\n{"access_token": "\\ud800"}',
+        b'HTTP/1.1 200 OK\r\n\r\n{"access_token": "t", "expires_in": 1e999}',
+    ],
+)
+def test_whatever_a_provider_says_is_one_sentence(
+    source: Source, provider: Provider, alice: User, as_user: SignIn, said: bytes
+) -> None:
+    provider.says = said
+    Source.objects.update(renewed_until=0)
+    pull(source)
+    sentence = (
+        "127.0.0.1 refused to renew the token (400)."
+        if b" 400 " in said
+        else "127.0.0.1 answers with what is no token."
+    )
+    assert source.error == sentence
+    client = as_user(alice)
+    tested = client.post(f"/source/{source.pk}/test/", follow=True).content.decode()
+    assert sentence in tested
+    assert sentence in client.get(f"/source/{source.pk}/places/").content.decode()
+
+
+def test_a_token_is_renewed_after_a_day_at_the_latest(provider: Provider) -> None:
+    provider.says = b'HTTP/1.1 200 OK\r\n\r\n{"access_token": "t", "expires_in": 1%s}' % (b"0" * 30)
+    assert renew(Grant(f"{provider.url}/token", "", "", "r")).seconds == 24 * 3600
 
 
 @pytest.mark.parametrize("url", ["http://x.org/token", "ftp://x.org", "https://", "nonsense"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
@@ -21,6 +21,10 @@ class Provider:
         self.asked: list[dict[str, str]] = []
         self.rotates = False
         self.broken = False
+        self.says: bytes | None = None
+        """Sent as it is, instead of an answer."""
+        self.first: Callable[[], None] = lambda: None
+        """Done before an answer."""
         self.url = ""
 
     def give(self, asked: dict[str, str]) -> tuple[int, dict[str, object]]:
@@ -49,6 +53,11 @@ def running_provider(user: str) -> Iterator[Provider]:
     class Answers(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            provider.first()
+            if provider.says is not None:
+                self.wfile.write(provider.says)
+                self.close_connection = True
+                return
             self._say(*provider.give({name: value[0] for name, value in parse_qs(body).items()}))
 
         def do_GET(self) -> None:

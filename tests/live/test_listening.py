@@ -11,7 +11,7 @@ from live.cutting_proxy import CuttingProxy
 from live.dovecot import PASSWORD, USER, running_dovecot
 
 from filters.models_source import Source
-from filters.sources.credentials import keep_secret
+from filters.sources.credentials import account_of, keep_secret
 from filters.sources.due import due
 from filters.sources.listening import Listener
 from tapestry.core.errors import TapestryError
@@ -182,3 +182,30 @@ def test_another_password_is_a_line_of_its_own(source, listener):
     source.save()
     wait_for(lambda: ear not in listener.ears.values(), listener.turn)
     wait_for(lambda: all(each.failures for each in listener.ears.values()), listener.turn)
+
+
+def test_whatever_goes_wrong_with_one_source_the_others_are_listened_to(
+    source, monkeypatch, caplog
+):
+    other = Source.objects.get(pk=source.pk)
+    other.pk = None
+    other.save()
+    slow = threading.Event()
+
+    def fails(given):
+        if given.pk == other.pk:
+            slow.wait(SOON)
+            raise RecursionError
+        return account_of(given)
+
+    monkeypatch.setattr("filters.sources.listening.account_of", fails)
+    pulled = []
+    made = Listener(pulled.append)
+    wait_for(lambda: pulled, made.turn)
+    assert set(pulled) == {source.pk}
+    slow.set()
+    (ear,) = (ear for (pk, _folder), ear in made.ears.items() if pk == other.pk)
+    wait_for(lambda: ear.failures and not ear.alive, made.turn)
+    assert 0 < ear.not_before - time.monotonic() < 10
+    assert f"Listening to source {other.pk} failed." in caplog.text
+    made.stop()

@@ -6,7 +6,7 @@ import logging
 import time
 from typing import Any
 
-from django.db import DatabaseError, close_old_connections
+from django.db import Error, close_old_connections
 
 from filters import queue
 from filters.management.plain import PlainCommand
@@ -27,6 +27,6 @@ class Command(PlainCommand):
             close_old_connections()
             try:
                 listener.turn()
-            except DatabaseError as error:
+            except Error as error:
                 log.warning("The database cannot be used just now: %s", error)
             time.sleep(0.5)
