@@ -30,7 +30,8 @@ LONGEST_PAUSE = 30.0
 class PlaceReport:
     """What came from a folder or group; ``error`` if it cannot be read, ``whole`` if all did.
 
-    ``left`` counts the places that are still to be looked at.
+    ``left`` counts the places that are still to be looked at.  A place over which the line
+    broke is reported with that error, so that another can be first in turn the next time.
     """
 
     place: str
@@ -53,12 +54,15 @@ def pull_account(
 
     A line that breaks is reached again, at first after a second, then after ever more, and
     read on from the cursor.  Raises LineBrokenError when it broke ``tries`` times in a row
-    and brought nothing, RefusedError where that would not help; what was appended stays.
+    and brought nothing, RefusedError where that would not help or where every place was
+    refused; what was appended stays.
     """
     left: deque[str] | None = None
     tally = Tally()
     broken = 0
-    while left is None or left:
+    refused: RefusedError | None = None
+    let_in = False
+    while True:
         before = tally.read
         try:
             with reached(account) as line:
@@ -71,17 +75,24 @@ def pull_account(
                     left.popleft()
                     report = replace(report, left=len(left))
                     tally, before, broken = Tally(), 0, 0
+                    if isinstance(report.error, RefusedError):
+                        refused = report.error
+                    else:
+                        let_in = True
                     yield report
                     if not report.whole or intake.stop():
-                        return
+                        break
+            break
         except LineBrokenError as error:
             broken = 1 if tally.read > before else broken + 1
             # A server that could not be reached at all is for the caller to try later.
             if left is None or broken >= tries:
-                if left and tally.read:
+                if left:
                     yield PlaceReport(left[0], tally, error, whole=False)
                 raise
             pause(pause_after(broken, FIRST_PAUSE, LONGEST_PAUSE))
+    if refused is not None and not let_in:
+        raise refused
 
 
 def _pull_place(
@@ -89,8 +100,11 @@ def _pull_place(
 ) -> PlaceReport:
     try:
         source = line.open(place, intake.audience, taken, memory)
-    except (LineBrokenError, RefusedError):
+    except LineBrokenError:
         raise
     except TapestryError as error:
         return PlaceReport(place, tally, error)
-    return PlaceReport(place, tally, whole=take_in(source, intake, tally))
+    try:
+        return PlaceReport(place, tally, whole=take_in(source, intake, tally))
+    except RefusedError as error:
+        return PlaceReport(place, tally, error)
