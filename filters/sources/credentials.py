@@ -8,24 +8,29 @@ from typing import Any
 from filters import parts
 from filters.models_source import Source
 from filters.sealed import seal, unseal
+from filters.sources.alone import alone
 from filters.sources.tokens import Grant, renew
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
 from tapestry.ingest.account import Account
 
+_RENEWED = ("secret", "renewed", "renewed_until")
 
-def account_of(source: Source) -> Account:
+
+def account_of(source: Source, *, edited: bool = False) -> Account:
     """Return the account of a source, its secret in the clear; a token is renewed if it must be.
 
-    Raises TapestryError where the secret cannot be read or the token not be renewed.
+    ``edited``: its secret is yet to be saved; what a renewal brings is put into ``source`` then,
+    and not into the database.  Raises TapestryError where the secret cannot be read or the
+    token not be renewed.
     """
     kind: Any = source.kind
     security: Any = source.security
     method: Any = source.method
     account = Account(kind, source.host, source.port, security, source.user, "", method)
-    given = read_secret(source)
     if source.method == Source.Method.XOAUTH2 and source.token_url:
-        return account.with_secret(_renewed(source, given))
-    return account.with_secret(given.get("secret", ""))
+        token = _renewed(source) if edited else _renewed_and_stored(source)
+        return account.with_secret(token)
+    return account.with_secret(read_secret(source).get("secret", ""))
 
 
 def keep_secret(source: Source, secret: str, client_secret: str = "") -> None:
@@ -42,20 +47,38 @@ def read_secret(source: Source) -> dict[str, str]:
     return found
 
 
-def _renewed(source: Source, given: dict[str, str]) -> str:
+def _renewed_and_stored(source: Source) -> str:
+    """Return a token for a stored source, by what is stored now, and keep what a renewal brings.
+
+    One process at a time: a refresh token may be good for one renewal only.  Who gives another
+    secret, or has it sent elsewhere, meanwhile is not overruled.
+    """
+    with alone(source, "token", wait=True):
+        same = Source.objects.filter(
+            pk=source.pk, host=source.host, user=source.user, token_url=source.token_url
+        )
+        for name, value in (same.values(*_RENEWED).first() or {}).items():
+            setattr(source, name, value)
+        sealed, renewed = source.secret, source.renewed
+        token = _renewed(source)
+        if source.renewed != renewed:
+            now = {name: getattr(source, name) for name in _RENEWED}
+            same.filter(secret=sealed).update(**now)
+        return token
+
+
+def _renewed(source: Source) -> str:
     now = wall_clock()
     if source.renewed and now < source.renewed_until - MINUTE:
         return unseal(source.renewed, parts.data())
+    given = read_secret(source)
     grant = Grant(
         source.token_url, source.client, given.get("client_secret", ""), given.get("secret", "")
     )
     token = renew(grant)
     if token.refresh and token.refresh != grant.refresh:
-        # The old one is void from now on: keep the new before anything else can fail.
+        # The old one is void from now on.
         keep_secret(source, token.refresh, grant.client_secret)
     source.renewed = seal(token.access, parts.data())
     source.renewed_until = now + token.seconds * SECOND
-    Source.objects.filter(pk=source.pk).update(
-        secret=source.secret, renewed=source.renewed, renewed_until=source.renewed_until
-    )
     return token.access

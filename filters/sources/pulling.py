@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +11,7 @@ from django.db.models import F
 from filters import parts, people
 from filters.chunks import chunks
 from filters.models_source import Place, Pull, Source
+from filters.sources.alone import alone
 from filters.sources.credentials import account_of
 from filters.stores import DjangoClock
 from tapestry.core.clock import SECOND, wall_clock
@@ -39,7 +37,8 @@ def pull(source: Source, seconds: float = SLICE) -> Tally | None:
 
     What goes wrong is written down for the page; nothing is raised for it.
     """
-    with _alone(source) as mine:
+    # On several machines an overlap costs work, but no correctness: each message is appended once.
+    with alone(source, "source") as mine:
         if not mine:
             return None
         work = _Work(source, wall_clock(), time.monotonic() + seconds)
@@ -202,21 +201,3 @@ class _Work:
 
 def _sentence(error: TapestryError | None) -> str:
     return error.message if error is not None else ""
-
-
-@contextmanager
-def _alone(source: Source) -> Iterator[bool]:
-    """Yield whether no other process of this machine pulls the source.
-
-    A killed process lets its lock go.  On several machines an overlap costs work, but no
-    correctness: each message is appended once.
-    """
-    path = parts.data() / "run" / f"source-{source.pk}.lock"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-            return
-        yield True

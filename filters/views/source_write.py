@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
@@ -18,6 +18,7 @@ from filters.sources.credentials import account_of, keep_secret, read_secret
 from filters.sources.reaching import offers, try_out
 from filters.views.pages import PersonRequest, frame
 from filters.views.sources import mine
+from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.account import Account
 from tapestry.ingest.source import Offer
@@ -27,6 +28,8 @@ SHOWN = 300
 """Of the groups that patterns stand for."""
 
 _FIELDS = ("host", "port", "security", "user", "method", "token_url", "client", "audience", "every")
+_SECRETS = ("secret", "renewed", "renewed_until")
+_STANDING = ("error", "hint", "failures", "due_at")
 
 
 @sensitive_post_parameters("secret", "client_secret")
@@ -71,7 +74,7 @@ def places(request: PersonRequest, pk: int) -> HttpResponse:
         named = form.cleaned_data.get("places", ticked)
         return _choose(request, chosen, form, named, status=400 if form.errors else 200)
     Source.objects.filter(pk=chosen.pk).update(
-        places=form.cleaned_data["places"], active=True, due_at=0, failures=0
+        places=form.cleaned_data["places"], active=True, due_at=wall_clock(), failures=0
     )
     queue.pull_soon(chosen.pk)
     messages.success(request, "What is there comes in now; this page says how far it is.")
@@ -84,14 +87,17 @@ def _store(request: PersonRequest, form: SourceForm, stored: Source) -> HttpResp
     given = form.cleaned_data
     for name in _FIELDS:
         setattr(stored, name, given.get(name, ""))
-    _keep_secrets(stored, given)
+    names = [*_FIELDS, *_STANDING]
+    secret_given = _keep_secrets(stored, given)
+    if secret_given:
+        names += _SECRETS
     try:
-        try_out(account_of(stored))
+        try_out(account_of(stored, edited=secret_given))
     except TapestryError as error:
         form.add_error(None, f"{error.message} {error.hint or ''}")
         return _page(request, form, stored)
-    stored.error, stored.hint, stored.failures, stored.due_at = "", "", 0, 0
-    stored.save()
+    stored.error, stored.hint, stored.failures, stored.due_at = "", "", 0, wall_clock()
+    _save(stored, names)
     if not stored.places:
         return redirect("source-places", stored.pk)
     messages.success(request, "That is stored, and the server lets you in.")
@@ -99,18 +105,32 @@ def _store(request: PersonRequest, form: SourceForm, stored: Source) -> HttpResp
     return redirect(stored)
 
 
-def _keep_secrets(stored: Source, given: dict[str, Any]) -> None:
-    """Put what was given into the source; what was not stays as it is."""
+def _save(stored: Source, names: list[str]) -> None:
+    """Store a new source, or only these fields of one: others may have been changed meanwhile."""
+    if stored.pk is None:
+        stored.save()
+        return
+    changes = {name: getattr(stored, name) for name in names}
+    if not Source.objects.filter(pk=stored.pk).update(**changes):
+        raise Http404
+    stored.refresh_from_db()
+
+
+def _keep_secrets(stored: Source, given: dict[str, Any]) -> bool:
+    """Put what was given into the source; what was not stays.  Return whether something was."""
     program = given.get("client_secret", "")
     if not given["user"]:
         keep_secret(stored, "")
-    elif given["secret"] or program:
-        try:
-            before = read_secret(stored)
-        except TapestryError:
-            before = {}  # the key to it is lost
-        secret = given["secret"] or before.get("secret", "")
-        keep_secret(stored, secret, program or before.get("client_secret", ""))
+        return True
+    if not (given["secret"] or program):
+        return False
+    try:
+        before = read_secret(stored)
+    except TapestryError:
+        before = {}  # the key to it is lost
+    secret = given["secret"] or before.get("secret", "")
+    keep_secret(stored, secret, program or before.get("client_secret", ""))
+    return True
 
 
 def _page(request: PersonRequest, form: SourceForm, source: Source) -> HttpResponse:

@@ -14,8 +14,9 @@ from live.provider import Provider, running_provider
 
 from filters import tasks
 from filters.models_source import Source
-from filters.sources.credentials import read_secret
-from filters.sources.tokens import Grant, renew
+from filters.sources import credentials
+from filters.sources.credentials import account_of, keep_secret, read_secret
+from filters.sources.tokens import Grant, Token, renew
 from tapestry.core.errors import TapestryError
 
 SignIn = Callable[[User], Client]
@@ -32,7 +33,7 @@ def judge() -> Iterator[Provider]:
 @pytest.fixture
 def provider(judge: Provider) -> Provider:
     judge.refresh, judge.rotates, judge.broken = {"refresh-0"}, False, False
-    judge.says, judge.first = None, lambda: None
+    judge.says = None
     judge.access.clear()
     judge.asked.clear()
     return judge
@@ -170,6 +171,75 @@ def test_of_the_secrets_one_can_be_changed_alone(
     client.post(address, {**described, "secret": "refresh-0", "client_secret": ""})
     source.refresh_from_db()
     assert read_secret(source) == {"secret": "refresh-0", "client_secret": "another"}
+
+
+def test_a_refused_edit_changes_nothing(
+    source: Source, provider: Provider, described: dict[str, Any], alice: User, as_user: SignIn
+) -> None:
+    provider.refresh.add("refresh-of-another")
+    provider.rotates = True
+    before = Source.objects.values().get()
+    other = {"secret": "refresh-of-another", "token_url": f"{provider.url}/other", "user": "bob"}
+    response = as_user(alice).post(
+        f"/source/{source.pk}/edit/", {**described, **other, "port": 1, "host": "localhost"}
+    )
+    assert response.status_code == 400
+    assert provider.asked[-1]["refresh_token"] == "refresh-of-another"
+    assert Source.objects.values().get() == before
+
+
+def test_an_edit_that_goes_well_keeps_the_token_that_came_in_its_test(
+    source: Source, provider: Provider, described: dict[str, Any], alice: User, as_user: SignIn
+) -> None:
+    provider.refresh, provider.rotates = {"given"}, True
+    response = as_user(alice).post(f"/source/{source.pk}/edit/", {**described, "secret": "given"})
+    assert response.status_code == 302
+    asked = len(provider.asked)
+    pull(source)
+    assert source.error == "" and len(provider.asked) == asked
+    assert {read_secret(source)["secret"]} == provider.refresh
+
+
+def test_an_edit_without_a_secret_does_not_lose_a_token_that_was_replaced(
+    source: Source, provider: Provider, described: dict[str, Any], alice: User, as_user: SignIn
+) -> None:
+    provider.rotates = True
+    Source.objects.update(renewed_until=0)
+    response = as_user(alice).post(
+        f"/source/{source.pk}/edit/", {**described, "secret": "", "client_secret": "", "every": 300}
+    )
+    assert response.status_code == 302
+    source.refresh_from_db()
+    assert {read_secret(source)["secret"]} == provider.refresh
+
+
+def test_who_gives_a_new_token_during_a_renewal_is_not_overruled(
+    source: Source, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider.rotates = True
+    Source.objects.update(renewed_until=0)
+
+    def meanwhile(grant: Grant) -> Token:
+        given = Source.objects.get()
+        keep_secret(given, "given")
+        given.save()
+        return renew(grant)
+
+    monkeypatch.setattr(credentials, "renew", meanwhile)
+    pull(source)
+    assert read_secret(source) == {"secret": "given", "client_secret": ""}
+    assert source.renewed == ""
+
+
+def test_who_comes_second_uses_the_token_that_the_first_got(
+    source: Source, provider: Provider
+) -> None:
+    provider.rotates = True
+    Source.objects.update(renewed_until=0)
+    first, second = Source.objects.get(), Source.objects.get()
+    asked = len(provider.asked)
+    assert account_of(first) == account_of(second)
+    assert len(provider.asked) == asked + 1
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,13 @@ from live.dovecot import PASSWORD, USER, Dovecot, running_dovecot
 from filters import tasks
 from filters.models_source import Place, Pull, Source
 from filters.sources import pulling
+from filters.sources.alone import alone
 from filters.sources.credentials import account_of
 from filters.sources.due import due, make_due
+from filters.sources.reaching import try_out
+from filters.views import source_write
 from tapestry.core.clock import MINUTE, wall_clock
+from tapestry.ingest.account import Account
 from tapestry.tables.log import Tables
 
 SignIn = Callable[[User], Client]
@@ -142,6 +146,27 @@ def test_a_stored_password_stays_where_it_was_given_for(
     assert (source.every, source.host) == (300, "127.0.0.1")
     pull(source)
     assert source.error == ""
+
+
+def test_what_is_changed_while_an_edit_is_tried_stays(
+    source: Source, server: Dovecot, alice: User, as_user: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def meanwhile(account: Account) -> None:
+        Source.objects.update(active=False, places=["Lists"])
+        try_out(account)
+
+    monkeypatch.setattr(source_write, "try_out", meanwhile)
+    as_user(alice).post(f"/source/{source.pk}/edit/", described(server, every=300))
+    source.refresh_from_db()
+    assert (source.every, source.active, source.places) == (300, False, ["Lists"])
+
+
+def test_what_is_deleted_while_an_edit_is_tried_does_not_come_back(
+    source: Source, server: Dovecot, alice: User, as_user: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source_write, "try_out", lambda _account: Source.objects.all().delete())
+    response = as_user(alice).post(f"/source/{source.pk}/edit/", described(server))
+    assert response.status_code == 404 and not Source.objects.exists()
 
 
 def test_another_key_is_one_sentence(source: Source, data: Path) -> None:
@@ -292,7 +317,7 @@ def test_a_pull_leaves_the_rest_to_its_next_turn_and_each_folder_has_its_own(
 
 
 def test_two_do_not_pull_one_source_at_a_time(source: Source) -> None:
-    with pulling._alone(source) as mine:
+    with alone(source, "source") as mine:
         assert mine and pulling.pull(source) is None
     assert pulling.pull(source) is not None
 

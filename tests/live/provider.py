@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
@@ -23,8 +23,6 @@ class Provider:
         self.broken = False
         self.says: bytes | None = None
         """Sent as it is, instead of an answer."""
-        self.first: Callable[[], None] = lambda: None
-        """Done before an answer."""
         self.url = ""
 
     def give(self, asked: dict[str, str]) -> tuple[int, dict[str, object]]:
@@ -53,7 +51,6 @@ def running_provider(user: str) -> Iterator[Provider]:
     class Answers(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-            provider.first()
             if provider.says is not None:
                 self.wfile.write(provider.says)
                 self.close_connection = True
