@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import Enum
+from itertools import chain
 from pathlib import Path
 from typing import IO
 
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.mbox import BROKEN_STREAM, entries, is_from_line, open_archive
+from tapestry.ingest.mbox import BROKEN_STREAM, entries, head_of, is_from_line, open_archive
 from tapestry.ingest.source import CursorOf, Item, Source
 from tapestry.tables.append import Cursor
 
@@ -21,6 +23,8 @@ _HEADER = re.compile(
 )
 _FINGERPRINT = 256
 _CHUNK = 1024 * 1024
+_SAID = 5
+"""Files that could not be read whole are named, up to so many."""
 
 
 class Kind(Enum):
@@ -29,28 +33,47 @@ class Kind(Enum):
     MBOX = "mbox"
     MESSAGE = "message"
     EMPTY = "empty"
+    DAMAGED = "damaged"
     OTHER = "other"
+
+
+def path_of(what: str) -> Path:
+    """Return the path that somebody wrote, ``~`` and all; TapestryError if it names nobody."""
+    try:
+        return Path(what).expanduser().absolute()
+    except RuntimeError as error:
+        raise TapestryError(
+            f"There is no user whose directory {what} could be in.", hint="Write the whole path."
+        ) from error
 
 
 def open_archive_source(what: str, audience: str, cursor_of: CursorOf) -> Source:
     """Open a file or directory of mail; an mbox goes on from its cursor.
 
-    Raises TapestryError if there is nothing to read there, or no mail.
+    What cannot be read of a directory is told once the rest is.  Raises TapestryError if
+    there is nothing to read there, or no mail.
     """
-    path = Path(what).expanduser().absolute()
+    path = path_of(what)
     try:
         if path.is_dir():
             return _directory(path, audience, cursor_of)
+        if path.exists() and not path.is_file():
+            raise TapestryError(
+                f"{what} is neither a file nor a directory.", hint="Write it to a file first."
+            )
         kind = kind_of(path)
-        if kind is Kind.MBOX:
-            items = _mbox(path, audience, cursor_of)
-            return Source(path.name, items, lambda: count_messages(path))
-        if kind is Kind.MESSAGE:
-            return Source(path.name, _files([path]), lambda: 1)
     except OSError as error:
         raise _unreadable(path, error) from error
-    if kind is Kind.EMPTY:
-        raise TapestryError(f"{what} is empty.", hint="Give a file that holds mail.")
+    match kind:
+        case Kind.MBOX:
+            items = _mbox(path, audience, cursor_of)
+            return Source(path.name, items, lambda: count_messages(path))
+        case Kind.MESSAGE:
+            return Source(path.name, _file(path), lambda: 1)
+        case Kind.DAMAGED:
+            raise _damaged(path, 0)
+        case Kind.EMPTY:
+            raise TapestryError(f"{what} is empty.", hint="Give a file that holds mail.")
     raise TapestryError(
         f"{what} is neither an mbox nor a message.",
         hint="Give an mbox (.gz, .bz2, .xz too), a Maildir, a .eml file, or a directory of these.",
@@ -61,9 +84,13 @@ def kind_of(path: Path) -> Kind:
     """Return what a file holds, by its first bytes, unpacked."""
     try:
         with open_archive(path) as stream:
-            head = stream.read(4096)
+            head = head_of(stream, 4096)
     except BROKEN_STREAM:
-        return Kind.OTHER
+        return Kind.DAMAGED
+    except OSError as error:
+        if error.errno is None:  # what bzip2 says of a damaged file
+            return Kind.DAMAGED
+        raise
     head = head.lstrip(b"\r\n")
     if not head:
         return Kind.EMPTY
@@ -91,16 +118,25 @@ def count_messages(path: Path) -> int | None:
 def _directory(path: Path, audience: str, cursor_of: CursorOf) -> Source:
     if (path / "cur").is_dir() or (path / "new").is_dir():
         files = [*_sorted_files(path / "new"), *_sorted_files(path / "cur")]
-        return Source(path.name, _files(files), lambda: len(files))
+        return Source(path.name, _all_of((_file(each) for each in files), []), lambda: len(files))
     mboxes: list[Path] = []
     messages: list[Path] = []
+    failed: list[TapestryError] = []
     for file in _sorted_files(path):
-        kind = kind_of(file)
+        try:
+            kind = kind_of(file)
+        except OSError as error:
+            failed.append(_unreadable(file, error))
+            continue
         if kind is Kind.MBOX:
             mboxes.append(file)
         elif kind is Kind.MESSAGE:
             messages.append(file)
+        elif kind is Kind.DAMAGED:
+            failed.append(_damaged(file, 0))
     if not mboxes and not messages:
+        if failed:
+            raise failed[0]
         raise TapestryError(
             f"The directory {path} holds no mail.",
             hint="Give a Maildir, or a directory with .eml files or mboxes in it.",
@@ -110,64 +146,101 @@ def _directory(path: Path, audience: str, cursor_of: CursorOf) -> Source:
         counts = [count_messages(file) for file in mboxes]
         return None if None in counts else len(messages) + sum(count or 0 for count in counts)
 
-    def items() -> Iterator[Item]:
-        yield from _files(messages)
-        for file in mboxes:
-            yield from _mbox(file, audience, cursor_of)
+    readers = chain(map(_file, messages), (_mbox(file, audience, cursor_of) for file in mboxes))
+    return Source(path.name, _all_of(readers, failed), total)
 
-    return Source(path.name, items(), total)
+
+def _all_of(readers: Iterable[Iterator[Item]], failed: list[TapestryError]) -> Iterator[Item]:
+    """Yield what can be read; raise what is wrong with the others at the end."""
+    for reader in readers:
+        try:
+            yield from reader
+        except TapestryError as error:
+            failed.append(error)
+    if len(failed) > 1:
+        said = " ".join(error.message for error in failed[:_SAID])
+        more = f" And {len(failed) - _SAID} more." if len(failed) > _SAID else ""
+        raise TapestryError(said + more, hint=failed[0].hint)
+    if failed:
+        raise failed[0]
 
 
 def _sorted_files(path: Path) -> list[Path]:
+    """Return the files below a directory, but those that are hidden or still being delivered."""
     if not path.is_dir():
         return []
     return sorted(
         file
         for file in path.rglob("*")
-        if file.is_file() and not any(part.startswith(".") for part in file.relative_to(path).parts)
+        if file.is_file()
+        and not any(part.startswith(".") for part in file.relative_to(path).parts)
+        and not (file.parent.name == "tmp" and (file.parent.parent / "cur").is_dir())
     )
 
 
-def _files(files: list[Path]) -> Iterator[Item]:
-    for file in files:
-        try:
-            with open_archive(file) as stream:
-                yield Item(stream.read())
-        except FileNotFoundError:
-            continue  # a Maildir's reader has renamed it meanwhile; the next pull finds it
-        except (OSError, *BROKEN_STREAM) as error:
-            raise _unreadable(file, error) from error
+def _file(file: Path) -> Iterator[Item]:
+    try:
+        with open_archive(file) as stream:
+            raw = stream.read()
+    except FileNotFoundError:
+        return  # a Maildir's reader has renamed it meanwhile; the next pull finds it
+    except (OSError, *BROKEN_STREAM) as error:
+        raise _unreadable(file, error) from error
+    yield Item(raw)
+
+
+class _Content:
+    """What a stream holds, read through behind another reader and remembered as a number."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._hash = hashlib.blake2b(digest_size=8)
+        self._end = 0
+
+    def up_to(self, end: int) -> int:
+        """Return a number of 63 bits for all bytes before ``end``, which only grows."""
+        while self._end < end and (some := self._stream.read(min(_CHUNK, end - self._end))):
+            self._hash.update(some)
+            self._end += len(some)
+        return int.from_bytes(self._hash.digest(), "big") >> 1
 
 
 def _mbox(path: Path, audience: str, cursor_of: CursorOf) -> Iterator[Item]:
     """Yield an mbox's messages from where its cursor stands.
 
     The cursor is an offset into the unpacked stream of an archive known by its path and
-    its first bytes.  If no message starts there (the file was rewritten, or its end was
-    half a message then), it is read from its start: what is known is not added again.
+    its first bytes, with a hash of all before it.  If that is not the same any more, or no
+    message starts there (its end was half a message then), the archive is read from its
+    start: what is known is not added again.
     """
     read = 0
     try:
-        with open_archive(path) as stream:
-            mark = hashlib.blake2b(stream.read(_FINGERPRINT), digest_size=8).hexdigest()
-            source = f"mbox:{path}#{mark}@{audience}"
+        with open_archive(path) as stream, open_archive(path) as again:
+            content = _Content(again)
+            mark = hashlib.blake2b(head_of(stream, _FINGERPRINT), digest_size=8).hexdigest()
+            name = os.fsencode(path).decode("utf-8", "backslashreplace")
+            source = f"mbox:{name}#{mark}@{audience}"
             stored = cursor_of(source)
             reached = stored.version if stored else 0
             start = _resume_at(stream, reached)
+            if stored and stored.content not in (None, content.up_to(reached)):
+                start = 0
+                again.seek(0)
+                content = _Content(again)
             if start is None:
                 return
             for entry in entries(stream, start):
                 # A last message without a line's end may be half written: not passed by.
                 whole = entry.raw.endswith(b"\n") or not entry.raw
-                cursor = Cursor(source, entry.end) if whole and entry.end > reached else None
-                yield Item(entry.raw, source, cursor)
+                passed = whole and entry.end > reached
+                yield Item(
+                    entry.raw,
+                    source,
+                    Cursor(source, entry.end, content.up_to(entry.end)) if passed else None,
+                )
                 read += 1
     except BROKEN_STREAM as error:
-        raise TapestryError(
-            f"{path} is damaged or cut short after its message {read}; "
-            "the messages before that were taken in.",
-            hint="Fetch the file again and ingest it again: nothing will be there twice.",
-        ) from error
+        raise _damaged(path, read) from error
     except OSError as error:
         raise _unreadable(path, error) from error
 
@@ -183,6 +256,14 @@ def _resume_at(stream: IO[bytes], reached: int) -> int | None:
     if not line:
         return None
     return reached if is_from_line(line) else 0
+
+
+def _damaged(path: Path, read: int) -> TapestryError:
+    where = f" after its message {read}; the messages before that were taken in"
+    return TapestryError(
+        f"{path} is damaged or cut short{where if read else ', and no message of it can be read'}.",
+        hint="Fetch the file again and ingest it again: nothing will be there twice.",
+    )
 
 
 def _unreadable(path: Path, error: Exception) -> TapestryError:

@@ -11,10 +11,10 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any
 
 BROKEN_STREAM = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError)
-"""What reading a compressed file raises if it is cut short or damaged."""
+"""What reading a compressed file raises if it is cut short or damaged; bzip2's is an OSError."""
 
 _FROM = re.compile(
     rb"From .*\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\b"
@@ -24,6 +24,7 @@ _QUOTED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
 _BUFFER = 256 * 1024
 _LONGEST_SAID = 64 * 1024 * 1024
 _LONGEST_LINE = 1024 * 1024
+_HEAD = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +37,73 @@ class Entry:
 
 
 def open_archive(path: Path) -> IO[bytes]:
-    """Open a file for reading, unpacked if it is gzip, bzip2 or xz (by content, not name)."""
+    """Open a file for reading, unpacked if it is gzip, bzip2 or xz (by content, not name).
+
+    The lines of an mbox that end as on an old Macintosh (CR) are given an end as of today (LF).
+    """
     with path.open("rb") as file:
-        magic = file.read(6)
+        magic = file.read(_HEAD)
     if magic.startswith(b"\x1f\x8b"):
         # Buffered once more: GzipFile's own readline is slow.
-        return io.BufferedReader(cast(io.RawIOBase, gzip.open(path, "rb")), _BUFFER)
+        return io.BufferedReader(_AsFarAsItGoes(gzip.GzipFile(path)), _BUFFER)
     if magic.startswith(b"BZh"):
         return bz2.open(path, "rb")
     if magic.startswith(b"\xfd7zXZ\x00"):
         return lzma.open(path, "rb")
+    if magic.startswith(b"From ") and b"\r" in magic and b"\n" not in magic:
+        return io.BufferedReader(_LineFeeds(path.open("rb")), _BUFFER)
     return path.open("rb")
+
+
+def head_of(stream: IO[bytes], size: int) -> bytes:
+    """Return the first bytes of an opened archive, fewer where it is damaged before that."""
+    head = b""
+    try:
+        while len(head) < size and (more := stream.read1(size - len(head))):  # type: ignore[attr-defined]
+            head += more
+    except BROKEN_STREAM:
+        if not head:
+            raise
+    return head
+
+
+class _AsFarAsItGoes(io.RawIOBase):
+    """A file that is read piece by piece: what stands before damage is not lost."""
+
+    def __init__(self, file: gzip.GzipFile | io.BufferedReader) -> None:
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer)
+        data = self._file.read1(len(view))
+        view[: len(data)] = data
+        return len(data)
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+class _LineFeeds(_AsFarAsItGoes):
+    """A file with LF for every CR; places stay the same."""
+
+    def readinto(self, buffer: Any) -> int:
+        count = super().readinto(buffer)
+        view = memoryview(buffer)
+        view[:count] = bytes(view[:count]).replace(b"\r", b"\n")
+        return count
 
 
 def is_from_line(line: bytes) -> bool:
@@ -76,7 +133,7 @@ def entries(stream: IO[bytes], start: int = 0) -> Iterator[Entry]:
     blank = True
     offset = begin = start
     length: int | None = None
-    again = io.BytesIO()
+    again, ended = io.BytesIO(), False
     while line := again.readline(_LONGEST_LINE) or stream.readline(_LONGEST_LINE):
         if blank and (is_from_line(line) or (not begun and line.startswith(b"From "))):
             if begun:
@@ -85,27 +142,49 @@ def entries(stream: IO[bytes], start: int = 0) -> Iterator[Entry]:
         else:
             lines.append(line)
             if length == -1 and line[:15].lower() == b"content-length:":
-                length = int(line[15:]) if line[15:].strip().isdigit() else None
+                digits = line[15:].strip()
+                length = int(digits) if digits.isdigit() and len(digits) < 12 else None
         offset += len(line)
         blank = line in (b"\n", b"\r\n")
         if blank and length is not None:
-            nothing_left = again.tell() == again.getbuffer().nbytes
-            if 0 < length <= _LONGEST_SAID and begun and nothing_left:
-                body = stream.read(length)
-                after = stream.readline(_LONGEST_LINE)
-                gap = b""
-                if after in (b"\n", b"\r\n"):
-                    gap, after = after, stream.readline(_LONGEST_LINE)
-                if len(body) == length and (not after or is_from_line(after)):
+            if 0 < length <= _LONGEST_SAID and begun:
+                if again.tell() == again.getbuffer().nbytes:
+                    ahead = stream.read(length) + stream.readline(_LONGEST_LINE)
+                    last = stream.readline(_LONGEST_LINE)
+                    again, ended = io.BytesIO(ahead + last), not last
+                at = again.tell()
+                said = _as_said(again, length, ended)
+                if said is not None:
+                    body, gap, after = said
                     end = offset + length + len(gap)
                     yield Entry(begin, end, b"".join(lines) + body)
                     lines, begin, begun, length = [], end, bool(after), -1
                     offset, blank = end + len(after), False
                     continue
-                again = io.BytesIO(body + gap + after)
+                again.seek(at)
             length = None
     if begun:
         yield Entry(begin, offset, _joined(lines))
+
+
+def _as_said(ahead: io.BytesIO, length: int, ended: bool) -> tuple[bytes, bytes, bytes] | None:
+    """Return a body of so many bytes, the blank line after it if any, and the next From line.
+
+    None if it is not that long: it ends within a line, or neither a From line follows nor, where
+    all is ``ended``, nothing.  Nothing is copied before that is known: many may lie.
+    """
+    held, at = ahead.getbuffer(), ahead.tell()
+    if at + length > held.nbytes:
+        return None
+    ahead.seek(at + length)
+    after, gap = ahead.readline(), b""
+    if after in (b"\n", b"\r\n"):
+        gap, after = after, ahead.readline()
+    if not gap and held[at + length - 1] != ord("\n"):
+        return None
+    if not (is_from_line(after) if after else ended):
+        return None
+    return bytes(held[at : at + length]), gap, after
 
 
 def _joined(lines: list[bytes]) -> bytes:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import multiprocessing
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import Protocol, TypeVar
 
@@ -69,7 +70,8 @@ def parsed(
                 idle.append(pipe)
             if batch is not None:
                 pipe = idle.pop()
-                pipe.send((batch.raws, source, audience))
+                with _must_live():
+                    pipe.send((batch.raws, source, audience))
                 under_way.append((pipe, batch))
             elif not under_way:
                 break
@@ -82,14 +84,20 @@ def parsed(
 
 
 def _answer(pipe: Connection) -> list[Parsed]:
-    try:
+    with _must_live():
         answer: list[Parsed] = pipe.recv()
-    except EOFError as error:
+    return answer
+
+
+@contextmanager
+def _must_live() -> Iterator[None]:
+    try:
+        yield
+    except (EOFError, OSError) as error:
         raise TapestryError(
             "A process that parsed mail ended before it was done.",
             hint="Ingest it again: what was taken in stays. Is there enough memory?",
         ) from error
-    return answer
 
 
 def _work(pipe: Connection) -> None:

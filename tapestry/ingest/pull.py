@@ -9,6 +9,7 @@ import os
 import re
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.message import PUBLIC
 from tapestry.core.ports import Clock
 from tapestry.ingest.account import Account, AskPassword, read_url
-from tapestry.ingest.archive import open_archive_source
+from tapestry.ingest.archive import open_archive_source, path_of
 from tapestry.ingest.pull_account import pull_account
 from tapestry.ingest.source import BriefMemory
 from tapestry.ingest.taking import BATCH, Intake, Progress, Tally, take_in
@@ -80,17 +81,18 @@ def ingest(
             "or nntp(s)://host/GROUP.",
         )
     else:
-        intake = replace(intake, workers=_workers(what))
-        take_in(open_archive_source(what, audience, intake.cursor_of), intake, tally)
+        source = open_archive_source(what, audience, intake.cursor_of)
+        take_in(source, replace(intake, workers=_workers(path_of(what))), tally)
     seconds = time.monotonic() - started
     return IngestReport(tally.read, tally.added, tally.duplicates, tally.broken, seconds)
 
 
-def _workers(what: str) -> int:
+def _workers(path: Path) -> int:
     """Return how many processes should parse an archive: for a small one, none but this."""
-    path, size = Path(what).expanduser(), 0
+    size = 0
     for file in [path] if path.is_file() else path.rglob("*"):
-        size += file.stat().st_size if file.is_file() else 0
+        with suppress(OSError):  # renamed meanwhile, or nobody's to see
+            size += file.stat().st_size if file.is_file() else 0
         if size >= LARGE:
             return min(os.cpu_count() or 1, MOST_WORKERS)
     return 0

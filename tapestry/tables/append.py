@@ -30,6 +30,9 @@ WRITER = WriterProperties(compression="ZSTD", compression_level=3, max_row_group
 KEPT = WriterProperties(compression="ZSTD", compression_level=3, max_row_group_size=64)
 """How originals are written: one is read without unpacking many others."""
 
+_CONTENT = " content"
+"""What follows a source's name where the content of its cursor is kept."""
+
 Step = Callable[[str], None]
 
 
@@ -40,10 +43,12 @@ class Cursor:
     ``source`` names the source and what else makes positions comparable (an IMAP mailbox
     with its UIDVALIDITY, an archive with its fingerprint); ``version`` only grows (a UID,
     an offset).  Both are kept as a Delta app transaction of the commit that holds the rows.
+    ``content`` is a number that tells whether what was taken in is still the same, if any.
     """
 
     source: str
     version: int
+    content: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +113,11 @@ def read_until(tables: Tables, clock: Clock, now: Callable[[], int] = wall_clock
 
 def cursor_of(tables: Tables, source: str, table: str = MESSAGES) -> Cursor | None:
     """Return how far a source has been taken in, or None if it never was."""
-    version = tables.open(table).transaction_version(source)
-    return None if version is None else Cursor(source, version)
+    log = tables.open(table)
+    version = log.transaction_version(source)
+    if version is None:
+        return None
+    return Cursor(source, version, log.transaction_version(source + _CONTENT))
 
 
 def _append(
@@ -165,6 +173,8 @@ def _commit(
     writer: WriterProperties = WRITER,
 ) -> None:
     transactions = [] if cursor is None else [Transaction(cursor.source, cursor.version)]
+    if cursor is not None and cursor.content is not None:
+        transactions.append(Transaction(cursor.source + _CONTENT, cursor.content))
     metadata = {} if ts is None else {"tapestry.ts": str(ts)}
     properties = CommitProperties(custom_metadata=metadata, app_transactions=transactions)
     try:

@@ -6,13 +6,16 @@ import bz2
 import gzip
 import io
 import lzma
+import os
+import zlib
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.archive import count_messages, open_archive_source
-from tapestry.ingest.mbox import entries
+from tapestry.ingest.mbox import entries, open_archive
 
 ASCTIME = "Fri Jan  2 14:26:52 2004"
 
@@ -96,6 +99,25 @@ def test_a_length_that_lies_is_not_believed(said):
     assert [entry.raw.strip()[-3:] for entry in found] == [b"one", b"two"]
 
 
+def test_a_length_that_ends_within_a_line_is_not_believed():
+    """Or a sender could have the quoted line after it taken for the beginning of a message."""
+    trap = b">From b@x Fri Jan  2 14:26:52 2004\nMessage-ID: <forged@x>\n\nx\n"
+    (found,) = entries(io.BytesIO(sized(trap, 1)))
+    assert b"forged" in found.raw
+
+
+def test_lengths_are_believed_again_after_one_that_lies():
+    whole = sized(b"one\n\n", 10_000) + sized(TRAP) * 3
+    found = [entry.raw.partition(b"\n\n")[2] for entry in entries(io.BytesIO(whole))]
+    assert found == [b"one\n", TRAP, TRAP, TRAP]
+
+
+def test_a_length_of_thousands_of_digits_is_no_length():
+    head = b"From a@x Fri Jan  2 14:26:52 2004\nContent-Length: " + b"9" * 5000
+    (found,) = entries(io.BytesIO(head + b"\n\none\n"))
+    assert found.raw.endswith(b"one\n")
+
+
 def test_crlf_is_tolerated():
     assert split(box("one", "two", end="\r\n")) == [
         b"Subject: 0\r\n\r\none\r\n",
@@ -152,6 +174,62 @@ def test_a_directory_is_read_recursively_in_order(tmp_path):
     assert open_archive_source(str(tmp_path), "public", nothing_taken).total() == 4
 
 
+def test_what_cannot_be_read_of_a_directory_is_told_after_the_rest(tmp_path, monkeypatch):
+    (tmp_path / "a.mbox.gz").write_bytes(gzip.compress(box("one", "two"))[:-4])
+    (tmp_path / "b.mbox.gz").write_bytes(b"\x1f\x8b not really gzip")
+    (tmp_path / "c.mbox").write_bytes(box("three"))
+    source = open_archive_source(str(tmp_path), "public", nothing_taken)
+    taken = []
+    with pytest.raises(TapestryError, match=r"b\.mbox\.gz is damaged .*a\.mbox\.gz is damaged"):
+        for item in source.items:
+            taken.append(item.raw[-5:])
+    assert taken == [b"\none\n", b"hree\n"]
+
+
+def test_all_that_can_be_unpacked_before_the_damage_is_read(tmp_path):
+    path = tmp_path / "box.gz"
+    packed = gzip.compress(box(*(f"{n} {n * 7919 % 104729}" for n in range(3000))))
+    for share in (0.3, 0.999):
+        cut = packed[: int(len(packed) * share)]
+        path.write_bytes(cut)
+        readable = zlib.decompressobj(31).decompress(cut).count(b"From joe at x.org  Fri ")
+        source, taken = open_archive_source(str(path), "public", nothing_taken), []
+        with pytest.raises(TapestryError, match="cut short"):
+            taken.extend(source.items)
+        assert readable - 2 <= len(taken) <= readable
+
+
+def test_what_is_being_delivered_to_a_maildir_waits(tmp_path):
+    for name in ("cur", "new", "tmp"):
+        (tmp_path / "Inbox" / name).mkdir(parents=True)
+        (tmp_path / "Inbox" / name / "1").write_bytes(f"Subject: {name}\n\n".encode())
+    assert raws(tmp_path) == [b"Subject: cur\n\n", b"Subject: new\n\n"]
+
+
+def test_an_mbox_of_an_old_macintosh_is_read(tmp_path):
+    path = tmp_path / "In"
+    path.write_bytes(box("one", "two", end="\r"))
+    assert raws(path) == [b"Subject: 0\n\none\n", b"Subject: 1\n\ntwo\n"]
+    (_, end), (start, _) = ((one.start, one.end) for one in entries(open_archive(path)))
+    assert next(entries(open_archive(path), start)).raw == b"Subject: 1\n\ntwo\n"
+    assert end == start
+
+
+def test_a_name_that_is_no_text_is_a_name(tmp_path):
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.mbox")
+    Path(path).write_bytes(box("one"))
+    (item,) = open_archive_source(path, "public", nothing_taken).items
+    assert "caf\\xe9.mbox" in item.origin
+
+
+def test_what_is_no_file_is_refused_in_a_sentence(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(TapestryError, match="neither a file nor a directory"):
+        open_archive_source(str(tmp_path / "pipe"), "public", nothing_taken)
+    with pytest.raises(TapestryError, match="no user"):
+        open_archive_source("~nobody-of-that-name/x", "public", nothing_taken)
+
+
 def test_a_single_message_is_read(tmp_path):
     path = tmp_path / "one.eml"
     path.write_bytes(b"Subject: a\n\nhi")
@@ -165,7 +243,8 @@ def test_a_single_message_is_read(tmp_path):
         (b"\n\n", "is empty"),
         (bytes(range(256)) * 20, "neither an mbox nor a message"),
         (b"once upon a time\n", "neither an mbox nor a message"),
-        (b"\x1f\x8b not really gzip", "neither an mbox nor a message"),
+        (b"\x1f\x8b not really gzip", "cut short, and no message of it can be read"),
+        (b"BZh91 not really bzip2", "cut short, and no message of it can be read"),
     ],
 )
 def test_what_is_not_mail_is_refused_in_a_sentence(tmp_path, content, sentence):

@@ -63,11 +63,11 @@ def test_a_directory_is_parsed_by_several_too(tmp_path, monkeypatch):
         letters = (f"{FROM}Message-ID: <{n}@x>\n\nhi\n\n" for n in numbers)
         (where / name).write_text("".join(letters))
     (where / "one.eml").write_text("Message-ID: <one@x>\n\nhi\n")
-    assert pull._workers(str(where)) == 0
+    assert pull._workers(where) == 0
     monkeypatch.setattr(pull, "LARGE", 1000)
     monkeypatch.setattr(pull, "MOST_WORKERS", 3)
     monkeypatch.setattr("os.cpu_count", lambda: 3)
-    assert pull._workers(str(where)) == 3
+    assert pull._workers(where) == 3
     tables, clock = Tables(tmp_path / "tables"), MemoryClock()
     report = pull.ingest(str(where), tables, clock, batch=7)
     assert (report.read, report.added, report.duplicates) == (81, 71, 10)

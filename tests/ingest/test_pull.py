@@ -69,6 +69,17 @@ def test_a_file_that_was_rewritten_or_shrank_is_read_anew(tmp_path, tables, cloc
     assert len(ids(tables)) == 8
 
 
+@pytest.mark.parametrize("then", [(1, 2, 4), (1, 9, 2, 3), (1, 3, 4, 5)])
+def test_a_file_that_changed_before_its_end_is_read_anew(tmp_path, tables, clock, then):
+    """Messages of one length: what stood at the cursor still begins a message there."""
+    path = tmp_path / "box"
+    write(path, (1, 2, 3))
+    ingest(str(path), tables, clock)
+    write(path, then)
+    ingest(str(path), tables, clock)
+    assert sorted(ids(tables)) == sorted(f"{n}@x.org" for n in {1, 2, 3, *then})
+
+
 def test_a_message_whose_end_was_not_yet_written_does_not_hide_what_follows(
     tmp_path, tables, clock
 ):
