@@ -116,12 +116,17 @@ def _iso_instant(value: str) -> int | None:
 def message_ids(value: str) -> tuple[str, ...]:
     """Return the Message-IDs of a value in order, each once, without angle brackets.
 
+    Without brackets they are taken only where there is nothing else: an address in a sentence
+    is no Message-ID.
+
     >>> message_ids('Your message of "Fri, 2 Jan 2004" <a@x.org> <b@x.org>')
     ('a@x.org', 'b@x.org')
+    >>> message_ids("a@x.org, b@x.org"), message_ids("joe@x.org's message of Friday")
+    (('a@x.org', 'b@x.org'), ())
     """
     found = [_SPACE.sub("", match) for match in _ANGLE.findall(value)]
-    if not found:
-        found = [word.strip("<>,;") for word in value.split() if "@" in word]
+    if not found and all("@" in word for word in value.split()):
+        found = [word.strip("<>,;") for word in value.split()]
     return tuple(dict.fromkeys(msgid for msgid in found if msgid))
 
 

@@ -154,10 +154,15 @@ def _sender(headers: dict[str, list[str]]) -> tuple[str | None, str | None]:
 def _parent(msgid: str, replied: str, references: tuple[str, ...]) -> str | None:
     """Return what a message answers: what it says first, else its last reference.
 
-    None answers itself, whatever it says.
+    In a sentence ("Message from Joe <joe@x.org> of …") other things stand in brackets too:
+    there it is the last one, or that which is among the references.  None answers itself.
     """
-    named = [*message_ids(replied), *reversed(references)]
-    return next((one for one in named if one != msgid), None)
+    named = list(message_ids(replied))
+    if len(named) > 1 and replied.lstrip().find("<") > 0:
+        known = set(references)
+        named.reverse()
+        named.sort(key=lambda one: one not in known)
+    return next((one for one in (*named, *reversed(references)) if one != msgid), None)
 
 
 def _lies(date: int, headers: dict[str, list[str]]) -> bool:
