@@ -24,14 +24,14 @@ from tapestry.ingest.account import (
     must_not_be_overheard,
     tls_context,
 )
-from tapestry.ingest.imap_folder import Folder, NewMessages
+from tapestry.ingest.imap_folder import LATER, Folder, NewMessages
 from tapestry.ingest.source import CursorOf, Item, Memory, Offer, Source
+from tapestry.ingest.withheld import withholds
 
 # The library can write every line it sends to its log, tokens too: never in this program.
 logging.getLogger("imapclient").setLevel(logging.WARNING)
 
 _CLOSED = {b"\\noselect", b"\\nonexistent"}
-_LATER = ("[UNAVAILABLE]", "[INUSE]", "[LIMIT]", "[SERVERBUG]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class ImapLine:
         with explained(self.account):
             standing = self._standing(place)
             known = (before.get("uidvalidity"), before.get("modseq"))
-            if standing is not None and standing == known and not _withholds(before):
+            if standing is not None and standing == known and not withholds(before):
                 return Source(f"{self.account.address}/{place}", iter(()), lambda: 0)
             folder = self.examine(place)
             if standing is not None and standing[0] == folder.validity:
@@ -170,7 +170,7 @@ def _log_in(client: IMAPClient, account: Account) -> None:
     except LoginError as error:
         if isinstance(error.__context__, IMAPClientAbortError):
             raise error.__context__ from None
-        if any(code in str(error).upper() for code in _LATER):
+        if any(code in str(error).upper() for code in LATER):
             raise LineBrokenError(
                 f"{account.host} cannot let anybody in just now.", hint="It is tried again later."
             ) from error
@@ -208,10 +208,6 @@ def _explained_items(account: Account, items: Iterator[Item]) -> Iterator[Item]:
 
 def _said(error: Exception) -> str:
     return str(error).strip().removesuffix(".")[:200] or type(error).__name__
-
-
-def _withholds(before: dict[str, Any]) -> bool:
-    return bool(before.get("withheld", {}).get("missing"))
 
 
 def _inbox(name: str) -> bool:

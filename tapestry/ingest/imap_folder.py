@@ -6,22 +6,36 @@ UIDs after the cursor ─ windows ─> UIDs ─ sizes ─> batches ─ BODY.PEEK
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from imapclient import IMAPClient
 from imapclient.exceptions import IMAPClientAbortError, IMAPClientError
 
 from tapestry.ingest.source import Item, Memory
-from tapestry.ingest.withheld import Withheld
-from tapestry.tables.append import Cursor
+from tapestry.ingest.withheld import Answer, Withheld, sifted
 
 BATCH = 100
 BATCH_BYTES = 16 * 1024 * 1024
 
+LATER = ("[UNAVAILABLE]", "[INUSE]", "[LIMIT]", "[SERVERBUG]")
+"""Codes of answers that are about more than what was asked for (RFC 5530)."""
+
 _SIZES_AT_ONCE = 2000
 _WINDOW = 5000
-_WIDEST = 1 << 20
+_WIDEST = 1 << 16
+"""The library takes no line of more than a million bytes, so many UIDs fit into one."""
+
+_ALONE = BATCH_BYTES + 1
+_BREAKING = (
+    IMAPClientAbortError,
+    OSError,
+    ValueError,
+    LookupError,
+    TypeError,
+    MemoryError,
+    OverflowError,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,48 +85,111 @@ class NewMessages:
         At the end the cursor passes UIDs that vanished, and those that could not be had
         before are asked for again.
         """
-        reached = last
-        for uids in windows(self.client, last + 1, self.folder.next):
-            for batch in _batches(self.client, uids):
-                # One by one, if the line broke in it.
-                careful = self.withheld.touches(batch[0], batch[-1])
-                for part in [[uid] for uid in batch] if careful else [batch]:
-                    bodies = self._fetch(part)
-                    for uid in part:
-                        reached = uid
-                        yield Item(bodies.pop(uid, None), self.origin, Cursor(self.origin, uid))
-        end = max(reached, self.folder.next - 1)
+        if self.withheld.is_full:
+            yield from self._again()
+        reached = last = max(last, self.withheld.through)
+        following = self.folder.next or self._following()
+        for uids in windows(self.client, last + 1, following):
+            for batch in self._batches(uids):
+                for answer in self._fetch(batch):
+                    self.withheld.note(answer)
+                    reached = answer.number
+                    yield self._item(answer.raw, reached)
+        end = max(reached, following - 1)
         if end > last:
-            yield Item(None, self.origin, Cursor(self.origin, end), now=True)
+            yield replace(self._item(None, end), now=True)
         self.withheld.all_is_well()
+        yield from self._again()
+        self.withheld.must_be_empty()
+        standing = {"uidvalidity": self.folder.validity, "modseq": self.folder.modseq}
+        self.memory.remember(self.folder.name, self.memory.recall(self.folder.name) | standing)
+
+    def _item(self, raw: bytes | None, uid: int) -> Item:
+        return Item(raw, self.origin, self.withheld.cursor(self.origin, uid))
+
+    def _following(self) -> int:
+        """Return the UID after the last, where the server does not say what the next will be."""
+        if not self.folder.messages:
+            return 1
+        return max(self.client.search(["UID", "*"]), default=0) + 1
+
+    def _batches(self, uids: list[int]) -> Iterator[list[int]]:
+        """Yield the UIDs in batches, alone those of unknown size or over which the line broke."""
+        uids = [uid for uid in uids if uid not in self.withheld]
+        for start in range(0, len(uids), _SIZES_AT_ONCE):
+            some = uids[start : start + _SIZES_AT_ONCE]
+            sizes = self._sizes([uid for uid in some if not self.withheld.touches(uid)])
+            batch: list[int] = []
+            length = 0
+            for uid in some:
+                size = sizes.get(uid, _ALONE)
+                if batch and (len(batch) == BATCH or length + size > BATCH_BYTES):
+                    yield batch
+                    batch, length = [], 0
+                batch.append(uid)
+                length += size
+            if batch:
+                yield batch
+
+    def _sizes(self, uids: list[int]) -> dict[int, int]:
+        """Return sizes by UID, none where the server cannot tell that of each."""
+        if not uids:
+            return {}
+        try:
+            told = self._asked(uids, "RFC822.SIZE")
+        except IMAPClientAbortError:
+            raise
+        except IMAPClientError:
+            return {}
+        return {uid: told.get(uid, {}).get(b"RFC822.SIZE") or 0 for uid in uids}
+
+    def _fetch(self, uids: list[int]) -> Iterator[Answer]:
+        """Yield what the server answers for each, all at once or, if it says NO, one by one."""
+        if len(uids) > 1:
+            try:
+                got = self._asked(uids, "BODY.PEEK[]")
+            except IMAPClientAbortError:
+                raise
+            except IMAPClientError:
+                pass
+            else:
+                for uid in uids:
+                    raw = got.get(uid, {}).get(b"BODY[]")
+                    # Listed, but without its bytes: unlike one that was expunged, it is there.
+                    yield Answer(uid, raw, withheld=raw is None and uid in got)
+                return
+        yield from sifted(map(self._fetch_one, uids), alone=len(uids) == 1)
+
+    def _fetch_one(self, uid: int) -> Answer:
+        if self.withheld.is_hopeless(uid):
+            return Answer(uid, None, withheld=True)
+        try:
+            got = self._asked([uid], "BODY.PEEK[]")
+        except IMAPClientAbortError:
+            raise
+        except IMAPClientError as error:
+            about_all = any(code in str(error).upper() for code in LATER)
+            return Answer(uid, None, withheld=True, about_all=error if about_all else None)
+        raw = got.get(uid, {}).get(b"BODY[]")
+        return Answer(uid, raw, withheld=raw is None and uid in got)
+
+    def _asked(self, uids: list[int], what: str) -> dict[int, Any]:
+        """Fetch this of each; where the line breaks, write down over which."""
+        try:
+            got: dict[int, Any] = self.client.fetch(uids, [what])
+        except _BREAKING:
+            self.withheld.broke(uids[0], uids[-1])
+            raise
+        return got
+
+    def _again(self) -> Iterator[Item]:
+        """Yield those that could not be had before and are due by now."""
         for uid in self.withheld.due():
             raw = self._ask_again(uid)
             if raw is not None:
                 yield Item(raw, self.origin, now=True)
             if raw is not None or uid not in self.client.search(["UID", str(uid)]):
                 self.withheld.settle(uid)
-        standing = {"uidvalidity": self.folder.validity, "modseq": self.folder.modseq}
-        self.memory.remember(self.folder.name, self.memory.recall(self.folder.name) | standing)
-
-    def _fetch(self, uids: list[int]) -> dict[int, bytes]:
-        """Return bodies by UID; put aside those that the server lists but will not hand over."""
-        if len(uids) == 1 and self.withheld.is_hopeless(uids[0]):
-            self.withheld.put_aside(uids)
-            return {}
-        try:
-            got: Any = self.client.fetch(uids, ["BODY.PEEK[]"])
-        except (IMAPClientAbortError, OSError):
-            self.withheld.broke(uids[0], uids[-1])
-            raise
-        except IMAPClientError:
-            if len(uids) == 1:
-                self.withheld.put_aside(uids)
-                return {}
-            return {uid: raw for each in uids for uid, raw in self._fetch([each]).items()}
-        bodies = {uid: parts.get(b"BODY[]") for uid, parts in got.items()}
-        # Listed, but without its bytes: unlike one that was expunged meanwhile, it is there.
-        self.withheld.put_aside([uid for uid in uids if uid in bodies and bodies[uid] is None])
-        return {uid: raw for uid, raw in bodies.items() if raw is not None}
 
     def _ask_again(self, uid: int) -> bytes | None:
         self.withheld.asking(uid)
@@ -129,12 +206,8 @@ class NewMessages:
 def windows(client: IMAPClient, first: int, end: int) -> Iterator[list[int]]:
     """Yield the UIDs from ``first`` on, below ``end``, sorted, some thousands at a time.
 
-    The windows widen where UIDs are sparse.  An ``end`` of 0 is not known.
+    The windows widen where UIDs are sparse.
     """
-    if not end:
-        # "n:*" names the last message even where its UID is below n.
-        yield sorted(uid for uid in client.search(["UID", f"{first}:*"]) if uid >= first)
-        return
     width = _WINDOW
     while first < end:
         last = min(first + width, end) - 1
@@ -142,20 +215,3 @@ def windows(client: IMAPClient, first: int, end: int) -> Iterator[list[int]]:
         yield sorted(uid for uid in found if first <= uid <= last)
         width = min(width * 2, _WIDEST) if len(found) < width // 10 else _WINDOW
         first = last + 1
-
-
-def _batches(client: IMAPClient, uids: list[int]) -> Iterator[list[int]]:
-    for start in range(0, len(uids), _SIZES_AT_ONCE):
-        some = uids[start : start + _SIZES_AT_ONCE]
-        sizes: Any = client.fetch(some, ["RFC822.SIZE"])
-        batch: list[int] = []
-        length = 0
-        for uid in some:
-            size = sizes.get(uid, {}).get(b"RFC822.SIZE", 0)
-            if batch and (len(batch) == BATCH or length + size > BATCH_BYTES):
-                yield batch
-                batch, length = [], 0
-            batch.append(uid)
-            length += size
-        if batch:
-            yield batch

@@ -17,6 +17,7 @@ from tapestry.ingest.nntp_group import Group, NewArticles, renumbered
 from tapestry.ingest.pace import Pace
 from tapestry.ingest.source import CursorOf, Item, Memory, Offer, Source
 from tapestry.ingest.wildmat import check_pattern, is_pattern, matches
+from tapestry.ingest.withheld import withholds
 
 PER_SECOND = 50.0
 """Articles asked of a server in a second, after the first hundred."""
@@ -25,7 +26,8 @@ MOST_GROUPS = 5000
 
 FEW_GROUPS = 50
 """So many are each asked for at every pull.  Of more, those whose last number is as it was
-are left alone; should their articles have been numbered anew, the next to come will tell."""
+are left alone if nothing is withheld there; should their articles have been numbered anew,
+the next to come will tell."""
 
 _LONGEST_COMMAND = 480
 
@@ -77,7 +79,8 @@ class NntpLine:
         stored = cursor_of(origin)
         last = stored.version if stored else 0
         listed = self.active.get(place)
-        if listed is not None and listed.last == last and len(self.active) > FEW_GROUPS:
+        quiet = listed is not None and listed.last == last and len(self.active) > FEW_GROUPS
+        if quiet and not withholds(memory.recall(place)):
             return Source(address, iter(()), lambda: 0)
         with explained(self.account):
             group = self._enter(place)

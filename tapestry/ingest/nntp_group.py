@@ -10,16 +10,18 @@ from typing import Any
 from tapestry.ingest.nntp_client import Client, NNTPError, code_of
 from tapestry.ingest.pace import Pace
 from tapestry.ingest.source import Item, Memory
-from tapestry.ingest.withheld import Withheld
-from tapestry.tables.append import Cursor
+from tapestry.ingest.withheld import Answer, Withheld, sifted
 
 _WINDOW = 500
-_WIDEST = 1 << 20
+_WIDEST = 10_000
 _MARKS = 8
 _TAKEN = 100_000
 _NOT_THERE = (420, 423, 430)
 _FOR_ALL = (0, 400, 480, 483, 502)
-"""Answers that are about more than the one article that was asked for."""
+"""Answers after which the line is of no use."""
+
+_FAULT = 403
+"""The answer that something is wrong with the server: with one article, or with all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,28 +59,53 @@ class NewArticles:
 
         At the end those that could not be had before are asked for again.
         """
+        if self.withheld.is_full:
+            yield from self._again()
         width = _WINDOW
-        start = max(last + 1, self.group.first)
+        start = max(last + 1, self.withheld.through + 1, self.group.first)
         while start <= self.group.last:
             end = min(start + width - 1, self.group.last)
             listed = list(_overview(self.client, start, end))
             self._remember(listed)
-            for number, msgid in listed:
-                raw = None if msgid in self.taken else self._article(number)
-                self._note_taken(raw, msgid)
-                yield Item(raw, self.origin, Cursor(self.origin, number))
-            yield Item(None, self.origin, Cursor(self.origin, end))
+            new = [each for each in listed if each[0] not in self.withheld]
+            answers = (self._answer(number, msgid) for number, msgid in new)
+            for answer in sifted(answers, alone=len(new) == 1):
+                self.withheld.note(answer)
+                yield self._item(answer.raw, answer.number)
+            yield self._item(None, end)
             width = min(width * 2, _WIDEST) if len(listed) < width // 10 else _WINDOW
             start = end + 1
 
         self.withheld.all_is_well()
+        yield from self._again()
+        self.withheld.must_be_empty()
+
+    def _item(self, raw: bytes | None, number: int) -> Item:
+        return Item(raw, self.origin, self.withheld.cursor(self.origin, number))
+
+    def _again(self) -> Iterator[Item]:
+        """Yield those that could not be had before and are due by now."""
         for number in self.withheld.due():
             self.withheld.asking(number)
-            raw, is_there = self._ask(number)
-            if raw is not None:
-                yield Item(raw, self.origin, now=True)
-            if raw is not None or not is_there:
+            answer = self._ask(number)
+            if answer.raw is not None:
+                yield Item(answer.raw, self.origin, now=True)
+            if not answer.withheld:
                 self.withheld.settle(number)
+
+    def _answer(self, number: int, msgid: str) -> Answer:
+        """Return an article, or nothing if it was taken, has expired, or is withheld."""
+        if msgid in self.taken:
+            return Answer(number, None)
+        if self.withheld.is_hopeless(number):
+            return Answer(number, None, withheld=True)
+        try:
+            answer = self._ask(number)
+        except (NNTPError, OSError, EOFError, ValueError, LookupError, TypeError, MemoryError):
+            self.withheld.broke(number, number)
+            raise
+        self._note_taken(answer.raw, msgid)
+        return answer
 
     def _note_taken(self, raw: bytes | None, msgid: str) -> None:
         if raw is not None and msgid:
@@ -86,34 +113,18 @@ class NewArticles:
                 self.taken.clear()
             self.taken.add(msgid)
 
-    def _article(self, number: int) -> bytes | None:
-        """Return an article's bytes, None if it has expired, or is put aside."""
-        if self.withheld.is_hopeless(number):
-            self.withheld.put_aside([number])
-            return None
-        try:
-            raw, is_there = self._ask(number)
-        except (OSError, EOFError):
-            self.withheld.broke(number, number)
-            raise
-        if raw is None and is_there:
-            self.withheld.put_aside([number])
-        return raw
-
-    def _ask(self, number: int) -> tuple[bytes | None, bool]:
-        """Return an article's bytes if they are to be had, and whether it is there at all."""
+    def _ask(self, number: int) -> Answer:
         self.pace.wait()
         raw = io.BytesIO()
         try:
             self.client.article(number, file=raw)
         except NNTPError as error:
             code = code_of(error)
-            if code in _NOT_THERE:
-                return None, False
             if code in _FOR_ALL:
                 raise
-            return None, True
-        return raw.getvalue(), True
+            about_all = error if code == _FAULT else None
+            return Answer(number, None, code not in _NOT_THERE, about_all)
+        return Answer(number, raw.getvalue())
 
     def _remember(self, listed: list[tuple[int, str]]) -> None:
         """Remember which article some numbers mean, before any is taken.
@@ -169,10 +180,11 @@ def _overview(client: Client, start: int, end: int) -> Iterator[tuple[int, str]]
     """Yield number and Message-ID of the articles there are between two numbers, in order."""
     try:
         _answer, listed = client.over((start, end))
-    except NNTPError as error:
-        if code_of(error) in _NOT_THERE:
+    except (NNTPError, ValueError) as error:
+        code = code_of(error) if isinstance(error, NNTPError) else 0
+        if code in _NOT_THERE:
             return
-        if code_of(error) not in (0, 500, 501, 503):
+        if code not in (0, 500, 501, 503):
             raise
         # No overview, or one that cannot be read: every number is asked for by itself.
         yield from ((number, "") for number in range(start, end + 1))

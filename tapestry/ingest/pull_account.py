@@ -18,6 +18,7 @@ from tapestry.ingest.backoff import pause_after
 from tapestry.ingest.line import reached
 from tapestry.ingest.source import CursorOf, Line, Memory
 from tapestry.ingest.taking import Intake, Tally, take_in
+from tapestry.ingest.withheld import WithheldError
 
 TRIES = 6
 """Times in a row that a line may break without bringing anything."""
@@ -55,13 +56,15 @@ def pull_account(
     A line that breaks is reached again, at first after a second, then after ever more, and
     read on from the cursor.  Raises LineBrokenError when it broke ``tries`` times in a row
     and brought nothing, RefusedError where that would not help or where every place was
-    refused; what was appended stays.
+    refused, and at the very end WithheldError where the memory is too brief for what could
+    not be had; what was appended stays.
     """
     left: deque[str] | None = None
     tally = Tally()
     broken = 0
     refused: RefusedError | None = None
     let_in = False
+    withheld: WithheldError | None = None
     while True:
         before = tally.read
         try:
@@ -75,6 +78,9 @@ def pull_account(
                     left.popleft()
                     report = replace(report, left=len(left))
                     tally, before, broken = Tally(), 0, 0
+                    if isinstance(report.error, WithheldError):
+                        withheld = withheld or report.error
+                        report = replace(report, error=None)
                     if isinstance(report.error, RefusedError):
                         refused = report.error
                     else:
@@ -93,6 +99,8 @@ def pull_account(
             pause(pause_after(broken, FIRST_PAUSE, LONGEST_PAUSE))
     if refused is not None and not let_in:
         raise refused
+    if withheld is not None:
+        raise withheld
 
 
 def _pull_place(
@@ -106,5 +114,5 @@ def _pull_place(
         return PlaceReport(place, tally, error)
     try:
         return PlaceReport(place, tally, whole=take_in(source, intake, tally))
-    except RefusedError as error:
+    except (RefusedError, WithheldError) as error:
         return PlaceReport(place, tally, error)

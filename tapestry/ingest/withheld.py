@@ -7,18 +7,71 @@ this, one such message would hold up all that come after it.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from tapestry.core.errors import TapestryError
+from tapestry.ingest.account import LineBrokenError
 from tapestry.ingest.backoff import pause_after
-from tapestry.ingest.source import Memory
+from tapestry.ingest.source import BriefMemory, Memory
+from tapestry.tables.append import Cursor
 
 BREAKS = 3
 """Times that the line may break over one message before it is put aside."""
 
 ASK_AGAIN, LONGEST = 60.0, 24 * 3600.0
+
 MOST = 1000
+"""So many of a folder or group can be put aside; with more, one waits for those."""
+
+IN_A_ROW = 20
+"""When so many follow each other, it is not about them: the server has a bad day."""
+
+
+class WithheldError(TapestryError):
+    """Some messages could not be had, and nobody will remember to ask for them again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a server said when it was asked for a message.
+
+    ``raw`` is None if it has expired or was expunged, or if it is ``withheld``; the answer
+    may then be ``about_all`` messages, and not just this one.
+    """
+
+    number: int
+    raw: bytes | None
+    withheld: bool = False
+    about_all: Exception | None = None
+
+
+def sifted(answers: Iterable[Answer], alone: bool) -> Iterator[Answer]:
+    """Yield the answers, those that may be about all messages once another message came.
+
+    If none comes, what was said is raised.  Of one that is asked for ``alone`` there is
+    nothing to be learnt, so it is yielded as it is.
+    """
+    held: list[Answer] = []
+    came = alone
+    for answer in answers:
+        came = came or answer.raw is not None
+        if came or not (held or answer.about_all):
+            yield from held
+            yield answer
+            held = []
+        else:
+            held.append(answer)
+            if sum(each.withheld for each in held) >= IN_A_ROW:
+                break
+    if held and held[0].about_all:
+        raise held[0].about_all
+
+
+def withholds(remembered: dict[str, Any]) -> bool:
+    """Tell whether there is something to ask for again, by what is remembered of a place."""
+    return bool(remembered.get("withheld", {}).get("missing"))
 
 
 @dataclass(slots=True)
@@ -28,7 +81,11 @@ class Withheld:
     ``numbering`` says for how long the numbers mean the same messages.  What is written down
     is remembered at once, for the line may break at any time: ``trouble``, the first and last
     number that were asked for when it did, and how often it did over that one alone;
-    ``missing``, how often each was asked for, and when it will be again.
+    ``missing``, how often each was asked for, and when it will be again; ``in_a_row``, how
+    many were put aside since a message came or one was asked for again.
+
+    A memory that ends with the command cannot have them asked for again.  There the cursor
+    stays before the first of them, and ``through`` says how far this command came.
     """
 
     memory: Memory
@@ -37,15 +94,28 @@ class Withheld:
     now: Callable[[], float] = time.time
     trouble: list[int] | None = field(default=None, init=False)
     missing: dict[str, list[float]] = field(default_factory=dict, init=False)
+    in_a_row: int = field(default=0, init=False)
+    through: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         before = self.memory.recall(self.place).get("withheld", {})
         if before.get("numbering") == self.numbering:
             self.trouble, self.missing = before["trouble"], dict(before["missing"])
+            self.in_a_row = before.get("in_a_row", 0)
+            self.through = before.get("through", 0)
 
-    def touches(self, first: int, last: int) -> bool:
-        """Tell whether the line broke when some of these were asked for."""
-        return self.trouble is not None and self.trouble[0] <= last and first <= self.trouble[1]
+    def __contains__(self, number: int) -> bool:
+        """Tell whether this one was put aside."""
+        return str(number) in self.missing
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no other can be put aside before one of them comes."""
+        return len(self.missing) >= MOST or self.in_a_row >= IN_A_ROW
+
+    def touches(self, number: int) -> bool:
+        """Tell whether the line broke when this was asked for, alone or with others."""
+        return self.trouble is not None and self.trouble[0] <= number <= self.trouble[1]
 
     def is_hopeless(self, number: int) -> bool:
         """Tell whether the line broke too often over this one."""
@@ -58,16 +128,25 @@ class Withheld:
         self.trouble = [first, last, again + 1 if first == last else 0]
         self._remember()
 
-    def put_aside(self, numbers: Iterable[int]) -> None:
-        """Pass these by, to be asked for again later."""
-        aside = {str(number): [1, self.now() + ASK_AGAIN] for number in numbers}
-        if not aside:
-            return
-        self.missing.update(aside)
-        for oldest in list(self.missing)[:-MOST]:
-            del self.missing[oldest]
-        self.trouble = None
-        self._remember()
+    def note(self, answer: Answer) -> None:
+        """Write down that a message came, or put it aside if it is withheld.
+
+        Raises LineBrokenError, with nothing put aside, where that would be too many.
+        """
+        if answer.withheld:
+            if self.is_full:
+                raise LineBrokenError(
+                    f"Too much of {self.place} cannot be had: {len(self.missing)} messages, "
+                    f"{self.in_a_row} of them in a row.",
+                    hint="It is tried again later, from there; nothing is left out.",
+                )
+            self.missing[str(answer.number)] = [1, self.now() + ASK_AGAIN]
+            self.in_a_row += 1
+            self.trouble = None
+            self._remember()
+        elif answer.raw is not None and self.in_a_row:
+            self.in_a_row = 0
+            self._remember()
 
     def due(self) -> list[int]:
         """Return those that are to be asked for again by now."""
@@ -78,6 +157,7 @@ class Withheld:
         """Write down that this is about to be asked for again; the next time is later still."""
         times = int(self.missing[str(number)][0]) + 1
         self.missing[str(number)] = [times, self.now() + pause_after(times, ASK_AGAIN, LONGEST)]
+        self.in_a_row = 0
         self._remember()
 
     def settle(self, number: int) -> None:
@@ -85,16 +165,35 @@ class Withheld:
         del self.missing[str(number)]
         self._remember()
 
+    def cursor(self, origin: str, number: int) -> Cursor | None:
+        """Return the cursor once all up to this number was asked for, None if it must stay."""
+        if not self.missing or not isinstance(self.memory, BriefMemory):
+            return Cursor(origin, number)
+        self.through = number
+        self._remember()
+        return None
+
     def all_is_well(self) -> None:
         """Write down that the line did not break again."""
         if self.trouble is not None:
             self.trouble = None
             self._remember()
 
+    def must_be_empty(self) -> None:
+        """Raise WithheldError if some are missing and the memory of that ends here."""
+        if self.missing and isinstance(self.memory, BriefMemory):
+            raise WithheldError(
+                f"The server does not hand over everything in {self.place}: of what it lists, "
+                f"{len(self.missing)} could not be had.",
+                hint="Run the same again: they are asked for again, and nothing comes twice.",
+            )
+
     def _remember(self) -> None:
         what: dict[str, Any] = {
             "numbering": self.numbering,
             "trouble": self.trouble,
             "missing": self.missing,
+            "in_a_row": self.in_a_row,
+            "through": self.through,
         }
         self.memory.remember(self.place, self.memory.recall(self.place) | {"withheld": what})

@@ -9,6 +9,8 @@ from __future__ import annotations
 import socket
 import threading
 
+from tapestry.ingest.account import Account
+
 
 def letter(n):
     return (
@@ -74,6 +76,10 @@ class FakeImap(_Server):
         self.folders = folders
         self.greeting = f"* OK [CAPABILITY {self.capabilities}] hello"
         super().__init__()
+
+    @property
+    def account(self):
+        return Account("imap", "127.0.0.1", self.port, "none", "joe", "s3cret")
 
     def listing(self):
         return [f'* LIST () "/" "{name}"'.encode() for name in self.folders]
@@ -145,6 +151,10 @@ class FakeNews(_Server):
     def __init__(self, groups):
         self.groups = groups
         super().__init__()
+
+    @property
+    def account(self):
+        return Account("nntp", "127.0.0.1", self.port, "none")
 
     def overview(self, place, first, last):
         group = self.groups[place]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from kept_memory import KeptMemory
 from live.fake_servers import FakeImap, FakeNews, letter
+from live.pulled import ids, pulled
 from memory_clock import MemoryClock
 
-from tapestry.ingest.account import Account, LineBrokenError, RefusedError
-from tapestry.ingest.pull_account import pull_account
-from tapestry.ingest.source import BriefMemory
+from tapestry.ingest.account import LineBrokenError, RefusedError
+from tapestry.ingest.imap_folder import windows
 from tapestry.ingest.taking import Intake
 from tapestry.tables.log import Tables
 
@@ -25,30 +26,6 @@ def intake(tmp_path):
     return Intake(Tables(tmp_path / "tables"), MemoryClock(), "user:alice")
 
 
-def imap(server):
-    return Account("imap", "127.0.0.1", server.port, "none", "joe", "secret")
-
-
-def news(server):
-    return Account("nntp", "127.0.0.1", server.port, "none")
-
-
-def ids(intake):
-    rows = intake.tables.open("messages").to_pyarrow_table(columns=["msgid"])
-    return sorted(row.removesuffix("@x.org") for row in rows.column("msgid").to_pylist())
-
-
-def pulled(account, places, intake):
-    """Return the reports, by place, and what was raised at the end."""
-    reports = {}
-    try:
-        for report in pull_account(account, places, intake, BriefMemory()):
-            reports[report.place] = report
-    except (LineBrokenError, RefusedError) as error:
-        return reports, error
-    return reports, None
-
-
 # Places
 
 
@@ -62,7 +39,7 @@ class Members(FakeNews):
 
 def test_a_group_that_is_refused_does_not_hold_up_the_others(intake):
     with Members({f"a.{x}": {1: letter(x)} for x in ("x", "members", "y")}) as server:
-        reports, error = pulled(news(server), ["a.x", "a.members", "a.y"], intake)
+        reports, error = pulled(server.account, ["a.x", "a.members", "a.y"], intake)
     assert error is None
     assert ids(intake) == ["x", "y"]
     assert "480 Authentication required" in reports["a.members"].error.message
@@ -71,7 +48,7 @@ def test_a_group_that_is_refused_does_not_hold_up_the_others(intake):
 
 def test_where_every_group_is_refused_so_is_the_whole(intake):
     with Members({f"a.members.{x}": {} for x in "xy"}) as server:
-        reports, error = pulled(news(server), ["a.members.x", "a.members.y"], intake)
+        reports, error = pulled(server.account, ["a.members.x", "a.members.y"], intake)
     assert isinstance(error, RefusedError)
     assert len(reports) == 2
 
@@ -85,7 +62,7 @@ def test_a_group_that_is_refused_while_it_is_read_does_not_hold_up_the_others(in
             return None
 
     with Closing({f"a.{x}": {1: letter(x)} for x in "xy"}) as server:
-        reports, error = pulled(news(server), ["a.x", "a.y"], intake)
+        reports, error = pulled(server.account, ["a.x", "a.y"], intake)
     assert (error, ids(intake)) == (None, ["y"])
     assert "502 not any more" in reports["a.x"].error.message
 
@@ -99,8 +76,89 @@ def test_a_folder_over_which_the_line_always_breaks_is_reported_before_it_is_rai
             return None
 
     with Breaking({x: {1: letter(x)} for x in ("A", "Bad", "C")}) as server:
-        reports, error = pulled(imap(server), ["A", "Bad", "C"], intake)
+        reports, error = pulled(server.account, ["A", "Bad", "C"], intake)
     assert isinstance(error, LineBrokenError)
     assert list(reports) == ["A", "Bad"]
     assert reports["Bad"].error is error
     assert not reports["Bad"].whole
+
+
+# Messages
+
+
+@pytest.mark.parametrize("hangs_up", [False, True])
+def test_a_message_without_a_size_does_not_hold_up_the_others(intake, hangs_up):
+    class Sizeless(FakeImap):
+        def hook(self, say, command, argument, place):
+            if command == "UID FETCH" and "SIZE" in argument:
+                say("* BYE internal error" if hangs_up else "TAG NO [SERVERBUG] internal error")
+                return not hangs_up
+            return None
+
+    with Sizeless({"INBOX": {uid: letter(uid) for uid in range(1, 6)}}) as server:
+        _reports, error = pulled(server.account, ["INBOX"], intake)
+    assert (error, ids(intake)) == (None, ["1", "2", "3", "4", "5"])
+
+
+def test_a_server_that_does_not_say_the_next_uid_is_never_asked_without_an_end(intake):
+    class Open(FakeImap):
+        knows_next = False
+
+    memory = KeptMemory()
+    with Open({"INBOX": {uid: letter(uid) for uid in (2, 7, 9)}, "None": {}}) as server:
+        assert pulled(server.account, ["INBOX", "None"], intake, memory)[1] is None
+        server.folders["INBOX"][12] = letter(12)
+        server.log.clear()
+        assert pulled(server.account, ["INBOX"], intake, memory)[1] is None
+        searches = [told for told in server.log if "SEARCH" in told]
+    assert ids(intake) == ["12", "2", "7", "9"]
+    assert not any(":*" in told for told in searches)
+
+
+def test_no_search_is_for_more_than_fits_into_a_line():
+    asked = []
+
+    class Client:
+        def search(self, criteria):
+            first, last = map(int, criteria[1].split(":"))
+            asked.append(last - first + 1)
+            return [uid for uid in (1, 3_000_000) if first <= uid <= last]
+
+    found = [uid for uids in windows(Client(), 1, 3_000_001) for uid in uids]
+    assert found == [1, 3_000_000]
+    assert max(asked) == 65_536
+
+
+def test_a_broken_line_of_an_overview_has_every_number_asked_for(intake):
+    class Continued(FakeNews):
+        def overview(self, place, first, last):
+            return [*super().overview(place, first, last), "continued subject\tx"]
+
+    with Continued({"a.b": {n: letter(n) for n in (1, 2, 4)}}) as server:
+        _reports, error = pulled(server.account, ["a.b"], intake)
+    assert (error, ids(intake)) == (None, ["1", "2", "4"])
+
+
+@pytest.mark.parametrize("answer", ["400 internal error", "garbage", "220 2", "502 not this"])
+def test_an_article_that_is_always_answered_wrongly_is_put_aside(intake, answer):
+    class Wrong(FakeNews):
+        def hook(self, say, command, argument, place):
+            if command == "ARTICLE" and argument == "2":
+                say(answer)
+                return False
+            return None
+
+    memory = KeptMemory()
+    with Wrong({"a.b": {n: letter(n) for n in range(1, 5)}}) as server:
+        for _ in range(5):
+            _reports, error = pulled(server.account, ["a.b"], intake, memory)
+    assert (error, ids(intake)) == (None, ["1", "3", "4"])
+    assert list(memory.recall("a.b")["withheld"]["missing"]) == ["2"]
+
+
+def test_a_dense_stretch_after_a_sparse_one_is_not_listed_at_once(intake):
+    with FakeNews({"a.b": {n: letter(n) for n in (1, 300_000)}}) as server:
+        _reports, error = pulled(server.account, ["a.b"], intake)
+        overs = [told.split()[1].split("-") for told in server.log if told.startswith("OVER")]
+    assert (error, ids(intake)) == (None, ["1", "300000"])
+    assert max(int(last) - int(first) + 1 for first, last in overs) == 10_000

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 import pytest
 import trustme
 from imapclient import IMAPClient
+from kept_memory import KeptMemory
 from live.cutting_proxy import CuttingProxy
 from live.dovecot import PASSWORD, PASSWORD_ABROAD, USER, USER_ABROAD, running_dovecot
 from live.provider import running_provider
@@ -205,7 +206,7 @@ def test_a_message_that_the_server_cannot_read_does_not_hold_up_the_others(
     server.put(folder, *map(mail, range(5)))
     files = [file for file in (server.home / "mail").rglob("*S=*") if folder in str(file)]
     (broken,) = [file for file in files if b"<2@x.org>" in file.read_bytes()]
-    memory = BriefMemory()
+    memory = KeptMemory()
     monkeypatch.setattr("tapestry.ingest.pull_account.FIRST_PAUSE", 0.01)
     monkeypatch.setattr("tapestry.ingest.withheld.ASK_AGAIN", 2.0)
     broken.chmod(0)
@@ -236,7 +237,7 @@ def test_a_message_over_which_the_line_always_breaks_is_asked_for_again_later(
     monkeypatch.setattr("tapestry.ingest.pull_account.FIRST_PAUSE", 0.01)
     monkeypatch.setattr("tapestry.ingest.withheld.ASK_AGAIN", 2.0)
     server.put(folder, mail(0), mail(1, size=200_000), mail(2))
-    memory = BriefMemory()
+    memory = KeptMemory()
     line.cuts = [100_000] * 20
     pull(account(line.port), folder, intake, memory)
     assert ids(intake) == ["0@x.org", "2@x.org"]

@@ -7,6 +7,7 @@ import warnings
 
 import pytest
 import trustme
+from kept_memory import KeptMemory
 from live.cutting_proxy import CuttingProxy
 from live.inn import PASSWORD, USER, running_inn
 from memory_clock import MemoryClock
@@ -261,7 +262,7 @@ def test_an_article_over_which_the_line_always_breaks_is_asked_for_again_later(
     monkeypatch.setattr("tapestry.ingest.pull_account.FIRST_PAUSE", 0.01)
     monkeypatch.setattr("tapestry.ingest.withheld.ASK_AGAIN", 2.0)
     server.post(article(0), article(1, body="long line\r\n" * 20_000), article(2))
-    line, memory = CuttingProxy(server.port), BriefMemory()
+    line, memory = CuttingProxy(server.port), KeptMemory()
     account = Account("nntp", "127.0.0.1", line.port, "none")
 
     def pull():
