@@ -112,7 +112,7 @@ def pull_source(source_id: int) -> None:
     if not PULLS.acquire(blocking=False):
         return
     try:
-        source = Source.objects.filter(pk=source_id, active=True).first()
+        source = Source.objects.filter(pk=source_id, active=True, owner__is_active=True).first()
         if source is not None:
             pull(source)
     finally:

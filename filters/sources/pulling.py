@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import F
+from django.db.models import F, QuerySet
 
 from filters import parts, people
 from filters.chunks import chunks
 from filters.models_source import Place, Pull, Source
 from filters.sources.alone import alone
 from filters.sources.credentials import account_of
+from filters.sources.memory import PlaceMemory, place_name
 from filters.stores import DjangoClock
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.errors import TapestryError
-from tapestry.core.message import PUBLIC
 from tapestry.ingest.account import RefusedError
 from tapestry.ingest.backoff import pause_after
 from tapestry.ingest.pull_account import PlaceReport, pull_account
 from tapestry.ingest.taking import Intake, Tally
+
+log = logging.getLogger(__name__)
 
 SLICE = 20.0
 """Seconds after which a pull leaves the rest for its next turn, so that others have theirs."""
 
 KEPT = 200
 """How many of its pulls a source remembers."""
+
+WHOSE = ("kind", "host", "port", "security", "user", "audience")
+"""What a pull goes by; where one of these is changed meanwhile, it is over."""
 
 PATIENCE_WHEN_REFUSED = 5
 """A refusal counts as that many failures at once: asking often would only annoy."""
@@ -35,7 +41,8 @@ PATIENCE_WHEN_REFUSED = 5
 def pull(source: Source, seconds: float = SLICE) -> Tally | None:
     """Pull what is new, for about so long; return what came, None if another process is at it.
 
-    What goes wrong is written down for the page; nothing is raised for it.
+    What goes wrong is written down for the page.  Raised is only what nobody foresaw, and that
+    is written down too.
     """
     # On several machines an overlap costs work, but no correctness: each message is appended once.
     with alone(source, "source") as mine:
@@ -43,33 +50,16 @@ def pull(source: Source, seconds: float = SLICE) -> Tally | None:
             return None
         work = _Work(source, wall_clock(), time.monotonic() + seconds)
         try:
-            work.run()
-        except TapestryError as error:
-            work.fail(error)
-        except Exception as error:
-            work.fail(TapestryError(f"It failed ({type(error).__name__}); the log says why."))
-            raise
-        else:
-            work.succeed()
+            work.do()
+        except Exception:
+            if Source.objects.filter(pk=source.pk).exists():
+                raise
+            log.info("%s was deleted while it was pulled.", source)
         return work.tally
 
 
-@dataclass(frozen=True, slots=True)
-class PlaceMemory:
-    """What a source remembers of its folders or groups, in the database."""
-
-    source: Source
-
-    def recall(self, place: str) -> dict[str, Any]:
-        """Return what was remembered last, empty if nothing was."""
-        found = Place.objects.filter(source=self.source, name=place[:500]).first()
-        return dict(found.remembered) if found else {}
-
-    def remember(self, place: str, what: dict[str, Any]) -> None:
-        """Remember that instead, at once."""
-        Place.objects.update_or_create(
-            source=self.source, name=place[:500], defaults={"remembered": what}
-        )
+class _OverError(Exception):
+    """What is being pulled is no more to be, or not for this audience."""
 
 
 @dataclass(slots=True)
@@ -83,26 +73,53 @@ class _Work:
     errors: list[TapestryError] = field(default_factory=list)
     quiet: list[str] = field(default_factory=list)
 
+    def do(self) -> None:
+        """Pull, and write down how it went, whatever happens."""
+        try:
+            self.run()
+            self.succeed()
+        except TapestryError as error:
+            self.fail(error)
+        except Exception as error:
+            self.fail(TapestryError(f"It failed ({type(error).__name__}); the log says why."))
+            raise
+
     def run(self) -> None:
         source = self.source
-        if source.audience not in (PUBLIC, *people.audiences(source.owner)):
+        if not may_pull(source):
             raise RefusedError(
                 f"{source.owner} may not put mail there any more ({source.audience}).",
                 hint="Choose another audience.",
             )
-        intake = Intake(parts.tables(), DjangoClock(), source.audience, stop=self._is_over)
-        reports = pull_account(
-            account_of(source), source.places, intake, PlaceMemory(source), self._in_turn
+        account = account_of(source)
+        intake = Intake(
+            parts.tables(),
+            DjangoClock(),
+            source.audience,
+            stop=self._is_over,
+            forbidden=self._is_forbidden,
         )
-        for report in reports:
-            self._note(report)
+        reports = pull_account(
+            account,
+            source.places,
+            intake,
+            PlaceMemory(source, account.address),
+            self._in_turn,
+            pause=self._pause,
+        )
+        try:
+            for report in reports:
+                self._note(report)
+        except _OverError:
+            self.whole = False
 
     def succeed(self) -> None:
         """Write down that it went well, or which places did not."""
+        self._note_quiet()
         first = self.errors[0] if self.errors else None
         self._end(
             error=_sentence(first),
-            hint=(first.hint or "") if first else "",
+            hint=_storable(first.hint) if first else "",
             failures=0,
             # What is left is next in turn.
             due_at=wall_clock() + self.source.every * SECOND
@@ -116,27 +133,41 @@ class _Work:
         refused = PATIENCE_WHEN_REFUSED if isinstance(error, RefusedError) else 0
         if refused:
             # A token may be refused before its time: get another.
-            Source.objects.filter(pk=self.source.pk).update(renewed_until=0)
+            self._unchanged().update(renewed_until=0)
         failures = self.source.failures + 1
         pause = max(self.source.every, pause_after(failures + refused))
         self._end(
             error=_sentence(error),
-            hint=error.hint or "",
+            hint=_storable(error.hint),
             failures=failures,
             due_at=wall_clock() + int(pause * SECOND),
         )
+        self._note_quiet()
 
     def _is_over(self) -> bool:
-        if time.monotonic() >= self.deadline:
-            return True
-        # Paused or deleted meanwhile.
-        return not Source.objects.filter(pk=self.source.pk, active=True).exists()
+        return time.monotonic() >= self.deadline or self._is_forbidden()
+
+    def _is_forbidden(self) -> bool:
+        """Tell whether it was paused, deleted or changed meanwhile, or its owner may no longer."""
+        found = self._unchanged().filter(active=True).select_related("owner").first()
+        return found is None or not may_pull(found)
+
+    def _pause(self, seconds: float) -> None:
+        """Wait before a line that broke is reached again."""
+        time.sleep(seconds)
+        if self._is_forbidden():
+            raise _OverError
+
+    def _unchanged(self) -> QuerySet[Source]:
+        """Return the source, or none if it is another account by now, or for others."""
+        as_it_was = {name: getattr(self.source, name) for name in WHOSE}
+        return Source.objects.filter(pk=self.source.pk, **as_it_was)
 
     def _in_turn(self, places: list[str]) -> list[str]:
         """Return the places that were not looked at for longest first: each has its turn."""
         found = Place.objects.filter(source=self.source).values_list("name", "looked_at")
         looked = {name: at or 0 for name, at in found}
-        return sorted(places, key=lambda place: looked.get(place[:500], 0))
+        return sorted(places, key=lambda place: looked.get(place_name(place), 0))
 
     def _note(self, report: PlaceReport) -> None:
         now = wall_clock()
@@ -147,9 +178,11 @@ class _Work:
         if report.error is not None:
             self.errors.append(report.error)
         elif not came.read:
-            self.quiet.append(report.place[:500])
+            self.quiet.append(place_name(report.place))
             return
-        place, _made = Place.objects.get_or_create(source=self.source, name=report.place[:500])
+        place, _made = Place.objects.get_or_create(
+            source=self.source, name=place_name(report.place)
+        )
         changes: dict[str, Any] = {"looked_at": now, "error": _sentence(report.error)}
         if came.added:
             changes["added_at"] = now
@@ -173,13 +206,11 @@ class _Work:
         source = self.source
         if not Source.objects.filter(pk=source.pk).exists():
             return
-        self._note_quiet()
         known = source.error
         # One that was changed meanwhile is due by what the change said.
-        same = Source.objects.filter(pk=source.pk, due_at=source.due_at)
         due_at = changes.pop("due_at")
-        same.update(due_at=due_at)
-        Source.objects.filter(pk=source.pk).update(error=error, **changes)
+        self._unchanged().filter(due_at=source.due_at).update(due_at=due_at)
+        self._unchanged().update(error=error, **changes)
         source.refresh_from_db()
         if self.tally.read or (error and error != known):
             self._record(error)
@@ -199,5 +230,16 @@ class _Work:
         Pull.objects.filter(pk__in=list(old)).delete()
 
 
+def may_pull(source: Source) -> bool:
+    """Tell whether the owner of a source may put mail there, still."""
+    owner = source.owner
+    return owner.is_active and source.audience in people.audiences(owner)
+
+
 def _sentence(error: TapestryError | None) -> str:
-    return error.message if error is not None else ""
+    return _storable(error.message) if error is not None else ""
+
+
+def _storable(text: str | None) -> str:
+    """Return a text that a server may have had a part in, as any database takes it."""
+    return (text or "").encode(errors="replace").decode().replace("\0", "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -17,12 +18,14 @@ from tapestry.tables.originals import Original
 
 BATCH = 2000
 BATCH_BYTES = 32 * 1024 * 1024
+BATCH_SECONDS = 5.0
+"""After which what has come is appended, however little."""
 
 Progress = Callable[[int, int | None], None]
 """Told the number of messages read so far, and how many there are (None: unknown)."""
 
 Stop = Callable[[], bool]
-"""Asked after every batch whether to leave the rest for another time."""
+"""Asked whether to leave the rest for another time."""
 
 
 def never() -> bool:
@@ -63,6 +66,8 @@ class _Batch:
 class Intake:
     """Where mail goes, for whom, and who is told; ``batch`` messages are one append.
 
+    ``stop`` is asked after every append; ``forbidden`` before it, and if so what was fetched is
+    not kept: the cursor has not moved, so that it can be fetched again.
     ``workers`` processes parse, or none but this; they read ahead, so that what an item asks
     for ``now`` is kept without them only.
     """
@@ -75,6 +80,7 @@ class Intake:
     batch: int = BATCH
     stop: Stop = never
     workers: int = 0
+    forbidden: Stop = never
 
     def cursor_of(self, origin: str) -> Cursor | None:
         """Return how far an origin has been taken in, or None if it never was."""
@@ -104,6 +110,8 @@ def take_in(source: Source, intake: Intake, tally: Tally) -> bool:
     total = source.total() if progress else None
     batches = _batches(source, intake.batch)
     for part, read in parsed(batches, source.name, intake.audience, intake.workers):
+        if intake.forbidden():
+            return False
         receipt = append_messages(
             intake.tables,
             intake.clock,
@@ -126,7 +134,7 @@ def take_in(source: Source, intake: Intake, tally: Tally) -> bool:
 
 
 def _batches(source: Source, size: int) -> Iterator[_Batch]:
-    batch, length = _Batch(), 0
+    batch, length, began = _Batch(), 0, time.monotonic()
     items = source.items
     while True:
         try:
@@ -141,12 +149,15 @@ def _batches(source: Source, size: int) -> Iterator[_Batch]:
             # A batch has one cursor, so it is of one origin.
             yield batch
             batch, length = _Batch(), 0
+        if not batch:
+            began = time.monotonic()
         batch.origin = item.origin
         batch.cursor = item.cursor or batch.cursor
         if item.raw is not None:
             batch.raws.append(item.raw)
             length += len(item.raw)
-        if len(batch.raws) >= size or length >= BATCH_BYTES or (item.now and batch):
+        full = len(batch.raws) >= size or length >= BATCH_BYTES
+        if batch and (full or item.now or time.monotonic() - began >= BATCH_SECONDS):
             yield batch
             batch, length = _Batch(), 0
     if batch:

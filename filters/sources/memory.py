@@ -1,0 +1,43 @@
+"""What a source remembers of its folders or groups, in the database."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from filters.models_source import Place, Source
+
+
+def place_name(place: str) -> str:
+    r"""Return the name of a folder or group as it is stored, whatever a server calls it.
+
+    >>> place_name("de.gr\udcfc\udcdfe")
+    'de.gr\\udcfc\\udcdfe'
+    """
+    return place.encode(errors="backslashreplace").decode().replace("\0", "\\0")[:500]
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceMemory:
+    """The memory of a source's places; it holds for one account and one audience only."""
+
+    source: Source
+    account: str
+
+    def recall(self, place: str) -> dict[str, Any]:
+        """Return what was remembered last, empty if nothing was."""
+        found = Place.objects.filter(source=self.source, name=place_name(place)).first()
+        kept = dict(found.remembered) if found else {}
+        return kept if kept.get("of", self._of) == self._of else {}
+
+    def remember(self, place: str, what: dict[str, Any]) -> None:
+        """Remember that instead, at once."""
+        Place.objects.update_or_create(
+            source=self.source,
+            name=place_name(place),
+            defaults={"remembered": what | {"of": self._of}},
+        )
+
+    @property
+    def _of(self) -> str:
+        return f"{self.account}@{self.source.audience}"
