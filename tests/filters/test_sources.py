@@ -148,6 +148,19 @@ def test_a_stored_password_stays_where_it_was_given_for(
     assert source.error == ""
 
 
+def test_mail_is_read_again_for_another_audience_and_the_page_says_so(
+    source: Source, server: Dovecot, alice: User, as_user: SignIn, tables: Tables
+) -> None:
+    pull(source)
+    client, address = as_user(alice), f"/source/{source.pk}/edit/"
+    assert "is read again for the others" in client.get(address).content.decode()
+    assert "is read again" not in client.get("/sources/new/").content.decode()
+    client.post(address, described(server, secret="", audience="group:parc"))
+    pull(source)
+    rows = tables.open("messages").to_pyarrow_table().column("audience").to_pylist()
+    assert sorted(rows) == ["group:parc"] * 4 + ["user:alice"] * 4
+
+
 def test_what_is_changed_while_an_edit_is_tried_stays(
     source: Source, server: Dovecot, alice: User, as_user: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
