@@ -11,7 +11,10 @@ from filters.sealed import seal, unseal
 from filters.sources.alone import alone
 from filters.sources.tokens import Grant, renew
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
-from tapestry.ingest.account import Account
+from tapestry.ingest.account import Account, LineBrokenError
+
+PATIENCE = 20.0
+"""Seconds to wait for another process that renews the same token."""
 
 _RENEWED = ("secret", "renewed", "renewed_until")
 
@@ -53,7 +56,11 @@ def _renewed_and_stored(source: Source) -> str:
     One process at a time: a refresh token may be good for one renewal only.  Who gives another
     secret, or has it sent elsewhere, meanwhile is not overruled.
     """
-    with alone(source, "token", wait=True):
+    with alone(source, "token", PATIENCE) as mine:
+        if not mine:
+            raise LineBrokenError(
+                "Its token is being renewed, and that takes long.", hint="It is tried again later."
+            )
         same = Source.objects.filter(
             pk=source.pk, host=source.host, user=source.user, token_url=source.token_url
         )

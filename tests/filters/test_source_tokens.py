@@ -15,9 +15,11 @@ from live.provider import Provider, running_provider
 from filters import tasks
 from filters.models_source import Source
 from filters.sources import credentials
+from filters.sources.alone import alone
 from filters.sources.credentials import account_of, keep_secret, read_secret
 from filters.sources.tokens import Grant, Token, renew
 from tapestry.core.errors import TapestryError
+from tapestry.ingest.account import LineBrokenError
 
 SignIn = Callable[[User], Client]
 
@@ -240,6 +242,14 @@ def test_who_comes_second_uses_the_token_that_the_first_got(
     asked = len(provider.asked)
     assert account_of(first) == account_of(second)
     assert len(provider.asked) == asked + 1
+
+
+def test_nobody_waits_for_ever_for_somebody_else_who_renews(
+    source: Source, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(credentials, "PATIENCE", 0.2)
+    with alone(source, "token"), pytest.raises(LineBrokenError, match="is being renewed"):
+        account_of(source)
 
 
 @pytest.mark.parametrize(
