@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from imapclient import IMAPClient
+from imapclient import IMAPClient, imap_utf7
 from imapclient.exceptions import IMAPClientAbortError, IMAPClientError, LoginError
 
 from tapestry.core.errors import TapestryError
@@ -25,6 +25,7 @@ from tapestry.ingest.account import (
     tls_context,
 )
 from tapestry.ingest.imap_folder import LATER, Folder, NewMessages
+from tapestry.ingest.said import harmless, is_plain, said
 from tapestry.ingest.source import CursorOf, Item, Memory, Offer, Source
 from tapestry.ingest.withheld import withholds
 
@@ -44,12 +45,18 @@ class ImapLine:
     def offers(self) -> list[Offer]:
         """Return the folders that can be read, INBOX first, then by name."""
         with explained(self.account):
-            listed: Any = self.client.list_folders()
-        names = {
-            str(name)
-            for flags, _delimiter, name in listed
-            if not _CLOSED & {flag.lower() for flag in flags}
-        }
+            # Each name is decoded by itself: one that cannot be leaves the others as they are.
+            self.client.folder_encode = False
+            try:
+                listed: Any = self.client.list_folders()
+            finally:
+                self.client.folder_encode = True
+            decoded = {
+                _decoded(name)
+                for flags, _delimiter, name in listed
+                if not _CLOSED & {flag.lower() for flag in flags}
+            }
+        names = filter(is_plain, decoded)
         return [Offer(name) for name in sorted(names, key=lambda name: (not _inbox(name), name))]
 
     def places(self, wanted: Sequence[str]) -> list[str]:
@@ -190,15 +197,15 @@ def explained(account: Account) -> Iterator[None]:
         raise explain_os_error(account, error) from error
     except IMAPClientError as error:
         raise LineBrokenError(
-            f"{account.where} broke off: {_said(error)}.",
+            f"{account.where} broke off: {said(error, account.secret)}.",
             hint="Run the same again: it goes on where it stopped, and nothing comes twice.",
-        ) from error
+        ) from harmless(error, account.secret)
     except (ValueError, LookupError, TypeError, MemoryError, OverflowError) as error:
         # What the library raises where a server does not speak IMAP as it should.
         raise LineBrokenError(
             f"{account.where} answers with what is not IMAP ({type(error).__name__}).",
             hint="Check that host and port are those of an IMAP server.",
-        ) from error
+        ) from harmless(error, account.secret)
 
 
 def _explained_items(account: Account, items: Iterator[Item]) -> Iterator[Item]:
@@ -206,8 +213,14 @@ def _explained_items(account: Account, items: Iterator[Item]) -> Iterator[Item]:
         yield from items
 
 
-def _said(error: Exception) -> str:
-    return str(error).strip().removesuffix(".")[:200] or type(error).__name__
+def _decoded(name: bytes | str | None) -> str:
+    """Return the name of a folder, empty if it is none (RFC 3501, section 5.1.3)."""
+    if not isinstance(name, bytes):
+        return name or ""
+    try:
+        return str(imap_utf7.decode(name)) if name.isascii() else ""
+    except UnicodeError:
+        return ""
 
 
 def _inbox(name: str) -> bool:

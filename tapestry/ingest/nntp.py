@@ -15,6 +15,7 @@ from tapestry.ingest.account import TIMEOUT, Account
 from tapestry.ingest.nntp_client import Client, NNTPError, code_of, connected, explained
 from tapestry.ingest.nntp_group import Group, NewArticles, renumbered
 from tapestry.ingest.pace import Pace
+from tapestry.ingest.said import is_plain
 from tapestry.ingest.source import CursorOf, Item, Memory, Offer, Source
 from tapestry.ingest.wildmat import check_pattern, is_pattern, matches
 from tapestry.ingest.withheld import withholds
@@ -120,7 +121,7 @@ class NntpLine:
             # Of an empty group the first number is above the last.
             Group(name, max(0, int(last) - int(first) + 1), int(first), int(last))
             for name, last, first, _flag in listed
-            if matches(wanted, name)
+            if is_plain(name) and matches(wanted, name)
         ]
         return sorted(found, key=lambda group: group.name)
 

@@ -3,7 +3,7 @@
 Of the libraries there are, `pynntp` hands lines that begin with a dot over twice and has a
 licence that would bind this program; `nntplib` is plain and well known.  Python dropped it
 after 3.12, and `standard-nntplib` keeps the same module for later ones.  It will not change
-any more, so the two inner methods replaced here will stay.
+any more, so the three inner methods replaced here will stay.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from tapestry.ingest.account import (
     must_not_be_overheard,
     tls_context,
 )
+from tapestry.ingest.said import harmless, said
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
@@ -55,6 +56,15 @@ class Client(nntplib.NNTP):
             raise EOFError
         return line.rstrip(b"\r\n") if strip_crlf else line
 
+    def _grouplist(self, lines: list[str]) -> list[nntplib.GroupInfo]:
+        """Return the groups of a list, without lines that name none."""
+        found = [line.split() for line in lines]
+        return [
+            nntplib.GroupInfo(*words)
+            for words in found
+            if len(words) == 4 and words[1].isdecimal() and words[2].isdecimal()
+        ]
+
 
 @contextmanager
 def connected(account: Account, timeout: float) -> Iterator[Client]:
@@ -86,6 +96,12 @@ def _log_in(client: Client, account: Account) -> None:
             f"{account.host} refused the user name or password of {account.user}.",
             hint="Check both.",
         ) from None
+    except nntplib.NNTPProtocolError:
+        # Many an answer that is none repeats what it was told: the password.
+        raise LineBrokenError(
+            f"{account.where} does not answer to a user name and password as it should.",
+            hint="Check that host and port are those of a news server.",
+        ) from None
 
 
 def code_of(error: Exception) -> int:
@@ -108,16 +124,16 @@ def explained(account: Account) -> Iterator[None]:
     except NNTPError as error:
         if code_of(error) in (480, 483, 502):
             raise RefusedError(
-                f"{account.host} does not let everybody in: {_said(error)}.",
+                f"{account.host} does not let everybody in: {said(error, account.secret)}.",
                 hint="Give a user name and password, or ask those who run it.",
-            ) from error
-        raise _broken(account, _said(error)) from error
+            ) from harmless(error, account.secret)
+        raise _broken(account, said(error, account.secret)) from harmless(error, account.secret)
     except (ValueError, LookupError, TypeError, MemoryError) as error:
         # What the library raises where a server does not speak NNTP as it should.
         raise LineBrokenError(
             f"{account.where} answers with what is not NNTP ({type(error).__name__}).",
             hint="Check that host and port are those of a news server.",
-        ) from error
+        ) from harmless(error, account.secret)
 
 
 def _broken(account: Account, why: str) -> LineBrokenError:
@@ -125,7 +141,3 @@ def _broken(account: Account, why: str) -> LineBrokenError:
         f"{account.where} broke off: {why}.",
         hint="Run the same again: it goes on where it stopped, and nothing comes twice.",
     )
-
-
-def _said(error: Exception) -> str:
-    return str(error).strip().removesuffix(".")[:200] or type(error).__name__

@@ -9,6 +9,7 @@ from typing import Any
 
 from tapestry.ingest.nntp_client import Client, NNTPError, code_of
 from tapestry.ingest.pace import Pace
+from tapestry.ingest.said import is_plain
 from tapestry.ingest.source import Item, Memory
 from tapestry.ingest.withheld import Answer, Withheld, sifted
 
@@ -177,7 +178,10 @@ def _id_of(client: Client, number: int) -> str | None:
 
 
 def _overview(client: Client, start: int, end: int) -> Iterator[tuple[int, str]]:
-    """Yield number and Message-ID of the articles there are between two numbers, in order."""
+    """Yield number and Message-ID of the articles there are between two numbers, in order.
+
+    The Message-ID is empty where there is none, or none that can be remembered.
+    """
     try:
         _answer, listed = client.over((start, end))
     except (NNTPError, ValueError) as error:
@@ -189,5 +193,9 @@ def _overview(client: Client, start: int, end: int) -> Iterator[tuple[int, str]]
         # No overview, or one that cannot be read: every number is asked for by itself.
         yield from ((number, "") for number in range(start, end + 1))
         return
-    known = {number: str(heads.get("message-id") or "") for number, heads in listed}
-    yield from sorted((number, known[number]) for number in known if start <= number <= end)
+    known = {number: heads.get("message-id") or "" for number, heads in listed}
+    yield from (
+        (number, msgid if is_plain(msgid) else "")
+        for number, msgid in sorted(known.items())
+        if start <= number <= end
+    )

@@ -85,13 +85,12 @@ class FakeImap(_Server):
         return [f'* LIST () "/" "{name}"'.encode() for name in self.folders]
 
     def answer(self, say, told, state):
-        tag, command, *rest = told.split(" ", 2)
-        argument = rest[0] if rest else ""
+        tag, _space, rest = told.partition(" ")
+        command, _space, argument = rest.partition(" ")
         command = command.upper()
         if command == "UID":
             sub, argument = argument.split(" ", 1)
             command = f"UID {sub.upper()}"
-        state["tag"] = tag
 
         def answered(*lines):
             say(*(line.replace("TAG", tag, 1) if isinstance(line, str) else line for line in lines))

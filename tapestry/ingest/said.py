@@ -1,0 +1,76 @@
+"""What a server said, fit to be quoted: it can be stored, shown, and holds no secret."""
+
+from __future__ import annotations
+
+import binascii
+import re
+from base64 import b64decode
+
+_LONGEST = 200
+_HIDDEN = "…"
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+_BASE64 = re.compile(r"[A-Za-z0-9+/]{4,}")
+
+
+def said(error: Exception, secret: str = "") -> str:
+    r"""Return what an error quotes, without bytes that are no text and without the secret.
+
+    >>> said(ValueError("502 Acc\udce8s refus\udce9."))
+    '502 Acc?s refus?'
+    >>> said(ValueError("unknown command AUTHINFO PASS s3cret"), "s3cret")
+    'unknown command AUTHINFO PASS …'
+    """
+    text = str(error)
+    if secret:
+        text = _without(text, secret)
+    text = _CONTROL.sub(" ", text.encode("utf-8", "replace").decode())
+    return text.strip().removesuffix(".")[:_LONGEST] or type(error).__name__
+
+
+def harmless(error: Exception, secret: str) -> Exception | None:
+    """Return an error, to be named as a cause, or None if it quotes the secret."""
+    return error if not secret or _without(str(error), secret) == str(error) else None
+
+
+def is_plain(name: str) -> bool:
+    r"""Tell whether a name can be stored and shown: it is text, without control characters.
+
+    >>> is_plain("Größe"), is_plain("gr\udcfc"), is_plain("a\nb"), is_plain("")
+    (True, False, False, False)
+    """
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return name != "" and not _CONTROL.search(name)
+
+
+def _without(text: str, secret: str) -> str:
+    """Hide a secret: as it is, quoted for IMAP, as the repr of bytes shows it, and in base64."""
+    quoted = secret.replace("\\", "\\\\").replace('"', '\\"')
+    forms = {secret, quoted}
+    for form in (secret, quoted):
+        raw = form.encode()
+        forms |= {repr(raw)[2:-1], raw.decode("latin-1"), raw.decode("ascii", "surrogateescape")}
+    longest_first = sorted(forms, key=len, reverse=True)
+    text = re.sub("|".join(map(re.escape, longest_first)), _HIDDEN, text, flags=re.IGNORECASE)
+    raw = secret.encode()
+    return _BASE64.sub(lambda found: _HIDDEN if _holds(found[0], raw) else found[0], text)
+
+
+def _holds(word: str, secret: bytes) -> bool:
+    """Tell whether a secret is in base64, wherever that begins within a word."""
+    for start in range(4):
+        part = word[start:]
+        try:
+            if secret in b64decode(part[: len(part) // 4 * 4] + _rest(part)):
+                return True
+        except binascii.Error:
+            continue
+    return False
+
+
+def _rest(part: str) -> str:
+    """Return the last, incomplete four characters, padded; none if there is but one."""
+    rest = part[len(part) // 4 * 4 :]
+    return rest + "=" * (4 - len(rest)) if len(rest) > 1 else ""
