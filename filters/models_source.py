@@ -84,7 +84,8 @@ class Source(models.Model):
 class Place(models.Model):
     """A folder or group of a source, as it was last found.
 
-    ``remembered`` is what lets a pull pass it by where nothing changed (tapestry.ingest).
+    ``remembered`` is what lets a pull pass it by where nothing changed (tapestry.ingest), for
+    one account and audience.
     ``read`` and ``added`` count all pulls so far; ``added_at`` is when something last came.
     """
 

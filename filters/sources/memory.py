@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
 from filters.models_source import Place, Source
+
+_STRANGE = re.compile(r"\\u(?:0000|d[89a-f])")
+"""NUL and half characters, as JSON writes them: PostgreSQL takes neither."""
 
 
 def place_name(place: str) -> str:
@@ -28,14 +33,19 @@ class PlaceMemory:
         """Return what was remembered last, empty if nothing was."""
         found = Place.objects.filter(source=self.source, name=place_name(place)).first()
         kept = dict(found.remembered) if found else {}
-        return kept if kept.get("of", self._of) == self._of else {}
+        if kept.get("of", self._of) != self._of:
+            return {}
+        written: dict[str, Any] = json.loads(kept["text"]) if "text" in kept else kept
+        return written
 
     def remember(self, place: str, what: dict[str, Any]) -> None:
         """Remember that instead, at once."""
+        text = json.dumps(what)
+        kept = {"text": text} if _STRANGE.search(text) else what
         Place.objects.update_or_create(
             source=self.source,
             name=place_name(place),
-            defaults={"remembered": what | {"of": self._of}},
+            defaults={"remembered": kept | {"of": self._of}},
         )
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from filters import tasks
 from filters.models_source import Place, Pull, Source
 from filters.sources import pulling
 from filters.sources.credentials import keep_secret
+from filters.sources.memory import PlaceMemory
 from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.ingest import pull_account, taking
@@ -187,6 +189,15 @@ def test_what_is_remembered_of_a_folder_holds_for_one_account_and_audience(
         Source.objects.update(user="another")
         pull(source)
         assert audiences(tables) == {"user:alice": 1, "public": 2}
+
+
+def test_whatever_a_message_is_called_can_be_remembered(news: FakeNews, alice: User) -> None:
+    memory = PlaceMemory(source_at(news, alice), "nntp://x.org")
+    for marks in ({"1": "\udcfc@x.org"}, {"1": "\0@x.org"}, {"1": "ü@x.org"}):
+        memory.remember("a.b", {"marks": marks})
+        assert memory.recall("a.b")["marks"] == marks
+        stored = json.dumps(Place.objects.get().remembered).replace("\\\\", "")
+        assert "\\udcfc" not in stored and "\\u0000" not in stored
 
 
 def test_whatever_a_server_says_can_be_stored(
