@@ -222,6 +222,28 @@ def test_a_message_that_the_server_cannot_read_does_not_hold_up_the_others(
     wait_for_all(6, server.port, folder, intake, memory)
 
 
+def test_a_message_whose_size_the_server_cannot_tell_does_not_hold_up_the_others(
+    server, folder, intake, monkeypatch
+):
+    monkeypatch.setattr("tapestry.ingest.pull_account.FIRST_PAUSE", 0.01)
+    monkeypatch.setattr("tapestry.ingest.withheld.ASK_AGAIN", 2.0)
+    server.put(folder, mail(0))
+    new = server.home / "mail" / USER / f".{folder}" / "new"
+    # Where a file's name does not say its size, Dovecot must open it, and hangs up if it cannot.
+    for n in (1, 2):
+        file = new / f"170000000{n}.M{n}P1.host"
+        file.write_bytes(mail(n))
+        file.chmod(0o644)
+    broken = new / "1700000001.M1P1.host"
+    broken.chmod(0)
+    memory = KeptMemory()
+    pull(account(server.port), folder, intake, memory)
+    assert ids(intake) == ["0@x.org", "2@x.org"]
+    (broken,) = (server.home / "mail").rglob("1700000001.M1P1.host*")
+    broken.chmod(0o644)
+    wait_for_all(3, server.port, folder, intake, memory)
+
+
 def wait_for_all(count, port, folder, intake, memory):
     until = time.monotonic() + 60
     while len(ids(intake)) < count:
