@@ -70,10 +70,13 @@ def ingest(
     scheme = _SCHEME.match(what)
     if scheme and scheme[1].lower() in ("imap", "imaps", "nntp", "nntps"):
         account, place = _account(what, ask_password)
+        errors = []
         for report in pull_account(account, [place], intake, BriefMemory()):
             tally += report.tally
             if report.error is not None:
-                raise report.error
+                errors.append(report.error)
+        if errors:
+            raise errors[0]  # once the other groups have had their turn
     elif scheme:
         raise TapestryError(
             f"Mail cannot be pulled from {scheme[1].lower()}://.",
