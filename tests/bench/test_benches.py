@@ -44,6 +44,14 @@ def test_lookups_are_measured_in_an_archive_of_any_size(data_dir):
 
 
 @pytest.mark.spark
+def test_a_round_is_measured_that_finds_something(data_dir):
+    options = ("--messages", "200", "--repeat", "1", "--json")
+    figures = json.loads(manage(data_dir, "bench", "tick", *options))
+    assert figures["filters"] == 10
+    assert figures["matches_last"] > 0
+
+
+@pytest.mark.spark
 def test_the_papers_queries_are_measured_over_windows_of_any_size(data_dir):
     options = ("--messages", "6000", "--delta", "100", "--repeat", "1", "--json")
     figures = json.loads(manage(data_dir, "bench", "incremental", *options))
