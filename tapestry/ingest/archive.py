@@ -7,9 +7,9 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from enum import Enum
+from io import BufferedIOBase
 from itertools import chain
 from pathlib import Path
-from typing import IO
 
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.mbox import BROKEN_STREAM, entries, head_of, is_from_line, open_archive
@@ -192,7 +192,7 @@ def _file(file: Path) -> Iterator[Item]:
 class _Content:
     """What a stream holds, read through behind another reader and remembered as a number."""
 
-    def __init__(self, stream: IO[bytes]) -> None:
+    def __init__(self, stream: BufferedIOBase) -> None:
         self._stream = stream
         self._hash = hashlib.blake2b(digest_size=8)
         self._end = 0
@@ -245,7 +245,7 @@ def _mbox(path: Path, audience: str, cursor_of: CursorOf) -> Iterator[Item]:
         raise _unreadable(path, error) from error
 
 
-def _resume_at(stream: IO[bytes], reached: int) -> int | None:
+def _resume_at(stream: BufferedIOBase, reached: int) -> int | None:
     """Return where to read on: at the cursor, at the start, or nowhere if nothing is new."""
     if not reached:
         return 0

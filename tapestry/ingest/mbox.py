@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 BROKEN_STREAM = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError)
 """What reading a compressed file raises if it is cut short or damaged; bzip2's is an OSError."""
@@ -36,7 +36,7 @@ class Entry:
     raw: bytes
 
 
-def open_archive(path: Path) -> IO[bytes]:
+def open_archive(path: Path) -> io.BufferedIOBase:
     """Open a file for reading, unpacked if it is gzip, bzip2 or xz (by content, not name).
 
     The lines of an mbox that end as on an old Macintosh (CR) are given an end as of today (LF).
@@ -55,11 +55,11 @@ def open_archive(path: Path) -> IO[bytes]:
     return path.open("rb")
 
 
-def head_of(stream: IO[bytes], size: int) -> bytes:
+def head_of(stream: io.BufferedIOBase, size: int) -> bytes:
     """Return the first bytes of an opened archive, fewer where it is damaged before that."""
     head = b""
     try:
-        while len(head) < size and (more := stream.read1(size - len(head))):  # type: ignore[attr-defined]
+        while len(head) < size and (more := stream.read1(size - len(head))):
             head += more
     except BROKEN_STREAM:
         if not head:
@@ -117,7 +117,7 @@ def is_from_line(line: bytes) -> bool:
     return line.startswith(b"From ") and _FROM.match(line[:500]) is not None
 
 
-def entries(stream: IO[bytes], start: int = 0) -> Iterator[Entry]:
+def entries(stream: io.BufferedIOBase, start: int = 0) -> Iterator[Entry]:
     """Yield the messages of an mbox from offset ``start``, where a From line must stand.
 
     A From line counts after a blank line only, and if it holds a date and time; before
