@@ -16,7 +16,8 @@ from tapestry.ingest.account import Account, LineBrokenError
 PATIENCE = 20.0
 """Seconds to wait for another process that renews the same token."""
 
-_RENEWED = ("secret", "renewed", "renewed_until")
+SECRETS = ("secret", "renewed", "renewed_until")
+"""The fields of a source that a new secret, or a renewal, changes."""
 
 
 def account_of(source: Source, *, edited: bool = False) -> Account:
@@ -64,12 +65,12 @@ def _renewed_and_stored(source: Source) -> str:
         same = Source.objects.filter(
             pk=source.pk, host=source.host, user=source.user, token_url=source.token_url
         )
-        for name, value in (same.values(*_RENEWED).first() or {}).items():
+        for name, value in (same.values(*SECRETS).first() or {}).items():
             setattr(source, name, value)
         sealed, renewed = source.secret, source.renewed
         token = _renewed(source)
         if source.renewed != renewed:
-            now = {name: getattr(source, name) for name in _RENEWED}
+            now = {name: getattr(source, name) for name in SECRETS}
             same.filter(secret=sealed).update(**now)
         return token
 

@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.db import IntegrityError
 from django.db.models import F, QuerySet
 
 from filters import parts, people
@@ -21,6 +22,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.ingest.account import RefusedError
 from tapestry.ingest.backoff import pause_after
 from tapestry.ingest.pull_account import PlaceReport, pull_account
+from tapestry.ingest.said import storable
 from tapestry.ingest.taking import Intake, Tally
 
 log = logging.getLogger(__name__)
@@ -51,7 +53,7 @@ def pull(source: Source, seconds: float = SLICE) -> Tally | None:
         work = _Work(source, wall_clock(), time.monotonic() + seconds)
         try:
             work.do()
-        except Exception:
+        except (IntegrityError, Source.DoesNotExist):
             if Source.objects.filter(pk=source.pk).exists():
                 raise
             log.info("%s was deleted while it was pulled.", source)
@@ -119,7 +121,7 @@ class _Work:
         first = self.errors[0] if self.errors else None
         self._end(
             error=_sentence(first),
-            hint=_storable(first.hint) if first else "",
+            hint=_hint(first),
             failures=0,
             # What is left is next in turn.
             due_at=wall_clock() + self.source.every * SECOND
@@ -138,7 +140,7 @@ class _Work:
         pause = max(self.source.every, pause_after(failures + refused))
         self._end(
             error=_sentence(error),
-            hint=_storable(error.hint),
+            hint=_hint(error),
             failures=failures,
             due_at=wall_clock() + int(pause * SECOND),
         )
@@ -237,9 +239,8 @@ def may_pull(source: Source) -> bool:
 
 
 def _sentence(error: TapestryError | None) -> str:
-    return _storable(error.message) if error is not None else ""
+    return storable(error.message) if error is not None else ""
 
 
-def _storable(text: str | None) -> str:
-    """Return a text that a server may have had a part in, as any database takes it."""
-    return (text or "").encode(errors="replace").decode().replace("\0", "")
+def _hint(error: TapestryError | None) -> str:
+    return storable(error.hint or "") if error is not None else ""

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods
 from filters import queue
 from filters.forms_source import PlacesForm, SourceForm
 from filters.models_source import Source
-from filters.sources.credentials import account_of, keep_secret, read_secret
+from filters.sources.credentials import SECRETS, account_of, keep_secret, read_secret
 from filters.sources.reaching import offers, try_out
 from filters.views.pages import PersonRequest, frame
 from filters.views.sources import mine
@@ -28,7 +28,6 @@ SHOWN = 300
 """Of the groups that patterns stand for."""
 
 _FIELDS = ("host", "port", "security", "user", "method", "token_url", "client", "audience", "every")
-_SECRETS = ("secret", "renewed", "renewed_until")
 _STANDING = ("error", "hint", "failures", "due_at")
 
 
@@ -90,7 +89,7 @@ def _store(request: PersonRequest, form: SourceForm, stored: Source) -> HttpResp
     names = [*_FIELDS, *_STANDING]
     secret_given = _keep_secrets(stored, given)
     if secret_given:
-        names += _SECRETS
+        names += SECRETS
     try:
         try_out(account_of(stored, edited=secret_given))
     except TapestryError as error:

@@ -62,11 +62,16 @@ def parse_instant(text: str) -> int:
     >>> parse_instant("1970-01-01T00:00:01.5Z")
     1500000
 
-    Raises ValueError if it is not one.
+    Raises ValueError if it is not one, or its zone moves it out of the years 1 to 9999.
     """
     if not _ISO.fullmatch(text.strip()):
         raise ValueError(f"{text!r} is not an instant such as 2026-01-31T12:00:00Z")
-    return to_instant(datetime.fromisoformat(text.strip()))
+    found = to_instant(datetime.fromisoformat(text.strip()))
+    try:
+        to_datetime(found)
+    except OverflowError:
+        raise ValueError(f"{text!r} is not within the years 1 to 9999") from None
+    return found
 
 
 def format_instant(instant: int) -> str:

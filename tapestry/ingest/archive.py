@@ -134,9 +134,7 @@ def _directory(path: Path, audience: str, cursor_of: CursorOf) -> Source:
             messages.append(file)
         elif kind is Kind.DAMAGED:
             failed.append(_damaged(file, 0))
-    if not mboxes and not messages:
-        if failed:
-            raise failed[0]
+    if not mboxes and not messages and not failed:
         raise TapestryError(
             f"The directory {path} holds no mail.",
             hint="Give a Maildir, or a directory with .eml files or mboxes in it.",

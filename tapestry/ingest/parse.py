@@ -24,6 +24,9 @@ from tapestry.ingest.headers import (
 from tapestry.ingest.problems import in_words
 from tapestry.ingest.structure import POLICY, structure_of
 
+UNREADABLE = "not a message that can be read"
+"""What is noted where reading fails in a way that nobody has thought of."""
+
 LARGE = 8 * 1024 * 1024
 """Bytes of a message that is read whole."""
 
@@ -61,7 +64,7 @@ def parse(raw: bytes, source: str | None = None, audience: str = PUBLIC) -> Pars
         message = Message(
             made_id(raw), body=_bare_text(raw), size=len(raw), source=source, audience=audience
         )
-        return Parsed(message, ("not a message that can be read", type(error).__name__))
+        return Parsed(message, (UNREADABLE, type(error).__name__))
 
 
 def _read(raw: bytes, source: str | None, audience: str) -> Parsed:

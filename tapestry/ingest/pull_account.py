@@ -56,15 +56,13 @@ def pull_account(
     A line that breaks is reached again, at first after a second, then after ever more, and
     read on from the cursor.  Raises LineBrokenError when it broke ``tries`` times in a row
     and brought nothing, RefusedError where that would not help or where every place was
-    refused, and at the very end WithheldError where the memory is too brief for what could
-    not be had; what was appended stays.
+    refused; what was appended stays.
     """
     left: deque[str] | None = None
     tally = Tally()
     broken = 0
     refused: RefusedError | None = None
     let_in = False
-    withheld: WithheldError | None = None
     while True:
         before = tally.read
         try:
@@ -78,9 +76,6 @@ def pull_account(
                     left.popleft()
                     report = replace(report, left=len(left))
                     tally, before, broken = Tally(), 0, 0
-                    if isinstance(report.error, WithheldError):
-                        withheld = withheld or report.error
-                        report = replace(report, error=None)
                     if isinstance(report.error, RefusedError):
                         refused = report.error
                     else:
@@ -99,8 +94,6 @@ def pull_account(
             pause(pause_after(broken, FIRST_PAUSE, LONGEST_PAUSE))
     if refused is not None and not let_in:
         raise refused
-    if withheld is not None:
-        raise withheld
 
 
 def _pull_place(

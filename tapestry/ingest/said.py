@@ -23,8 +23,17 @@ def said(error: Exception, secret: str = "") -> str:
     text = str(error)
     if secret:
         text = _without(text, secret)
-    text = _CONTROL.sub(" ", text.encode("utf-8", "replace").decode())
+    text = storable(_CONTROL.sub(" ", text))
     return text.strip().removesuffix(".")[:_LONGEST] or type(error).__name__
+
+
+def storable(text: str) -> str:
+    r"""Return a text as any database takes it: no half characters, no NUL.
+
+    >>> storable("gr\udcfcn\0")
+    'gr?n'
+    """
+    return text.encode("utf-8", "replace").decode().replace("\0", "")
 
 
 def harmless(error: Exception, secret: str) -> Exception | None:

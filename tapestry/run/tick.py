@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tapestry.core.clock import wall_clock
 from tapestry.core.ports import Change, Clock, DueFilter, FilterStore, Match
@@ -107,7 +107,7 @@ def _run_joint(
     for one, message in joint.failed:
         store.fail(one, message)
     in_words = Words(joint.filters)
-    matches = [replace(m, reason=in_words(m.filter, m.disjunct)) for m in joint.matches]
+    matches = in_words.of(joint.matches)
     committed = store.commit_joint(since, until, joint.filters, matches)
     return Run(tuple(joint.filters), tuple(matches), (), len(joint.failed), committed)
 
