@@ -6,6 +6,7 @@
   const place = document.getElementById("completions");
   const LONGEST = 1500; // Characters: with all of them escaped, a server still takes the address.
   let asked = null; // The request under way, so that an older answer never comes after it.
+  let offered = ""; // The text for which the list that is shown was asked.
   let timer = 0;
 
   const options = () => [...place.querySelectorAll("[role=option]")];
@@ -30,7 +31,7 @@
 
   // The server counts characters, the field counts UTF-16 units.
   const toCharacters = (units) => [...field.value.slice(0, units)].length;
-  const toUnits = (characters) => [...field.value].slice(0, characters).join("").length;
+  const toUnits = (characters) => [...offered].slice(0, characters).join("").length;
 
   async function ask(all) {
     clearTimeout(timer);
@@ -46,6 +47,7 @@
       const list = answer.ok && !answer.redirected ? await answer.text() : "";
       if (mine !== asked || document.activeElement !== field) return;
       if (!list.trim()) return close();
+      offered = text;
       place.innerHTML = list;
       place.hidden = false;
       field.setAttribute("aria-controls", "completions-list");
@@ -55,16 +57,31 @@
     }
   }
 
+  // What an option replaces, as [start, end].  Text written since the list was asked for goes
+  // with the word it continues; null when the option is no longer what is being written.
+  function replaced(option) {
+    const now = field.value;
+    const start = toUnits(option.dataset.start);
+    const after = offered.slice(toUnits(option.dataset.end));
+    const end = now.length - after.length;
+    if (now === offered) return [start, end];
+    const around = now.startsWith(offered.slice(0, start)) && now.endsWith(after) && start <= end;
+    const word = now.slice(start, end).toLowerCase();
+    return around && option.dataset.text.toLowerCase().includes(word) ? [start, end] : null;
+  }
+
   function accept(option) {
-    const [start, end] = [toUnits(option.dataset.start), toUnits(option.dataset.end)];
+    const range = replaced(option);
+    if (!range) return false;
     close();
     field.focus();
-    field.setSelectionRange(start, end);
+    field.setSelectionRange(...range);
     // Typed, as it were: so it can be undone, and the page hears of it.
     if (!document.execCommand("insertText", false, option.dataset.text)) {
-      field.setRangeText(option.dataset.text, start, end, "end");
+      field.setRangeText(option.dataset.text, ...range, "end");
       field.dispatchEvent(new Event("input", { bubbles: true }));
     }
+    return true;
   }
 
   function move(step) {
@@ -90,8 +107,7 @@
     if (event.key === "ArrowDown") move(1);
     else if (event.key === "ArrowUp") move(-1);
     else if (event.key === "Escape") close();
-    else if ((event.key === "Enter" || event.key === "Tab") && option && !event.shiftKey) accept(option);
-    else {
+    else if (!["Enter", "Tab"].includes(event.key) || !option || event.shiftKey || !accept(option)) {
       if (["ArrowLeft", "ArrowRight", "Home", "End", "Enter"].includes(event.key)) close();
       return;
     }

@@ -1,0 +1,72 @@
+"""The list of completions in a browser, when somebody writes faster than the server answers."""
+
+from pathlib import Path
+
+import pytest
+from django.template.loader import render_to_string
+
+from tapestry.query.completion import complete
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
+
+SCRIPT = Path("filters/static/filters/complete.js").read_text()
+PAGE = f"""<!doctype html><title>Write</title>
+<textarea data-complete="/complete/" aria-label="Filter"></textarea><div id="completions" hidden></div>
+<script>{SCRIPT}</script>"""
+AT = "http://tapestry.example/"
+
+
+def listed(text):
+    """What the server answers: the completions at the end of a text, the first one chosen."""
+    found = complete(text)
+    return render_to_string("filters/_completions.html", {"completions": found, "chosen": True})
+
+
+@pytest.fixture
+def page(browser):
+    """The field, and a server that answers for "repl" and then never again."""
+    opened = browser.new_page()
+    opened.set_default_timeout(10_000)
+
+    def answer(route, request):
+        if "/complete/" not in request.url:
+            route.fulfill(body=PAGE, content_type="text/html; charset=utf-8")
+        elif request.url.endswith("text=repl&at=4"):
+            route.fulfill(body=listed("repl"), content_type="text/html; charset=utf-8")
+
+    opened.route("**/*", answer)
+    opened.goto(AT)
+    opened.get_by_label("Filter").press_sequentially("repl")
+    opened.get_by_role("option", name="replies by").first.wait_for()
+    return opened
+
+
+def test_an_option_replaces_the_whole_word_however_late_its_list_is(page):
+    field = page.get_by_label("Filter")
+    field.press_sequentially("ie")
+    page.get_by_role("option", name="replies by").first.click()
+    assert field.input_value() == "replies by "
+
+
+def test_text_around_the_word_stays(page):
+    field = page.get_by_label("Filter")
+    field.evaluate("field => field.setRangeText('i', 4, 4, 'end')")
+    field.press("Tab")
+    assert field.input_value().startswith("repli") and field.input_value() != "repli"
+    assert page.get_by_role("option").count() == 0
+
+
+@pytest.mark.parametrize("written", ["ace it", " x"])
+def test_an_option_that_no_longer_fits_takes_nothing_away(page, written):
+    field = page.get_by_label("Filter")
+    field.press_sequentially(written)
+    page.get_by_role("option", name="replies by").first.click()
+    field.press("Enter")
+    assert field.input_value() == f"repl{written}\n"
+
+
+def test_text_changed_before_the_word_keeps_an_option_out(page):
+    field = page.get_by_label("Filter")
+    field.evaluate("field => { field.value = 'from x repl'; }")
+    page.get_by_role("option", name="replies by").first.click()
+    assert field.input_value() == "from x repl"
