@@ -3,15 +3,17 @@
 from pathlib import Path
 
 import pytest
+from django.contrib.staticfiles import finders
 from django.template.loader import render_to_string
 
 from tapestry.query.completion import complete
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 
-SCRIPT = Path("filters/static/filters/complete.js").read_text()
+SCRIPT = Path(finders.find("filters/complete.js")).read_text()
 PAGE = f"""<!doctype html><title>Write</title>
-<textarea data-complete="/complete/" aria-label="Filter"></textarea><div id="completions" hidden></div>
+<textarea data-complete="/complete/" aria-label="Filter"></textarea>
+<div id="completions" hidden></div>
 <script>{SCRIPT}</script>"""
 AT = "http://tapestry.example/"
 
