@@ -22,6 +22,7 @@ from tapestry.tables.alone import alone
 from tapestry.tables.compact import KEEP_HOURS, drop_old_files, replace
 from tapestry.tables.index import INDEXED, extend
 from tapestry.tables.log import Part, Tables, parts_of
+from tapestry.tables.removed import forget_removed, remember
 from tapestry.tables.rows import ORIGINALS
 
 TABLES = (ORIGINALS, MESSAGES, ANNOTATIONS)
@@ -40,7 +41,7 @@ def forget(tables: Tables, clock: Clock, audience: str, before: int | None = Non
 
     Waits for a compaction that is under way.  Without ``before`` the old files go at once, and
     a run that reads them fails and is repeated; with it they stay for a week, as after a
-    compaction.
+    compaction, and the messages that go are not taken in again (``removed``).
     """
     rows: dict[str, int] = {}
     keys: set[str] = set()
@@ -52,6 +53,8 @@ def forget(tables: Tables, clock: Clock, audience: str, before: int | None = Non
                     continue
                 found = _found(part, table, audience, before)
                 if found:
+                    if table == MESSAGES and before is not None:
+                        remember(tables.root, audience, found)
                     _without(tables, table, part, audience, before)
                     rows[table] += len(found)
                     keys.update(found if table != ORIGINALS else ())
@@ -59,6 +62,8 @@ def forget(tables: Tables, clock: Clock, audience: str, before: int | None = Non
             with clock.lock():
                 drop_old_files(tables.open(table), 0, stray=True)
                 _drop_history(tables, table)
+        if before is None:
+            forget_removed(tables.root, audience)
         if any(rows.values()):
             for table in TABLES if before is not None else ():
                 drop_old_files(tables.open(table), KEEP_HOURS)

@@ -75,6 +75,35 @@ def test_only_what_is_older_goes_if_one_says_so(tables):
     assert kept == [4, 5, 6, 7]
 
 
+def test_what_went_for_its_age_is_not_taken_in_again(tables):
+    some = [Message(f"mine{n}", audience=MINE) for n in range(9)]
+    for before in (200, 300, 400, 500):
+        forget(tables, MemoryClock(), MINE, before)
+    assert append_messages(tables, MemoryClock(), some).added == 1
+    assert [n for n in range(9) if message(tables, f"mine{n}", EVERYBODY)] == [5, 6, 7, 8]
+    assert append_messages(tables, MemoryClock(), [Message("mine3"), Message("mine4")]).added == 2
+
+
+def test_what_was_forgotten_as_a_whole_may_come_again(tables):
+    forget(tables, MemoryClock(), MINE, before=400)
+    forget(tables, MemoryClock(), MINE)
+    assert append_messages(tables, MemoryClock(), [Message("mine2", audience=MINE)]).added == 1
+    assert not list(tables.root.rglob("*.hashes"))
+
+
+def test_who_dies_while_old_mail_goes_leaves_nothing_that_comes_twice(tables, monkeypatch):
+    def die(*_):
+        raise RuntimeError
+
+    with monkeypatch.context() as patched:
+        patched.setattr("tapestry.tables.forget._without", die)
+        with pytest.raises(RuntimeError):
+            forget(tables, MemoryClock(), MINE, before=400)
+    assert message(tables, "mine3", EVERYBODY)
+    forget(tables, MemoryClock(), MINE, before=400)
+    assert append_messages(tables, MemoryClock(), [Message("mine3", audience=MINE)]).added == 0
+
+
 def test_a_reader_of_an_older_version_is_not_disturbed_by_retention(tables):
     before = snapshot(tables)
     forget(tables, MemoryClock(), MINE, before=400)
