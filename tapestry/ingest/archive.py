@@ -12,7 +12,14 @@ from itertools import chain
 from pathlib import Path
 
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.mbox import BROKEN_STREAM, entries, head_of, is_from_line, open_archive
+from tapestry.ingest.mbox import (
+    BROKEN_STREAM,
+    entries,
+    head_of,
+    is_from_line,
+    open_archive,
+    settled_size,
+)
 from tapestry.ingest.source import CursorOf, Item, Source
 from tapestry.tables.append import Cursor
 
@@ -213,7 +220,8 @@ def _mbox(path: Path, audience: str, cursor_of: CursorOf) -> Iterator[Item]:
     """
     read = 0
     try:
-        with open_archive(path) as stream, open_archive(path) as again:
+        size = settled_size(path)
+        with open_archive(path, size) as stream, open_archive(path, size) as again:
             content = _Content(again)
             mark = hashlib.blake2b(head_of(stream, _FINGERPRINT), digest_size=8).hexdigest()
             name = os.fsencode(path).decode("utf-8", "backslashreplace")
@@ -228,7 +236,8 @@ def _mbox(path: Path, audience: str, cursor_of: CursorOf) -> Iterator[Item]:
             if start is None:
                 return
             for entry in entries(stream, start):
-                # A last message without a line's end may be half written: not passed by.
+                # A last message without a line's end may be half written, by a program that
+                # does not lock: not passed by.
                 whole = entry.raw.endswith(b"\n") or not entry.raw
                 passed = whole and entry.end > reached
                 yield Item(

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import bz2
+import fcntl
 import gzip
 import io
 import lzma
+import os
 import re
+import time
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,6 +28,8 @@ _BUFFER = 256 * 1024
 _LONGEST_SAID = 64 * 1024 * 1024
 _LONGEST_LINE = 1024 * 1024
 _HEAD = 4096
+_PATIENCE = 30.0
+"""Seconds for which a program that writes to an mbox is waited for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,22 +41,45 @@ class Entry:
     raw: bytes
 
 
-def open_archive(path: Path) -> io.BufferedIOBase:
+def settled_size(path: Path, patience: float = _PATIENCE) -> int:
+    """Return the bytes of an mbox up to which no other program is writing a message.
+
+    Who delivers to an mbox holds its fcntl lock meanwhile, as mail programs do (RFC 4155); who
+    holds it for longer than one cares to wait is no longer waited for.
+    """
+    with path.open("rb") as file:
+        until = time.monotonic() + patience
+        while True:
+            try:
+                fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except (BlockingIOError, PermissionError):
+                if time.monotonic() < until:
+                    time.sleep(0.05)
+                    continue
+            except OSError:
+                pass  # a file system without locks
+            return os.fstat(file.fileno()).st_size
+
+
+def open_archive(path: Path, size: int | None = None) -> io.BufferedIOBase:
     """Open a file for reading, unpacked if it is gzip, bzip2 or xz (by content, not name).
 
-    The lines of an mbox that end as on an old Macintosh (CR) are given an end as of today (LF).
+    Of what is not packed no more is read than its first ``size`` bytes.  The lines of an mbox
+    that end as on an old Macintosh (CR) are given an end as of today (LF).
     """
     with path.open("rb") as file:
         magic = file.read(_HEAD)
     if magic.startswith(b"\x1f\x8b"):
         # Buffered once more: GzipFile's own readline is slow.
-        return io.BufferedReader(_AsFarAsItGoes(gzip.GzipFile(path)), _BUFFER)
+        return io.BufferedReader(_Pieces(gzip.GzipFile(path)), _BUFFER)
     if magic.startswith(b"BZh"):
         return bz2.open(path, "rb")
     if magic.startswith(b"\xfd7zXZ\x00"):
         return lzma.open(path, "rb")
     if magic.startswith(b"From ") and b"\r" in magic and b"\n" not in magic:
-        return io.BufferedReader(_LineFeeds(path.open("rb")), _BUFFER)
+        return io.BufferedReader(_LineFeeds(path.open("rb"), size), _BUFFER)
+    if size is not None:
+        return io.BufferedReader(_Pieces(path.open("rb"), size), _BUFFER)
     return path.open("rb")
 
 
@@ -67,18 +95,22 @@ def head_of(stream: io.BufferedIOBase, size: int) -> bytes:
     return head
 
 
-class _AsFarAsItGoes(io.RawIOBase):
-    """A file that is read piece by piece: what stands before damage is not lost."""
+class _Pieces(io.RawIOBase):
+    """A file that is read piece by piece, up to a size: what stands before damage is not lost."""
 
-    def __init__(self, file: gzip.GzipFile | io.BufferedReader) -> None:
+    def __init__(self, file: gzip.GzipFile | io.BufferedReader, size: int | None = None) -> None:
         self._file = file
+        self._size = size
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
         view = memoryview(buffer)
-        data = self._file.read1(len(view))
+        room = len(view)
+        if self._size is not None:
+            room = min(room, max(self._size - self._file.tell(), 0))
+        data = self._file.read1(room)
         view[: len(data)] = data
         return len(data)
 
@@ -96,7 +128,7 @@ class _AsFarAsItGoes(io.RawIOBase):
         super().close()
 
 
-class _LineFeeds(_AsFarAsItGoes):
+class _LineFeeds(_Pieces):
     """A file with LF for every CR; places stay the same."""
 
     def readinto(self, buffer: Any) -> int:

@@ -7,15 +7,17 @@ import gzip
 import io
 import lzma
 import os
+import sys
 import zlib
 from itertools import pairwise
 from pathlib import Path
+from subprocess import PIPE, Popen
 
 import pytest
 
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.archive import count_messages, open_archive_source
-from tapestry.ingest.mbox import entries, open_archive
+from tapestry.ingest.mbox import entries, open_archive, settled_size
 
 ASCTIME = "Fri Jan  2 14:26:52 2004"
 
@@ -131,6 +133,41 @@ def test_a_half_written_last_message_is_kept_but_not_passed_by(tmp_path):
     first, last = open_archive_source(str(path), "public", nothing_taken).items
     assert first.cursor is not None
     assert (last.raw, last.cursor) == (b"Subject: 1\n\ntw", None)
+
+
+WRITER = """
+import fcntl, sys, time
+with open(sys.argv[1], "ab") as file:
+    fcntl.lockf(file, fcntl.LOCK_EX)
+    file.write(sys.argv[2].encode()), file.flush(), print("begun", flush=True)
+    sys.stdin.read(1)
+    file.write(sys.argv[3].encode())
+"""
+
+
+def test_a_message_is_waited_for_while_it_is_written(tmp_path):
+    path = tmp_path / "box"
+    path.write_bytes(box("one"))
+    whole = box("two").decode()
+    argv = [sys.executable, "-c", WRITER, str(path), whole[:-8], whole[-8:]]
+    with Popen(argv, stdin=PIPE, stdout=PIPE) as writer:
+        writer.stdout.readline()
+        assert settled_size(path, patience=0.2) == len(box("one")) + len(whole) - 8
+        writer.stdin.write(b"\n")
+        writer.stdin.close()
+        assert raws(path) == [b"Subject: 0\n\none\n", b"Subject: 0\n\ntwo\n"]
+
+
+def test_what_comes_while_an_mbox_is_read_is_left_for_the_next_time(tmp_path):
+    path = tmp_path / "box"
+    path.write_bytes(box("one"))
+    items = iter(open_archive_source(str(path), "public", nothing_taken).items)
+    first = next(items)
+    with path.open("ab") as file:
+        file.write(box("one", "two")[len(box("one")) : -3])
+    assert list(items) == []
+    again = open_archive_source(str(path), "public", lambda _source: first.cursor).items
+    assert [item.raw for item in again] == [b"Subject: 1\n\ntw"]
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress])
