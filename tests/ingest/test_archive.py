@@ -136,7 +136,7 @@ def test_a_half_written_last_message_is_kept_but_not_passed_by(tmp_path):
 
 
 WRITER = """
-import fcntl, sys, time
+import fcntl, sys
 with open(sys.argv[1], "ab") as file:
     fcntl.lockf(file, fcntl.LOCK_EX)
     file.write(sys.argv[2].encode()), file.flush(), print("begun", flush=True)
@@ -195,7 +195,11 @@ def test_a_maildir_is_read(tmp_path):
     for name in ("cur", "new", "tmp"):
         (tmp_path / name).mkdir()
         (tmp_path / name / f"1.{name}:2,S").write_bytes(f"Subject: {name}\n\n".encode())
+    subfolder = tmp_path / ".lists" / "new"
+    subfolder.mkdir(parents=True)
+    (subfolder / "1").write_bytes(b"Subject: list\n\n")
     assert raws(tmp_path) == [b"Subject: new\n\n", b"Subject: cur\n\n"]
+    assert raws(subfolder.parent) == [b"Subject: list\n\n"]
 
 
 def test_a_directory_is_read_recursively_in_order(tmp_path):
