@@ -1,7 +1,8 @@
 """What a change of a person means for their filters: what they see, and who `me` is, is another.
 
 Live filters begin again when their owner joins or leaves a group.  What a filter that keeps has
-found stays; for new mail alone the new groups count.  None remains in a joint run.
+found stays; for new mail alone the new groups count.  None remains in a joint run, and no run
+of one that is under way is stored: it would share the joint window with what was seen before.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 from django.contrib.auth.models import Group, User
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 from django.db.models.signals import m2m_changed, post_save, pre_delete, pre_save
 
 from filters.dependents import begin_live_again
@@ -35,12 +36,12 @@ def _account_changes(instance: User, update_fields: Collection[str] | None, **_:
     fields = TELLING if update_fields is None else set(TELLING) & set(update_fields)
     before = User.objects.filter(pk=instance.pk).first() if fields and instance.pk else None
     if before is not None and any(getattr(before, f) != getattr(instance, f) for f in fields):
-        part(Filter.objects.filter(owner=instance.pk))
+        _run_again(Filter.objects.filter(owner=instance.pk))
 
 
 def _profile_changes(instance: Profile, **_: Any) -> None:
     if not Profile.objects.filter(pk=instance.pk, aliases=instance.aliases).exists():
-        part(Filter.objects.filter(owner=instance.user_id))
+        _run_again(Filter.objects.filter(owner=instance.user_id))
 
 
 def _members_changed(
@@ -66,5 +67,12 @@ def _members(group: Group) -> QuerySet[User]:
 
 @transaction.atomic
 def _see_otherwise(people: QuerySet[User]) -> None:
-    part(Filter.objects.filter(owner__in=people))
+    _run_again(Filter.objects.filter(owner__in=people))
     begin_live_again(people)
+
+
+@transaction.atomic
+def _run_again(which: QuerySet[Filter]) -> None:
+    """Let filters run apart, and let no run of one that has begun be stored, or join."""
+    part(which)
+    which.update(revision=F("revision") + 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -11,7 +12,7 @@ from django.contrib.auth.models import User
 from filters import parts, rounds, writing
 from filters.models import Filter, Match
 from filters.people import audiences, context
-from filters.stores import DjangoClock, latest_instant
+from filters.stores import DjangoClock, DjangoFilterStore, latest_instant
 from tapestry.core.message import Annotation, Message
 from tapestry.run.ask import preview
 from tapestry.tables import register
@@ -88,3 +89,28 @@ def test_whatever_happens_between_runs_each_match_is_stored_once(
                 stored = Match.objects.filter(filter=each).values_list("msgid", flat=True)
                 assert sorted(stored) == sorted(card.msgid for card in everything.cards), text
     assert Filter.objects.filter(joined=True).count() > len(filters) / 2
+
+
+def test_what_is_in_a_group_left_during_a_first_run_withholds_nothing(
+    tables: Tables, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def append(msgid: str, **fields: str) -> None:
+        append_messages(tables, DjangoClock(), [Message(msgid, subject="plan", **fields)])
+
+    append("seed@x", audience="group:parc")
+    rounds.run_round()
+    writing.install(alice, "two hours old and about plan with no reply", name="unanswered")
+    commit = DjangoFilterStore.commit
+
+    def leave(*args: Any) -> bool:
+        User.objects.get(pk=alice.pk).groups.clear()
+        return commit(*args)
+
+    with monkeypatch.context() as during:
+        during.setattr(DjangoFilterStore, "commit", leave)
+        rounds.run_round()
+    append("q@x")
+    append("r@x", audience="group:parc", inreplyto="q@x")
+    for _ in range(4):
+        rounds.run_round(latest_instant() + HOUR)
+    assert list(Match.objects.values_list("msgid", flat=True)) == ["q@x"]

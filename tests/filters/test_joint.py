@@ -343,6 +343,30 @@ class TestParting:
         assert (one.active, one.joined, one.since) == (False, False, since)
 
 
+@pytest.mark.usefixtures("tables")
+class TestRunningApart:
+    """What a filter saw before an edit is not what it shares the joint window with."""
+
+    @pytest.mark.parametrize("how", sorted(EDITS.keys() - {"failed"}))
+    def test_an_edit_while_one_is_run_apart_keeps_it_from_being_stored(
+        self, alice: User, how: str
+    ) -> None:
+        one = apart(alice)
+        due = STORE.due(9)
+        EDITS[how](one)
+        assert not STORE.commit(due, 9, [found_in(one)])
+        assert not StoredMatch.objects.exists()
+
+    @pytest.mark.parametrize("how", sorted(EDITS.keys() - {"failed"}))
+    def test_an_edit_once_it_is_stored_keeps_it_from_joining(self, alice: User, how: str) -> None:
+        one = apart(alice)
+        due = STORE.due(9)
+        assert STORE.commit(due, 9, []) and STORE.commit_joint(None, 9, [], [])
+        EDITS[how](Filter.objects.get(pk=one.pk))
+        STORE.join(due, 9)
+        assert not Filter.objects.get().joined
+
+
 @pytest.mark.django_db(transaction=True)
 def test_edits_and_joint_windows_take_turns(alice: User) -> None:
     one = joined(alice)
