@@ -34,21 +34,24 @@ def context(user: User | None, filter_name: str | None = None) -> Context:
     if user is None:
         return Context()
     name = user.get_username()
-    return Context(name, addresses(user), resolver(name), addresses_of, filter_name)
+    return Context(name, addresses(user), resolver(user), _addresses_for(user), filter_name)
 
 
-def resolver(asker: str) -> Callable[[str | None, str], str]:
-    """Return the function that finds the texts of the filters somebody may refer to."""
+def resolver(asker: User) -> Callable[[str | None, str], str]:
+    """Return the function that finds the texts of the filters somebody may refer to.
+
+    These are their own, and those that others share.
+    """
 
     def resolve(owner: str | None, name: str) -> str:
-        whose = owner or asker
-        found = Filter.objects.filter(owner__username__iexact=whose, name__iexact=name)
-        if whose.casefold() != asker.casefold():
+        whose = asker if owner is None else _named(owner, asker)
+        found = Filter.objects.filter(owner=whose, name__iexact=name).order_by("name")
+        if whose != asker:
             found = found.filter(visibility=Filter.Visibility.SHARED)
         text = found.values_list("text", flat=True).first()
         if text is None:
             raise TapestryError(
-                f"There is no filter {name} of {whose}’s that you may use.",
+                f"There is no filter {name} of {owner or asker.get_username()}’s that you may use.",
                 hint="Name one of yours, or one that its owner shares.",
             )
         return text
@@ -56,9 +59,19 @@ def resolver(asker: str) -> Callable[[str | None, str], str]:
     return resolve
 
 
-def addresses_of(name: str) -> tuple[str, ...]:
-    """Return the addresses of the user with this name, none if there is no such user."""
-    return addresses(User.objects.filter(username=name).first())
+def _addresses_for(asker: User) -> Callable[[str], tuple[str, ...]]:
+    """Return the function that says who `me` is inside the filter of somebody named."""
+    return lambda name: addresses(_named(name, asker))
+
+
+def _named(name: str, asker: User) -> User | None:
+    """Return who has this name, else one who has it but for capitals: first who asks."""
+    alike = User.objects.filter(username__iexact=name)
+    return min(
+        alike,
+        key=lambda user: (user.get_username() != name, user != asker, user.pk),
+        default=None,
+    )
 
 
 def time_zone(user: User) -> ZoneInfo:
