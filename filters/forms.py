@@ -112,6 +112,7 @@ class AnnotationForm(forms.Form):
     """A vote or a tag on a message."""
 
     id = forms.CharField(strip=False)
+    audience = forms.CharField(strip=False, required=False)
     kind = forms.ChoiceField(choices=[("vote", "vote"), ("tag", "tag")])
     number = forms.TypedChoiceField(
         choices=[("1", "for"), ("-1", "against")], coerce=float, required=False, empty_value=None

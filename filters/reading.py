@@ -11,7 +11,7 @@ from filters.models import Match, PendingAnnotation
 from tapestry.core.message import Annotation, Message
 from tapestry.deliver.inbox import Standing, may_be_public, standing
 from tapestry.tables.originals import problems_of
-from tapestry.tables.read import annotations_on, message
+from tapestry.tables.read import Copy, annotations_on, copies, read_copy
 from tapestry.tables.thread import ThreadEntry, thread
 
 
@@ -25,13 +25,15 @@ class Why:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A message as one reader may see it; ``my_vote`` is 1, -1 or 0.
+    """A copy of a message as one reader may see it; ``my_vote`` is 1, -1 or 0.
 
-    ``problems`` says what could not be read of it; None if its original was not kept.
+    ``others`` are the audiences of its other copies.  ``problems`` says what could not be read
+    of it; None if its original was not kept.
     """
 
     message: Message
     ts: int
+    others: tuple[str, ...]
     thread: tuple[ThreadEntry, ...]
     standing: Standing
     my_vote: int
@@ -41,23 +43,34 @@ class Reading:
     problems: tuple[str, ...] | None
 
 
-def read(user: User, msgid: str) -> Reading | None:
-    """Return a message for a reader, or None where it is not there or not theirs to see."""
-    audiences = people.audiences(user)
-    row = message(parts.tables(), msgid, audiences)
+def find(user: User, msgid: str, audience: str | None = None) -> list[Copy]:
+    """Return the copies that a reader may see: first that for ``audience``, then the narrowest."""
+    found = copies(parts.tables(), msgid, people.audiences(user))
+    return sorted(found, key=lambda copy: copy.audience != audience)
+
+
+def read(user: User, msgid: str, audience: str | None = None) -> Reading | None:
+    """Return a message for a reader, or None where it is not there or not theirs to see.
+
+    Of several copies it is that for ``audience``, else the narrowest.
+    """
+    found = find(user, msgid, audience)
+    row = read_copy(parts.tables(), msgid, found[0]) if found else None
     if row is None:
         return None
+    audiences = people.audiences(user)
     name = user.get_username()
     stands = standing(_annotations(msgid, audiences))
     return Reading(
         message=row.message,
         ts=row.ts,
+        others=tuple(copy.audience for copy in found[1:]),
         thread=tuple(thread(parts.tables(), msgid, audiences)),
         standing=stands,
         my_vote=(name in stands.voted_for) - (name in stands.voted_against),
         my_tags=tuple(tag for tag, owners in stands.tags if name in owners),
         may_be_public=may_be_public(row.message.audience),
-        problems=problems_of(parts.tables(), row),
+        problems=problems_of(parts.tables(), msgid, found[0]),
         whys=tuple(
             Why(match, tuple(evidence.visible(match.because, audiences)))
             for matches in (listing.visible(user), listing.visible(user, gone=True))

@@ -98,16 +98,17 @@ def depth(steps: int) -> int:
 
 
 @register.simple_tag
-def open_address(here: str, msgid: str, page: int = 1) -> str:
-    """Return the address of a list with a message open beside it."""
-    query = {"open": msgid} if page == 1 else {"page": str(page), "open": msgid}
-    return f"{here}?{urlencode(query)}"
+def open_address(here: str, msgid: str, audience: str, page: int = 1) -> str:
+    """Return the address of a list with a copy of a message open beside it."""
+    query = {"open": msgid, "in": audience}
+    return f"{here}?{urlencode(query if page == 1 else {'page': str(page)} | query)}"
 
 
 @register.simple_tag
-def message_address(msgid: str) -> str:
-    """Return the address of a message's page."""
-    return f"{reverse('message')}?{urlencode({'id': msgid})}"
+def message_address(msgid: str, audience: str | None = None, page: str = "message") -> str:
+    """Return the address of a message's page, or other ``page``; of an audience's copy of it."""
+    query = {"id": msgid} | ({} if audience is None else {"in": audience})
+    return f"{reverse(page)}?{urlencode(query)}"
 
 
 @register.filter

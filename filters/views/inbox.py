@@ -37,7 +37,7 @@ def inbox(request: PersonRequest, name: str | None = None, *, gone: bool = False
     if wants_fragment(request):
         return render(request, "filters/_list.html", lists)
     opened = request.GET.get("open")
-    found = reading.read(request.user, opened) if opened else None
+    found = reading.read(request.user, opened, request.GET.get("in")) if opened else None
     if found is not None:
         listing.mark_read(request.user, found.message.msgid)
         lists["rows"] = listing.rows(request.user, page, one, gone=gone)

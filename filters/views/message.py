@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlencode
-
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from filters import listing, queue, reading
 from filters.annotate import annotate as keep_annotation
 from filters.forms import AnnotationForm
+from filters.templatetags.mail import message_address
 from filters.views.pages import PersonRequest, frame, wants_fragment
 
 
 @login_required
 @require_GET
 def message(request: PersonRequest) -> HttpResponse:
-    """Show the message that ``id`` names and mark it read; htmx gets it without the frame."""
-    found = _found(request, request.GET.get("id", ""))
+    """Show the message that ``id`` names and mark it read; htmx gets it without the frame.
+
+    ``in`` names the audience whose copy is meant, if there are several.
+    """
+    found = _found(request, request.GET.get("id", ""), request.GET.get("in"))
     news = listing.mark_read(request.user, found.message.msgid)
     if not wants_fragment(request):
         return render(request, "filters/message.html", frame(request, reading=found))
@@ -39,7 +40,7 @@ def annotate(request: PersonRequest) -> HttpResponse:
         reasons = [text for errors in form.errors.values() for text in errors]
         return HttpResponseBadRequest(" ".join(map(str, reasons)), content_type="text/plain")
     given = form.cleaned_data
-    found = _found(request, given["id"])
+    found = _found(request, given["id"], given["audience"])
     is_vote = given["kind"] == "vote"
     if not _said_already(found, given):
         keep_annotation(
@@ -53,15 +54,14 @@ def annotate(request: PersonRequest) -> HttpResponse:
         )
     queued = queue.append_soon()
     if not wants_fragment(request):
-        query = urlencode({"id": found.message.msgid})
-        return redirect(f"{reverse('message')}?{query}")
-    again = _found(request, given["id"])
+        return redirect(message_address(found.message.msgid, found.message.audience))
+    again = _found(request, given["id"], found.message.audience)
     context = {"reading": again, "queued": queued, "private": given["private"]}
     return render(request, "filters/_standing.html", context)
 
 
-def _found(request: PersonRequest, msgid: str) -> reading.Reading:
-    found = reading.read(request.user, msgid)
+def _found(request: PersonRequest, msgid: str, audience: str | None) -> reading.Reading:
+    found = reading.read(request.user, msgid, audience)
     if found is None:
         raise Http404("There is no such message, or it is not yours to see.")
     return found

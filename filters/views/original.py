@@ -9,7 +9,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from filters import parts, people
+from filters import parts, reading
 from filters.views.pages import PersonRequest, frame
 from tapestry.ingest.charset import decode
 from tapestry.tables.originals import Original
@@ -26,9 +26,10 @@ _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 def original(request: PersonRequest) -> HttpResponse:
     """Show the message that ``id`` names as it came, and what could not be read of it."""
     msgid = request.GET.get("id", "")
-    found = _found(request, msgid)
+    found, audience = _found(request, msgid)
     context = {
         "msgid": msgid,
+        "audience": audience,
         "text": decode(found.raw[:SHOWN]),
         "size": len(found.raw),
         "is_cut": len(found.raw) > SHOWN,
@@ -43,8 +44,9 @@ def download(request: PersonRequest) -> HttpResponse:
     """Give the original bytes of the message that ``id`` names, as a file."""
     msgid = request.GET.get("id", "")
     name = _NOT_IN_A_NAME.sub("-", msgid).strip(".-")[:80] or "message"
+    found, _ = _found(request, msgid)
     return HttpResponse(
-        _found(request, msgid).raw,
+        found.raw,
         content_type="message/rfc822",
         headers={
             "Content-Disposition": f'attachment; filename="{name}.eml"',
@@ -53,8 +55,10 @@ def download(request: PersonRequest) -> HttpResponse:
     )
 
 
-def _found(request: PersonRequest, msgid: str) -> Original:
-    found = read_original(parts.tables(), msgid, people.audiences(request.user))
-    if found is None:
-        raise Http404("There is no such message, it is not yours to see, or it was not kept.")
-    return found
+def _found(request: PersonRequest, msgid: str) -> tuple[Original, str]:
+    """Return the original of the copy that is meant, and whose copy that is."""
+    for copy in reading.find(request.user, msgid, request.GET.get("in"))[:1]:
+        found = read_original(parts.tables(), msgid, copy)
+        if found is not None:
+            return found, copy.audience
+    raise Http404("There is no such message, it is not yours to see, or it was not kept.")

@@ -49,3 +49,8 @@ def audiences_of(user: str, groups: tuple[str, ...] = ()) -> tuple[str, ...]:
     ('public', 'user:terry', 'group:parc')
     """
     return (PUBLIC, f"user:{user}", *(f"group:{name}" for name in groups))
+
+
+def width(audience: str) -> int:
+    """Return how wide an audience is: a person 0, a group 1, everybody 2."""
+    return 2 if audience == PUBLIC else int(audience.startswith("group:"))

@@ -7,7 +7,7 @@ nobody finds, and appends both when the batch is repeated.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 
 from tapestry.tables.find import by_time
 from tapestry.tables.log import Tables, parts_of
-from tapestry.tables.read import message
-from tapestry.tables.rows import ORIGINALS, MessageRow, arrow_schema, clean
+from tapestry.tables.read import Copy
+from tapestry.tables.rows import ORIGINALS, arrow_schema, clean
 
 LARGEST = 512 * 1024 * 1024
 """Bytes of a message whose original is kept."""
@@ -49,26 +49,23 @@ def originals_to_arrow(rows: pa.Table, originals: Sequence[Original]) -> pa.Tabl
     return pa.table([columns[name] for name in schema.names], schema=schema)
 
 
-def original(tables: Tables, msgid: str, audiences: Collection[str]) -> Original | None:
-    """Return a message as it came, if one of the audiences may see it and it was kept."""
-    row = message(tables, msgid, audiences)
-    found = None if row is None else _found(tables, row, ["problems", "raw"])
+def original(tables: Tables, msgid: str, copy: Copy) -> Original | None:
+    """Return a copy of a message as it came; None if its original was not kept."""
+    found = _found(tables, msgid, copy, ["problems", "raw"])
     return None if found is None else Original(found["raw"], tuple(found["problems"] or ()))
 
 
-def problems_of(tables: Tables, row: MessageRow) -> tuple[str, ...] | None:
+def problems_of(tables: Tables, msgid: str, copy: Copy) -> tuple[str, ...] | None:
     """Return what could not be read of a message; None if its original was not kept."""
-    found = _found(tables, row, ["problems"])
+    found = _found(tables, msgid, copy, ["problems"])
     return None if found is None else tuple(found["problems"] or ())
 
 
-def _found(tables: Tables, row: MessageRow, columns: list[str]) -> dict[str, Any] | None:
+def _found(tables: Tables, msgid: str, copy: Copy, columns: list[str]) -> dict[str, Any] | None:
     parts = parts_of(tables.open(ORIGINALS))
-    rows = by_time(parts, ORIGINALS, [(row.ts - 1, row.ts)], ["msgid", "audience", *columns])
+    rows = by_time(parts, ORIGINALS, [(copy.ts - 1, copy.ts)], ["msgid", "audience", *columns])
     if rows is None:
         return None
-    mine = pc.field("audience") == row.message.audience
-    found: list[dict[str, Any]] = rows.filter(
-        (pc.field("msgid") == row.message.msgid) & mine
-    ).to_pylist()
+    exact = (pc.field("msgid") == msgid) & (pc.field("audience") == copy.audience)
+    found: list[dict[str, Any]] = rows.filter(exact).to_pylist()
     return found[0] if found else None

@@ -1,7 +1,8 @@
 """Read single messages, cards and annotations: what a page shows, without Spark.
 
 Everything is restricted to the reader's audiences.  A message that is there for several of
-them is shown as it first became visible.
+them has a copy for each, which need not say the same: anybody may publish what bears the
+Message-ID of a private message.  Where none is asked for, the narrowest is shown.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tapestry.core.message import width
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.find import by_key, by_time
 from tapestry.tables.log import Part, Tables, parts_of
@@ -41,27 +43,51 @@ class Card:
 CARD = ("msgid", "ts", "date", "sender", "sender_name", "subject")
 
 
-def message(tables: Tables, msgid: str, audiences: Collection[str]) -> MessageRow | None:
-    """Return a message if one of the audiences may see it, else None."""
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """Where a message stands for one audience."""
+
+    audience: str
+    ts: int
+
+
+def copies(tables: Tables, msgid: str, audiences: Collection[str]) -> list[Copy]:
+    """Return the copies of a message that one of the audiences may see, the narrowest first."""
     parts = parts_of(tables.open(MESSAGES))
-    places = lookup(
-        parts, MESSAGES, "msgid", [msgid], audiences, ("ts", "audience"), root=tables.root
-    )
-    if not places:
-        return None
-    first = places[0]
+    columns = ("audience", "ts")
+    found = lookup(parts, MESSAGES, "msgid", [msgid], audiences, columns, root=tables.root)
+    return [Copy(**row) for row in narrowest_first(found)]
+
+
+def narrowest_first(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows with an audience each, those that fewest may see before the others."""
+    return sorted(rows, key=lambda row: width(row["audience"]))
+
+
+def message(tables: Tables, msgid: str, audiences: Collection[str]) -> MessageRow | None:
+    """Return the narrowest copy of a message that one of the audiences may see, else None."""
+    found = copies(tables, msgid, audiences)
+    return read_copy(tables, msgid, found[0]) if found else None
+
+
+def read_copy(tables: Tables, msgid: str, copy: Copy) -> MessageRow | None:
+    """Return a copy of a message, None if it has been removed since it was found."""
+    parts = parts_of(tables.open(MESSAGES))
     # The bodies of one append are unpacked, not those of the whole table.
-    rows = by_time(parts, MESSAGES, [(first["ts"] - 1, first["ts"])], arrow_schema(MESSAGES).names)
-    exact = (pc.field("msgid") == msgid) & (pc.field("audience") == first["audience"])
-    return None if rows is None else message_row(rows.filter(exact).to_pylist()[0])
+    rows = by_time(parts, MESSAGES, [(copy.ts - 1, copy.ts)], arrow_schema(MESSAGES).names)
+    exact = (pc.field("msgid") == msgid) & (pc.field("audience") == copy.audience)
+    found = [] if rows is None else rows.filter(exact).to_pylist()
+    return message_row(found[0]) if found else None
 
 
 def cards(tables: Tables, msgids: Iterable[str], audiences: Collection[str]) -> dict[str, Card]:
     """Return what a list shows of each message that one of the audiences may see."""
     parts = parts_of(tables.open(MESSAGES))
     found: dict[str, Card] = {}
-    for row in lookup(parts, MESSAGES, "msgid", msgids, audiences, CARD, root=tables.root):
-        found.setdefault(row["msgid"], Card(**row))
+    columns = (*CARD, "audience")
+    rows = lookup(parts, MESSAGES, "msgid", msgids, audiences, columns, root=tables.root)
+    for row in narrowest_first(rows):
+        found.setdefault(row["msgid"], Card(**{name: row[name] for name in CARD}))
     return found
 
 

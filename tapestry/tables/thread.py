@@ -9,7 +9,7 @@ from typing import Any
 
 from tapestry.core.schema import MESSAGES
 from tapestry.tables.log import Part, Tables, parts_of
-from tapestry.tables.read import CARD, Card, lookup
+from tapestry.tables.read import CARD, Card, lookup, narrowest_first
 
 HIGHEST = 100
 """Steps up from a message to the start of its thread."""
@@ -17,7 +17,7 @@ HIGHEST = 100
 LARGEST = 1000
 """Messages of a thread that are shown."""
 
-_COLUMNS = (*CARD, "inreplyto")
+_COLUMNS = (*CARD, "audience", "inreplyto")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +49,10 @@ def thread(tables: Tables, msgid: str, audiences: Collection[str]) -> list[Threa
     level = [root["msgid"]]
     while level and len(known) < LARGEST:
         below = []
-        for row in lookup(
+        found = lookup(
             parts, MESSAGES, "inreplyto", level, audiences, _COLUMNS, root=tables.root
-        ):
+        )
+        for row in _one_copy(found):
             if row["msgid"] not in known and len(known) < LARGEST:
                 known[row["msgid"]] = row
                 replies.setdefault(row["inreplyto"], []).append(row["msgid"])
@@ -72,7 +73,8 @@ def _start(
         if above not in near:
             # References name the whole chain as a rule, so one more look finds all of it.
             wanted = [above, *(root["references"] if root else ())]
-            for row in lookup(parts, MESSAGES, "msgid", wanted, audiences, columns, root=where):
+            found = lookup(parts, MESSAGES, "msgid", wanted, audiences, columns, root=where)
+            for row in _one_copy(found):
                 near.setdefault(row["msgid"], row)
         if above not in near:
             break
@@ -80,6 +82,12 @@ def _start(
         root = near[above]
         above = root["inreplyto"]
     return root
+
+
+def _one_copy(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the narrowest copy of each message, in the order in which they stand."""
+    chosen = {row["msgid"]: row for row in reversed(narrowest_first(rows))}
+    return [chosen[msgid] for msgid in dict.fromkeys(row["msgid"] for row in rows)]
 
 
 def _in_reading_order(

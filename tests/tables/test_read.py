@@ -8,7 +8,7 @@ from memory_clock import MemoryClock
 from tapestry.core.message import Annotation, Message
 from tapestry.tables.append import append_annotations, append_messages
 from tapestry.tables.log import Tables
-from tapestry.tables.read import Card, annotations_on, cards, message
+from tapestry.tables.read import Card, annotations_on, cards, copies, message
 
 PUBLIC = ("public",)
 JOE = ("public", "user:joe")
@@ -47,11 +47,16 @@ def test_nobody_reads_mail_that_is_not_theirs(tables, clock):
     assert [row.annotation.annid for row in annotations_on(tables, ["a"], JOE)] == ["v"]
 
 
-def test_a_message_of_several_audiences_is_shown_as_it_first_became_visible(tables, clock):
-    append_messages(tables, clock, [Message("a", subject="s", audience="user:joe")], now=lambda: 5)
-    append_messages(tables, clock, [Message("a", subject="s")], now=lambda: 9)
-    assert message(tables, "a", JOE).ts == cards(tables, ["a"], JOE)["a"].ts == 6
-    assert message(tables, "a", PUBLIC).ts == 10
+def test_of_several_copies_that_which_fewest_may_see_is_shown(tables, clock):
+    whose = ("public", "group:parc", "user:joe")
+    for audience in whose:
+        append_messages(tables, clock, [Message("a", subject=audience, audience=audience)])
+    assert [copy.audience for copy in copies(tables, "a", whose)] == [*reversed(whose)]
+    assert [copy.audience for copy in copies(tables, "a", JOE)] == ["user:joe", "public"]
+    for seen in (JOE, whose[:2], PUBLIC):
+        narrowest = seen[-1]
+        assert message(tables, "a", seen).message.subject == narrowest
+        assert cards(tables, ["a"], seen)["a"].subject == narrowest
 
 
 def test_cards_hold_what_a_list_shows(tables, clock):
