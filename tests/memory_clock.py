@@ -26,6 +26,10 @@ class MemoryClock:
         self.last = last
         self._lock = threading.Lock()
 
+    @property
+    def is_held(self) -> bool:
+        return self._lock.locked()
+
     @contextmanager
     def lock(self) -> Iterator[_Held]:
         with self._lock:

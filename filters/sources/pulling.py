@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from django.db import IntegrityError
@@ -99,7 +100,7 @@ class _Work:
             DjangoClock(),
             source.audience,
             stop=self._is_over,
-            forbidden=self._is_forbidden,
+            forbidden=partial(self._is_forbidden, hold=True),
         )
         reports = pull_account(
             account,
@@ -149,9 +150,13 @@ class _Work:
     def _is_over(self) -> bool:
         return time.monotonic() >= self.deadline or self._is_forbidden()
 
-    def _is_forbidden(self) -> bool:
-        """Tell whether it was paused, deleted or changed meanwhile, or its owner may no longer."""
-        found = self._unchanged().filter(active=True).select_related("owner").first()
+    def _is_forbidden(self, *, hold: bool = False) -> bool:
+        """Tell whether it was paused, deleted or changed meanwhile, or its owner may no longer.
+
+        ``hold``: whoever is about to change it waits for the end of the caller's transaction.
+        """
+        same = self._unchanged().filter(active=True).select_related("owner")
+        found = (same.select_for_update(of=("self",)) if hold else same).first()
         return found is None or not may_pull(found)
 
     def _pause(self, seconds: float) -> None:

@@ -66,8 +66,8 @@ class _Batch:
 class Intake:
     """Where mail goes, for whom, and who is told; ``batch`` messages are one append.
 
-    ``stop`` is asked after every append; ``forbidden`` before it, and if so what was fetched is
-    not kept: the cursor has not moved, so that it can be fetched again.
+    ``stop`` is asked after every append; ``forbidden`` under its lock, and if so what was fetched
+    is not kept: the cursor has not moved, so that it can be fetched again.
     ``workers`` processes parse, or none but this; they read ahead, so that what an item asks
     for ``now`` is kept without them only.
     """
@@ -110,8 +110,6 @@ def take_in(source: Source, intake: Intake, tally: Tally) -> bool:
     total = source.total() if progress else None
     batches = _batches(source, intake.batch)
     for part, read in parsed(batches, source.name, intake.audience, intake.workers):
-        if intake.forbidden():
-            return False
         receipt = append_messages(
             intake.tables,
             intake.clock,
@@ -121,7 +119,10 @@ def take_in(source: Source, intake: Intake, tally: Tally) -> bool:
             originals=[
                 Original(raw, one.problems) for raw, one in zip(part.raws, read, strict=True)
             ],
+            allowed=lambda: not intake.forbidden(),
         )
+        if receipt.refused:
+            return False
         tally.read += len(read)
         tally.added += receipt.added
         tally.duplicates += receipt.duplicates

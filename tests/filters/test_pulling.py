@@ -14,6 +14,7 @@ from django.db import connection
 from live.fake_servers import FakeImap, FakeNews, letter
 
 from filters import tasks
+from filters.forgetting import forget
 from filters.models_source import Place, Pull, Source
 from filters.sources import pulling
 from filters.sources.credentials import keep_secret
@@ -22,6 +23,7 @@ from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.ingest import pull_account, taking
 from tapestry.ingest.pull_account import PlaceReport
+from tapestry.tables.append import Receipt
 from tapestry.tables.log import Tables
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -98,6 +100,10 @@ def delete() -> None:
     Source.objects.get().delete()
 
 
+def forget_it() -> None:
+    forget("group:parc")
+
+
 @pytest.mark.parametrize("change", [pause, make_private, move, dismiss, leave, delete])
 @pytest.mark.parametrize("command", ["OVER", "ARTICLE"])
 def test_what_was_fetched_is_not_kept_once_it_may_not_be(
@@ -115,6 +121,27 @@ def test_what_was_fetched_is_not_kept_once_it_may_not_be(
     assert news.hook.done and audiences(tables) == {}
     assert not Pull.objects.exists() and caplog.text == ""
     assert not Source.objects.exclude(error="").exists()
+
+
+@pytest.mark.parametrize("change", [pause, make_private, dismiss, leave, delete, forget_it])
+def test_nor_is_what_waits_for_the_clock_by_then(
+    news: FakeNews,
+    alice: User,
+    tables: Tables,
+    monkeypatch: pytest.MonkeyPatch,
+    change: Change,
+) -> None:
+    source = source_at(news, alice, "group:parc")
+    append = taking.append_messages
+
+    def wait(*args: Any, **given: Any) -> Receipt:
+        change()
+        return append(*args, **given)
+
+    monkeypatch.setattr(taking, "append_messages", wait)
+    tasks.pull_source(source.pk)
+    assert audiences(tables) == {}
+    assert not Place.objects.filter(read__gt=0).exists()
 
 
 def test_what_is_made_private_meanwhile_is_fetched_again(

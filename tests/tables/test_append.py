@@ -96,6 +96,23 @@ def test_nothing_is_committed_for_nothing(tables, clock):
     assert tables.open("messages").version() == version
 
 
+def test_what_is_not_allowed_any_more_under_the_lock_is_not_appended(tables, clock):
+    append_messages(tables, clock, [Message("a")], Cursor("s", 1))
+
+    def forbid():
+        assert clock.is_held
+        return False
+
+    refused = append_messages(tables, clock, [Message("b")], Cursor("s", 2), allowed=forbid)
+    assert refused == Receipt(None, 0, 0, refused=True)
+    assert append_annotations(
+        tables, clock, [Annotation("v", "a", "joe", "vote")], allowed=forbid
+    ).refused
+    assert [msgid for msgid, _, _ in stored(tables)] == ["a"]
+    assert cursor_of(tables, "s") == Cursor("s", 1)
+    assert annotations_on(tables, ["a"], PUBLIC) == []
+
+
 def test_the_commit_carries_its_instant_for_people_to_read(tables, clock):
     append_messages(tables, clock, [Message("a")], now=lambda: 5)
     assert tables.open("messages").history(1)[0]["tapestry.ts"] == "6"
