@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Collection
+from functools import partial
 
 from django.contrib.auth.models import User
 
@@ -43,7 +45,7 @@ def append_pending(tables: Tables) -> int:
     """Append the annotations that wait, oldest first; return how many rows were added.
 
     If this is killed between the append and its mark, the next call appends them again, and
-    the table knows them by their annid.
+    the table knows them by their annid.  One that is deleted meanwhile is not appended.
     """
     added = 0
     while True:
@@ -54,10 +56,20 @@ def append_pending(tables: Tables) -> int:
         )
         if not waiting:
             return added
+        pks = [each.pk for each in waiting]
         receipt = append_annotations(
-            tables, DjangoClock(), [each.as_annotation() for each in waiting]
+            tables,
+            DjangoClock(),
+            [each.as_annotation() for each in waiting],
+            allowed=partial(_are_there, pks),
         )
+        if receipt.refused:
+            continue
         added += receipt.added
-        PendingAnnotation.objects.filter(pk__in=[each.pk for each in waiting]).update(
-            appended_at=wall_clock()
-        )
+        PendingAnnotation.objects.filter(pk__in=pks).update(appended_at=wall_clock())
+
+
+def _are_there(pks: Collection[int]) -> bool:
+    """Tell whether none was deleted; who is about to waits for the caller's transaction."""
+    held = PendingAnnotation.objects.select_for_update().filter(pk__in=pks)
+    return len(held.values_list("pk")) == len(pks)

@@ -41,15 +41,22 @@ def forget(audience: str, before: int | None = None) -> Report:
     named a removed message as their evidence keep their match, without it.
     """
     check_audience(audience)
-    with rounds.the_only_round(wait=True):
+    with rounds.the_only_round(wait=True), _overwriting():
         paused = 0
         if before is None:
             paused = Source.objects.filter(audience=audience, active=True).update(active=False)
+        _forget_waiting(audience, before)
         gone = forget_rows(parts.tables(), DjangoClock(), audience, before)
-        with _overwriting(), transaction.atomic():
+        with transaction.atomic():
             matches = _forget_deliveries(audience, before, gone.keys)
     rows = gone.rows
     return Report(rows["messages"], rows["annotations"], rows["originals"], matches, paused)
+
+
+def _forget_waiting(audience: str, before: int | None) -> None:
+    """Delete annotations that are to be appended, or were: none comes to the table after this."""
+    said = PendingAnnotation.objects.filter(audience=audience)
+    (said if before is None else said.filter(created__lt=before)).delete()
 
 
 def _forget_deliveries(audience: str, before: int | None, keys: frozenset[str]) -> int:
@@ -61,8 +68,6 @@ def _forget_deliveries(audience: str, before: int | None, keys: frozenset[str]) 
         if msgids is None or match.msgid in msgids:
             count += Match.objects.filter(pk=match.pk).delete()[0]
     cards.delete()
-    waiting = theirs if before is None else theirs & Q(created__lt=before)
-    PendingAnnotation.objects.filter(waiting).delete()
     for match in Match.objects.exclude(evidence=[]).iterator():
         if keys.intersection(match.evidence):
             match.evidence = [key for key in match.evidence if key not in keys]

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
 
+from filters.annotate import annotate, append_pending
 from filters.forgetting import RETENTION, forget, forget_old, retention
 from filters.models import Card, Filter, Match, PendingAnnotation
 from filters.models_source import Source
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.errors import TapestryError
+from tapestry.tables.append import Receipt, append_annotations
+from tapestry.tables.forget import Forgotten
+from tapestry.tables.forget import forget as forget_rows
 from tapestry.tables.log import Tables
-from tapestry.tables.read import message
+from tapestry.tables.read import annotations_on, message
 
 EVERYBODY = ("public", "user:alice", "group:parc")
 
@@ -68,6 +74,41 @@ def test_what_is_left_names_it_nowhere(delivered: Tables) -> None:
     assert match.because == [{"what": "r", "audience": "public"}]
     assert message(delivered, "plan@example.org", EVERYBODY) is not None
     assert message(delivered, "parc@example.org", EVERYBODY) is not None
+
+
+def tags(tables: Tables) -> list[str | None]:
+    said = annotations_on(tables, ["plan@example.org"], EVERYBODY)
+    return [one.annotation.value for one in said if one.annotation.kind == "tag"]
+
+
+def test_what_was_said_and_waits_is_not_appended_while_its_audience_is_forgotten(
+    mail: Tables, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    annotate(alice, "plan@example.org", "public", "tag", value="divorce", private=True)
+
+    def and_append(*given: Any) -> Forgotten:
+        done = forget_rows(*given)
+        append_pending(mail)
+        return done
+
+    monkeypatch.setattr("filters.forgetting.forget_rows", and_append)
+    forget("user:alice")
+    assert tags(mail) == []
+
+
+def test_what_is_about_to_be_appended_is_not_once_it_is_forgotten(
+    mail: Tables, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    annotate(alice, "plan@example.org", "public", "tag", value="divorce", private=True)
+    annotate(alice, "plan@example.org", "public", "tag", value="work")
+
+    def forgotten_first(*args: Any, **given: Any) -> Receipt:
+        forget("user:alice")
+        return append_annotations(*args, **given)
+
+    monkeypatch.setattr("filters.annotate.append_annotations", forgotten_first)
+    assert append_pending(mail) == 1
+    assert tags(mail) == ["work"]
 
 
 def test_the_command_says_how_much_it_was(delivered: Tables, capsys) -> None:
