@@ -30,7 +30,17 @@ class FilterAdmin(FilterPages):
     list_display = ["name", "owner", "phrase", "mode", "active", "visibility", "error"]
     list_filter = ["active", "mode", "visibility", "owner"]
     search_fields = ["name", "text"]
-    readonly_fields = ["text", "phrase", "tql", "mode", "start", "end", *STANDING, "revision"]
+    readonly_fields = [
+        "text",
+        "phrase",
+        "tql",
+        "shown",
+        "mode",
+        "start",
+        "end",
+        *STANDING,
+        "revision",
+    ]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Refuse: filters are written on their own page, which compiles them."""

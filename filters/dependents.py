@@ -63,9 +63,10 @@ def renew(held: Filter, at: int) -> None:
     """
     context, sought = noting(people.context(held.owner, held.name))
     tql = error = ""
+    phrase, shown = held.phrase, held.shown
     try:
         understood = understand(held.text, context)
-        tql, held.phrase = understood.tql, understood.phrase or ""
+        tql, phrase, shown = understood.tql, understood.phrase or "", understood.shown
     except TapestryError as failure:
         error = failure.message
     if tql != held.tql:
@@ -75,6 +76,7 @@ def renew(held: Filter, at: int) -> None:
             leave_rest(held, at)
             held.begin(max(held.since, at))
         held.tql = tql
+    held.phrase, held.shown = phrase, shown
     held.error = error
     held.revision += 1
     held.save()
@@ -99,6 +101,7 @@ def leave_rest(held: Filter, at: int) -> None:
             start=held.start,
             since=held.since,
             until=at,
+            reason=held.reason,
             error=held.error,
         )
 

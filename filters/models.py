@@ -68,10 +68,12 @@ class Filter(models.Model):
     """A filter: its text, who wrote it, and how far it has been run.
 
     ``tql`` is what runs: the text as it was last understood, with the filters that it refers
-    to written out.  ``since`` ends its last window; while it is ``joined``, that of Joint counts
-    instead (filters.joint).  ``start`` is T0: what matched then is not delivered; null takes
-    existing mail.  What matches after ``end`` is not kept; null has no end.  ``revision`` counts
-    changes of the text, so that a run of an older text cannot store its matches.
+    to written out.  Where some are other people's, its owner is shown ``shown`` instead, which
+    names them; else that is empty.  ``since`` ends its last window; while it is ``joined``, that
+    of Joint counts instead (filters.joint).  ``start`` is T0: what matched then is not delivered;
+    null takes existing mail.  What matches after ``end`` is not kept; null has no end.
+    ``revision`` counts changes of the text, so that a run of an older text cannot store its
+    matches.
     """
 
     class Visibility(models.TextChoices):
@@ -91,6 +93,7 @@ class Filter(models.Model):
     text = models.TextField(max_length=65536)
     phrase = models.TextField(default="", blank=True)
     tql = models.TextField(default="", blank=True)
+    shown = models.TextField(default="", blank=True)
     visibility = models.CharField(
         max_length=10, choices=Visibility.choices, default=Visibility.PRIVATE
     )
@@ -145,8 +148,13 @@ class Filter(models.Model):
 
     @property
     def shown_text(self) -> str:
-        """Return the canonical phrase, or TQL where it has none."""
-        return self.phrase or self.tql or self.text
+        """Return the canonical phrase, or TQL where it has none, as its owner may see it."""
+        return self.phrase or self.shown or self.tql or self.text
+
+    @property
+    def reason(self) -> str:
+        """Return what is said of every match instead of which part was met; empty: that part."""
+        return self.shown and self.shown_text
 
 
 class Reference(models.Model):
@@ -179,6 +187,7 @@ class Rest(models.Model):
     start = models.BigIntegerField(null=True)
     since = models.BigIntegerField()
     until = models.BigIntegerField()
+    reason = models.TextField(default="", blank=True)
     error = models.TextField(default="", blank=True)
 
     def __str__(self) -> str:

@@ -75,7 +75,7 @@ class DjangoFilterStore:
         matches are stored as they are found, and shown when their owner asked for them.
         """
         apart = Filter.objects.filter(active=True, joined=False, owner__is_active=True)
-        apart = apart.defer("text", "phrase").order_by()
+        apart = apart.defer("text").order_by()
         waiting = apart.filter(error="", since__lt=now)
         resting = apart.filter(pk__in=Rest.objects.filter(error="").values("filter"))
         found = {each.pk: each for some in (waiting, resting) for each in some}
@@ -148,7 +148,7 @@ class DjangoFilterStore:
         since = self.joint_since()
         if since is None:
             return []
-        running = Filter.objects.filter(active=True, joined=True).defer("text", "phrase")
+        running = Filter.objects.filter(active=True, joined=True).defer("text")
         found = [
             each for chunk in chunks(sorted(set(ids))) for each in running.filter(pk__in=chunk)
         ]
@@ -236,11 +236,18 @@ def _due(each: Filter, asker: _Asker, rest: Rest | None = None) -> DueFilter:
         start=each.start,
         revision=each.revision,
         live=each.is_live,
+        reason=each.reason,
     )
     if rest is None:
         return due
     return replace(
-        due, text=rest.tql, since=rest.since, start=rest.start, until=rest.until, rest=rest.pk
+        due,
+        text=rest.tql,
+        since=rest.since,
+        start=rest.start,
+        until=rest.until,
+        rest=rest.pk,
+        reason=rest.reason,
     )
 
 

@@ -53,13 +53,16 @@ COSTS = {
 class Understood:
     """How a filter's text was read: in its canonical phrase, where it has one, and in TQL.
 
-    The TQL says the whole of it: filters that it refers to are written out in it.  ``runs``
-    says whether it is monotone, and ``cost`` what it adds to a run, in a word and what that
-    means; ``alike`` how many filters are run in one group with it.
+    The TQL says the whole of it: filters that it refers to are written out in it, and with
+    them the addresses of their owners.  ``shown`` is what the writer may be shown of it, with
+    the filters of others by name; empty where that is the TQL itself.  ``runs`` says whether
+    it is monotone, and ``cost`` what it adds to a run, in a word and what that means;
+    ``alike`` how many filters are run in one group with it.
     """
 
     phrase: str | None
     tql: str
+    shown: str
     runs: tuple[str, str]
     cost: tuple[str, str]
     alike: int
@@ -79,12 +82,14 @@ def understand(text: str, context: Context, *, live: bool = False) -> Understood
     from tapestry.tables.register import Register
 
     checked = read(text, context)
+    shown = print_tql(read(text, replace(context, by_name=True))) if checked.borrows else ""
     plan = compile_query(checked)
     runs = (RUNS_LIVE if live else RUNS)[blocking(plan)]
     register = Register(parts.tables().root)
     return Understood(
         checked.phrase,
         print_tql(checked),
+        shown,
         runs,
         COSTS[cost(plan)],
         max((register.alike(one.signature.name) for one in plan.plans), default=0),

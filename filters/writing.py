@@ -178,5 +178,6 @@ def _begin(begun: Filter, text: str, understood: Understood, start: int | None) 
     begun.text = text
     begun.phrase = understood.phrase or ""
     begun.tql = understood.tql
+    begun.shown = understood.shown
     begun.error = ""
     begun.begin(start)

@@ -35,6 +35,7 @@ class DueFilter:
     a window is committed only for the text it was run with.  ``until`` ends the window where
     that is not the present: a filter was changed then, and ``rest`` names what is left to run
     of its older text; or it is run in parts.  ``live``: messages leave when they no longer match.
+    ``reason`` is said of every match; where it is empty, the words of the disjunct that was met.
     """
 
     id: int
@@ -48,6 +49,7 @@ class DueFilter:
     until: int | None = None
     rest: int | None = None
     live: bool = False
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

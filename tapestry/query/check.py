@@ -59,9 +59,10 @@ def check(parsed: Parsed, text: str, context: Context, reader: Reader) -> Checke
     Raises TapestryError with the place of what is refused.
     """
     trail = ((context.owner, context.name),) if context.name else ()
-    checker = _Checker(context, reader, Names({MESSAGE}), [0], [0], context.owner, trail)
+    others: list[InFilter] = []
+    checker = _Checker(context, reader, Names({MESSAGE}), [0], [0], others, context.owner, trail)
     condition = checker.branches(parsed.branches, Binding(MESSAGE, MESSAGES))
-    return CheckedQuery(MESSAGE, condition, text, parsed.phrase, parsed.notation)
+    return CheckedQuery(MESSAGE, condition, text, parsed.phrase, parsed.notation, bool(others))
 
 
 class _ReferenceError(TapestryError):
@@ -74,7 +75,8 @@ class _Checker:
 
     ``names`` are those of the variables of the whole tree, ``read`` how much text was read
     for it, ``seen`` how many conditions (the rows of a group are written once for several),
-    ``trail`` the filters whose inside this is, ``context`` that of the innermost.
+    ``others`` which filters of other people than the asker it refers to, ``trail`` the filters
+    whose inside this is, ``context`` that of the innermost.
     """
 
     context: Context
@@ -82,6 +84,7 @@ class _Checker:
     names: Names
     read: list[int]
     seen: list[int]
+    others: list[InFilter]
     asker: str | None
     trail: tuple[tuple[str | None, str], ...] = ()
     depth: int = 0
@@ -206,6 +209,11 @@ class _Checker:
                 "Only a message can be IN a filter: m IN baseball.",
             )
         owner = node.owner or self.context.owner
+        if owner != self.asker:
+            named = InFilter(message.var, owner, node.name, span=node.span)
+            self.others.append(named)
+            if self.context.by_name:
+                return named
         key = (owner, node.name)
         if key in self.trail:
             names = [*self.trail[self.trail.index(key) :], key]

@@ -15,6 +15,8 @@ class Context:
     ``resolve(owner, name)`` returns the text of a filter (``owner`` None: one's own) or
     raises TapestryError if there is none the asker may see.  ``addresses_of(owner)`` says
     who ``me`` is inside another person's filter; without it ``me`` is that person's name.
+
+    ``by_name``: others' filters are not read but stay references, as the asker may be shown them.
     """
 
     owner: str | None = None
@@ -22,3 +24,4 @@ class Context:
     resolve: Callable[[str | None, str], str] | None = None
     addresses_of: Callable[[str], tuple[str, ...]] | None = None
     name: str | None = None
+    by_name: bool = False

@@ -276,6 +276,8 @@ class CheckedQuery:
     Types known, every variable bound and named once, ``now()`` found only where it may be,
     no sugar left.  ``var`` is the message delivered; ``phrase`` the canonical phrase, where
     the filter has one; ``notation``, ``tql`` (or SQL) or ``phrase``, is that of the text.
+    ``borrows``: a filter of somebody else is written out in it, which the asker is not shown.
+    In a context that keeps references ``by_name`` they are its only sugar.
     """
 
     var: str
@@ -283,3 +285,4 @@ class CheckedQuery:
     text: str
     phrase: str | None = None
     notation: str = "tql"
+    borrows: bool = False

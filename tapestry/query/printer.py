@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 
 from tapestry.core.clock import DAY, HOUR, MINUTE, SECOND, WEEK, to_datetime
 from tapestry.core.schema import MESSAGES, Type
-from tapestry.query.names import Names
+from tapestry.query.names import RESERVED, Names
 from tapestry.query.nodes import (
     Aggregate,
     And,
@@ -22,6 +22,7 @@ from tapestry.query.nodes import (
     Condition,
     Exists,
     Has,
+    InFilter,
     InList,
     InQuery,
     IsNull,
@@ -94,6 +95,13 @@ def quote(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def _name(text: str) -> str:
+    """Return the name of a filter or its owner, in double quotes where it needs them."""
+    if text.isidentifier() and text.upper() not in RESERVED:
+        return text
+    return '"' + text.replace('"', '""') + '"'
+
+
 def _in_table(binding: Binding) -> str:
     return "" if binding.table == MESSAGES else f" IN {binding.table}"
 
@@ -102,7 +110,7 @@ def _mentions(node: object, names: set[str]) -> bool:
     """Return whether a variable of these names stands anywhere in a tree."""
     if isinstance(node, tuple):
         return any(_mentions(part, names) for part in node)
-    if isinstance(node, Column | Binding):
+    if isinstance(node, Column | Binding | InFilter):
         return node.var in names
     if not isinstance(node, Node):
         return False
@@ -142,7 +150,7 @@ class _Printer:
 
     def _negated(self, arg: Condition) -> str:
         match arg:
-            case IsNull() | Like() | Has() | InList() | InQuery() | Exists() | Top():
+            case IsNull() | Like() | Has() | InList() | InQuery() | InFilter() | Exists() | Top():
                 return self._test(arg, "NOT ")
             case _:
                 return "NOT " + self.condition(arg, NOT)
@@ -164,6 +172,9 @@ class _Printer:
             case InQuery():
                 select = self._select(self.term(node.value), node.bindings, node.condition)
                 return f"{self.term(node.term)} {negated}IN ({select})"
+            case InFilter():
+                owner = f"{_name(node.owner)}." if node.owner else ""
+                return f"{self._called(node.var)} {negated}IN {owner}{_name(node.name)}"
             case Exists():
                 return f"{negated}EXISTS ({self._inside(node)})"
             case Threshold():
@@ -202,7 +213,7 @@ class _Printer:
 
     def _top(self, node: Top, negated: str) -> str:
         """Print a top-k; what is ranked is called as what is tested if it reads back so."""
-        called = self.shown.get(node.message.var, node.message.var)
+        called = self._called(node.message.var)
         text = f"{called} {negated}IN TOP {self.term(node.limit)}"
         inside = (node.aggregate, node.condition)
         same = self.names.unused(called) == node.binding.var
@@ -229,6 +240,9 @@ class _Printer:
         )
         return f"SELECT {what} FROM {tables}{self.where(condition)}"
 
+    def _called(self, var: str) -> str:
+        return self.shown.get(var, var)
+
     def where(self, condition: Condition) -> str:
         return "" if condition == Truth(True) else f" WHERE {self.condition(condition)}"
 
@@ -236,7 +250,7 @@ class _Printer:
         """Print a term; ``right_of`` is the operator on its left, if one is."""
         match node:
             case Column():
-                var = self.shown.get(node.var, node.var)
+                var = self._called(node.var)
                 return f"{var}.{node.name}" if var else node.name
             case Literal():
                 return self._literal(node.value, node.type)

@@ -43,7 +43,7 @@ def read(text: str, context: Context) -> CheckedQuery:
         try:
             query = check(parse(text, context), text, context, parse)
             _check_printed(query)
-            if query.phrase is None:
+            if query.phrase is None and not query.borrows:
                 query = replace(query, phrase=phrase_of(query.condition, context))
         except RecursionError:
             # The limit on nesting prevents it, unless the caller is very deep already.

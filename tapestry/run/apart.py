@@ -169,9 +169,10 @@ class Words:
         self._words: dict[tuple[int, int], str] = {}
 
     def __call__(self, fid: int, disjunct: int) -> str:
-        key = (fid, disjunct)
+        key, one = (fid, disjunct), self._filters[fid]
+        if one.reason:
+            return one.reason
         if key not in self._words:
-            one = self._filters[fid]
             rule: Rule = "general" if one.live else "fast"
             plan = compiled(one.text, one.owner, one.addresses, rule)
             self._words[key] = disjunct_in_words(plan, disjunct)

@@ -9,7 +9,7 @@ from django.apps import apps
 from django.contrib.auth.models import User
 
 from filters import writing
-from filters.models import Filter, Reference
+from filters.models import Filter, Match, Reference
 
 
 def test_filters_that_were_never_edited_get_their_references(bob: User, carol: User) -> None:
@@ -31,6 +31,18 @@ def test_filters_that_were_never_edited_get_their_references(bob: User, carol: U
         ("gone", "carol", "lost"),
     }
     assert len(found) == 4
+
+
+def test_filters_that_refer_to_others_are_shown_as_they_were_written(bob: User) -> None:
+    writing.install(bob, "about cricket", name="sport")
+    made = writing.install(bob, "m IN sport", name="hers")
+    found = {"matched_at": 0, "found_at": 0, "shown_at": 0, "reason": "about cricket"}
+    Match.objects.create(filter=made, msgid="m@x", audience="public", **found)
+    step = importlib.import_module("filters.migrations.0007_shown")
+    step.show_texts(apps, None)
+    made.refresh_from_db()
+    assert (made.shown_text, made.matches.get().reason) == ("m IN sport", "")
+    assert Filter.objects.get(name="sport").shown == ""
 
 
 @pytest.mark.django_db

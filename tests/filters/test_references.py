@@ -8,9 +8,10 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from filters import people, writing
-from filters.models import Filter, Profile
+from filters import people, rounds, writing
+from filters.models import Filter, Match, Profile
 from tapestry.core.errors import TapestryError
+from tapestry.tables.log import Tables
 
 AsUser = Callable[[User], Client]
 
@@ -52,3 +53,77 @@ def test_me_in_the_filter_of_another_is_who_owns_it(db: None, bob: User) -> None
     writing.install(alice, "to me", name="open", visibility=Filter.Visibility.SHARED)
     made = writing.install(bob, "in ALICE's open")
     assert alice.email in made.tql
+
+
+def test_a_shared_filter_is_shown_to_others_as_its_owner_wrote_it(
+    alice: User, bob: User, as_user: AsUser
+) -> None:
+    shared = Filter.Visibility.SHARED
+    writing.install(alice, "about divorce", name="mine")
+    writing.install(alice, "m IN mine AND m.size > 3", name="large", visibility=shared)
+    writing.install(alice, "to me", name="open", visibility=shared)
+    page = as_user(bob).get("/filters/").content.decode()
+    assert "m IN mine AND m.size &gt; 3" in page and ">to me<" in page
+    assert "divorce" not in page and "al@example.com" not in page
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("in alice's open", "m IN alice.open"),
+        ("m IN alice.open AND m.size > 3", "m IN alice.open AND m.size &gt; 3"),
+        ("in filter hers but not replies", "m IN alice.open AND NOT m.inreplyto IS NOT NULL"),
+        ("m.inreplyto IN (SELECT r.msgid FROM messages r WHERE r IN alice.open)", "r IN alice"),
+    ],
+)
+def test_what_others_filters_say_is_shown_by_their_names(
+    mail: Tables, engine: None, alice: User, bob: User, as_user: AsUser, text: str, shown: str
+) -> None:
+    writing.install(alice, "to me", name="open", visibility=Filter.Visibility.SHARED)
+    if "hers" in text:
+        writing.install(bob, "m IN alice.open", name="hers")
+    browser = as_user(bob)
+    made = writing.install(bob, text, name="")
+    assert "alice@example.org" in made.tql and "example" not in made.name
+    rounds.run_round()
+    pages = [
+        browser.post("/filters/understand/", {"text": text}),
+        browser.get("/filters/"),
+        browser.get(f"/filter/{made.name}/delete/"),
+        browser.get("/message/", {"id": "plan@example.org"}, headers={"HX-Request": "true"}),
+    ]
+    said = [page.content.decode().replace("to alice@example.org</div>", "") for page in pages]
+    assert shown in said[0] and shown in said[1]
+    assert not any("al@example.com" in one for one in said)
+    assert not any("alice@" in one for one in said[:3])
+
+
+def test_a_match_through_another_persons_filter_names_that_filter(
+    mail: Tables, engine: None, alice: User, bob: User
+) -> None:
+    writing.install(alice, "to me", name="open", visibility=Filter.Visibility.SHARED)
+    kept = writing.install(bob, "in alice's open", name="kept")
+    writing.install(bob, "m IN alice.open", name="live", mode=Filter.Mode.LIVE)
+    writing.install(bob, "m IN alice.open AND m.size IS NULL", name="older")
+    writing.change(Filter.objects.get(name="older"), "about nothing", existing=False)
+    rounds.run_round()
+    his = Match.objects.filter(filter__owner=bob)
+    reasons = dict(his.values_list("filter__name", "reason"))
+    assert reasons == {
+        "kept": "in alice's open",
+        "live": "m IN alice.open",
+        "older": "m IN alice.open AND m.size IS NULL",
+    }
+    writing.change(kept, "about lunch")
+    assert kept.shown == "" and kept.reason == ""
+
+
+def test_what_an_older_meaning_left_is_told_as_it_was_meant_then(
+    mail: Tables, engine: None, alice: User, bob: User
+) -> None:
+    writing.install(alice, "to me", name="open", visibility=Filter.Visibility.SHARED)
+    base = writing.install(bob, "in alice's open", name="base")
+    writing.install(bob, "m IN base AND m.size IS NULL", name="narrow")
+    writing.change(base, "about nothing")
+    rounds.run_round()
+    assert "example" not in Match.objects.get(filter__name="narrow").reason

@@ -1,5 +1,6 @@
 """Every notation, read and printed; every refusal, as a person sees it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -99,3 +100,23 @@ def test_every_part_of_a_tree_knows_its_place():
     assert text[exists.span.start : exists.span.end] == "EXISTS (r: r.inreplyto = m.msgid)"
     right = exists.condition.right
     assert text[right.span.start : right.span.end] == "m.msgid"
+
+
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("in mary's football", "m IN mary.football"),
+        ("not in mary's top-ten", 'm NOT IN mary."top-ten"'),
+        ('m IN mary."or" OR m IN baseball', 'm IN mary."or" OR m.subject HAS'),
+    ],
+)
+def test_the_filters_of_others_can_be_left_as_references(text, printed):
+    query = read(text, replace(TERRY, by_name=True))
+    assert print_tql(query).startswith(printed)
+    assert read(print_tql(query), replace(TERRY, by_name=True)).condition == query.condition
+
+
+def test_a_condition_that_borrows_another_persons_filter_gets_no_phrase():
+    assert read("m IN baseball", TERRY).phrase is not None
+    borrowing = read("m IN mary.football", TERRY)
+    assert (borrowing.phrase, borrowing.borrows) == (None, True)
