@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 from django.db import connection, transaction
 from django.db.models import Q
@@ -20,7 +21,7 @@ from tapestry.ingest.pull import check_audience
 from tapestry.tables.forget import forget as forget_rows
 
 RETENTION = "TAPESTRY_RETENTION"
-"""How many days mail is kept, by audience: ``user:terry=365 public=3650``."""
+"""How many days mail is kept, by audience: ``user:terry=365 group:Human%20Resources=90``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +95,13 @@ def retention() -> dict[str, int]:
     """Return for how many days each audience's mail is kept, where that is limited."""
     kept: dict[str, int] = {}
     for one in os.environ.get(RETENTION, "").split():
-        audience, _, days = one.rpartition("=")
+        name, _, days = one.rpartition("=")
         if not days.isdigit() or int(days) < 1:
             raise TapestryError(
                 f"{RETENTION} holds “{one}”, which says no number of days.",
-                hint="Write user:terry=365 public=3650.",
+                hint="Write user:terry=365 public=3650; %20 for a blank in a name.",
             )
+        audience = unquote(name)
         check_audience(audience)
         kept[audience] = int(days)
     return kept

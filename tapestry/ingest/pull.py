@@ -20,6 +20,7 @@ from tapestry.core.ports import Clock
 from tapestry.ingest.account import Account, AskPassword, read_url
 from tapestry.ingest.archive import open_archive_source, path_of
 from tapestry.ingest.pull_account import pull_account
+from tapestry.ingest.said import storable
 from tapestry.ingest.source import BriefMemory
 from tapestry.ingest.taking import BATCH, Intake, Progress, Tally, take_in
 from tapestry.tables.log import Tables
@@ -32,7 +33,7 @@ LARGE = 4 * 1024 * 1024
 
 MOST_WORKERS = 4
 
-_AUDIENCE = re.compile(r"public|(?:user|group):[^\s:]+")
+_AUDIENCE = re.compile(r"public|(?:user|group):\S(?:.*\S)?", re.DOTALL)
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
 
@@ -102,8 +103,11 @@ def _workers(path: Path) -> int:
 
 
 def check_audience(audience: str) -> None:
-    """Raise TapestryError unless this is ``public``, ``user:<id>`` or ``group:<id>``."""
-    if not _AUDIENCE.fullmatch(audience):
+    """Raise TapestryError unless this is ``public``, ``user:<id>`` or ``group:<id>``.
+
+    A group's name may hold blanks and colons: ``group:Human Resources``.
+    """
+    if not _AUDIENCE.fullmatch(audience) or storable(audience) != audience:
         raise TapestryError(
             f"“{audience}” is not an audience.", hint="Write public, user:<name> or group:<name>."
         )

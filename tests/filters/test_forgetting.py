@@ -12,9 +12,11 @@ from filters.annotate import annotate, append_pending
 from filters.forgetting import RETENTION, forget, forget_old, retention
 from filters.models import Card, Filter, Match, PendingAnnotation
 from filters.models_source import Source
+from filters.stores import DjangoClock
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.errors import TapestryError
-from tapestry.tables.append import Receipt, append_annotations
+from tapestry.core.message import Message
+from tapestry.tables.append import Receipt, append_annotations, append_messages
 from tapestry.tables.forget import Forgotten
 from tapestry.tables.forget import forget as forget_rows
 from tapestry.tables.log import Tables
@@ -128,6 +130,17 @@ def test_mail_is_kept_for_as_long_as_its_audience_says(delivered: Tables, monkey
     }
     assert Source.objects.filter(active=True).exists(), "new mail goes on coming"
     assert Match.objects.get().msgid == "plan@example.org"
+
+
+def test_a_group_of_any_name_may_be_forgotten_or_kept_for_a_time(
+    tables: Tables, db: None, monkeypatch
+) -> None:
+    named = "group:Human Resources: 50% + friends"
+    append_messages(tables, DjangoClock(), [Message("a@x", audience=named)])
+    monkeypatch.setenv(RETENTION, "public=30 group:Human%20Resources:%2050%25%20+%20friends=3")
+    assert retention() == {"public": 30, named: 3}
+    assert forget(named).messages == 1
+    assert message(tables, "a@x", (named,)) is None
 
 
 @pytest.mark.parametrize("text", ["public", "public=", "public=soon", "nobody=3"])

@@ -119,7 +119,28 @@ def test_each_audience_takes_in_its_own(tmp_path, tables, clock):
     assert message(tables, "0@x.org", ("user:joe",)).message.audience == "user:joe"
 
 
-@pytest.mark.parametrize("audience", ["", "everyone", "user:", "user:a b", "Public", "group"])
+@pytest.mark.parametrize("name", ["Human Resources", "comp:lang", "a\u00a0b/c", "Éire"])
+def test_a_group_may_have_any_name(tmp_path, tables, clock, name):
+    what = write(tmp_path / "box", range(2))
+    assert ingest(what, tables, clock, audience=f"group:{name}").added == 2
+    assert ingest(what, tables, clock, audience=f"group:{name}").added == 0
+    assert message(tables, "0@x.org", (f"group:{name}",)) is not None
+
+
+@pytest.mark.parametrize(
+    "audience",
+    [
+        "",
+        "everyone",
+        "user:",
+        "user: a",
+        "group:a\n",
+        "group:\0",
+        "group:\ud800",
+        "Public",
+        "group",
+    ],
+)
 def test_an_unknown_audience_is_refused(tmp_path, tables, clock, audience):
     with pytest.raises(TapestryError, match="is not an audience"):
         ingest(str(tmp_path), tables, clock, audience=audience)
