@@ -48,8 +48,7 @@ def append_annotations() -> None:
 def preview(self: Task, text: str, user_id: int, live: bool = False) -> None:
     """Keep what a filter would have matched so far, for the user who writes it.
 
-    ``{"count", "rows": [{msgid, sender, sender_name, subject, sent}], "live"}``, newest first,
-    or ``{"error": sentence}``.  ``live``: what it matches now instead.
+    ``live``: what it matches now instead.
     """
     answer: dict[str, Any] = {"error": "The preview failed; the worker's log says why."}
     try:
@@ -61,29 +60,25 @@ def preview(self: Task, text: str, user_id: int, live: bool = False) -> None:
 
 
 def preview_for(user: User, text: str, live: bool = False) -> dict[str, Any]:
-    """Return the count and the newest rows of what a filter of this user would have matched."""
+    """Return how many messages a filter of this user would have matched, and the newest."""
     from tapestry.run.ask import ask, preview
 
+    audiences = people.audiences(user)
     answer = (ask if live else preview)(
         parts.engine_on,
         parts.tables(),
         text,
         people.context(user),
-        people.audiences(user),
+        audiences,
         latest_instant(),
         PREVIEW_ROWS,
     )
-    rows = [
-        {
-            "msgid": card.msgid,
-            "sender": card.sender or "",
-            "sender_name": card.sender_name or "",
-            "subject": card.subject or "",
-            "sent": card.ts if card.date is None else card.date,
-        }
-        for card in answer.cards
-    ]
-    return {"count": answer.count, "rows": rows, "live": live}
+    return {
+        "count": answer.count,
+        "msgids": [card.msgid for card in answer.cards],
+        "live": live,
+        "audiences": audiences,
+    }
 
 
 @app.task(name="filters.compact", ignore_result=True)

@@ -133,7 +133,7 @@ def preview(request: PersonRequest) -> HttpResponse:
 def preview_result(request: PersonRequest, task: UUID) -> HttpResponse:
     """Show what a preview came to, or ask again a little later."""
     turn = int(request.GET.get("turn", "1")) if request.GET.get("turn", "1").isdigit() else 1
-    answer = previews.preview_result(str(task), request.user.pk)
+    answer = previews.preview_result(str(task), request.user)
     if answer is None and turn >= PATIENCE:
         answer = {"error": "The worker does not answer; it may be busy, or not running."}
     context = {"task": task, "turn": turn + 1, "answer": answer}

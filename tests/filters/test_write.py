@@ -7,10 +7,12 @@ import uuid
 from collections.abc import Callable
 
 import pytest
+import redis
 from django.contrib.auth.models import User
 from django.test import Client
 
 from filters import tasks, writing
+from filters.forgetting import forget
 from filters.forms import MODES
 from filters.models import Filter
 from filters.stores import DjangoClock
@@ -136,6 +138,20 @@ class TestPreview:
         page = as_user(bob).get(f"/filters/preview/{task}/").content.decode()
         assert "The plan" not in page
         assert f'hx-get="/filters/preview/{task}/?turn=2"' in page
+
+    def test_what_was_forgotten_or_is_a_left_groups_is_shown_no_more(
+        self, mail: Tables, alice: User, as_user: SignIn, redis_server: str
+    ) -> None:
+        task = self.compute(alice, "from mary@example.org")
+        with redis.Redis.from_url(redis_server) as server:
+            kept = str(server.get(f"tapestry:preview:{alice.pk}:{task}"))
+        assert "secret@example.org" in kept and "between us" not in kept
+        forget("user:alice")
+        page = as_user(alice).get(f"/filters/preview/{task}/").content.decode()
+        assert "The plan" in page and "For parc" in page and "between us" not in page
+        alice.groups.clear()
+        page = as_user(alice).get(f"/filters/preview/{task}/").content.decode()
+        assert "look again" in page and "For parc" not in page and "<strong>" not in page
 
     def test_it_is_asked_for_again_until_it_is_there(self, alice: User, as_user: SignIn) -> None:
         client = as_user(alice)
