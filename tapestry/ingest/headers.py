@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import re
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_tz
@@ -14,10 +15,13 @@ from tapestry.ingest.charset import decode
 LONGEST = 64 * 1024
 """Characters of one header value that are looked at."""
 
+LONGEST_ID = 998
+"""Bytes of a Message-ID: a line has no more (RFC 5322, 2.1.1), and databases index no more."""
+
 _ENCODED_WORD = re.compile(r"=\?([^?\s=]{1,60})\?([bBqQ])\?((?:[^?\r\n]|\?(?!=)){0,2000})\?=")
 _Q_BYTE = re.compile(rb"=([0-9A-Fa-f]{2})")
 _FOLD = re.compile(r"(?:(?<![ \t])[ \t]+)?[\r\n]+[ \t]*")
-_ANGLE = re.compile(r"<([^<>]{1,2000})>")
+_ANGLE = re.compile(r"<([^<>]+)>")
 _COMMENT = re.compile(r"\([^()]*\)")
 _COLON = re.compile(r"\s*:\s*")
 _SPACE = re.compile(r"\s+")
@@ -115,7 +119,7 @@ def message_ids(value: str) -> tuple[str, ...]:
     """Return the Message-IDs of a value in order, each once, without angle brackets.
 
     Without brackets they are taken only where there is nothing else: an address in a sentence
-    is no Message-ID.
+    is no Message-ID.  One that is too long is stood for by another, under ``long.invalid``.
 
     >>> message_ids('Your message of "Fri, 2 Jan 2004" <a@x.org> <b@x.org>')
     ('a@x.org', 'b@x.org')
@@ -125,7 +129,7 @@ def message_ids(value: str) -> tuple[str, ...]:
     found = [_SPACE.sub("", match) for match in _ANGLE.findall(value)]
     if not found and all("@" in word for word in value.split()):
         found = [word.strip("<>,;") for word in value.split()]
-    return tuple(dict.fromkeys(msgid for msgid in found if msgid))
+    return tuple(dict.fromkeys(_shortened(msgid) for msgid in found if msgid))
 
 
 def own_id(value: str) -> str | None:
@@ -134,7 +138,14 @@ def own_id(value: str) -> str | None:
     if found:
         return found[0]
     bare = _SPACE.sub("", value).strip("<>")
-    return bare or None
+    return _shortened(bare) or None
+
+
+def _shortened(msgid: str) -> str:
+    data = msgid.encode("utf-8", "surrogatepass")
+    if len(data) <= LONGEST_ID:
+        return msgid
+    return hashlib.blake2b(data, digest_size=16).hexdigest() + "@long.invalid"
 
 
 def list_id(value: str) -> str | None:

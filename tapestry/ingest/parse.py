@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from email.message import Message as Part
 from email.parser import BytesHeaderParser
@@ -32,6 +33,25 @@ LARGE = 8 * 1024 * 1024
 
 LONGEST_PART = 2 * 1024 * 1024
 """Bytes of a part of a larger one that are looked at: more text than is kept."""
+
+
+def _fields(*names: bytes) -> re.Pattern[bytes]:
+    field = rb"^(?:%s)[ \t]*:.*\n(?:[ \t].*\n)*" % b"|".join(names)
+    return re.compile(field, re.MULTILINE | re.IGNORECASE)
+
+
+_NOTED = _fields(
+    b"X?-?Status", b"X-Keywords", b"X-UID", b"X-IMAP(?:base)?", b"X-Mozilla-[A-Za-z0-9-]+",
+    b"Content-Length", b"Lines",
+)  # fmt: skip
+"""What mail programs note in the messages of an mbox."""
+
+_TRACE = _fields(
+    b"Received", b"Return-Path", b"Delivered-To", b"Envelope-To", b"X-Original-To"
+)  # fmt: skip
+"""What those who hand a message on put before it."""
+
+_DATE = _fields(b"Date")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +150,18 @@ def shortened(raw: bytes) -> bytes:
 
 
 def made_id(raw: bytes) -> str:
-    """Return a Message-ID made from a message's bytes, however its lines and itself end."""
-    content = raw.replace(b"\r\n", b"\n").rstrip(b"\n")
-    return hashlib.blake2b(content, digest_size=16).hexdigest() + "@content.invalid"
+    """Return a Message-ID made from what a message was when it was sent.
+
+    How its lines and itself end does not count, nor what mail programs note in it; nor, if it
+    says when it was sent, the way it came.
+    """
+    head, _, body = raw.replace(b"\r\n", b"\n").rstrip(b"\n").partition(b"\n\n")
+    head = _NOTED.sub(b"", head + b"\n")
+    if _DATE.search(head):
+        head = _TRACE.sub(b"", head)
+    made = hashlib.blake2b(head, digest_size=16)
+    made.update(b"\n" + body)
+    return made.hexdigest() + "@content.invalid"
 
 
 def _headers(part: Part) -> dict[str, list[str]]:

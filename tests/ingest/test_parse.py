@@ -71,6 +71,37 @@ def test_a_message_without_an_id_gets_one_from_its_content():
     assert read(raw + b"more\n").msgid != made
 
 
+def test_what_mail_programs_note_in_a_message_makes_no_other_id():
+    sent = b"From: joe@x.org\nDate: Fri, 2 Jan 2004 14:26:52 +0000\n"
+    made = made_id(sent + b"\nHello\n")
+    for noted in (
+        b"Status: RO\nX-Status: A\n",
+        b"X-Mozilla-Status2: 00000000\nContent-Length: 6\nLines: 1\n",
+        b"X-IMAPbase: 1 2\nX-UID: 2\n",
+        b"X-Keywords:  \n     a b\n",
+    ):
+        assert made_id(sent + noted + b"\nHello\n") == made
+    for noted in (b"Statuses: RO\n", b"Reply-To: ann@x.org\n", b"\nStatus: RO\n"):
+        assert made_id(sent + noted + b"\nHello\n") != made
+
+
+def test_the_way_it_came_makes_another_id_only_of_what_does_not_say_when_it_was_sent():
+    came = b"Return-Path: <x>\nReceived: from a by b;\n Fri, 2 Jan 2004 14:26:52 +0000\n"
+    dated = b"Date: Fri, 2 Jan 2004 14:26:52 +0000\nSubject: hi\n\nHello\n"
+    assert made_id(came + dated) == made_id(dated)
+    assert made_id(came + b"Subject: hi\n\nHello\n") != made_id(b"Subject: hi\n\nHello\n")
+
+
+@pytest.mark.parametrize("long", ["x" * 995 + "@x.org", "ä" * 600 + "@x.org", "y" * 60_000])
+def test_an_id_too_long_for_a_line_is_stood_for_by_another(long):
+    made = read(f"Message-ID: <{long}>\n\n".encode()).msgid
+    assert made.endswith("@long.invalid") and len(made) < 60
+    assert read(f"In-Reply-To: <{long}>\n\n".encode()).inreplyto == made
+    assert read(f"References: <a@x.org> <{long}>\n\n".encode()).references == ("a@x.org", made)
+    assert read(f"Message-ID: <{long}z>\n\n".encode()).msgid != made
+    assert read(b"Message-ID: <%s@x.org>\n\n" % (b"x" * 900)).msgid == "x" * 900 + "@x.org"
+
+
 @pytest.mark.parametrize(
     ("header", "expected"),
     [
