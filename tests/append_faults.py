@@ -110,15 +110,15 @@ def struck_once(root, seed):
     if fault in ("killed", "runner killed"):
         time.sleep(chance.random() * 0.3)
         (first if fault == "killed" else runner).kill()
-    first.join(60)
+    first.join(240)
     if fault in ("die", "full disk"):
         assert first.exitcode != 0, "the fault struck"
     runner.kill() if chance.random() < 0.5 else tidier.kill()
     again = processes.Process(target=take_in, args=(root, "a", None, "", 0))
     again.start()
-    again.join(60)
-    other.join(60)
+    again.join(240)
+    other.join(240)
     assert (again.exitcode, other.exitcode) == (0, 0)
     for process in (tidier, runner):
         process.kill()
-        process.join(60)
+        process.join(240)

@@ -34,7 +34,7 @@ def manage(data: Path, *arguments: str, **environment: str) -> str:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
@@ -80,7 +80,7 @@ def end(site: Site) -> int:
     if site.process.poll() is None:
         site.process.send_signal(signal.SIGINT)
     try:
-        return site.process.wait(20)
+        return site.process.wait(90)
     except subprocess.TimeoutExpired:
         os.killpg(site.process.pid, signal.SIGKILL)
         raise

@@ -15,7 +15,7 @@ def race(*racers: Callable[[], object]) -> list[object]:
 
     def run(place: int, racer: Callable[[], object]) -> None:
         try:
-            gate.wait(10)
+            gate.wait(60)
             answers[place] = racer()
         finally:
             connections.close_all()
@@ -24,5 +24,5 @@ def race(*racers: Callable[[], object]) -> list[object]:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(240)
     return answers

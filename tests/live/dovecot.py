@@ -177,7 +177,7 @@ def running_dovecot(authority: object = None, tokens: str = "") -> Iterator[Dove
         yield Dovecot(port, home, tls_port)
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(60)
         shutil.rmtree(home, ignore_errors=True)
 
 

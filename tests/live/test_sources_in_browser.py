@@ -5,7 +5,7 @@ from live.dovecot import PASSWORD as MAIL_PASSWORD
 from live.dovecot import USER, running_dovecot
 from live_site import end, manage, start, wait_ready
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(420)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 
 PASSWORD = "of-the-tests-only"
 SOON = 50_000

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from live_site import end, start, wait_ready
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(420)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 
 
 def words(site):

@@ -32,7 +32,6 @@ def check(root):
         assert original(tables, name, *copies(tables, name, ("public",))).raw == name.encode()
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("seed", range(20))
 def test_after_a_fault_every_message_is_there_once_and_no_run_missed_one(tmp_path, seed):
     struck_once(tmp_path, seed)
@@ -40,7 +39,6 @@ def test_after_a_fault_every_message_is_there_once_and_no_run_missed_one(tmp_pat
 
 
 @pytest.mark.long
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("seed", range(20, 220))
 def test_after_each_of_many_faults_too(tmp_path, seed):
     struck_once(tmp_path, seed)

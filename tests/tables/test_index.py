@@ -7,7 +7,6 @@ import random
 import shutil
 from pathlib import Path
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory_clock import FileClock, MemoryClock
@@ -170,7 +169,6 @@ def agree_on_one_version(tables, wanted):
     assert sorted(through) == sorted(scanned)
 
 
-@pytest.mark.timeout(120)
 def test_processes_append_and_look_up_at_once(tmp_path):
     Tables(tmp_path).open("messages")
     context = multiprocessing.get_context("spawn")
