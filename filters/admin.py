@@ -4,19 +4,39 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from django import forms
 from django.contrib import admin
+from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.forms import AdminUserCreationForm
+from django.contrib.auth.models import Group, User
 from django.http import HttpRequest
 
 from filters import joint
-from filters.models import Card, Clock, Filter, Joint, Match, PendingAnnotation, Profile, Pulse
+from filters.former import check_free
+from filters.models import (
+    Card,
+    Clock,
+    Filter,
+    FormerAudience,
+    Joint,
+    Match,
+    PendingAnnotation,
+    Profile,
+    Pulse,
+)
 
 if TYPE_CHECKING:
     # The stubs know which model a page is about; Django itself takes no parameter.
     FilterPages = admin.ModelAdmin[Filter]
     MatchPages = admin.ModelAdmin[Match]
     AnnotationPages = admin.ModelAdmin[PendingAnnotation]
+    FormerPages = admin.ModelAdmin[FormerAudience]
+    NewAccount = AdminUserCreationForm[User]
+    NewGroup = forms.ModelForm[Group]
+    AccountPages = UserAdmin[User]
 else:
-    FilterPages = MatchPages = AnnotationPages = admin.ModelAdmin
+    FilterPages = MatchPages = AnnotationPages = FormerPages = admin.ModelAdmin
+    NewAccount, NewGroup, AccountPages = AdminUserCreationForm, forms.ModelForm, UserAdmin
 
 
 STANDING = ("since", "joined", "ran_at")
@@ -74,6 +94,72 @@ class PendingAnnotationAdmin(AnnotationPages):
     list_display = ["kind", "value", "number", "owner", "msgid", "appended_at"]
 
 
+class NewAccountForm(NewAccount):
+    """A new account."""
+
+    def clean_username(self) -> str:
+        """Refuse a name that was another's, whose mail is still here."""
+        name: str = super().clean_username()
+        check_free(User, name)
+        return name
+
+
+class NewGroupForm(NewGroup):
+    """A new group."""
+
+    def clean_name(self) -> str:
+        """Refuse a name that was another's, whose mail is still here."""
+        name: str = self.cleaned_data["name"]
+        check_free(Group, name)
+        return name
+
+
+class AccountAdmin(AccountPages):
+    """Accounts; what has been named stays so, for its mail goes by the name."""
+
+    add_form = NewAccountForm
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        """Return the name, once there is one."""
+        return ("username",) if obj else ()
+
+
+class NamedGroupAdmin(GroupAdmin):
+    """Groups; what has been named stays so, for its mail goes by the name."""
+
+    def get_form(self, request: HttpRequest, obj: Any = None, *args: Any, **more: Any) -> Any:
+        """Return the form: that of a new group looks at its name."""
+        return super().get_form(
+            request, obj, *args, **more if obj else {**more, "form": NewGroupForm}
+        )
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        """Return the name, once there is one."""
+        return ("name",) if obj else ()
+
+
+@admin.register(FormerAudience)
+class FormerAudienceAdmin(FormerPages):
+    """Names that are not free; forgetting their mail frees them."""
+
+    list_display = ["name"]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Refuse: they are kept as accounts and groups go."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Refuse, as above."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Refuse: whoever took such a name could read its mail."""
+        return False
+
+
+admin.site.unregister([User, Group])
+admin.site.register(User, AccountAdmin)
+admin.site.register(Group, NamedGroupAdmin)
 admin.site.register([Profile, Card, Clock, Joint, Pulse])
 admin.site.site_header = "Tapestry"
 admin.site.site_title = "Tapestry"

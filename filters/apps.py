@@ -13,6 +13,7 @@ class FiltersConfig(AppConfig):
 
     def ready(self) -> None:
         """Hear of what the administration pages change."""
-        from filters.groups import listen
+        from filters import former, groups
 
-        listen()
+        groups.listen()
+        former.listen()

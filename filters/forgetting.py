@@ -12,7 +12,7 @@ from django.db import connection, transaction
 from django.db.models import Q
 
 from filters import parts, rounds
-from filters.models import Card, Match, PendingAnnotation
+from filters.models import Card, FormerAudience, Match, PendingAnnotation
 from filters.models_source import Source
 from filters.stores import DjangoClock
 from tapestry.core.clock import DAY, wall_clock
@@ -50,6 +50,8 @@ def forget(audience: str, before: int | None = None) -> Report:
         gone = forget_rows(parts.tables(), DjangoClock(), audience, before)
         with transaction.atomic():
             matches = _forget_deliveries(audience, before, gone.keys)
+            if before is None:
+                FormerAudience.objects.filter(name=audience).delete()
     rows = gone.rows
     return Report(rows["messages"], rows["annotations"], rows["originals"], matches, paused)
 

@@ -31,6 +31,19 @@ class Profile(models.Model):
         return self.user.get_username()
 
 
+class FormerAudience(models.Model):
+    """The audience of an account or group that is gone, or has another name, and its key.
+
+    While its mail is here nobody else may have that name (filters.former).
+    """
+
+    name = models.CharField(max_length=200, unique=True)
+    key = models.BigIntegerField()
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class Clock(models.Model):
     """The one clock of an installation: a single row, read and advanced under its lock."""
 

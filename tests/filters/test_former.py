@@ -1,0 +1,137 @@
+"""Names of accounts and groups: mail does not pass to whoever takes one later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.contrib.auth.models import Group, User
+from django.core.exceptions import ValidationError
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from filters import reading
+from filters.forgetting import forget
+from filters.models import FormerAudience
+from tapestry.tables.log import Tables
+
+AsUser = Callable[[User], Client]
+
+
+@pytest.fixture
+def root(db: None) -> User:
+    """Return somebody who may do everything under /admin/."""
+    return User.objects.create_superuser("root", "root@example.org", "secret")
+
+
+@pytest.mark.parametrize("how", ["deleted", "renamed"])
+def test_the_name_of_an_account_passes_to_another_only_once_its_mail_is_forgotten(
+    mail: Tables, alice: User, how: str
+) -> None:
+    assert reading.read(alice, "secret@example.org")
+    if how == "deleted":
+        alice.delete()
+    else:
+        alice.username = "alicia"
+        alice.save()
+    with pytest.raises(ValidationError, match="forget --audience user:alice"):
+        User.objects.create_user("alice")
+    forget("user:alice", before=1)
+    with pytest.raises(ValidationError):
+        User.objects.create_user("alice")
+    forget("user:alice")
+    assert reading.read(User.objects.create_user("alice"), "secret@example.org") is None
+
+
+def test_one_may_have_ones_own_old_name_again(alice: User) -> None:
+    for name in ("alicia", "alice"):
+        alice.username = name
+        alice.save()
+    assert User.objects.get(pk=alice.pk).username == "alice"
+    with pytest.raises(ValidationError):
+        User.objects.create_user("alicia")
+
+
+def test_the_name_of_a_group_passes_on_only_once_its_mail_is_forgotten(
+    mail: Tables, alice: User
+) -> None:
+    staff = Group.objects.create(name="all staff")
+    staff.delete()
+    Group.objects.filter(name="parc").delete()
+    with pytest.raises(ValidationError, match="--audience group:parc"):
+        Group.objects.create(name="parc")
+    with pytest.raises(ValidationError, match="--audience 'group:all staff'"):
+        Group.objects.create(name="all staff")
+    forget("group:parc")
+    Group.objects.create(name="parc")
+
+
+def test_mail_may_be_here_before_the_account_is_made(mail: Tables) -> None:
+    assert reading.read(User.objects.create_user("alice"), "secret@example.org")
+
+
+def test_a_name_that_differs_by_capitals_alone_is_refused(alice: User, bob: User) -> None:
+    with pytest.raises(ValidationError, match="like ALICE"):
+        User.objects.create_user("ALICE")
+    bob.username = "Alice"
+    with pytest.raises(ValidationError):
+        bob.save()
+    alice.username = "Alice"
+    alice.save()
+
+
+def test_createsuperuser_says_so_in_a_sentence(
+    alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alice.delete()
+    monkeypatch.setenv("DJANGO_SUPERUSER_PASSWORD", "secret")
+    with pytest.raises(CommandError, match="alice was the name of another account"):
+        call_command("createsuperuser", "--noinput", username="alice", email="a@example.org")
+
+
+def test_the_administration_pages_refuse_such_names(
+    root: User, alice: User, as_user: AsUser
+) -> None:
+    alice.delete()
+    Group.objects.filter(name="parc").delete()
+    browser = as_user(root)
+    password = {"password1": "a long secret", "password2": "a long secret"}
+    given = {"username": "alice", "usable_password": "true", **password}
+    page = browser.post("/admin/auth/user/add/", given)
+    assert page.status_code == 200 and "was the name of another account" in page.content.decode()
+    page = browser.post("/admin/auth/user/add/", {**given, "username": "ROOT"})
+    assert page.status_code == 200
+    page = browser.post("/admin/auth/group/add/", {"name": "parc"})
+    assert page.status_code == 200 and "was the name of another group" in page.content.decode()
+    assert browser.post("/admin/auth/user/add/", {**given, "username": "eve"}).status_code == 302
+    assert browser.post("/admin/auth/group/add/", {"name": "xerox"}).status_code == 302
+    assert "user:alice" in browser.get("/admin/filters/formeraudience/").content.decode()
+    former = FormerAudience.objects.get(name="user:alice")
+    page = browser.post(f"/admin/filters/formeraudience/{former.pk}/delete/", {"post": "yes"})
+    assert page.status_code == 403
+
+
+def test_the_administration_pages_keep_the_names_there_are(
+    root: User, alice: User, as_user: AsUser
+) -> None:
+    group = Group.objects.get(name="parc")
+    browser = as_user(root)
+    assert (
+        'name="username"'
+        not in browser.get(f"/admin/auth/user/{alice.pk}/change/").content.decode()
+    )
+    browser.post(
+        f"/admin/auth/user/{alice.pk}/change/",
+        {
+            "username": "alicia",
+            "email": "new@example.org",
+            "date_joined_0": "2026-01-01",
+            "date_joined_1": "12:00:00",
+            "is_active": "on",
+        },
+    )
+    alice.refresh_from_db()
+    assert (alice.username, alice.email) == ("alice", "new@example.org")
+    browser.post(f"/admin/auth/group/{group.pk}/change/", {"name": "xerox"})
+    group.refresh_from_db()
+    assert group.name == "parc"
