@@ -1,7 +1,12 @@
-"""How each part is doing, for machines: 200 if all are well, else 503."""
+"""How each part is doing, for machines: 200 if all are well, else 503.
+
+Anybody may ask, so it tells nothing of anybody's mail, nor where the parts are: what exactly is
+the matter is in the log.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 import redis
@@ -16,6 +21,8 @@ from tapestry.core.clock import MINUTE, SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.run.connection import must_answer
 from tapestry.tables.log import snapshot
+
+log = logging.getLogger(__name__)
 
 SOON = 0.4
 """Seconds that a part has to answer."""
@@ -32,7 +39,7 @@ OVERDUE = 30 * MINUTE
 def healthz(request: HttpRequest) -> JsonResponse:
     """Answer with one entry per part: ``{"ok": bool, "says": sentence}``."""
     parts_ = {
-        name: _state(ask)
+        name: _state(name, ask)
         for name, ask in (
             ("database", _database),
             ("tables", _tables),
@@ -47,13 +54,18 @@ def healthz(request: HttpRequest) -> JsonResponse:
     return JsonResponse({"ok": well, "parts": parts_}, status=200 if well else 503)
 
 
-def _state(ask: Callable[[], str]) -> dict[str, object]:
+class _UnwellError(Exception):
+    """What is the matter with a part, in a sentence that anybody may read."""
+
+
+def _state(name: str, ask: Callable[[], str]) -> dict[str, object]:
     try:
         return {"ok": True, "says": ask()}
-    except TapestryError as error:
-        return {"ok": False, "says": error.message}
-    except (DatabaseError, redis.RedisError, OSError) as error:
+    except _UnwellError as error:
         return {"ok": False, "says": str(error)}
+    except (TapestryError, DatabaseError, redis.RedisError, OSError) as error:
+        log.warning("%s: %s", name, error)
+        return {"ok": False, "says": "does not answer; web.log says more"}
 
 
 def _database() -> str:
@@ -63,8 +75,8 @@ def _database() -> str:
 
 
 def _tables() -> str:
-    found = snapshot(parts.tables())
-    return f"{sum(part.rows for part in found.messages)} messages"
+    snapshot(parts.tables())
+    return "can be read"
 
 
 def _redis() -> str:
@@ -78,7 +90,7 @@ def _redis() -> str:
 def _spark() -> str:
     remote = parts.spark_remote()
     if remote is None:
-        raise TapestryError("Nobody has said where Spark is: set SPARK_REMOTE.")
+        raise _UnwellError("Nobody has said where Spark is: set SPARK_REMOTE.")
     must_answer(remote, SOON)
     return "answers"
 
@@ -87,13 +99,14 @@ def _worker() -> str:
     pulse = Pulse.objects.filter(pk=Pulse.WORKER).first()
     now = wall_clock()
     if pulse is None:
-        raise TapestryError("The worker has not run yet.")
+        raise _UnwellError("The worker has not run yet.")
     if pulse.started_at > pulse.ended_at and rounds.under_way():
         return "is running what is due"
     if now - pulse.ended_at > SILENCE:
-        raise TapestryError(f"The worker last ran {(now - pulse.ended_at) // SECOND} s ago.")
+        raise _UnwellError(f"The worker last ran {(now - pulse.ended_at) // SECOND} s ago.")
     if pulse.error:
-        raise TapestryError(pulse.error)
+        log.warning("worker: %s", pulse.error)
+        raise _UnwellError("The last run failed; web.log and worker.log say why.")
     return f"last ran {(now - pulse.ended_at) // SECOND} s ago"
 
 
@@ -102,16 +115,15 @@ def _listener() -> str:
         return "has no mailbox to listen to"
     pulse = Pulse.objects.filter(pk=Pulse.LISTENER).first()
     if pulse is None or wall_clock() - pulse.ended_at > SILENCE:
-        raise TapestryError("The listener shows no sign of life.")
+        raise _UnwellError("The listener shows no sign of life.")
     return "listens"
 
 
 def _sources() -> str:
-    """Count them, for everybody reads it; names and errors are on the page of sources."""
+    """Say no more than whether all is well: whose they are, and errors, are on their page."""
     active = Source.objects.filter(active=True, owner__is_active=True)
-    late = active.filter(due_at__lt=wall_clock() - OVERDUE).count()
     if not active.exists():
         return "there are none"
-    if late:
-        raise TapestryError(f"{late} of {active.count()} sources wait for more than half an hour.")
-    return f"{active.count()} are pulled, {active.filter(failures__gt=0).count()} of them fail"
+    if active.filter(due_at__lt=wall_clock() - OVERDUE).exists():
+        raise _UnwellError("Some sources have waited for more than half an hour.")
+    return "are pulled, but some fail" if active.filter(failures__gt=0).exists() else "are pulled"

@@ -12,7 +12,11 @@ from django.test import Client
 from filters import rounds
 from filters.models import Pulse, Source
 from filters.sources.listening import Listener
+from filters.stores import DjangoClock
 from tapestry.core.clock import MINUTE, wall_clock
+from tapestry.core.message import Message
+from tapestry.tables.append import append_messages
+from tapestry.tables.log import Tables
 
 
 @pytest.fixture
@@ -54,11 +58,23 @@ def test_parts_that_are_down_are_named(client: Client, db: None) -> None:
     assert down == {"redis", "spark", "worker"}
 
 
+def test_strangers_learn_neither_how_much_mail_there_is_nor_where_the_parts_are(
+    client: Client, mail: Tables, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The answer is the same before and after private mail comes; the log has the rest."""
+    _, found = parts(client)
+    private = Message("one@x.org", audience="user:alice")
+    append_messages(mail, DjangoClock(), [private])
+    assert parts(client)[1] == found
+    assert found["tables"]["says"] == "can be read"
+    assert "127.0.0.1" not in str(found) and "127.0.0.1" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("fields", "says"),
     [
         ({"ended_at": 0, "started_at": 0}, "The worker last ran"),
-        ({"error": "Spark cannot be reached."}, "Spark cannot be reached."),
+        ({"error": "sc://10.0.0.7 cannot be reached."}, "The last run failed"),
     ],
 )
 def test_a_worker_that_is_silent_or_fails_is_down(
@@ -68,6 +84,7 @@ def test_a_worker_that_is_silent_or_fails_is_down(
     status, found = parts(client)
     assert status == 503
     assert str(found["worker"]["says"]).startswith(says)
+    assert "10.0.0.7" not in str(found)
 
 
 def test_a_long_run_is_a_sign_of_life_but_a_dead_one_is_not(
@@ -100,12 +117,12 @@ def test_a_listener_that_is_silent_is_down_if_there_is_a_mailbox(
     assert parts(client)[1]["listener"]["ok"] is False
 
 
-def test_sources_are_counted_and_not_named(
+def test_sources_are_neither_counted_nor_named(
     client: Client, all_parts: None, mailbox: Source
 ) -> None:
     Source.objects.update(failures=2, error="mail.secret.example refuses ann")
     Pulse.objects.create(pk=Pulse.LISTENER, ended_at=wall_clock())
-    assert parts(client)[1]["sources"]["says"] == "1 are pulled, 1 of them fail"
+    assert parts(client)[1]["sources"]["says"] == "are pulled, but some fail"
     assert "secret" not in client.get("/healthz").content.decode()
     Source.objects.update(due_at=wall_clock() - 40 * MINUTE)
     assert parts(client)[0] == 503
