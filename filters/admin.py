@@ -9,9 +9,13 @@ from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm
 from django.contrib.auth.models import Group, User
+from django.db import transaction
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from filters import joint
+from filters.chunks import chunks
+from filters.dependents import now, renew_all_of, renew_dependents
 from filters.former import check_free
 from filters.models import (
     Card,
@@ -24,6 +28,7 @@ from filters.models import (
     Profile,
     Pulse,
 )
+from filters.writing import full_name
 
 if TYPE_CHECKING:
     # The stubs know which model a page is about; Django itself takes no parameter.
@@ -45,12 +50,15 @@ STANDING = ("since", "joined", "ran_at")
 
 @admin.register(Filter)
 class FilterAdmin(FilterPages):
-    """Filters of everybody."""
+    """Filters of everybody: what others may refer to is for their owners to change."""
 
     list_display = ["name", "owner", "phrase", "mode", "active", "visibility", "error"]
     list_filter = ["active", "mode", "visibility", "owner"]
     search_fields = ["name", "text"]
     readonly_fields = [
+        "owner",
+        "name",
+        "visibility",
         "text",
         "phrase",
         "tql",
@@ -77,6 +85,22 @@ class FilterAdmin(FilterPages):
         joint.part(Filter.objects.filter(pk=obj.pk))
         obj.refresh_from_db(fields=STANDING)
         super().save_model(request, obj, form, change)
+
+    def delete_model(self, request: HttpRequest, obj: Filter) -> None:
+        """Delete a filter, and read those again that refer to it."""
+        self.delete_queryset(request, Filter.objects.filter(pk=obj.pk))
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Filter]) -> None:
+        """Delete filters, and read those again that refer to them."""
+        names = [full_name(each) for each in queryset.select_related("owner")]
+        super().delete_queryset(request, queryset)
+
+        def renew() -> None:
+            at = now()
+            for some in chunks(names):
+                renew_dependents(some, at)
+
+        transaction.on_commit(renew)
 
 
 @admin.register(Match)
@@ -122,6 +146,22 @@ class AccountAdmin(AccountPages):
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         """Return the name, once there is one."""
         return ("username",) if obj else ()
+
+    def delete_model(self, request: HttpRequest, obj: User) -> None:
+        """Delete an account, and read those filters again that refer to one of its filters."""
+        self.delete_queryset(request, User.objects.filter(pk=obj.pk))
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        """Delete accounts, and read those filters again that refer to one of their filters."""
+        names = [each.get_username() for each in queryset]
+        super().delete_queryset(request, queryset)
+
+        def renew() -> None:
+            at = now()
+            for name in names:
+                renew_all_of(name, at)
+
+        transaction.on_commit(renew)
 
 
 class NamedGroupAdmin(GroupAdmin):

@@ -52,12 +52,12 @@ def install(
     )
     made.full_clean(exclude=["text"])
     # The clock is not asked for nothing: that takes as long as all the rest.
-    at = now() if not existing or has_dependents(_name(made)) else None
+    at = now() if not existing or has_dependents(full_name(made)) else None
     with transaction.atomic():
         _begin(made, text, understood, None if existing else at)
         made.save()
         note_references(made, sought)
-        renew_dependents([_name(made)], at)
+        renew_dependents([full_name(made)], at)
     return made
 
 
@@ -87,7 +87,7 @@ def change(
     at = now()
     with transaction.atomic():
         held = _held_apart(changed)
-        before = (_name(held), held.text, held.visibility)
+        before = (full_name(held), held.text, held.visibility)
         modes = {held.mode, mode or held.mode}
         has_ended = held.has_ended
         if existing is not None or text != held.text or len(modes) > 1 or held.error:
@@ -109,8 +109,8 @@ def change(
             held.end = end
         held.save()
         note_references(held, sought)
-        if before != (_name(held), held.text, held.visibility):
-            renew_dependents({before[0], _name(held)}, at)
+        if before != (full_name(held), held.text, held.visibility):
+            renew_dependents({before[0], full_name(held)}, at)
     changed.refresh_from_db()
 
 
@@ -137,7 +137,7 @@ def delete(doomed: Filter) -> None:
     at = now()
     with transaction.atomic():
         part(Filter.objects.filter(pk=doomed.pk))
-        name = _name(doomed)
+        name = full_name(doomed)
         doomed.delete()
         renew_dependents([name], at)
 
@@ -154,14 +154,15 @@ def free_name(owner: User, phrase: str) -> str:
     return name
 
 
+def full_name(of: Filter) -> Name:
+    """Return the name by which a filter is referred to, with its owner's."""
+    return of.owner.get_username().lower(), of.name
+
+
 def _held_apart(changing: Filter) -> Filter:
     """Lock a filter that is about to change, and read where it stands by itself."""
     part(Filter.objects.filter(pk=changing.pk))
     return Filter.objects.select_for_update().get(pk=changing.pk)
-
-
-def _name(of: Filter) -> Name:
-    return of.owner.get_username().lower(), of.name
 
 
 def _restart(held: Filter, existing: bool | None, at: int, *, live: bool) -> int | None:
