@@ -8,6 +8,7 @@ from pathlib import Path
 
 from cryptography.fernet import Fernet, InvalidToken
 
+from filters import rights
 from tapestry.core.errors import TapestryError
 
 VARIABLE = "TAPESTRY_SOURCE_KEY"
@@ -49,7 +50,7 @@ def _kept(data: Path) -> str:
     """
     kept = data / FILE
     if not kept.exists():
-        data.mkdir(parents=True, exist_ok=True)
+        rights.make(data)
         made = data / f".{FILE}.{secrets.token_hex(4)}"
         with os.fdopen(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(Fernet.generate_key())

@@ -6,6 +6,8 @@ import os
 import secrets
 from pathlib import Path
 
+from filters import rights
+
 
 def secret_key(data: Path) -> str:
     """Return the key; make it on first use, readable by its owner only.
@@ -17,7 +19,7 @@ def secret_key(data: Path) -> str:
         return given
     kept = data / "secret.key"
     if not kept.exists():
-        data.mkdir(parents=True, exist_ok=True)
+        rights.make(data)
         made = data / f"secret.{secrets.token_hex(4)}"
         with os.fdopen(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(secrets.token_urlsafe(48))

@@ -52,5 +52,5 @@ def redis_url(run_directory):
 def data_dir(tmp_path):
     """A fresh data directory."""
     data = tmp_path / "data"
-    data.mkdir()
+    data.mkdir(0o700)
     return data

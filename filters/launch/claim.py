@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from filters import rights
 from tapestry.core.errors import TapestryError
 
 ADDRESSES = ("redis.url", "spark.remote")
@@ -17,11 +18,14 @@ ADDRESSES = ("redis.url", "spark.remote")
 def claimed(data: Path) -> Iterator[Path]:
     """Hold ``data`` and yield its ``run`` directory; TapestryError where that cannot be.
 
-    The lock goes with the process, however it ends.  What was published is withdrawn.
+    The lock goes with the process, however it ends.  What was published is withdrawn.  What
+    is made meanwhile, by this process and its children, nobody reads whom ``data`` keeps out.
     """
     run = data / "run"
     try:
-        run.mkdir(parents=True, exist_ok=True)
+        rights.make(data)
+        rights.narrow(data)
+        run.mkdir(exist_ok=True)
         run.chmod(0o700)
         lock = os.open(run / "up.lock", os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
@@ -29,6 +33,7 @@ def claimed(data: Path) -> Iterator[Path]:
             f"The data directory {data} cannot be written to ({error.strerror}).",
             hint="Name another with --data DIR or TAPESTRY_DATA.",
         ) from error
+    umask = rights.follow(data)
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -46,6 +51,7 @@ def claimed(data: Path) -> Iterator[Path]:
         finally:
             withdraw(run)
     finally:
+        os.umask(umask)
         os.close(lock)
 
 

@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
 from django.db.migrations.executor import MigrationExecutor
 
+from filters import rights
 from tapestry.core.errors import TapestryError
 
 
@@ -26,6 +27,8 @@ class PlainCommand(BaseCommand):
     def run_from_argv(self, argv: list[str]) -> None:
         """Run from the command line."""
         try:
+            if self.needs_database:
+                rights.follow(settings.DATA)
             super().run_from_argv(argv)
         except BrokenPipeError:
             # Who read our output has gone (`… | head`); Python would complain at its end.
@@ -60,7 +63,7 @@ def sentence(error: Exception) -> str:
 
 def make_database_ready() -> None:
     """Make the data directory and the tables of the database where they are missing."""
-    settings.DATA.mkdir(parents=True, exist_ok=True)
+    rights.make(settings.DATA)
     executor = MigrationExecutor(connections[DEFAULT_DB_ALIAS])
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
         call_command("migrate", verbosity=0, interactive=False)

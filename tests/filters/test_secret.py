@@ -20,6 +20,7 @@ def test_it_is_made_once_and_is_its_owners_alone(tmp_path: Path) -> None:
     key = secret_key(tmp_path / "data")
     assert len(key) >= 50
     assert secret_key(tmp_path / "data") == key
+    assert stat.S_IMODE((tmp_path / "data").stat().st_mode) == 0o700
     (kept,) = (tmp_path / "data").iterdir()
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
 
