@@ -19,11 +19,17 @@ from filters.sources.alone import alone
 from filters.sources.credentials import account_of, keep_secret, read_secret
 from filters.sources.tokens import Grant, Token, renew
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.account import LineBrokenError
+from tapestry.ingest.account import LineBrokenError, RefusedError
 
 SignIn = Callable[[User], Client]
 
 pytestmark = pytest.mark.live
+
+
+@pytest.fixture(autouse=True)
+def local_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let tokens be got from the provider on this machine."""
+    monkeypatch.setenv("TAPESTRY_LOCAL_TOKENS", "1")
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +83,29 @@ def source(described: dict[str, Any], alice: User, as_user: SignIn) -> Source:
 def pull(source: Source) -> None:
     tasks.pull_source(source.pk)
     source.refresh_from_db()
+
+
+def test_other_services_of_this_machine_are_asked_nothing(
+    described: dict[str, Any],
+    provider: Provider,
+    alice: User,
+    as_user: SignIn,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("TAPESTRY_LOCAL_TOKENS")
+    page = as_user(alice).post("/sources/new/", described)
+    assert "from an https:// address only" in page.content.decode()
+    with pytest.raises(TapestryError, match="https"):
+        renew(Grant(f"{provider.url}/token", "", "", "refresh-0"))
+    assert not provider.asked
+
+
+def test_what_is_no_answer_of_a_provider_is_not_told(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(provider, "give", lambda asked: (400, {"error": "of the service"}))
+    with pytest.raises(RefusedError, match=r"token \(400\)"):
+        renew(Grant(f"{provider.url}/token", "", "", "refresh-0"))
 
 
 def test_a_token_is_got_once_and_used_until_it_ends(source: Source, provider: Provider) -> None:
