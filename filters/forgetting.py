@@ -98,7 +98,7 @@ def retention() -> dict[str, int]:
     kept: dict[str, int] = {}
     for one in os.environ.get(RETENTION, "").split():
         name, _, days = one.rpartition("=")
-        if not days.isdigit() or int(days) < 1:
+        if not days.isdecimal() or int(days) < 1:
             raise TapestryError(
                 f"{RETENTION} holds “{one}”, which says no number of days.",
                 hint="Write user:terry=365 public=3650; %20 for a blank in a name.",

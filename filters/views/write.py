@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from uuid import UUID
 
@@ -132,7 +133,8 @@ def preview(request: PersonRequest) -> HttpResponse:
 @require_GET
 def preview_result(request: PersonRequest, task: UUID) -> HttpResponse:
     """Show what a preview came to, or ask again a little later."""
-    turn = int(request.GET.get("turn", "1")) if request.GET.get("turn", "1").isdigit() else 1
+    given = request.GET.get("turn", "")
+    turn = int(given) if re.fullmatch("[0-9]{1,6}", given) else 1
     answer = previews.preview_result(str(task), request.user)
     if answer is None and turn >= PATIENCE:
         answer = {"error": "The worker does not answer; it may be busy, or not running."}

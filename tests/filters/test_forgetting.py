@@ -143,7 +143,7 @@ def test_a_group_of_any_name_may_be_forgotten_or_kept_for_a_time(
     assert message(tables, "a@x", (named,)) is None
 
 
-@pytest.mark.parametrize("text", ["public", "public=", "public=soon", "nobody=3"])
+@pytest.mark.parametrize("text", ["public", "public=", "public=soon", "public=²", "nobody=3"])
 def test_a_retention_that_says_nothing_is_refused(text: str, monkeypatch) -> None:
     monkeypatch.setenv(RETENTION, text)
     with pytest.raises(TapestryError):

@@ -157,6 +157,9 @@ class TestPreview:
         client = as_user(alice)
         task = uuid.uuid4()
         assert "turn=8" in client.get(f"/filters/preview/{task}/?turn=7").content.decode()
+        for wrong in ("²", "-1", "9" * 5000, ""):
+            again = client.get(f"/filters/preview/{task}/", {"turn": wrong})
+            assert "turn=2" in again.content.decode()
         last = client.get(f"/filters/preview/{task}/?turn=60").content.decode()
         assert "The worker does not answer" in last
         assert "hx-get" not in last
