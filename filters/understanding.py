@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from filters import parts
-
 if TYPE_CHECKING:
     from tapestry.query.context import Context
 
@@ -56,8 +54,8 @@ class Understood:
     The TQL says the whole of it: filters that it refers to are written out in it, and with
     them the addresses of their owners.  ``shown`` is what the writer may be shown of it, with
     the filters of others by name; empty where that is the TQL itself.  ``runs`` says whether
-    it is monotone, and ``cost`` what it adds to a run, in a word and what that means;
-    ``alike`` how many filters are run in one group with it.
+    it is monotone, and ``cost`` what it adds to a run, in a word and what that means.  How many
+    are run in one group with it is not said: they may be somebody's private filters.
     """
 
     phrase: str | None
@@ -65,7 +63,6 @@ class Understood:
     shown: str
     runs: tuple[str, str]
     cost: tuple[str, str]
-    alike: int
     warnings: tuple[str, ...]
 
 
@@ -79,20 +76,17 @@ def understand(text: str, context: Context, *, live: bool = False) -> Understood
     from tapestry.plan.explain import blocking, warnings
     from tapestry.query.printer import print_tql
     from tapestry.query.read import read
-    from tapestry.tables.register import Register
 
     checked = read(text, context)
     shown = print_tql(read(text, replace(context, by_name=True))) if checked.borrows else ""
     plan = compile_query(checked)
     runs = (RUNS_LIVE if live else RUNS)[blocking(plan)]
-    register = Register(parts.tables().root)
     return Understood(
         checked.phrase,
         print_tql(checked),
         shown,
         runs,
         COSTS[cost(plan)],
-        max((register.alike(one.signature.name) for one in plan.plans), default=0),
         warnings(plan, live=live),
     )
 

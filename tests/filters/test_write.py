@@ -11,7 +11,7 @@ import redis
 from django.contrib.auth.models import User
 from django.test import Client
 
-from filters import tasks, writing
+from filters import rounds, tasks, writing
 from filters.forgetting import forget
 from filters.forms import MODES
 from filters.models import Filter
@@ -53,6 +53,16 @@ class TestUnderstanding:
         page = understood(as_user(alice), "<script>alert(1)</script>")
         assert "<script>" not in page
         assert "&lt;" in page
+
+    def test_it_does_not_tell_whether_others_ask_the_same(
+        self, tables: Tables, engine: None, alice: User, bob: User, as_user: SignIn
+    ) -> None:
+        before = understood(as_user(bob), "from Jones and about plan")
+        writing.install(alice, "from Smith and about divorce")
+        for _ in range(2):
+            append_messages(tables, DjangoClock(), [Message(f"{uuid.uuid4()}@x.org")])
+            rounds.run_round()
+        assert understood(as_user(bob), "from Jones and about plan") == before
 
     def test_me_is_who_is_signed_in(self, alice: User, as_user: SignIn) -> None:
         page = understood(as_user(alice), "to me")
