@@ -45,6 +45,18 @@ def in_their_time_zone(page: Page) -> Page:
     return answer
 
 
+def kept_by_nobody(page: Page) -> Page:
+    """Have nobody on the way, nor the browser, keep what is shown to who is signed in."""
+
+    def answer(request: HttpRequest) -> HttpResponse:
+        response = page(request)
+        if request.user.is_authenticated:
+            response.headers["Cache-Control"] = "private, no-store"
+        return response
+
+    return answer
+
+
 class OneClearSentence:
     """Answer 503 with one clear sentence where a part of the product cannot be reached."""
 

@@ -64,6 +64,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "filters.middleware.kept_by_nobody",
     "filters.middleware.in_their_time_zone",
     "filters.middleware.OneClearSentence",
 ]

@@ -64,3 +64,27 @@ def test_pages_load_and_run_only_our_own_files(client: Client, db: None) -> None
 )
 def test_static_files_need_no_step_before(client: Client, db: None, path: str) -> None:
     assert client.get(f"/static/{path}").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/",
+        "/sidebar/",
+        "/filters/",
+        "/message/?id=secret@example.org",
+        "/message/original/file/?id=parc@example.org",
+        "/nothing/here",
+    ],
+)
+def test_what_is_shown_to_one_person_is_kept_by_nobody(
+    mail: Tables, alice: User, as_user: SignIn, address: str
+) -> None:
+    assert as_user(alice).get(address).headers["Cache-Control"] == "private, no-store"
+
+
+def test_what_is_everybodys_may_be_kept(client: Client, alice: User, as_user: SignIn) -> None:
+    for browser in (client, as_user(alice)):
+        style = browser.get("/static/filters/site.css")
+        assert style.status_code == 200
+        assert "no-store" not in style.headers.get("Cache-Control", "")
