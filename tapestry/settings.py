@@ -28,7 +28,12 @@ DATA = Path(os.environ.get("TAPESTRY_DATA") or BASE / "var").absolute()
 DEBUG = os.environ.get("TAPESTRY_DEBUG") == "1"
 _HOSTS = [name.strip() for name in os.environ.get("TAPESTRY_HOSTS", "").split(",") if name.strip()]
 ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]", *_HOSTS]
-CSRF_TRUSTED_ORIGINS = [f"https://{name.replace('*', '')}" for name in _HOSTS if name != "*"]
+CSRF_TRUSTED_ORIGINS = [
+    f"https://{form}"
+    for name in _HOSTS
+    if name != "*"
+    for form in ([f"*{name}", name[1:]] if name.startswith(".") else [name])
+]
 
 
 def _secret_key() -> str:
@@ -119,6 +124,7 @@ LOGIN_REDIRECT_URL = "inbox"
 LOGOUT_REDIRECT_URL = "sign-in"
 SESSION_COOKIE_NAME = "tapestry_session"
 CSRF_COOKIE_NAME = "tapestry_csrf"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = bool(_HOSTS)
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 CSRF_FAILURE_VIEW = "filters.views.errors.csrf_failed"
