@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
@@ -84,14 +83,6 @@ def renew(held: Filter, at: int) -> None:
 
 
 @transaction.atomic
-def begin_live_again(owners: QuerySet[User]) -> None:
-    """Let the live filters of these people begin again: they may see other mail than before."""
-    for held in Filter.objects.select_for_update().filter(owner__in=owners, mode=Filter.Mode.LIVE):
-        held.begin(held.start)
-        held.revision += 1
-        held.save()
-
-
 def leave_rest(held: Filter, at: int) -> None:
     """Keep what a filter that is about to change has not been run over, up to ``at``."""
     if held.tql and held.since < at:

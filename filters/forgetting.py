@@ -8,11 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from urllib.parse import unquote
 
+from django.contrib.auth.models import User
 from django.db import connection, transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from filters import parts, rounds
-from filters.models import Card, FormerAudience, Match, PendingAnnotation
+from filters.groups import begin_again
+from filters.letting_go import let_go
+from filters.models import Card, Filter, FormerAudience, Match, PendingAnnotation
 from filters.models_source import Source
 from filters.stores import DjangoClock
 from tapestry.core.clock import DAY, wall_clock
@@ -38,8 +41,9 @@ class Report:
 def forget(audience: str, before: int | None = None) -> Report:
     """Remove an audience's mail for good, that of before an instant if one is given.
 
-    The sources that bring such mail are paused, unless only what is old goes.  Filters that
-    named a removed message as their evidence keep their match, without it.
+    The sources that bring such mail are paused, unless only what is old goes.  Filters keep
+    what they have found of which another copy is left to them, and, without it, what they found
+    because of a removed message.  They begin again; if only what is old goes, the live ones do.
     """
     check_audience(audience)
     with rounds.the_only_round(wait=True), _overwriting():
@@ -50,6 +54,9 @@ def forget(audience: str, before: int | None = None) -> Report:
         gone = forget_rows(parts.tables(), DjangoClock(), audience, before)
         with transaction.atomic():
             matches = _forget_deliveries(audience, before, gone.keys)
+            if any(gone.rows.values()):
+                live = Q() if before is None else Q(mode=Filter.Mode.LIVE)
+                _begin_again(audience, Filter.objects.filter(live))
             if before is None:
                 FormerAudience.objects.filter(name=audience).delete()
     rows = gone.rows
@@ -65,11 +72,8 @@ def _forget_waiting(audience: str, before: int | None) -> None:
 def _forget_deliveries(audience: str, before: int | None, keys: frozenset[str]) -> int:
     theirs = Q(audience=audience)
     cards = Card.objects.filter(theirs if before is None else theirs & Q(ts__lt=before))
-    msgids = None if before is None else keys
-    count = 0
-    for match in Match.objects.filter(theirs).only("pk", "msgid").iterator():
-        if msgids is None or match.msgid in msgids:
-            count += Match.objects.filter(pk=match.pk).delete()[0]
+    old = Q() if before is None else Q(card__ts__lt=before) | Q(card=None)
+    count = let_go(Match.objects.filter(theirs & old))
     cards.delete()
     for match in Match.objects.exclude(evidence=[]).iterator():
         if keys.intersection(match.evidence):
@@ -77,6 +81,17 @@ def _forget_deliveries(audience: str, before: int | None, keys: frozenset[str]) 
             match.because = [one for one in match.because if one["audience"] != audience]
             match.save(update_fields=["evidence", "because"])
     return count
+
+
+def _begin_again(audience: str, which: QuerySet[Filter]) -> None:
+    """Let filters begin again that have seen an audience: that it is gone is no event."""
+    kind, _, name = audience.partition(":")
+    owners = User.objects.all()
+    if kind == "user":
+        owners = owners.filter(username=name)
+    elif kind == "group":
+        owners = owners.filter(groups__name=name)
+    begin_again(which.filter(owner__in=owners))
 
 
 @contextmanager

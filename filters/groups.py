@@ -1,8 +1,9 @@
 """What a change of a person means for their filters: what they see, and who `me` is, is another.
 
-Live filters begin again when their owner joins or leaves a group.  What a filter that keeps has
-found stays; for new mail alone the new groups count.  None remains in a joint run, and no run
-of one that is under way is stored: it would share the joint window with what was seen before.
+Filters begin again when their owner joins or leaves a group: they find what they would have
+found, had it always been so, and what they have found stays, as far as its mail is theirs to
+see.  None remains in a joint run, and no run of one that is under way is stored: it would share
+the joint window with what was seen before.
 """
 
 from __future__ import annotations
@@ -12,12 +13,15 @@ from typing import Any
 
 from django.contrib.auth.models import Group, User
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Coalesce
 from django.db.models.signals import m2m_changed, post_save, pre_delete, pre_save
 
-from filters.dependents import begin_live_again
+from filters import people
 from filters.joint import part
-from filters.models import Filter, Profile
+from filters.letting_go import let_go
+from filters.models import Filter, Match, Profile
+from tapestry.core.clock import BEGINNING
 
 TELLING = ("username", "email", "is_active")
 """Fields of an account that say what its filters see, who `me` is, and whether they run."""
@@ -28,8 +32,9 @@ def listen() -> None:
     pre_save.connect(_account_changes, sender=User, dispatch_uid="account")
     pre_save.connect(_profile_changes, sender=Profile, dispatch_uid="profile")
     m2m_changed.connect(_members_changed, sender=User.groups.through, dispatch_uid="members")
+    pre_save.connect(_group_changes, sender=Group, dispatch_uid="group")
     post_save.connect(_group_changed, sender=Group, dispatch_uid="group saved")
-    pre_delete.connect(_group_changed, sender=Group, dispatch_uid="group deleted")
+    pre_delete.connect(_group_goes, sender=Group, dispatch_uid="group deleted")
 
 
 def _account_changes(instance: User, update_fields: Collection[str] | None, **_: Any) -> None:
@@ -47,18 +52,26 @@ def _profile_changes(instance: Profile, **_: Any) -> None:
 def _members_changed(
     instance: User | Group, action: str, pk_set: Collection[int] | None, **_: Any
 ) -> None:
-    if action not in ("post_add", "post_remove", "pre_clear"):
-        return
     if isinstance(instance, User):
-        _see_otherwise(User.objects.filter(pk=instance.pk))
-    elif pk_set is None:
-        _see_otherwise(_members(instance))
-    else:
-        _see_otherwise(User.objects.filter(pk__in=pk_set))
+        if action in ("post_add", "post_remove", "post_clear"):
+            _see_otherwise(User.objects.filter(pk=instance.pk))
+    elif action == "pre_clear":  # afterwards nobody knows who they were
+        _group_goes(instance)
+    elif action in ("post_add", "post_remove"):
+        _see_otherwise(User.objects.filter(pk__in=pk_set or ()))
+
+
+def _group_changes(instance: Group, **_: Any) -> None:
+    for before in Group.objects.filter(pk=instance.pk).exclude(name=instance.name):
+        _group_goes(before)
 
 
 def _group_changed(instance: Group, **_: Any) -> None:
-    _see_otherwise(_members(instance))
+    _run_again(Filter.objects.filter(owner__in=_members(instance)))
+
+
+def _group_goes(instance: Group, **_: Any) -> None:
+    _see_otherwise(_members(instance), {f"group:{instance.name}"})
 
 
 def _members(group: Group) -> QuerySet[User]:
@@ -66,9 +79,20 @@ def _members(group: Group) -> QuerySet[User]:
 
 
 @transaction.atomic
-def _see_otherwise(people: QuerySet[User]) -> None:
-    _run_again(Filter.objects.filter(owner__in=people))
-    begin_live_again(people)
+def _see_otherwise(who: QuerySet[User], lost: frozenset[str] | set[str] = frozenset()) -> None:
+    """Let the filters of some people begin again, and let go of what is not theirs to see."""
+    begin_again(Filter.objects.filter(owner__in=who))
+    for person in who:
+        seen = set(people.audiences(person)) - lost
+        let_go(Match.objects.filter(filter__owner=person).exclude(audience__in=seen), lost)
+
+
+@transaction.atomic
+def begin_again(which: QuerySet[Filter]) -> None:
+    """Let filters that may find other mail than before begin again, but those that have ended."""
+    _run_again(which)
+    ended = Q(active=False, end__isnull=False, since__gte=F("end"))
+    which.exclude(ended).update(since=Coalesce(F("start"), BEGINNING))
 
 
 @transaction.atomic

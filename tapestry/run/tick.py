@@ -21,6 +21,7 @@ from tapestry.run.waking import SnapshotRows
 from tapestry.tables.append import read_until
 from tapestry.tables.log import Snapshot, Tables, snapshot
 from tapestry.tables.register import Entry, Register, audiences_in
+from tapestry.tables.removed import is_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,14 @@ def _run_joint(
     found = snapshot(tables)
     present = audiences_in(part.path for part in (*found.messages, *found.annotations))
     joint = run_together(
-        lambda: engine_on(found), SnapshotRows(found), directory, store, present, since, until
+        lambda: engine_on(found),
+        SnapshotRows(found),
+        directory,
+        store,
+        present,
+        since,
+        until,
+        whole=is_whole(tables.root),
     )
     if joint.strangers:
         store.part(joint.strangers)

@@ -128,11 +128,14 @@ def run_together(
     present: Collection[str],
     since: int,
     until: int,
+    *,
+    whole: bool = True,
 ) -> Joint:
     """Return the matches of all joined filters with since < matched_at <= until.
 
     ``present`` are the audiences of any row: those that no row has make no difference.  No
-    engine is asked for unless something is awake.
+    engine is asked for unless something is awake.  ``whole``: no row was ever removed unknown
+    to the filters, so that what held at ``since`` has been delivered.
     """
     probes = directory.probes()
     keys = woken(rows, probes, since, until) if probes else set()
@@ -141,7 +144,12 @@ def run_together(
         return Joint()
     engine = engine_on()
     groups, unknown = _groups(directory, awake, since, until)
-    found, broken = _evaluated(engine, groups, since, until)
+
+    def evaluate(some: Sequence[Group]) -> list[Row]:
+        found = candidates(engine, some, until)
+        return _fresh(engine, some, found, since) if whole else found
+
+    found, broken = _evaluated(engine, groups, evaluate)
     classes = {n: awake[n] for n in {row[0] for row in found} | set(broken) | unknown}
     if not classes:
         return Joint()
@@ -183,15 +191,14 @@ def _groups(
 
 
 def _evaluated(
-    engine: Engine, groups: Mapping[str, Group], since: int, until: int
+    engine: Engine, groups: Mapping[str, Group], evaluate: Callable[[Sequence[Group]], list[Row]]
 ) -> tuple[list[Row], dict[int, TapestryError]]:
     """Return the answers of the groups; where not all can be run, those that can.
 
-    What fails comes by the number of its class.  Left out is what held at ``since`` already:
-    a joined filter has delivered that.
+    What fails comes by the number of its class.
     """
     try:
-        return _fresh(engine, list(groups.values()), since, until), {}
+        return evaluate(list(groups.values())), {}
     except TapestryError as error:
         log.warning("Not all together: %s", error.message)
     found: list[Row] = []
@@ -199,7 +206,7 @@ def _evaluated(
     for group in groups.values():
 
         def run(members: Sequence[Member], group: Group = group) -> list[Row]:
-            return _fresh(engine, [replace(group, members=tuple(members))], since, until)
+            return evaluate([replace(group, members=tuple(members))])
 
         some, over = set_aside(run, group.members)
         found += some
@@ -208,8 +215,8 @@ def _evaluated(
     return found, broken
 
 
-def _fresh(engine: Engine, groups: Sequence[Group], since: int, until: int) -> list[Row]:
-    found = candidates(engine, groups, until)
+def _fresh(engine: Engine, groups: Sequence[Group], found: Sequence[Row], since: int) -> list[Row]:
+    """Return the candidates without what held at ``since``: joined filters have delivered that."""
     again = [g for g in groups if any(v.rule == "general" for v in g.disjunct.variants)]
     held: set[Pair] = set()
     for chunk in chunked(again, lambda _: 1):

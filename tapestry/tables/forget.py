@@ -22,7 +22,7 @@ from tapestry.tables.alone import alone
 from tapestry.tables.compact import KEEP_HOURS, drop_old_files, replace
 from tapestry.tables.index import INDEXED, extend
 from tapestry.tables.log import Part, Tables, parts_of
-from tapestry.tables.removed import forget_removed, remember
+from tapestry.tables.removed import forget_removed, note_removal, remember
 from tapestry.tables.rows import ORIGINALS
 
 TABLES = (ORIGINALS, MESSAGES, ANNOTATIONS)
@@ -52,12 +52,15 @@ def forget(tables: Tables, clock: Clock, audience: str, before: int | None = Non
                 if before is not None and part.min_ts >= before:
                     continue
                 found = _found(part, table, audience, before)
-                if found:
-                    if table == MESSAGES and before is not None:
+                if not found:
+                    continue
+                if before is not None:
+                    note_removal(tables.root)
+                    if table == MESSAGES:
                         remember(tables.root, audience, found)
-                    _without(tables, table, part, audience, before)
-                    rows[table] += len(found)
-                    keys.update(found if table != ORIGINALS else ())
+                _without(tables, table, part, audience, before)
+                rows[table] += len(found)
+                keys.update(found if table != ORIGINALS else ())
         for table in TABLES if before is None else ():
             with clock.lock():
                 drop_old_files(tables.open(table), 0, stray=True)

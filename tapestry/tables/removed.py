@@ -1,4 +1,4 @@
-"""Which messages were removed for their age: so that none of them is taken in again.
+"""What was removed for its age: so that no message of it is taken in again.
 
 A mailbox or Maildir may hold mail longer than it is kept here, and may be read again from its
 start.  What remains of a removed message is a 64-bit hash of its Message-ID, among those of its
@@ -60,6 +60,17 @@ def removed(root: Path, audience: str, msgids: Iterable[str]) -> set[str]:
     return set()
 
 
+def note_removal(root: Path) -> None:
+    """Record that rows were removed of which filters are not told."""
+    _noted(root).parent.mkdir(parents=True, exist_ok=True)
+    _noted(root).touch()
+
+
+def is_whole(root: Path) -> bool:
+    """Return whether no row was ever removed of which filters are not told."""
+    return not _noted(root).exists()
+
+
 def forget_removed(root: Path, audience: str) -> None:
     """Delete what is recorded of an audience."""
     shutil.rmtree(_directory(root, audience), ignore_errors=True)
@@ -77,6 +88,10 @@ def _read(path: Path) -> Hashes:
 
 def _files(directory: Path) -> list[Path]:
     return list(directory.glob("*.hashes"))
+
+
+def _noted(root: Path) -> Path:
+    return root / "removed" / "rows"
 
 
 def _directory(root: Path, audience: str) -> Path:

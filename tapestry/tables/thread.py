@@ -49,9 +49,7 @@ def thread(tables: Tables, msgid: str, audiences: Collection[str]) -> list[Threa
     level = [root["msgid"]]
     while level and len(known) < LARGEST:
         below = []
-        found = lookup(
-            parts, MESSAGES, "inreplyto", level, audiences, _COLUMNS, root=tables.root
-        )
+        found = lookup(parts, MESSAGES, "inreplyto", level, audiences, _COLUMNS, root=tables.root)
         for row in _one_copy(found):
             if row["msgid"] not in known and len(known) < LARGEST:
                 known[row["msgid"]] = row
