@@ -197,10 +197,10 @@ class DjangoFilterStore:
                 joint.part(Filter.objects.filter(pk__in=chunk))
 
     def revisions(self, ids: Collection[int]) -> Mapping[int, int]:
-        """Return the present revision of those of the filters that are joined."""
+        """Return the present revision of those of the filters that are there."""
         found: dict[int, int] = {}
         for chunk in chunks(sorted(ids)):
-            same = Filter.objects.filter(pk__in=chunk, joined=True)
+            same = Filter.objects.filter(pk__in=chunk)
             found.update(same.values_list("pk", "revision"))
         return found
 

@@ -145,7 +145,7 @@ class FilterStore(Protocol):
         """
 
     def revisions(self, ids: Collection[int]) -> Mapping[int, int]:
-        """Return the present revision of those of the filters that are joined."""
+        """Return the present revision of those of the filters that are there."""
 
     def part(self, ids: Collection[int] | None) -> None:
         """Let filters, or all, leave the joint run where it stands: they are apart from there."""

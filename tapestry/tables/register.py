@@ -150,8 +150,9 @@ class Register:
     def tidy(self, current: Callable[[Collection[int]], Mapping[int, int]]) -> bool:
         """Merge the files once there are many, and drop entries of revisions that are past.
 
-        ``current`` returns the present revision of those of some filters that are joined.
-        Nobody else may read or add meanwhile.  Return whether there was anything to do.
+        ``current`` returns the present revision of those of some filters that are there: one
+        that another run has entered, and that is about to join, is kept.  Nobody else may
+        read or add meanwhile.  Return whether there was anything to do.
         """
         files = self.files()
         if len(files) < MANY:

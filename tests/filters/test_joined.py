@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 import shutil
+import time
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 
-from filters import parts, rounds, writing
+from filters import listing, parts, rounds, writing
 from filters.models import Filter, Match
 from filters.people import audiences, context
 from filters.stores import DjangoClock, DjangoFilterStore, latest_instant
@@ -114,3 +115,37 @@ def test_what_is_in_a_group_left_during_a_first_run_withholds_nothing(
     for _ in range(4):
         rounds.run_round(latest_instant() + HOUR)
     assert list(Match.objects.values_list("msgid", flat=True)) == ["q@x"]
+
+
+def test_a_filter_that_is_about_to_join_keeps_its_entries_when_another_run_tidies(
+    tables: Tables, alice: User, bob: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(register, "MANY", 1)
+    writing.install(alice, "about plan", name="f")
+    rounds.run_round()
+    writing.install(bob, "about plan", name="f")
+    join = DjangoFilterStore.join
+
+    def tidied_before(self: DjangoFilterStore, *given: Any) -> None:
+        assert register.Register(tables.root).tidy(self.revisions)
+        join(self, *given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(DjangoFilterStore, "join", tidied_before)
+        rounds.run_round()
+    append_messages(tables, DjangoClock(), [Message("late@x", subject="A plan")])
+    rounds.run_round()
+    assert Match.objects.filter(filter__joined=True).count() == 2
+
+
+def test_what_is_found_is_listed_though_the_clock_was_set_back(
+    tables: Tables, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writing.install(alice, "about plan", name="f")
+    append_messages(tables, DjangoClock(), [Message("early@x", subject="A plan")])
+    rounds.run_round()
+    now = time.time_ns
+    monkeypatch.setattr(time, "time_ns", lambda: now() - 1000 * HOUR)
+    append_messages(tables, DjangoClock(), [Message("late@x", subject="A plan")])
+    rounds.run_round()
+    assert {match.msgid for match in listing.visible(alice)} == {"early@x", "late@x"}
