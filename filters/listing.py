@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
-from django.db.models import Count, Max, Q, QuerySet
+from django.db.models import Count, F, Max, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from filters import evidence, joint, people
@@ -127,14 +127,15 @@ def _seen_by(user: User, path: str, *, gone: bool) -> Q:
 
 
 def _listed(user: User, path: str, *, gone: bool) -> Q:
+    # What is shown at once is, though the clock may have been set back since.
+    at_once = Q(**{f"{path}shown_at__lte": F(f"{path}found_at")})
     return Q(
         **{
             f"{path}card__isnull": False,
             f"{path}audience__in": people.audiences(user),
-            f"{path}shown_at__lte": wall_clock(),
             f"{path}gone_at__isnull": not gone,
         }
-    )
+    ) & (at_once | Q(**{f"{path}shown_at__lte": wall_clock()}))
 
 
 def _row(card: Card, matches: Sequence[Match], audiences: Sequence[str]) -> Row:

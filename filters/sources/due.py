@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from django.db.models import F, Q
+
 from filters.models_source import Source
-from tapestry.core.clock import wall_clock
+from tapestry.core.clock import SECOND, wall_clock
 
 
 def due(limit: int = 100) -> list[int]:
-    """Return the sources that are due, those that have waited longest first."""
-    waiting = Source.objects.filter(active=True, owner__is_active=True, due_at__lte=wall_clock())
+    """Return the sources that are due, those that have waited longest first.
+
+    Due is also what works and has longer to wait than it ever should: the clock was set back.
+    """
+    now = wall_clock()
+    astray = Q(failures=0, due_at__gt=now + 2 * SECOND * F("every"))
+    waiting = Source.objects.filter(Q(due_at__lte=now) | astray, active=True)
+    waiting = waiting.filter(owner__is_active=True)
     return list(waiting.order_by("due_at").values_list("pk", flat=True)[:limit])
 
 

@@ -20,7 +20,7 @@ from filters.sources.credentials import account_of
 from filters.sources.due import due, make_due
 from filters.sources.reaching import try_out
 from filters.views import source_write
-from tapestry.core.clock import MINUTE, wall_clock
+from tapestry.core.clock import HOUR, MINUTE, wall_clock
 from tapestry.ingest.account import Account
 from tapestry.tables.log import Tables
 
@@ -89,6 +89,10 @@ def test_a_source_is_added_tried_chosen_from_and_pulled(
     assert sorted(row["msgid"] for row in rows) == ["0@x.org", "1@x.org", "2@x.org", "7@x.org"]
     assert {row["audience"] for row in rows} == {"user:alice"}
     assert due() == [] and source.due_at > wall_clock() + MINUTE // 2
+    Source.objects.update(due_at=wall_clock() + HOUR)  # the clock is set back by an hour
+    assert due() == [source.pk]
+    Source.objects.update(failures=3)
+    assert due() == []
     page = as_user(alice).get(f"/source/{source.pk}/").content.decode()
     assert "INBOX" in page and "Lists" in page and "pulled just now" in page
     assert [(p.read, p.added) for p in Place.objects.all()] == [(3, 3), (1, 1)]
