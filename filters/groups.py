@@ -18,10 +18,14 @@ from django.db.models.functions import Coalesce
 from django.db.models.signals import m2m_changed, post_save, pre_delete, pre_save
 
 from filters import people
+from filters.dependents import means_anything, now, renew_all_of
 from filters.joint import part
 from filters.letting_go import let_go
 from filters.models import Filter, Match, Profile
 from tapestry.core.clock import BEGINNING
+
+_WAS = "_was_called"
+"""Attribute of what is being saved, and means another: how its account was called."""
 
 TELLING = ("username", "email", "is_active")
 """Fields of an account that say what its filters see, who `me` is, and whether they run."""
@@ -30,7 +34,9 @@ TELLING = ("username", "email", "is_active")
 def listen() -> None:
     """Hear of every change of who is in which group, what a group is called, and who is who."""
     pre_save.connect(_account_changes, sender=User, dispatch_uid="account")
+    post_save.connect(_me_changed, sender=User, dispatch_uid="account saved")
     pre_save.connect(_profile_changes, sender=Profile, dispatch_uid="profile")
+    post_save.connect(_me_changed, sender=Profile, dispatch_uid="profile saved")
     m2m_changed.connect(_members_changed, sender=User.groups.through, dispatch_uid="members")
     pre_save.connect(_group_changes, sender=Group, dispatch_uid="group")
     post_save.connect(_group_changed, sender=Group, dispatch_uid="group saved")
@@ -42,11 +48,24 @@ def _account_changes(instance: User, update_fields: Collection[str] | None, **_:
     before = User.objects.filter(pk=instance.pk).first() if fields and instance.pk else None
     if before is not None and any(getattr(before, f) != getattr(instance, f) for f in fields):
         _run_again(Filter.objects.filter(owner=instance.pk))
+        if (before.username, before.email) != (instance.username, instance.email):
+            setattr(instance, _WAS, before.username)
 
 
 def _profile_changes(instance: Profile, **_: Any) -> None:
     if not Profile.objects.filter(pk=instance.pk, aliases=instance.aliases).exists():
         _run_again(Filter.objects.filter(owner=instance.user_id))
+        setattr(instance, _WAS, instance.user.username)
+
+
+def _me_changed(instance: User | Profile, **_: Any) -> None:
+    """Have filters that say `me`, and those that refer to them, mean who that is now."""
+    was = instance.__dict__.pop(_WAS, None)
+    if was is not None:
+        user = instance if isinstance(instance, User) else instance.user
+        for name in {was, user.username}:
+            if means_anything(name):
+                renew_all_of(name, now())
 
 
 def _members_changed(

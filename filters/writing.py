@@ -17,7 +17,7 @@ from filters.dependents import (
     renew,
     renew_dependents,
 )
-from filters.joint import part
+from filters.joint import hold, part
 from filters.models import Filter
 from filters.understanding import Name, Understood, noting, understand
 
@@ -54,6 +54,9 @@ def install(
     # The clock is not asked for nothing: that takes as long as all the rest.
     at = now() if not existing or has_dependents(full_name(made)) else None
     with transaction.atomic():
+        if sought:  # what it refers to may have changed meanwhile; it cannot any more
+            hold()
+            understood = understand(text, context)
         _begin(made, text, understood, None if existing else at)
         made.save()
         note_references(made, sought)
@@ -87,6 +90,8 @@ def change(
     at = now()
     with transaction.atomic():
         held = _held_apart(changed)
+        if sought:  # as in install
+            understood = understand(text, context)
         before = (full_name(held), held.text, held.visibility)
         modes = {held.mode, mode or held.mode}
         has_ended = held.has_ended

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from filters.dependents import now, renew_all_of
 from filters.forms import ProfileForm
 from filters.models import Profile
 from filters.views.pages import PersonRequest, frame
@@ -23,10 +21,7 @@ def me(request: PersonRequest) -> HttpResponse:
     if request.method == "POST":
         form = ProfileForm(request.POST)
         if form.is_valid():
-            at = now()
-            with transaction.atomic():
-                form.store(profile)
-                renew_all_of(request.user.get_username(), at)
+            form.store(profile)
             messages.success(request, "That is stored.")
             return redirect("me")
     else:

@@ -8,7 +8,6 @@ import pytest
 from django.contrib.auth.models import User
 
 from filters import listing, rounds, writing
-from filters.dependents import now, renew_all_of
 from filters.models import Filter, Match, Profile, Rest
 from filters.stores import DjangoClock, DjangoFilterStore, latest_instant
 from tapestry.core.errors import TapestryError
@@ -180,14 +179,41 @@ def test_a_change_of_options_alone_does_not_start_a_filter_again(mail: Tables, c
     assert not Rest.objects.exists()
 
 
+@pytest.mark.parametrize("which", ["alias", "address"])
 def test_new_addresses_of_mine_count_from_the_moment_they_are_stored(
-    mail: Tables, bob: User, carol: User
+    mail: Tables, bob: User, carol: User, which: str
 ) -> None:
     writing.install(carol, "to me", name="mine", visibility="shared")
     hers = writing.install(bob, "in carol's mine", name="hers")
-    Profile.objects.filter(user=carol).update(aliases=["new@example.org"])
-    renew_all_of("carol", now())
+    if which == "alias":
+        profile = Profile.objects.get(user=carol)
+        profile.aliases = ["new@example.org"]
+        profile.save()
+    else:
+        carol.email = "new@example.org"
+        carol.save()
     assert "new@example.org" in state(hers).tql
     append_messages(mail, DjangoClock(), [Message("n@x", to=("new@example.org",))])
     rounds.run_round()
     assert found(carol, "mine") == found(bob, "hers") == {"n@x"}
+
+
+@pytest.mark.parametrize("how", ["installed", "changed"])
+def test_what_is_referred_to_may_change_while_one_comes_to_refer_to_it(
+    mail: Tables, carol: User, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    base = writing.install(carol, "about cricket", name="base")
+    made = writing.install(carol, "about golf", name="f")
+    real = writing.now
+
+    def overtaken() -> int:
+        monkeypatch.setattr(writing, "now", real)
+        writing.change(base, "about tennis")
+        return real()
+
+    monkeypatch.setattr(writing, "now", overtaken)
+    if how == "installed":
+        made = writing.install(carol, "in filter base", name="g", existing=False)
+    else:
+        writing.change(made, "in filter base")
+    assert "tennis" in state(made).tql

@@ -258,7 +258,7 @@ class TestParting:
         writing.delete(one)
         assert not STORE.commit_joint(STORE.joint_since(), wall_clock(), due, [stale])
 
-    @pytest.mark.parametrize("how", ["failed", "owner renamed", "another alias"])
+    @pytest.mark.parametrize("how", ["failed", "owner shut out"])
     def test_it_takes_the_joint_since_with_it(self, alice: User, how: str) -> None:
         one = joined(alice)
         since = STORE.joint_since()
