@@ -48,19 +48,13 @@ def _references(names: Iterable[Name]) -> QuerySet[Reference]:
     return Reference.objects.filter(wanted)
 
 
-def renew_all_of(username: str, at: int) -> None:
-    """Read again all filters of a person, and all that refer to one: who is `me` has changed."""
-    _renew(_all_of(username), at)
+def renew_all_of(username: str, at: int | None) -> None:
+    """Read again all filters of a person, and all that refer to one: who is `me` has changed.
 
-
-def means_anything(username: str) -> bool:
-    """Tell whether it means anything to a filter who this person is."""
-    return Filter.objects.filter(_all_of(username)).exists()
-
-
-def _all_of(username: str) -> Q:
+    None is the present, as for ``renew_dependents``.
+    """
     referring = Reference.objects.filter(owner=username.lower()).values("filter")
-    return Q(owner__username=username) | Q(pk__in=referring)
+    _renew(Q(owner__username=username) | Q(pk__in=referring), at)
 
 
 def renew(held: Filter, at: int) -> None:

@@ -18,7 +18,7 @@ from django.db.models.functions import Coalesce
 from django.db.models.signals import m2m_changed, post_save, pre_delete, pre_save
 
 from filters import people
-from filters.dependents import means_anything, now, renew_all_of
+from filters.dependents import renew_all_of
 from filters.joint import part
 from filters.letting_go import let_go
 from filters.models import Filter, Match, Profile
@@ -64,8 +64,7 @@ def _me_changed(instance: User | Profile, **_: Any) -> None:
     if was is not None:
         user = instance if isinstance(instance, User) else instance.user
         for name in {was, user.username}:
-            if means_anything(name):
-                renew_all_of(name, now())
+            renew_all_of(name, None)  # whoever saves may be in a transaction: no clock
 
 
 def _members_changed(

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import transaction
 
 from filters import listing, rounds, writing
 from filters.models import Filter, Match, Profile, Rest
@@ -191,7 +192,8 @@ def test_new_addresses_of_mine_count_from_the_moment_they_are_stored(
         profile.save()
     else:
         carol.email = "new@example.org"
-        carol.save()
+        with transaction.atomic():
+            carol.save()
     assert "new@example.org" in state(hers).tql
     append_messages(mail, DjangoClock(), [Message("n@x", to=("new@example.org",))])
     rounds.run_round()
