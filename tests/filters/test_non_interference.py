@@ -31,7 +31,7 @@ SECRET = "SECRET"
 THEIRS = ("user:alice", "group:parc")
 AUDIENCES = ("public", "public", "user:carol", *THEIRS)
 MSGIDS = [f"m{n}@x" for n in range(6)]
-STEPS = 26
+STEPS = 16
 
 TEXTS = (
     "two hours old with no reply",
