@@ -85,7 +85,6 @@ def renew(held: Filter, at: int) -> None:
     note_references(held, sought)
 
 
-@transaction.atomic
 def leave_rest(held: Filter, at: int) -> None:
     """Keep what a filter that is about to change has not been run over, up to ``at``."""
     if held.tql and held.since < at:

@@ -32,7 +32,8 @@ def let_go(matches: QuerySet[Match], lost: Collection[str] = ()) -> int:
     log = parts_of(tables.open(MESSAGES))
     anybody = set[str]().union(*seen.values())
     count = 0
-    for some in chunks(matches.only("pk", "msgid", "audience", "filter__owner_id").iterator()):
+    for pks in chunks(list(matches.values_list("pk", flat=True))):
+        some = list(Match.objects.filter(pk__in=pks).select_related("filter"))
         copies: dict[str, list[str]] = defaultdict(list)
         columns = ("msgid", "audience")
         msgids = {match.msgid for match in some}

@@ -13,6 +13,9 @@ from django.test import Client
 from filters import reading
 from filters.forgetting import forget
 from filters.models import FormerAudience
+from filters.stores import DjangoClock
+from tapestry.core.message import Message
+from tapestry.tables.append import append_messages
 from tapestry.tables.log import Tables
 
 AsUser = Callable[[User], Client]
@@ -43,19 +46,27 @@ def test_the_name_of_an_account_passes_to_another_only_once_its_mail_is_forgotte
     assert reading.read(User.objects.create_user("alice"), "secret@example.org") is None
 
 
-def test_one_may_have_ones_own_old_name_again(alice: User) -> None:
+def test_one_may_have_ones_own_old_name_again(mail: Tables, alice: User) -> None:
     for name in ("alicia", "alice"):
         alice.username = name
         alice.save()
     assert User.objects.get(pk=alice.pk).username == "alice"
+
+
+def test_a_name_that_no_mail_goes_by_is_free(mail: Tables, alice: User) -> None:
+    alice.username = "alicia"
+    alice.save()
+    alice.delete()
+    User.objects.create_user("alicia")
     with pytest.raises(ValidationError):
-        User.objects.create_user("alicia")
+        User.objects.create_user("alice")
 
 
 def test_the_name_of_a_group_passes_on_only_once_its_mail_is_forgotten(
     mail: Tables, alice: User
 ) -> None:
     staff = Group.objects.create(name="all staff")
+    append_messages(mail, DjangoClock(), [Message("staff@x", audience="group:all staff")])
     staff.delete()
     Group.objects.filter(name="parc").delete()
     with pytest.raises(ValidationError, match="--audience group:parc"):
@@ -81,7 +92,7 @@ def test_a_name_that_differs_by_capitals_alone_is_refused(alice: User, bob: User
 
 
 def test_createsuperuser_says_so_in_a_sentence(
-    alice: User, monkeypatch: pytest.MonkeyPatch
+    mail: Tables, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alice.delete()
     monkeypatch.setenv("DJANGO_SUPERUSER_PASSWORD", "secret")
@@ -90,7 +101,7 @@ def test_createsuperuser_says_so_in_a_sentence(
 
 
 def test_the_administration_pages_refuse_such_names(
-    root: User, alice: User, as_user: AsUser
+    root: User, mail: Tables, alice: User, as_user: AsUser
 ) -> None:
     alice.delete()
     Group.objects.filter(name="parc").delete()
