@@ -18,7 +18,7 @@ from filters.letting_go import let_go
 from filters.models import Card, Filter, FormerAudience, Match, PendingAnnotation
 from filters.models_source import Source
 from filters.stores import DjangoClock
-from tapestry.core.clock import DAY, wall_clock
+from tapestry.core.clock import BEGINNING, DAY, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.pull import check_audience
 from tapestry.tables.forget import forget as forget_rows
@@ -75,7 +75,7 @@ def _forget_deliveries(audience: str, before: int | None, keys: frozenset[str]) 
     old = Q() if before is None else Q(card__ts__lt=before) | Q(card=None)
     count = let_go(Match.objects.filter(theirs & old))
     cards.delete()
-    for match in Match.objects.exclude(evidence=[]).iterator():
+    for match in Match.objects.exclude(evidence=[]).iterator() if keys else ():
         if keys.intersection(match.evidence):
             match.evidence = [key for key in match.evidence if key not in keys]
             match.because = [one for one in match.because if one["audience"] != audience]
@@ -127,4 +127,4 @@ def retention() -> dict[str, int]:
 def forget_old() -> Iterator[tuple[str, Report]]:
     """Remove what is older than its audience's mail is kept; yield what went."""
     for audience, days in retention().items():
-        yield audience, forget(audience, wall_clock() - days * DAY)
+        yield audience, forget(audience, max(wall_clock() - days * DAY, BEGINNING))
