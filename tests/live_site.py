@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tapestry.run.child import free_port
@@ -60,6 +61,8 @@ def start(data: Path, *arguments: str, command: str = "up", port: int | None = N
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            # Ctrl-C stops it, though these tests may run in the background of a shell.
+            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
         )
     return Site(data, f"http://127.0.0.1:{port}/", process)
 
