@@ -55,7 +55,7 @@ def read(user: User, msgid: str, audience: str | None = None) -> Reading | None:
     Of several copies it is that for ``audience``, else the narrowest.
     """
     found = find(user, msgid, audience)
-    row = read_copy(parts.tables(), msgid, found[0]) if found else None
+    row = read_copy(msgid, found[0]) if found else None
     if row is None:
         return None
     audiences = people.audiences(user)

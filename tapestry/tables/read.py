@@ -8,7 +8,7 @@ Message-ID of a private message.  Where none is asked for, the narrowest is show
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -45,10 +45,11 @@ CARD = ("msgid", "ts", "date", "sender", "sender_name", "subject")
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """Where a message stands for one audience."""
+    """Where a message stands for one audience: at an instant, in some of the files ``parts``."""
 
     audience: str
     ts: int
+    parts: tuple[Part, ...] = field(repr=False, compare=False)
 
 
 def copies(tables: Tables, msgid: str, audiences: Collection[str]) -> list[Copy]:
@@ -56,7 +57,7 @@ def copies(tables: Tables, msgid: str, audiences: Collection[str]) -> list[Copy]
     parts = parts_of(tables.open(MESSAGES))
     columns = ("audience", "ts")
     found = lookup(parts, MESSAGES, "msgid", [msgid], audiences, columns, root=tables.root)
-    return [Copy(**row) for row in narrowest_first(found)]
+    return [Copy(**row, parts=parts) for row in narrowest_first(found)]
 
 
 def narrowest_first(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -67,14 +68,13 @@ def narrowest_first(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 def message(tables: Tables, msgid: str, audiences: Collection[str]) -> MessageRow | None:
     """Return the narrowest copy of a message that one of the audiences may see, else None."""
     found = copies(tables, msgid, audiences)
-    return read_copy(tables, msgid, found[0]) if found else None
+    return read_copy(msgid, found[0]) if found else None
 
 
-def read_copy(tables: Tables, msgid: str, copy: Copy) -> MessageRow | None:
-    """Return a copy of a message, None if it has been removed since it was found."""
-    parts = parts_of(tables.open(MESSAGES))
+def read_copy(msgid: str, copy: Copy) -> MessageRow | None:
+    """Return a copy of a message, None if there is none after all."""
     # The bodies of one append are unpacked, not those of the whole table.
-    rows = by_time(parts, MESSAGES, [(copy.ts - 1, copy.ts)], arrow_schema(MESSAGES).names)
+    rows = by_time(copy.parts, MESSAGES, [(copy.ts - 1, copy.ts)], arrow_schema(MESSAGES).names)
     exact = (pc.field("msgid") == msgid) & (pc.field("audience") == copy.audience)
     found = [] if rows is None else rows.filter(exact).to_pylist()
     return message_row(found[0]) if found else None
