@@ -61,7 +61,7 @@ def append_pending(tables: Tables) -> int:
             tables,
             DjangoClock(),
             [each.as_annotation() for each in waiting],
-            allowed=partial(_are_there, pks),
+            forbidden=partial(_is_one_gone, pks),
         )
         if receipt.refused:
             continue
@@ -69,7 +69,7 @@ def append_pending(tables: Tables) -> int:
         PendingAnnotation.objects.filter(pk__in=pks).update(appended_at=wall_clock())
 
 
-def _are_there(pks: Collection[int]) -> bool:
-    """Tell whether none was deleted; who is about to waits for the caller's transaction."""
+def _is_one_gone(pks: Collection[int]) -> bool:
+    """Tell whether one was deleted; who is about to waits for the caller's transaction."""
     held = PendingAnnotation.objects.select_for_update().filter(pk__in=pks)
-    return len(held.values_list("pk")) == len(pks)
+    return len(held.values_list("pk")) < len(pks)

@@ -13,7 +13,7 @@ from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 
 from filters import parts, rounds
-from filters.groups import begin_again
+from filters.joint import begin_again
 from filters.letting_go import let_go
 from filters.models import Card, Filter, FormerAudience, Match, PendingAnnotation
 from filters.models_source import Source

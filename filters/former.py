@@ -16,7 +16,7 @@ from django.db.models.signals import post_delete, pre_save
 from filters import parts
 from filters.models import FormerAudience
 from tapestry.tables.log import snapshot
-from tapestry.tables.register import audiences_in
+from tapestry.tables.read import audiences_in
 
 _KINDS = {User: ("user", "username", "account"), Group: ("group", "name", "group")}
 """Beginning of the audience, field of the name, and what it is called."""
@@ -37,7 +37,7 @@ def check_free(model: type[User] | type[Group], name: str, key: int = 0) -> None
     kind, _, called = _KINDS[model]
     audience = f"{kind}:{name}"
     former = FormerAudience.objects.filter(name=audience).exclude(key=key)
-    if former.exists() and _has_mail(audience):
+    if former.exists() and audience in audiences_in(snapshot(parts.tables())):
         raise ValidationError(
             f"{name} was the name of another {called}, whose mail is still here; run manage.py "
             f"forget --audience {shlex.quote(audience)} first, or choose another name."
@@ -46,11 +46,6 @@ def check_free(model: type[User] | type[Group], name: str, key: int = 0) -> None
         alike = User.objects.filter(username__iexact=name).exclude(username=name).exclude(pk=key)
         if alike.exists():
             raise ValidationError(f"There is an account of a name like {name}; choose another.")
-
-
-def _has_mail(audience: str) -> bool:
-    found = snapshot(parts.tables())
-    return audience in audiences_in(part.path for part in (*found.messages, *found.annotations))
 
 
 def _to_be_saved(

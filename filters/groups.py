@@ -13,16 +13,14 @@ from typing import Any
 
 from django.contrib.auth.models import Group, User
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
-from django.db.models.functions import Coalesce
+from django.db.models import QuerySet
 from django.db.models.signals import m2m_changed, post_save, pre_delete, pre_save
 
 from filters import people
 from filters.dependents import renew_all_of
-from filters.joint import part
+from filters.joint import begin_again, run_again
 from filters.letting_go import let_go
 from filters.models import Filter, Match, Profile
-from tapestry.core.clock import BEGINNING
 
 _WAS = "_was_called"
 """Attribute of what is being saved, and means another: how its account was called."""
@@ -47,14 +45,14 @@ def _account_changes(instance: User, update_fields: Collection[str] | None, **_:
     fields = TELLING if update_fields is None else set(TELLING) & set(update_fields)
     before = User.objects.filter(pk=instance.pk).first() if fields and instance.pk else None
     if before is not None and any(getattr(before, f) != getattr(instance, f) for f in fields):
-        _run_again(Filter.objects.filter(owner=instance.pk))
+        run_again(Filter.objects.filter(owner=instance.pk))
         if (before.username, before.email) != (instance.username, instance.email):
             setattr(instance, _WAS, before.username)
 
 
 def _profile_changes(instance: Profile, **_: Any) -> None:
     if not Profile.objects.filter(pk=instance.pk, aliases=instance.aliases).exists():
-        _run_again(Filter.objects.filter(owner=instance.user_id))
+        run_again(Filter.objects.filter(owner=instance.user_id))
         setattr(instance, _WAS, instance.user.username)
 
 
@@ -85,11 +83,11 @@ def _group_changes(instance: Group, **_: Any) -> None:
 
 
 def _group_changed(instance: Group, **_: Any) -> None:
-    _run_again(Filter.objects.filter(owner__in=_members(instance)))
+    run_again(Filter.objects.filter(owner__in=_members(instance)))
 
 
 def _group_goes(instance: Group, **_: Any) -> None:
-    _see_otherwise(_members(instance), {f"group:{instance.name}"})
+    _see_otherwise(_members(instance), [f"group:{instance.name}"])
 
 
 def _members(group: Group) -> QuerySet[User]:
@@ -97,24 +95,9 @@ def _members(group: Group) -> QuerySet[User]:
 
 
 @transaction.atomic
-def _see_otherwise(who: QuerySet[User], lost: frozenset[str] | set[str] = frozenset()) -> None:
+def _see_otherwise(who: QuerySet[User], lost: Collection[str] = ()) -> None:
     """Let the filters of some people begin again, and let go of what is not theirs to see."""
     begin_again(Filter.objects.filter(owner__in=who))
     for person in who:
-        seen = set(people.audiences(person)) - lost
+        seen = set(people.audiences(person)).difference(lost)
         let_go(Match.objects.filter(filter__owner=person).exclude(audience__in=seen), lost)
-
-
-@transaction.atomic
-def begin_again(which: QuerySet[Filter]) -> None:
-    """Let filters that may find other mail than before begin again, but those that have ended."""
-    _run_again(which)
-    ended = Q(active=False, end__isnull=False, since__gte=F("end"))
-    which.exclude(ended).update(since=Coalesce(F("start"), BEGINNING))
-
-
-@transaction.atomic
-def _run_again(which: QuerySet[Filter]) -> None:
-    """Let filters run apart, and let no run of one that has begun be stored, or join."""
-    part(which)
-    which.update(revision=F("revision") + 1)

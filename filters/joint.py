@@ -13,10 +13,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models.functions import Coalesce
 
 from filters.chunks import chunks
 from filters.models import Filter, Joint, Rest
+from tapestry.core.clock import BEGINNING
 from tapestry.core.ports import DueFilter
 
 
@@ -50,6 +52,21 @@ def part(which: QuerySet[Filter]) -> None:
     if at.since is not None:
         leaving = which.filter(joined=True)
         leaving.update(joined=False, since=at.since, ran_at=at.ran_at, revision=F("revision") + 1)
+
+
+@transaction.atomic
+def run_again(which: QuerySet[Filter]) -> None:
+    """Let filters run apart, and let no run of one that has begun be stored, or join."""
+    part(which)
+    which.update(revision=F("revision") + 1)
+
+
+@transaction.atomic
+def begin_again(which: QuerySet[Filter]) -> None:
+    """Let filters that may find other mail than before begin again, but those that have ended."""
+    run_again(which)
+    ended = Q(active=False, end__isnull=False, since__gte=F("end"))
+    which.exclude(ended).update(since=Coalesce(F("start"), BEGINNING))
 
 
 def tell(filters: Iterable[Filter]) -> None:

@@ -226,28 +226,20 @@ def _askers(owner_ids: Iterable[int]) -> dict[int, _Asker]:
 
 
 def _due(each: Filter, asker: _Asker, rest: Rest | None = None) -> DueFilter:
-    due = DueFilter(
+    text = each if rest is None else rest
+    return DueFilter(
         id=each.pk,
-        text=each.tql,
+        text=text.tql,
         owner=asker.name,
         addresses=asker.addresses,
         audiences=asker.audiences,
-        since=each.since,
-        start=each.start,
+        since=text.since,
+        start=text.start,
         revision=each.revision,
+        until=None if rest is None else rest.until,
+        rest=None if rest is None else rest.pk,
         live=each.is_live,
-        reason=each.reason,
-    )
-    if rest is None:
-        return due
-    return replace(
-        due,
-        text=rest.tql,
-        since=rest.since,
-        start=rest.start,
-        until=rest.until,
-        rest=rest.pk,
-        reason=rest.reason,
+        reason=text.reason,
     )
 
 

@@ -23,8 +23,12 @@ def arrive(tables: Tables, name: str, parent: str | None = None, **more: str) ->
     return msgid
 
 
-def vote(tables: Tables, voter: str, name: str, number: float = 1.0) -> None:
-    new = Annotation(f"{voter}.{number}.{name}", f"{name}@example.org", voter, "vote", None, number)
+def vote(
+    tables: Tables, voter: str, name: str, number: float = 1.0, audience: str = "public"
+) -> None:
+    msgid = f"{name}@example.org"
+    annid = f"{voter}.{number}.{name}"
+    new = Annotation(annid, msgid, voter, "vote", None, number, audience)
     append_annotations(tables, DjangoClock(), [new])
 
 

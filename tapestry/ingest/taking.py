@@ -12,7 +12,7 @@ from tapestry.core.ports import Clock
 from tapestry.core.schema import MESSAGES
 from tapestry.ingest.parallel import parsed
 from tapestry.ingest.source import CursorOf, Item, Source
-from tapestry.tables.append import Cursor, append_messages, cursor_of
+from tapestry.tables.append import Cursor, Forbidden, append_messages, cursor_of, never
 from tapestry.tables.log import Tables
 from tapestry.tables.originals import Original
 
@@ -26,11 +26,6 @@ Progress = Callable[[int, int | None], None]
 
 Stop = Callable[[], bool]
 """Asked whether to leave the rest for another time."""
-
-
-def never() -> bool:
-    """Go on to the end."""
-    return False
 
 
 @dataclass(slots=True)
@@ -80,7 +75,7 @@ class Intake:
     batch: int = BATCH
     stop: Stop = never
     workers: int = 0
-    forbidden: Stop = never
+    forbidden: Forbidden = never
 
     def cursor_of(self, origin: str) -> Cursor | None:
         """Return how far an origin has been taken in, or None if it never was."""
@@ -119,7 +114,7 @@ def take_in(source: Source, intake: Intake, tally: Tally) -> bool:
             originals=[
                 Original(raw, one.problems) for raw, one in zip(part.raws, read, strict=True)
             ],
-            allowed=lambda: not intake.forbidden(),
+            forbidden=intake.forbidden,
         )
         if receipt.refused:
             return False

@@ -20,7 +20,8 @@ from tapestry.run.together import Directory, entries_of, run_together
 from tapestry.run.waking import SnapshotRows
 from tapestry.tables.append import read_until
 from tapestry.tables.log import Snapshot, Tables, snapshot
-from tapestry.tables.register import Entry, Register, audiences_in
+from tapestry.tables.read import audiences_in
+from tapestry.tables.register import Entry, Register
 from tapestry.tables.removed import is_whole
 
 
@@ -99,7 +100,7 @@ def _run_joint(
     if since >= until:
         return Run((), (), (), 0, True)
     found = snapshot(tables)
-    present = audiences_in(part.path for part in (*found.messages, *found.annotations))
+    present = audiences_in(found)
     joint = run_together(
         lambda: engine_on(found),
         SnapshotRows(found),

@@ -35,8 +35,8 @@ _CONTENT = " content"
 
 Step = Callable[[str], None]
 
-Allowed = Callable[[], bool]
-"""Asked under the lock whether to append still: what it goes by may have changed meanwhile."""
+Forbidden = Callable[[], bool]
+"""Asked under the lock whether not to append: what it goes by may have changed meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What an append did; ``ts`` is None if no row was added, ``refused`` if it was not allowed."""
+    """What an append did; ``ts`` is None if no row was added, ``refused`` if it was forbidden."""
 
     ts: int | None
     added: int
@@ -68,9 +68,9 @@ def _no_step(_name: str) -> None:
     """Do nothing at a step; tests die here instead."""
 
 
-def always() -> bool:
-    """Allow it, whatever has changed meanwhile."""
-    return True
+def never() -> bool:
+    """Say no, whatever has changed meanwhile."""
+    return False
 
 
 def append_messages(
@@ -81,7 +81,7 @@ def append_messages(
     now: Callable[[], int] = wall_clock,
     step: Step = _no_step,
     originals: Sequence[Original] | None = None,
-    allowed: Allowed = always,
+    forbidden: Forbidden = never,
 ) -> Receipt:
     """Append those messages that are new, all with one ``ts``, together with the cursor.
 
@@ -89,11 +89,11 @@ def append_messages(
     is a duplicate.  If ``cursor`` is not newer than the stored one, the batch has been
     appended before, and nothing is.  ``originals`` are those of the messages, in their order.
     ``step`` is called with "locked", "read", "kept" (the originals), "committed" and
-    "advanced" as each is reached.  Nothing is appended unless it is ``allowed``.
+    "advanced" as each is reached.  Nothing is appended if it is ``forbidden``.
     """
     rows = to_arrow(MESSAGES, messages)
     kept = None if originals is None else originals_to_arrow(rows, originals)
-    return _append(tables, clock, MESSAGES, rows, cursor, now, step, allowed, kept)
+    return _append(tables, clock, MESSAGES, rows, cursor, now, step, forbidden, kept)
 
 
 def append_annotations(
@@ -103,11 +103,11 @@ def append_annotations(
     cursor: Cursor | None = None,
     now: Callable[[], int] = wall_clock,
     step: Step = _no_step,
-    allowed: Allowed = always,
+    forbidden: Forbidden = never,
 ) -> Receipt:
     """Append those annotations whose annid is new to the table; else as append_messages."""
     rows = to_arrow(ANNOTATIONS, annotations)
-    return _append(tables, clock, ANNOTATIONS, rows, cursor, now, step, allowed)
+    return _append(tables, clock, ANNOTATIONS, rows, cursor, now, step, forbidden)
 
 
 def read_until(tables: Tables, clock: Clock, now: Callable[[], int] = wall_clock) -> int:
@@ -139,14 +139,14 @@ def _append(
     cursor: Cursor | None,
     now: Callable[[], int],
     step: Step,
-    allowed: Allowed,
+    forbidden: Forbidden,
     originals: pa.Table | None = None,
 ) -> Receipt:
     if not rows.num_rows and cursor is None:
         return Receipt(None, 0, 0)
     with clock.lock() as held:
         step("locked")
-        if not allowed():
+        if forbidden():
             return Receipt(None, 0, 0, refused=True)
         log = tables.open(table)
         if cursor is not None and not _is_newer(log, cursor):

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from tapestry.core.message import width
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.find import by_key, by_time
-from tapestry.tables.log import Part, Tables, parts_of
+from tapestry.tables.log import Part, Snapshot, Tables, parts_of
 from tapestry.tables.rows import (
     AnnotationRow,
     MessageRow,
@@ -121,3 +123,14 @@ def lookup(
     rows: list[dict[str, Any]] = found.filter(mine).to_pylist()
     rows.sort(key=lambda row: (row["ts"], row["audience"]))
     return [{name: row[name] for name in names} for row in rows]
+
+
+def audiences_in(found: Snapshot) -> frozenset[str]:
+    """Return the audiences of all rows; each file is read once, for files never change."""
+    parts = (*found.messages, *found.annotations)
+    return frozenset().union(*(_audiences(part.path) for part in parts))
+
+
+@lru_cache(maxsize=8192)
+def _audiences(path: str) -> frozenset[str]:
+    return frozenset(pc.unique(pq.read_table(path, columns=["audience"])["audience"]).to_pylist())

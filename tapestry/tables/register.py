@@ -215,13 +215,3 @@ def _offsets(path: str) -> frozenset[tuple[str, int]]:
     rows = pq.read_table(path, columns=["probe", "offset"])
     apart = rows.group_by(["probe", "offset"]).aggregate([])
     return frozenset(zip(apart["probe"].to_pylist(), apart["offset"].to_pylist(), strict=True))
-
-
-@lru_cache(maxsize=8192)
-def _audiences(path: str) -> frozenset[str]:
-    return frozenset(pc.unique(pq.read_table(path, columns=["audience"])["audience"]).to_pylist())
-
-
-def audiences_in(paths: Iterable[str]) -> frozenset[str]:
-    """Return the audiences of the rows of some files of the tables; files never change."""
-    return frozenset().union(*map(_audiences, paths))

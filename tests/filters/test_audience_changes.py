@@ -4,37 +4,18 @@ from __future__ import annotations
 
 import pytest
 from django.contrib.auth.models import Group, User
-from live_filters import SCORE, listed, run
+from live_filters import SCORE, arrive, listed, run, vote
 from live_filters import install as install_live
 
 from filters import writing
 from filters.forgetting import forget
 from filters.models import Match
-from filters.stores import DjangoClock, latest_instant
-from tapestry.core.message import Annotation, Message
-from tapestry.tables.append import append_annotations, append_messages
+from filters.stores import latest_instant
 from tapestry.tables.log import Tables
 
 pytestmark = pytest.mark.usefixtures("engine")
 
 PARC = "group:parc"
-
-
-def arrive(tables: Tables, *names: str, audience: str = "public") -> None:
-    some = [
-        Message(f"{name}@example.org", sender=f"{name}@x.org", subject=name, audience=audience)
-        for name in names
-    ]
-    append_messages(tables, DjangoClock(), some)
-
-
-def vote(
-    tables: Tables, voter: str, name: str, audience: str = "public", number: float = 1.0
-) -> None:
-    said = Annotation(
-        f"{voter}.{name}", f"{name}@example.org", voter, "vote", None, number, audience
-    )
-    append_annotations(tables, DjangoClock(), [said])
 
 
 def test_who_joins_a_group_is_given_what_its_mail_would_have_brought(
@@ -43,7 +24,7 @@ def test_who_joins_a_group_is_given_what_its_mail_would_have_brought(
     arrive(tables, "old", audience=PARC)
     arrive(tables, "mine")
     for voter in "xy":
-        vote(tables, voter, "old", PARC)
+        vote(tables, voter, "old", audience=PARC)
     writing.install(carol, "from @x.org", name="all")
     writing.install(carol, "voted for by more than one person", name="liked")
     writing.install(carol, "from @x.org", name="later", existing=False)
@@ -52,7 +33,7 @@ def test_who_joins_a_group_is_given_what_its_mail_would_have_brought(
     carol.groups.add(Group.objects.get(name="parc"))
     run()
     assert listed(carol) == {"mine", "old"}
-    vote(tables, "z", "old", PARC)
+    vote(tables, "z", "old", audience=PARC)
     arrive(tables, "new", audience=PARC)
     run()
     run()
@@ -71,7 +52,8 @@ def test_who_joins_a_group_is_given_what_its_mail_would_have_brought(
 def test_who_leaves_a_group_keeps_what_is_there_for_others_too(
     tables: Tables, alice: User, arrives: str, leaves: str
 ) -> None:
-    arrive(tables, "a", "gone", audience=PARC)
+    arrive(tables, "a", audience=PARC)
+    arrive(tables, "gone", audience=PARC)
     writing.install(alice, "from @x.org", name="f")
     run()
     assert listed(alice) == {"a", "gone"}
@@ -102,7 +84,8 @@ def test_who_leaves_a_group_keeps_what_is_there_for_others_too(
 def test_what_is_forgotten_of_one_audience_stays_found_where_another_has_it(
     tables: Tables, alice: User, old: bool
 ) -> None:
-    arrive(tables, "a", "gone", audience=PARC)
+    arrive(tables, "a", audience=PARC)
+    arrive(tables, "gone", audience=PARC)
     arrive(tables, "a")
     writing.install(alice, "from @x.org", name="f")
     run()
@@ -119,8 +102,9 @@ def test_what_is_forgotten_of_one_audience_stays_found_where_another_has_it(
 def test_a_live_filter_does_not_go_on_with_what_was_forgotten(
     tables: Tables, alice: User, old: bool
 ) -> None:
-    arrive(tables, "b", "c")
-    vote(tables, "x", "b", PARC)
+    arrive(tables, "b")
+    arrive(tables, "c")
+    vote(tables, "x", "b", audience=PARC)
     vote(tables, "x", "c")
     install_live(alice, SCORE, "score")
     install_live(alice, "among the top 1 by votes", "top")
@@ -137,7 +121,7 @@ def test_a_vote_that_is_forgotten_stands_in_nobodys_way(
     tables: Tables, alice: User, apart: bool, old: bool
 ) -> None:
     arrive(tables, "b")
-    vote(tables, "w", "b", PARC, -1.0)
+    vote(tables, "w", "b", -1.0, PARC)
     vote(tables, "x", "b")
     made = writing.install(alice, "with a score above 0", name="f")
     run()

@@ -96,17 +96,17 @@ def test_nothing_is_committed_for_nothing(tables, clock):
     assert tables.open("messages").version() == version
 
 
-def test_what_is_not_allowed_any_more_under_the_lock_is_not_appended(tables, clock):
+def test_what_is_forbidden_by_then_under_the_lock_is_not_appended(tables, clock):
     append_messages(tables, clock, [Message("a")], Cursor("s", 1))
 
     def forbid():
         assert clock.is_held
-        return False
+        return True
 
-    refused = append_messages(tables, clock, [Message("b")], Cursor("s", 2), allowed=forbid)
+    refused = append_messages(tables, clock, [Message("b")], Cursor("s", 2), forbidden=forbid)
     assert refused == Receipt(None, 0, 0, refused=True)
     assert append_annotations(
-        tables, clock, [Annotation("v", "a", "joe", "vote")], allowed=forbid
+        tables, clock, [Annotation("v", "a", "joe", "vote")], forbidden=forbid
     ).refused
     assert [msgid for msgid, _, _ in stored(tables)] == ["a"]
     assert cursor_of(tables, "s") == Cursor("s", 1)
