@@ -12,7 +12,7 @@ from sqlglot import exp
 from tapestry.core.schema import KEYS
 from tapestry.plan.scope import Scope, carried_name
 from tapestry.query.nodes import Binding, Column, Literal, Values
-from tapestry.rewrite.analysis import walk
+from tapestry.query.tree.walk import walk
 from tapestry.rewrite.stages import Conjunction, Measured, Ranked
 
 KEY = ("fid", "disjunct", "c")

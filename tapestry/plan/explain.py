@@ -20,7 +20,7 @@ from tapestry.query.nodes import (
 )
 from tapestry.query.printer import print_condition, print_sql, print_term, print_tql
 from tapestry.query.read import read
-from tapestry.rewrite.analysis import transform
+from tapestry.query.tree.walk import transform
 from tapestry.rewrite.pipeline import Rule
 from tapestry.rewrite.restore import (
     conjunction_condition,

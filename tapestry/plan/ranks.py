@@ -25,7 +25,7 @@ from tapestry.plan.scope import Scope, carried_name
 from tapestry.plan.sweep import Sweep
 from tapestry.plan.totals import Totals, value_of
 from tapestry.query.nodes import Column, Literal
-from tapestry.rewrite.analysis import walk
+from tapestry.query.tree.walk import walk
 from tapestry.rewrite.stages import Conjunction, Ranked, Total
 
 FILTER = ("fid", "disjunct")

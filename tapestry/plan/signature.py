@@ -16,7 +16,7 @@ from typing import Any
 
 from tapestry.core.schema import Type
 from tapestry.query.nodes import Binding, Column, Literal, Values
-from tapestry.rewrite.analysis import walk
+from tapestry.query.tree.walk import walk
 from tapestry.rewrite.stages import Conjunction, IncrementalDisjunct
 
 Value = str | int | float | tuple[str | int | float, ...]

@@ -26,7 +26,7 @@ from tapestry.plan.relation import Field, Relation
 from tapestry.plan.scope import COMPARISONS, Scope, carried_name, column
 from tapestry.plan.signature import Value
 from tapestry.query.nodes import Binding, Column, Compare, Condition, Literal
-from tapestry.rewrite.analysis import walk
+from tapestry.query.tree.walk import walk
 from tapestry.rewrite.stages import Conjunction, Measured, Total
 
 AGGREGATES = {"COUNT": exp.Count, "SUM": exp.Sum, "AVG": exp.Avg, "MIN": exp.Min, "MAX": exp.Max}

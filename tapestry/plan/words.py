@@ -9,7 +9,7 @@ from tapestry.query.context import Context
 from tapestry.query.nodes import Literal, Node, Values
 from tapestry.query.phrase_of import phrase_of
 from tapestry.query.printer import print_condition
-from tapestry.rewrite.analysis import transform
+from tapestry.query.tree.walk import transform
 from tapestry.rewrite.restore import conjunction_condition
 
 

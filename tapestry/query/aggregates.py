@@ -6,10 +6,11 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.schema import ANNOTATIONS, COLUMNS, MESSAGES
 from tapestry.query import quantifiers
 from tapestry.query.lexer import Token
-from tapestry.query.names import AGGREGATES, variable_named
+from tapestry.query.names import variable_named
 from tapestry.query.nodes import Aggregate, Binding, Column, Condition, Literal, Term, Truth
 from tapestry.query.parser import Parser
-from tapestry.query.terms import columns_of
+from tapestry.query.tree.names import AGGREGATES
+from tapestry.query.tree.walk import columns_of
 
 _WORDS = """
     ANY_VALUE APPROX_COUNT_DISTINCT ARRAY_AGG AVERAGE BIT_AND BIT_OR BOOL_AND BOOL_OR COLLECT_LIST

@@ -16,7 +16,7 @@ from tapestry.core.schema import MESSAGES, Type
 from tapestry.query.comparisons import compare, in_list, refuse_now, threshold
 from tapestry.query.context import Context
 from tapestry.query.limits import MAX_BYTES, MAX_NESTING, too_deep
-from tapestry.query.names import Names, Scope, is_message
+from tapestry.query.names import Scope, is_message
 from tapestry.query.nodes import (
     Aggregate,
     And,
@@ -44,7 +44,9 @@ from tapestry.query.nodes import (
     Truth,
 )
 from tapestry.query.parsed import MESSAGE, Branch, Parsed
-from tapestry.query.terms import a, aggregate_type, measured, type_of, typed
+from tapestry.query.terms import a, aggregate_type, measured, typed
+from tapestry.query.tree.names import Names
+from tapestry.query.tree.walk import type_of
 
 Reader = Callable[[str, Context, int], Parsed]
 """Text, who asks, nesting already -> what it says: how a filter's text is read."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tapestry.core.clock import parse_instant
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import Type
-from tapestry.query.literals import MAX_DURATION, too_long
+from tapestry.query.limits import MAX_DURATION, too_long
 from tapestry.query.nodes import (
     Aggregate,
     Arith,
@@ -21,9 +21,8 @@ from tapestry.query.nodes import (
     Threshold,
     Values,
 )
-from tapestry.query.terms import NOW_HINT, NUMERIC, a, mentions_now, type_of
-
-FLIPPED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+from tapestry.query.terms import NOW_HINT, NUMERIC, a
+from tapestry.query.tree.walk import FLIPPED, reads_now, type_of
 
 
 def compare(op: str, left: Term, right: Term, span: Span | None) -> Compare:
@@ -39,7 +38,7 @@ def compare(op: str, left: Term, right: Term, span: Span | None) -> Compare:
         op, left, right = FLIPPED[op], right, left
     if not comparable(type_of(left), type_of(right)):
         raise _incomparable(left, right, span)
-    if mentions_now(left) or mentions_now(right):
+    if reads_now(left) or reads_now(right):
         _check_now(left, right, span)
     _check_reach(left, right)
     return Compare(op, left, right, span=span)
@@ -74,7 +73,7 @@ def comparable(left: Type, right: Type) -> bool:
 
 def refuse_now(term: Term, where: str) -> None:
     """Refuse ``now()`` in a place that is no comparison."""
-    if mentions_now(term):
+    if reads_now(term):
         raise TapestryError(f"now() cannot stand {where}.", term.span, NOW_HINT)
 
 
@@ -88,7 +87,7 @@ def in_list(term: Term, items: list[Term], span: Span | None) -> Condition:
         constant = isinstance(item, Literal) and item.value is not None
         if test in tests:
             continue
-        if not constant or type_of(term) is Type.NULL or mentions_now(term):
+        if not constant or type_of(term) is Type.NULL or reads_now(term):
             tests.append(test)
             continue
         assert isinstance(item, Literal) and item.value is not None

@@ -1,15 +1,20 @@
-"""How much text, and how deep, a filter may be."""
+"""How much text, how deep, and which numbers and durations a filter may have."""
 
 from __future__ import annotations
 
 import re
 
+from tapestry.core.clock import DAY
 from tapestry.core.errors import Span, TapestryError
 
 MAX_BYTES = 64 * 1024
 MAX_NESTING = 64
 MAX_LIMIT = 10_000
 """The longest top."""
+
+MAX_INTEGER = 2**63 - 1
+MAX_DURATION = 3_652_425 * DAY
+"""Ten thousand years."""
 
 BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Marks that change the order in which text is shown, and so can hide what it says."""
@@ -52,3 +57,8 @@ def too_deep(span: Span) -> TapestryError:
         span,
         "Split it into several filters, and refer to them by name.",
     )
+
+
+def too_long(span: Span | None) -> TapestryError:
+    """Return the error for a duration or an instant out of range."""
+    return TapestryError("This is more than 10,000 years.", span, "Write a shorter duration.")

@@ -8,6 +8,7 @@ from decimal import Decimal
 from tapestry.core.clock import DAY, HOUR, MINUTE, SECOND, WEEK, parse_instant
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import Type
+from tapestry.query.limits import MAX_DURATION, MAX_INTEGER, too_long
 from tapestry.query.nodes import Arith, Literal, Now, Term, Truth
 from tapestry.query.parser import Parser
 
@@ -23,10 +24,6 @@ UNITS = {
     "MICROSECOND": 1,
 }
 _CALENDAR = ("MONTH", "QUARTER", "YEAR")
-
-MAX_INTEGER = 2**63 - 1
-MAX_DURATION = 3_652_425 * DAY
-"""Ten thousand years."""
 
 _AMOUNT = re.compile(r"\s*([+-]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+))\s*([A-Za-z]*)\s*", re.ASCII)
 
@@ -83,11 +80,6 @@ def duration(digits: str, unit: str, span: Span) -> Literal:
     if abs(float(digits)) * length > MAX_DURATION:
         raise too_long(span)
     return Literal(round(Decimal(digits) * length), Type.DURATION, span=span)
-
-
-def too_long(span: Span | None) -> TapestryError:
-    """Return the error for a duration or an instant out of range."""
-    return TapestryError("This is more than 10,000 years.", span, "Write a shorter duration.")
 
 
 def special(parser: Parser) -> Term | Truth | None:

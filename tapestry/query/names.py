@@ -5,22 +5,12 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import COLUMNS, MESSAGES
-from tapestry.query.lexer import Token
 from tapestry.query.nodes import Binding, Column
-
-_WORDS = """
-    ALL AND AS BETWEEN BY CROSS DISTINCT EXCEPT EXISTS FALSE FROM FULL GROUP HAS HAVING IN INNER
-    INTERSECT IS JOIN LEFT LIKE LIMIT NATURAL NOT NULL ON OR ORDER OUTER RIGHT SELECT TRUE UNION
-    USING WHERE
-"""
-RESERVED = frozenset(_WORDS.split())
-"""Words that cannot name a variable."""
-
-AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX")
+from tapestry.query.tree.names import RESERVED
 
 _VARIABLE = re.compile(r"[^\W\d]\w*")
 
@@ -72,11 +62,6 @@ def table_named(name: str, span: Span) -> str:
     )
 
 
-def variable(token: Token) -> str:
-    """Return the name of a variable as it is compared: in lower case."""
-    return variable_named(token.value, token.span)
-
-
 def variable_named(written: str, span: Span | None) -> str:
     """Return the name of a variable in lower case; refuse what cannot be one."""
     name = written.lower()
@@ -91,29 +76,6 @@ def outside(name: str) -> str:
     Nobody can write it.
     """
     return " " + name
-
-
-@dataclass(slots=True)
-class Names:
-    """The names that the variables of one tree have; ``last`` is the last number of each base."""
-
-    used: set[str]
-    last: dict[str, int] = field(default_factory=dict)
-
-    def unused(self, name: str) -> str:
-        """Return the name itself or, if another variable has it, the first number of it left."""
-        name = name.strip()
-        base = name.rstrip("0123456789") or name
-        while name in self.used:
-            self.last[base] = self.last.get(base, 1) + 1
-            name = f"{base}{self.last[base]}"
-        return name
-
-    def take(self, name: str) -> str:
-        """Return ``unused(name)``, which from now on is used."""
-        name = self.unused(name)
-        self.used.add(name)
-        return name
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from tapestry.core.errors import Span, TapestryError
 from tapestry.query.cursor import Cursor
 from tapestry.query.lexer import Token
 from tapestry.query.limits import MAX_NESTING, too_deep
-from tapestry.query.names import known_column
+from tapestry.query.names import known_column, variable_named
 from tapestry.query.nodes import TERMS, Aggregate, Arith, Call, Column, Condition, Node, Term
 from tapestry.query.parsed import MisreadError
 
@@ -116,3 +116,8 @@ def check_terms(root: Node) -> None:
             stack += [(item, depth) for item in node]
         elif hasattr(node, "__dataclass_fields__"):
             stack += [(getattr(node, name), depth) for name in node.__dataclass_fields__]
+
+
+def variable(token: Token) -> str:
+    """Return the name of a variable as it is compared: in lower case."""
+    return variable_named(token.value, token.span)

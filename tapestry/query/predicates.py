@@ -7,9 +7,8 @@ from dataclasses import replace
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import MESSAGES, Type
 from tapestry.query import groups, sql
-from tapestry.query.comparisons import FLIPPED
 from tapestry.query.lexer import Token
-from tapestry.query.names import RESERVED, Scope, variable
+from tapestry.query.names import Scope
 from tapestry.query.nodes import (
     Aggregate,
     And,
@@ -32,8 +31,10 @@ from tapestry.query.nodes import (
     Top,
     Truth,
 )
-from tapestry.query.parser import NOT, Parser, only_compared
-from tapestry.query.terms import columns_of, mentions_now, typed
+from tapestry.query.parser import NOT, Parser, only_compared, variable
+from tapestry.query.terms import typed
+from tapestry.query.tree.names import RESERVED
+from tapestry.query.tree.walk import FLIPPED, columns_of, reads_now
 
 _IN = "Write m IN baseball for a filter, m.to = 'joe@x.org' for a set, or IN ('a', 'b')."
 _TOP = "Write m IN TOP 10 BY COUNT(r: r.inreplyto = m.msgid)."
@@ -108,7 +109,7 @@ def _constant(parser: Parser, found: Term | Aggregate) -> Literal:
             column.span,
             "Put the column into its condition: COUNT(r: r.size > m.size) > 5.",
         )
-    if mentions_now(term):
+    if reads_now(term):
         raise TapestryError(
             "An aggregate is compared with a constant, and now() is none.",
             term.span,

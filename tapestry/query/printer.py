@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, fields
 
 from tapestry.core.clock import DAY, HOUR, MINUTE, SECOND, WEEK, to_datetime
 from tapestry.core.schema import MESSAGES, Type
-from tapestry.query.names import RESERVED, Names
 from tapestry.query.nodes import (
     Aggregate,
     And,
@@ -39,7 +38,8 @@ from tapestry.query.nodes import (
     Values,
 )
 from tapestry.query.parsed import MESSAGE
-from tapestry.query.terms import columns_of
+from tapestry.query.tree.names import RESERVED, Names
+from tapestry.query.tree.walk import columns_of
 
 OR, AND, NOT, TEST = range(4)
 _UNITS = (

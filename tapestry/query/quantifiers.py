@@ -5,9 +5,10 @@ from __future__ import annotations
 from tapestry.core.errors import TapestryError
 from tapestry.core.schema import MESSAGES
 from tapestry.query import sql
-from tapestry.query.names import RESERVED, table_named, variable
+from tapestry.query.names import table_named
 from tapestry.query.nodes import Binding, Condition, Exists
-from tapestry.query.parser import Parser
+from tapestry.query.parser import Parser, variable
+from tapestry.query.tree.names import RESERVED
 
 
 def exists(parser: Parser) -> Condition:

@@ -14,7 +14,6 @@ from dataclasses import fields, replace
 from typing import Any
 
 from tapestry.core.schema import KEYS, Type
-from tapestry.query.comparisons import FLIPPED
 from tapestry.query.nodes import (
     Aggregate,
     And,
@@ -38,7 +37,7 @@ from tapestry.query.nodes import (
     Truth,
 )
 from tapestry.query.parsed import MESSAGE
-from tapestry.query.terms import type_of
+from tapestry.query.tree.walk import FLIPPED, type_of
 
 LONGEST_LIST = 5
 """Values of an IN that are written out as alternatives."""

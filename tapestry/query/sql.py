@@ -10,7 +10,7 @@ from tapestry.query import groups
 from tapestry.query.groups import Select
 from tapestry.query.lexer import Token
 from tapestry.query.limits import MAX_NESTING
-from tapestry.query.names import AGGREGATES, RESERVED, advice, is_message, table_named, variable
+from tapestry.query.names import advice, is_message, table_named
 from tapestry.query.nodes import (
     TERMS,
     Aggregate,
@@ -27,7 +27,8 @@ from tapestry.query.nodes import (
     Truth,
 )
 from tapestry.query.parsed import Branch
-from tapestry.query.parser import Parser, only_compared
+from tapestry.query.parser import Parser, only_compared, variable
+from tapestry.query.tree.names import AGGREGATES, RESERVED
 
 
 def starts(parser: Parser) -> bool:

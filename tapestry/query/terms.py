@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 from tapestry.core.clock import to_datetime
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import Type
-from tapestry.query.literals import MAX_DURATION, MAX_INTEGER, too_long
+from tapestry.query.limits import MAX_DURATION, MAX_INTEGER, too_long
 from tapestry.query.names import Scope, advice
-from tapestry.query.nodes import Aggregate, Arith, Call, Column, Literal, Now, Term
+from tapestry.query.nodes import Aggregate, Arith, Call, Column, Literal, Term
+from tapestry.query.tree.walk import columns_of, reads_now, type_of
 
 NUMERIC = (Type.INTEGER, Type.NUMBER)
 
@@ -28,42 +28,11 @@ _EXAMPLES = {
 }
 
 
-def type_of(term: Term) -> Type:
-    """Return a checked term's type."""
-    return Type.INSTANT if isinstance(term, Now) else term.type
-
-
 def a(kind: Type) -> str:
     """Return a type with its article, as a sentence has it."""
     if kind is Type.NULL:
         return "NULL"
     return f"{'an' if kind.value[0] in 'ai' else 'a'} {kind.value}"
-
-
-def mentions_now(term: Term) -> bool:
-    """Return whether ``now()`` stands anywhere in a term."""
-    match term:
-        case Now():
-            return True
-        case Arith():
-            return mentions_now(term.left) or mentions_now(term.right)
-        case Call():
-            return any(mentions_now(arg) for arg in term.args)
-        case _:
-            return False
-
-
-def columns_of(term: Term) -> Iterator[Column]:
-    """Yield the columns that stand in a term, from left to right."""
-    match term:
-        case Column():
-            yield term
-        case Arith():
-            yield from columns_of(term.left)
-            yield from columns_of(term.right)
-        case Call():
-            for arg in term.args:
-                yield from columns_of(arg)
 
 
 def typed(term: Term, scope: Scope) -> Term:
@@ -104,7 +73,7 @@ def measured(aggregate: Aggregate, scope: Scope, own: set[str]) -> Term:
         raise TapestryError(
             f"{name} cannot take a set.", term.span, "Count the rows: COUNT(r: r.to = 'joe@x.org')."
         )
-    if mentions_now(term):
+    if reads_now(term):
         hint = "Put it into the condition: COUNT(a IN annotations: a.ts > now() - 1 week)."
         raise TapestryError(f"now() cannot stand in what {name} is of.", term.span, hint)
     if not own & {column.var for column in columns_of(term)}:
@@ -136,7 +105,7 @@ def _call(call: Call, scope: Scope) -> Term:
         raise _unknown_function(call)
     args = tuple(scalar(arg, scope) for arg in call.args)
     for arg in args:
-        if mentions_now(arg):
+        if reads_now(arg):
             message = f"now() cannot stand inside {name}()."
             raise TapestryError(message, arg.span, NOW_HINT)
     if name == "coalesce":
@@ -159,7 +128,7 @@ NOW_HINT = "now() can be compared as in m.ts < now() - 2 weeks, or now() - m.ts 
 
 def _unknown_function(call: Call) -> TapestryError:
     message = f"{call.name[:40]}() is not a function of the language."
-    if any(mentions_now(arg) for arg in call.args):
+    if any(reads_now(arg) for arg in call.args):
         return TapestryError(message, call.span, NOW_HINT)
     if call.name == "has":
         return TapestryError("has() takes a column and words.", call.span, "Write m.body HAS '…'.")

@@ -11,7 +11,7 @@ from tapestry.core.schema import Type
 from tapestry.query import aggregates, literals, predicates, quantifiers, sql
 from tapestry.query.lexer import Token
 from tapestry.query.limits import MAX_NESTING, check_length
-from tapestry.query.names import RESERVED, known_column
+from tapestry.query.names import known_column
 from tapestry.query.nodes import (
     TERMS,
     Aggregate,
@@ -40,6 +40,7 @@ from tapestry.query.parser import (
     check_terms,
     only_compared,
 )
+from tapestry.query.tree.names import RESERVED
 
 _POWER = {
     "OR": OR,

@@ -3,6 +3,6 @@
     CheckedQuery ─ normal/ ─> NormalQuery
                  ─ monotone/ ─> MonotoneQuery ─ incremental/ ─> IncrementalQuery
 
-``stages.py`` holds the types, ``analysis.py`` what the rules ask of a tree, ``pipeline.py``
-the order of the rules.
+``stages.py`` holds the types, ``pipeline.py`` the order of the rules; ``query/tree/walk.py``
+is what they ask of a tree.
 """

@@ -17,7 +17,8 @@ from sqlglot import exp
 from tapestry.core.schema import Type
 from tapestry.plan import lower, nested
 from tapestry.query import nodes as n
-from tapestry.rewrite import analysis, pipeline
+from tapestry.query.tree import walk
+from tapestry.rewrite import pipeline
 from tapestry.rewrite.incremental import (
     absent_after_end,
     absent_at_start,
@@ -69,12 +70,12 @@ def change_general(patch: pytest.MonkeyPatch, keep) -> None:
 
 @caught_by(laws.normal_rules_keep_the_rows_and_do_nothing_twice)
 def the_opposite_of_less_is_greater(patch):
-    patch.setitem(analysis.NEGATED, "<", ">")
+    patch.setitem(walk.NEGATED, "<", ">")
 
 
 @caught_by(laws.every_schedule_delivers_what_the_oracle_does)
 def now_moves_to_the_left_and_its_operator_stays(patch):
-    patch.setitem(analysis.FLIPPED, "<", "<")
+    patch.setitem(walk.FLIPPED, "<", "<")
 
 
 @caught_by(laws.normal_rules_keep_the_rows_and_do_nothing_twice)
@@ -85,7 +86,7 @@ def not_in_forgets_nulls(patch):
             return n.Exists(node.bindings, n.And((node.condition, equal)))
         return node
 
-    change_normal(patch, "expand_in_query", lambda tree: analysis.transform(tree, change))
+    change_normal(patch, "expand_in_query", lambda tree: walk.transform(tree, change))
 
 
 @caught_by(laws.normal_rules_keep_the_rows_and_do_nothing_twice)
@@ -96,7 +97,7 @@ def not_of_an_and_stays_an_and(patch):
         return node
 
     real = pipeline.NORMAL[0]
-    change_normal(patch, "push_not", lambda tree: real(analysis.transform(tree, change)))
+    change_normal(patch, "push_not", lambda tree: real(walk.transform(tree, change)))
 
 
 @caught_by(laws.every_schedule_delivers_what_the_oracle_does)

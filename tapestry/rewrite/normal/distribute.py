@@ -21,7 +21,7 @@ from tapestry.query.nodes import (
     Top,
     Truth,
 )
-from tapestry.rewrite.analysis import is_plain, is_time, once, variables
+from tapestry.query.tree.walk import is_plain, is_time, once, variables
 from tapestry.rewrite.stages import Conjunction, Measured, Ranked, Total
 
 MOST_DISJUNCTS = 256

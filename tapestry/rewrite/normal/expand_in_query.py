@@ -15,7 +15,7 @@ from tapestry.query.nodes import (
     Or,
     Term,
 )
-from tapestry.rewrite.analysis import change_conditions
+from tapestry.query.tree.walk import change_conditions
 
 
 def expand_in_query(condition: Condition) -> Condition:

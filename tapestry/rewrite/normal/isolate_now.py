@@ -19,8 +19,7 @@ from tapestry.query.nodes import (
     Or,
     Term,
 )
-from tapestry.query.terms import mentions_now
-from tapestry.rewrite.analysis import FLIPPED, Linear, add, change_conditions, linear
+from tapestry.query.tree.walk import FLIPPED, Linear, add, change_conditions, linear, reads_now
 
 
 def isolate_now(condition: Condition) -> Condition:
@@ -35,7 +34,7 @@ def isolate_now(condition: Condition) -> Condition:
 
 
 def _isolate(node: Condition) -> Condition:
-    if not isinstance(node, Compare) or not (mentions_now(node.left) or mentions_now(node.right)):
+    if not isinstance(node, Compare) or not (reads_now(node.left) or reads_now(node.right)):
         return node
     moved = _move(node)
     gone = _instants(node) - _instants(moved)

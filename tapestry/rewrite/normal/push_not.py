@@ -19,7 +19,7 @@ from tapestry.query.nodes import (
     Top,
     Truth,
 )
-from tapestry.rewrite.analysis import NEGATED
+from tapestry.query.tree.walk import NEGATED
 
 
 def push_not(condition: Condition) -> Condition:

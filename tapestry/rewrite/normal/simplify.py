@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import is_
 
 from tapestry.query.nodes import And, Condition, Exists, Not, Or, Truth
-from tapestry.rewrite.analysis import change_conditions, once
+from tapestry.query.tree.walk import change_conditions, once
 
 
 def simplify(condition: Condition) -> Condition:

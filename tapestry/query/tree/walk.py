@@ -1,4 +1,4 @@
-"""What the rules ask of a tree; nothing here changes one."""
+"""Walk a tree, change it, and what every room asks of one."""
 
 from __future__ import annotations
 
@@ -130,6 +130,16 @@ def once(items: Sequence[N]) -> tuple[N, ...]:
         if item not in kept:
             kept.append(item)
     return tuple(kept)
+
+
+def type_of(term: Term) -> Type:
+    """Return a checked term's type."""
+    return Type.INSTANT if isinstance(term, Now) else term.type
+
+
+def columns_of(term: Term) -> Iterator[Column]:
+    """Yield the columns that stand in a term, from left to right."""
+    return (node for node in walk(term) if isinstance(node, Column))
 
 
 def variables(node: Any) -> frozenset[str]:

@@ -1,0 +1,1 @@
+"""The tree of a filter: its nodes, and what every room asks of them."""

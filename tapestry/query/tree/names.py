@@ -1,0 +1,38 @@
+"""Words that cannot name a variable, and names that no other variable has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+_WORDS = """
+    ALL AND AS BETWEEN BY CROSS DISTINCT EXCEPT EXISTS FALSE FROM FULL GROUP HAS HAVING IN INNER
+    INTERSECT IS JOIN LEFT LIKE LIMIT NATURAL NOT NULL ON OR ORDER OUTER RIGHT SELECT TRUE UNION
+    USING WHERE
+"""
+RESERVED = frozenset(_WORDS.split())
+"""Words that cannot name a variable."""
+
+AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX")
+
+
+@dataclass(slots=True)
+class Names:
+    """The names that the variables of one tree have; ``last`` is the last number of each base."""
+
+    used: set[str]
+    last: dict[str, int] = field(default_factory=dict)
+
+    def unused(self, name: str) -> str:
+        """Return the name itself or, if another variable has it, the first number of it left."""
+        name = name.strip()
+        base = name.rstrip("0123456789") or name
+        while name in self.used:
+            self.last[base] = self.last.get(base, 1) + 1
+            name = f"{base}{self.last[base]}"
+        return name
+
+    def take(self, name: str) -> str:
+        """Return ``unused(name)``, which from now on is used."""
+        name = self.unused(name)
+        self.used.add(name)
+        return name
