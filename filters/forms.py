@@ -1,8 +1,7 @@
-"""The forms: a filter and its options, a tag, and what a person says of themselves."""
+"""The form of a filter and its options."""
 
 from __future__ import annotations
 
-import zoneinfo
 from datetime import date
 from typing import Any
 
@@ -10,7 +9,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from filters.models import Filter, Profile, filter_name
+from filters.models import Filter, filter_name
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.timeliness import parse_timeliness
 
@@ -106,66 +105,3 @@ class FilterForm(forms.Form):
             return str(parse_timeliness(self.cleaned_data["timeliness"]))
         except TapestryError as error:
             raise ValidationError(f"{error.message} {error.hint}") from error
-
-
-class AnnotationForm(forms.Form):
-    """A vote or a tag on a message."""
-
-    id = forms.CharField(strip=False)
-    audience = forms.CharField(strip=False, required=False)
-    kind = forms.ChoiceField(choices=[("vote", "vote"), ("tag", "tag")])
-    number = forms.TypedChoiceField(
-        choices=[("1", "for"), ("-1", "against")], coerce=float, required=False, empty_value=None
-    )
-    value = forms.CharField(max_length=100, required=False)
-    private = forms.BooleanField(required=False)
-
-    def clean(self) -> dict[str, Any]:
-        """Demand a number of a vote and a word of a tag."""
-        given = super().clean() or {}
-        if given.get("kind") == "vote" and given.get("number") is None:
-            raise ValidationError("A vote is for or against.")
-        if given.get("kind") == "tag" and not given.get("value"):
-            raise ValidationError("A tag is a word.")
-        return given
-
-
-class ProfileForm(forms.Form):
-    """What a person says of themselves."""
-
-    email = forms.EmailField(label="E-mail", required=False)
-    aliases = forms.CharField(
-        label="Other addresses that are you",
-        required=False,
-        widget=forms.Textarea(attrs={"rows": 3}),
-        help_text="One on each line. Filters call all of these `me`.",
-    )
-    time_zone = forms.ChoiceField(label="Time zone")
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        zones = forms.ChoiceField(
-            label="Time zone",
-            choices=[(name, name.replace("_", " ")) for name in _zones()],
-        )
-        self.fields["time_zone"] = zones
-
-    def clean_aliases(self) -> list[str]:
-        """Read the addresses, one on each line."""
-        lines = [line.strip().lower() for line in self.cleaned_data["aliases"].splitlines()]
-        for line in lines:
-            if line and "@" not in line:
-                raise ValidationError(f"{line} is not an address.")
-        return [line for line in lines if line]
-
-    def store(self, profile: Profile) -> None:
-        """Store what was said."""
-        profile.user.email = self.cleaned_data["email"]
-        profile.user.save(update_fields=["email"])
-        profile.time_zone = self.cleaned_data["time_zone"]
-        profile.aliases = self.cleaned_data["aliases"]
-        profile.save()
-
-
-def _zones() -> list[str]:
-    return sorted(name for name in zoneinfo.available_timezones() if "/" in name or name == "UTC")

@@ -16,7 +16,7 @@ from tapestry.tables.log import Snapshot, Tables
 
 if TYPE_CHECKING:
     from tapestry.run.answer import Engine
-    from tapestry.run.together import Directory
+    from tapestry.run.classes import Directory
     from tapestry.tables.register import Register
 
 SPARK_AGAIN = "spark.again"

@@ -3,39 +3,24 @@
 from __future__ import annotations
 
 import logging
-import uuid
+from collections.abc import Sequence
+from typing import Any
 
 import redis
+from celery import Task
 from kombu.exceptions import OperationalError as BrokerError
-
-from filters import tasks
 
 log = logging.getLogger(__name__)
 
 
-def append_soon() -> bool:
-    """Ask the worker to append what waits; return False if the queue cannot be reached.
+def send(task: Task, args: Sequence[Any], *, otherwise: str, **options: Any) -> bool:
+    """Ask the worker for a task that the clock would start too, later.
 
-    Nothing is lost then: what waits is in the database, and the next run appends it.
+    Return False if the queue cannot be reached; the log then says what happens ``otherwise``.
     """
     try:
-        tasks.append_annotations.apply_async(retry=False)
+        task.apply_async(args, retry=False, **options)
     except (BrokerError, redis.RedisError, OSError) as error:
-        log.warning("What waits will be appended by the next run: %s", error)
+        log.warning("%s: %s", otherwise, error)
         return False
     return True
-
-
-def start_preview(text: str, user_id: int, *, live: bool = False) -> str:
-    """Ask the worker what a filter would have matched, or matches now; return the task's id."""
-    task_id = str(uuid.uuid4())
-    tasks.preview.apply_async((text, user_id, live), task_id=task_id, retry=False)
-    return task_id
-
-
-def pull_soon(source_id: int) -> None:
-    """Ask the worker to pull a source; where the queue is away, it is pulled when it is due."""
-    try:
-        tasks.pull_source.apply_async((source_id,), retry=False, expires=60)
-    except (BrokerError, redis.RedisError, OSError) as error:
-        log.warning("The source will be pulled when it is due: %s", error)

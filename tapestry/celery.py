@@ -60,4 +60,4 @@ def _configuration() -> dict[str, Any]:
 
 
 app.add_defaults(_configuration)
-app.autodiscover_tasks(["filters"])
+app.autodiscover_tasks([f"filters.{room}" for room in ("authoring", "inbox", "sources", "upkeep")])

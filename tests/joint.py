@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tapestry.core.schema import COLUMNS, Type
-from tapestry.run.together import Class, Holder, seen
+from tapestry.run.classes import Class, Holder, seen
 from tapestry.tables.register import Entry
 from tapestry.tables.rows import arrow_schema
 

@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from filters.views.pages import PersonRequest
+from filters.accounts.requests import PersonRequest
 from filters.vocabulary import vocabulary
 from tapestry.query.completion import complete, is_whole
 

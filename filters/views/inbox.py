@@ -10,8 +10,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from filters import listing, reading
+from filters.accounts.requests import PersonRequest, wants_fragment
 from filters.models import Filter
-from filters.views.pages import PersonRequest, frame, wants_fragment
 from tapestry.core.clock import wall_clock
 
 PAGE = 50
@@ -41,7 +41,7 @@ def inbox(request: PersonRequest, name: str | None = None, *, gone: bool = False
     if found is not None:
         listing.mark_read(request.user, found.message.msgid)
         lists["rows"] = listing.rows(request.user, page, one, gone=gone)
-    context = frame(request, current=name or "/", **lists)
+    context = {"current": name or "/", **lists}
     context |= {"reading": found, "missing": opened}
     return render(request, "filters/inbox.html", context)
 

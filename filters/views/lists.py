@@ -9,8 +9,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from filters import writing
+from filters.accounts.requests import PersonRequest
 from filters.models import Filter
-from filters.views.pages import PersonRequest, frame
 
 
 @login_required
@@ -19,7 +19,7 @@ def filters(request: PersonRequest) -> HttpResponse:
     """Show one's own filters, and those that others share."""
     shared = Filter.objects.filter(visibility=Filter.Visibility.SHARED, active=True)
     shared = shared.exclude(owner=request.user).select_related("owner")
-    context = frame(request, shared=shared.order_by("owner__username", "name"))
+    context = {"shared": shared.order_by("owner__username", "name")}
     return render(request, "filters/filters.html", context)
 
 
@@ -48,7 +48,7 @@ def delete(request: PersonRequest, name: str) -> HttpResponse:
         writing.delete(doomed)
         messages.success(request, f"The filter {name} is gone.")
         return redirect("filters")
-    return render(request, "filters/delete.html", frame(request, doomed=doomed))
+    return render(request, "filters/delete.html", {"doomed": doomed})
 
 
 def _mine(request: PersonRequest, name: str) -> Filter:

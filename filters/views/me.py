@@ -8,9 +8,9 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from filters.forms import ProfileForm
+from filters.accounts.forms import ProfileForm
+from filters.accounts.requests import PersonRequest
 from filters.models import Profile
-from filters.views.pages import PersonRequest, frame
 
 
 @login_required
@@ -33,4 +33,4 @@ def me(request: PersonRequest) -> HttpResponse:
             }
         )
     status = 400 if form.errors else 200
-    return render(request, "filters/me.html", frame(request, form=form), status=status)
+    return render(request, "filters/me.html", {"form": form}, status=status)

@@ -7,11 +7,12 @@ from django.http import Http404, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from filters import listing, queue, reading
+from filters import listing, reading
+from filters.accounts.requests import PersonRequest, wants_fragment
 from filters.annotate import annotate as keep_annotation
-from filters.forms import AnnotationForm
+from filters.inbox.forms import AnnotationForm
+from filters.inbox.tasks import append_soon
 from filters.templatetags.mail import message_address
-from filters.views.pages import PersonRequest, frame, wants_fragment
 
 
 @login_required
@@ -24,7 +25,7 @@ def message(request: PersonRequest) -> HttpResponse:
     found = _found(request, request.GET.get("id", ""), request.GET.get("in"))
     news = listing.mark_read(request.user, found.message.msgid)
     if not wants_fragment(request):
-        return render(request, "filters/message.html", frame(request, reading=found))
+        return render(request, "filters/message.html", {"reading": found})
     response = render(request, "filters/_message.html", {"reading": found})
     if news:
         response["HX-Trigger-After-Settle"] = "read"
@@ -52,7 +53,7 @@ def annotate(request: PersonRequest) -> HttpResponse:
             number=given["number"] if is_vote else None,
             private=given["private"],
         )
-    queued = queue.append_soon()
+    queued = append_soon()
     if not wants_fragment(request):
         return redirect(message_address(found.message.msgid, found.message.audience))
     again = _found(request, given["id"], found.message.audience)

@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from filters import parts, reading
-from filters.views.pages import PersonRequest, frame
+from filters.accounts.requests import PersonRequest
 from tapestry.ingest.charset import decode
 from tapestry.tables.originals import Original
 from tapestry.tables.originals import original as read_original
@@ -35,7 +35,7 @@ def original(request: PersonRequest) -> HttpResponse:
         "is_cut": len(found.raw) > SHOWN,
         "problems": found.problems,
     }
-    return render(request, "filters/original.html", frame(request, **context))
+    return render(request, "filters/original.html", context)
 
 
 @login_required

@@ -11,12 +11,12 @@ from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from filters import queue
+from filters.accounts.requests import PersonRequest
 from filters.forms_source import PlacesForm, SourceForm
 from filters.models_source import Source
 from filters.sources.credentials import SECRETS, account_of, keep_secret, read_secret
 from filters.sources.reaching import offers, try_out
-from filters.views.pages import PersonRequest, frame
+from filters.sources.tasks import pull_soon
 from filters.views.sources import mine
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
@@ -75,7 +75,7 @@ def places(request: PersonRequest, pk: int) -> HttpResponse:
     Source.objects.filter(pk=chosen.pk).update(
         places=form.cleaned_data["places"], active=True, due_at=wall_clock(), failures=0
     )
-    queue.pull_soon(chosen.pk)
+    pull_soon(chosen.pk)
     messages.success(request, "What is there comes in now; this page says how far it is.")
     return redirect(chosen)
 
@@ -100,7 +100,7 @@ def _store(request: PersonRequest, form: SourceForm, stored: Source) -> HttpResp
     if not stored.places:
         return redirect("source-places", stored.pk)
     messages.success(request, "That is stored, and the server lets you in.")
-    queue.pull_soon(stored.pk)
+    pull_soon(stored.pk)
     return redirect(stored)
 
 
@@ -133,7 +133,7 @@ def _keep_secrets(stored: Source, given: dict[str, Any]) -> bool:
 
 
 def _page(request: PersonRequest, form: SourceForm, source: Source) -> HttpResponse:
-    context = frame(request, form=form, source=source, kinds=Source.Kind.choices)
+    context = {"form": form, "source": source, "kinds": Source.Kind.choices}
     status = 400 if form.errors else 200
     return render(request, "filters/source_write.html", context, status=status)
 
@@ -157,7 +157,7 @@ def _choose(
         "more": max(0, len(found) - SHOWN),
         "error": error,
     }
-    return render(request, "filters/source_places.html", frame(request, **context), status=status)
+    return render(request, "filters/source_places.html", context, status=status)
 
 
 def _offered(account: Account, source: Source, named: list[str]) -> list[Offer]:

@@ -8,12 +8,12 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from filters import queue
+from filters.accounts.requests import PersonRequest, wants_fragment
 from filters.models_source import Source
 from filters.sources.credentials import account_of
 from filters.sources.due import make_due
 from filters.sources.reaching import try_out
-from filters.views.pages import PersonRequest, frame, wants_fragment
+from filters.sources.tasks import pull_soon
 from tapestry.core.errors import TapestryError
 
 SHOWN = 20
@@ -26,7 +26,7 @@ MOST_PLACES = 500
 @require_GET
 def sources(request: PersonRequest) -> HttpResponse:
     """Show one's own sources."""
-    context = frame(request, sources=Source.objects.filter(owner=request.user))
+    context = {"sources": Source.objects.filter(owner=request.user)}
     return render(request, "filters/sources.html", context)
 
 
@@ -42,7 +42,7 @@ def source(request: PersonRequest, pk: int) -> HttpResponse:
     }
     if wants_fragment(request):
         return render(request, "filters/_source.html", context)
-    return render(request, "filters/source.html", frame(request, **context))
+    return render(request, "filters/source.html", context)
 
 
 @login_required
@@ -93,7 +93,7 @@ def delete(request: PersonRequest, pk: int) -> HttpResponse:
         messages.success(request, f"{doomed} is no source any more; its mail stays.")
         doomed.delete()
         return redirect("sources")
-    return render(request, "filters/source_delete.html", frame(request, source=doomed))
+    return render(request, "filters/source_delete.html", {"source": doomed})
 
 
 def mine(request: PersonRequest, pk: int) -> Source:
@@ -103,5 +103,5 @@ def mine(request: PersonRequest, pk: int) -> Source:
 
 def _look_now(looked_at: Source) -> HttpResponse:
     make_due(looked_at.pk)
-    queue.pull_soon(looked_at.pk)
+    pull_soon(looked_at.pk)
     return redirect(looked_at)

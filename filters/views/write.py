@@ -13,12 +13,13 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from filters import people, previews, queue, understanding, writing
+from filters import people, previews, understanding, writing
+from filters.accounts.requests import PersonRequest
+from filters.authoring.tasks import start_preview
 from filters.ends import last_instant
 from filters.forms import MODES, TIMELINESS, FilterForm
 from filters.models import Filter
 from filters.templatetags.mail import moment
-from filters.views.pages import PersonRequest, frame
 from tapestry.core.errors import TapestryError
 from tapestry.query.phrasebook import phrasebook
 
@@ -125,7 +126,7 @@ def preview(request: PersonRequest) -> HttpResponse:
     text = request.POST.get("text", "").strip()
     if "error" in _understanding(request, text, _live(request)):
         return HttpResponse("")
-    task = queue.start_preview(text, request.user.pk, live=_live(request))
+    task = start_preview(text, request.user.pk, live=_live(request))
     return render(request, "filters/_preview.html", {"task": task, "turn": 1})
 
 
@@ -145,16 +146,15 @@ def preview_result(request: PersonRequest, task: UUID) -> HttpResponse:
 def _page(request: PersonRequest, form: FilterForm, changed: Filter | None) -> HttpResponse:
     text = str(form["text"].value() or "").strip()
     live = form["mode"].value() == Filter.Mode.LIVE
-    context = frame(
-        request,
-        form=form,
-        changed=changed,
-        timeliness=TIMELINESS,
-        modes=[(radio, MODES[radio.data["value"]]) for radio in form["mode"]],
-        examples=EXAMPLES,
-        phrasebook=phrasebook(),
+    context = {
+        "form": form,
+        "changed": changed,
+        "timeliness": TIMELINESS,
+        "modes": [(radio, MODES[radio.data["value"]]) for radio in form["mode"]],
+        "examples": EXAMPLES,
+        "phrasebook": phrasebook(),
         **(_understanding(request, text, live) if text else {}),
-    )
+    }
     return render(request, "filters/write.html", context, status=400 if form.errors else 200)
 
 

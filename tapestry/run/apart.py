@@ -18,10 +18,10 @@ from tapestry.plan.compile import Compiled, compile_filter
 from tapestry.plan.words import disjunct_in_words
 from tapestry.query.context import Context
 from tapestry.rewrite.pipeline import Rule
-from tapestry.run.answer import Engine, must_answer
+from tapestry.run.answer import Engine, TooManyError, must_answer
 from tapestry.run.changes import changes
 from tapestry.run.execute import Subscription, execute
-from tapestry.run.limits import TooManyError, set_aside
+from tapestry.run.limits import set_aside
 from tapestry.tables.log import Snapshot, Tables, snapshot
 
 log = logging.getLogger(__name__)

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tapestry.plan.probes import Key
-from tapestry.run.together import Class, Holder, seen
+from tapestry.run.classes import Class, Holder, seen
 from tapestry.tables.register import Register, alike_of, key_of
 
 Numbers = np.ndarray[Any, np.dtype[np.int64]]

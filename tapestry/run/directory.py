@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 from tapestry.core.errors import TapestryError
 from tapestry.plan.probes import Key
 from tapestry.run.arrow_directory import ArrowDirectory
-from tapestry.run.together import Class, Holder
+from tapestry.run.classes import Class, Holder
 from tapestry.tables.register import Register, alike_of, key_of
 
 ENTRIES = """

@@ -17,10 +17,9 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.schema import COLUMNS, Type
 from tapestry.plan.relation import Range, Relation, Statement, View
 from tapestry.plan.spark_sql import spark_sql
-from tapestry.run.answer import Row
+from tapestry.run.answer import Row, TooManyError, TooMuchError
 from tapestry.run.connection import is_lost
 from tapestry.run.few import Few, Limits, named, overlaps
-from tapestry.run.limits import TooManyError, TooMuchError
 from tapestry.tables.log import Snapshot
 
 INTERPRETED = 100_000

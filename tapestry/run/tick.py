@@ -16,7 +16,8 @@ from tapestry.core.clock import wall_clock
 from tapestry.core.ports import Change, Clock, DueFilter, FilterStore, Match
 from tapestry.run.answer import Engine
 from tapestry.run.apart import Run, Words, compiled, run_apart
-from tapestry.run.together import Directory, entries_of, run_together
+from tapestry.run.classes import Directory
+from tapestry.run.together import entries_of, run_together
 from tapestry.run.waking import SnapshotRows
 from tapestry.tables.append import read_until
 from tapestry.tables.log import Snapshot, Tables, snapshot

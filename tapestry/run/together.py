@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Protocol
@@ -22,51 +22,17 @@ from tapestry.core.ports import DueFilter, Match
 from tapestry.plan.compile import Compiled, Plan, compile_filter
 from tapestry.plan.group import Group, Member
 from tapestry.plan.lower import lower_among
-from tapestry.plan.probes import Key, keys_of
+from tapestry.plan.probes import keys_of
 from tapestry.plan.signature import Constant
 from tapestry.query.context import Context
-from tapestry.run.answer import Engine, Row, answer, must_answer
+from tapestry.run.answer import Engine, Row, TooManyError, answer, must_answer
+from tapestry.run.classes import Class, Directory, Holder, seen
 from tapestry.run.execute import Pair, Subscription, candidates, chunked, decided, rank
-from tapestry.run.limits import TooManyError, set_aside
+from tapestry.run.limits import set_aside
 from tapestry.run.waking import Rows, woken
 from tapestry.tables.register import Entry
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Class:
-    """What filters that are alike in one disjunct share; ``audiences`` in alphabetical order."""
-
-    signature: str
-    constants: str
-    audiences: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Holder:
-    """A disjunct of a filter that belongs to a class."""
-
-    fid: int
-    revision: int
-    disjunct: int
-    of: Class
-
-
-class Directory(Protocol):
-    """The register, as a run asks it."""
-
-    def probes(self) -> Mapping[str, Collection[int]]:
-        """Return the offsets that are entered, by probe."""
-
-    def examples(self) -> Mapping[str, str]:
-        """Return the text of a filter for each signature."""
-
-    def classes(self, keys: Collection[Key], present: Collection[str]) -> list[Class]:
-        """Return the classes that one of the keys wakes; of audiences only those present."""
-
-    def holders(self, some: Collection[Class], present: Collection[str]) -> list[Holder]:
-        """Return who belongs to these classes."""
 
 
 @dataclass(slots=True)
@@ -280,11 +246,6 @@ def _handed_out(
     joint.matches = decided(engine, list(first.values()), starts, subscription, store.known)
     joint.filters = [due[fid] for fid in sorted({match.filter for match in joint.matches})]
     return joint
-
-
-def seen(audiences: Iterable[str], present: Collection[str]) -> tuple[str, ...]:
-    """Return those of a filter's audiences that some row has, in alphabetical order."""
-    return tuple(sorted(set(audiences).intersection(present)))
 
 
 @lru_cache(maxsize=4096)

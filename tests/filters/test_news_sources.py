@@ -10,8 +10,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from live.inn import PASSWORD, USER, Inn, running_inn
 
-from filters import tasks
 from filters.models_source import Place, Source
+from filters.sources import tasks
 from tapestry.tables.log import Tables
 
 SignIn = Callable[[User], Client]

@@ -16,9 +16,9 @@ from django.db import transaction
 from django.test import Client
 
 from filters import parts, rounds, writing
+from filters.authoring.tasks import preview_for
 from filters.models import Match, Profile
 from filters.stores import DjangoClock
-from filters.tasks import preview_for
 from tapestry.core.clock import HOUR
 from tapestry.core.message import Annotation, Message
 from tapestry.tables.append import append_annotations, append_messages

@@ -13,10 +13,9 @@ from django.contrib.auth.models import Group, User
 from django.db import connection
 from live.fake_servers import FakeImap, FakeNews, letter
 
-from filters import tasks
 from filters.forgetting import forget
 from filters.models_source import Place, Pull, Source
-from filters.sources import pulling
+from filters.sources import pulling, tasks
 from filters.sources.credentials import keep_secret
 from filters.sources.memory import PlaceMemory
 from tapestry.core.clock import MINUTE, wall_clock

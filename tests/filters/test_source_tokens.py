@@ -12,9 +12,8 @@ from django.test import Client
 from live.dovecot import USER, Dovecot, running_dovecot
 from live.provider import Provider, running_provider
 
-from filters import tasks
 from filters.models_source import Source
-from filters.sources import credentials
+from filters.sources import credentials, tasks
 from filters.sources.alone import alone
 from filters.sources.credentials import account_of, keep_secret, read_secret
 from filters.sources.tokens import Grant, Token, renew

@@ -12,9 +12,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from live.dovecot import PASSWORD, USER, Dovecot, running_dovecot
 
-from filters import tasks
 from filters.models_source import Place, Pull, Source
-from filters.sources import pulling
+from filters.sources import pulling, tasks
 from filters.sources.alone import alone
 from filters.sources.credentials import account_of
 from filters.sources.due import due, make_due

@@ -11,7 +11,8 @@ import redis
 from django.contrib.auth.models import User
 from django.test import Client
 
-from filters import rounds, tasks, writing
+from filters import rounds, writing
+from filters.authoring import tasks
 from filters.forgetting import forget
 from filters.forms import MODES
 from filters.models import Filter

@@ -14,9 +14,9 @@ from tapestry.core.message import Message
 from tapestry.plan.compile import compile_filter
 from tapestry.query.context import Context
 from tapestry.run import spark_server
+from tapestry.run.answer import TooMuchError
 from tapestry.run.connection import connect, is_lost, reconnect
 from tapestry.run.execute import Subscription, execute
-from tapestry.run.limits import TooMuchError
 from tapestry.run.spark import SparkEngine
 from tapestry.tables.append import append_messages
 from tapestry.tables.log import Tables, snapshot

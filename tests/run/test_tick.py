@@ -15,7 +15,7 @@ from tapestry.core.message import Message
 from tapestry.core.ports import DueFilter
 from tapestry.core.schema import COLUMNS
 from tapestry.run import together
-from tapestry.run.limits import TooManyError
+from tapestry.run.answer import TooManyError
 from tapestry.run.tick import tick
 from tapestry.tables.append import append_messages
 from tapestry.tables.log import Tables

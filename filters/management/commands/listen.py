@@ -8,9 +8,9 @@ from typing import Any
 
 from django.db import Error, close_old_connections
 
-from filters import queue
 from filters.management.plain import PlainCommand
 from filters.sources.listening import Listener
+from filters.sources.tasks import pull_soon
 
 log = logging.getLogger(__name__)
 
@@ -22,7 +22,7 @@ class Command(PlainCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Listen."""
-        listener = Listener(queue.pull_soon)
+        listener = Listener(pull_soon)
         while True:
             close_old_connections()
             try:

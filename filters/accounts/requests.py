@@ -1,14 +1,12 @@
-"""What every page of a signed-in person shares."""
+"""A request of somebody who is signed in."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.contrib.auth.models import User
 from django.http import HttpRequest
 from django_htmx.middleware import HtmxDetails
-
-from filters import listing
 
 if TYPE_CHECKING:
 
@@ -20,11 +18,6 @@ if TYPE_CHECKING:
 
 else:
     PersonRequest = HttpRequest
-
-
-def frame(request: PersonRequest, **more: Any) -> dict[str, Any]:
-    """Return what the frame around a page needs: the sidebar; and what is added to it."""
-    return {"sidebar": listing.sidebar(request.user), "current": "", **more}
 
 
 def wants_fragment(request: PersonRequest) -> bool:

@@ -1,0 +1,1 @@
+"""People: what they may see, their pages, and the names they had."""

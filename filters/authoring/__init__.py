@@ -1,0 +1,1 @@
+"""Writing filters: understood, completed, previewed, kept."""

@@ -1,0 +1,61 @@
+"""What the worker does for who writes a filter: the preview."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from celery import Task
+from django.contrib.auth.models import User
+
+from filters import parts, people
+from filters.previews import keep_preview
+from filters.stores import latest_instant
+from tapestry.celery import app
+from tapestry.core.errors import TapestryError
+
+PREVIEW_ROWS = 10
+
+
+@app.task(name="filters.preview", bind=True, ignore_result=True, expires=60)
+def preview(self: Task, text: str, user_id: int, live: bool = False) -> None:
+    """Keep what a filter would have matched so far, for the user who writes it.
+
+    ``live``: what it matches now instead.
+    """
+    answer: dict[str, Any] = {"error": "The preview failed; the worker's log says why."}
+    try:
+        answer = preview_for(User.objects.get(pk=user_id), text, live)
+    except TapestryError as error:
+        answer = {"error": error.message}
+    finally:
+        keep_preview(self.request.id, user_id, answer)
+
+
+def preview_for(user: User, text: str, live: bool = False) -> dict[str, Any]:
+    """Return how many messages a filter of this user would have matched, and the newest."""
+    from tapestry.run.ask import ask, preview
+
+    audiences = people.audiences(user)
+    answer = (ask if live else preview)(
+        parts.engine_on,
+        parts.tables(),
+        text,
+        people.context(user),
+        audiences,
+        latest_instant(),
+        PREVIEW_ROWS,
+    )
+    return {
+        "count": answer.count,
+        "msgids": [card.msgid for card in answer.cards],
+        "live": live,
+        "audiences": audiences,
+    }
+
+
+def start_preview(text: str, user_id: int, *, live: bool = False) -> str:
+    """Ask the worker what a filter would have matched, or matches now; return the task's id."""
+    task_id = str(uuid.uuid4())
+    preview.apply_async((text, user_id, live), task_id=task_id, retry=False)
+    return task_id

@@ -1,0 +1,1 @@
+"""What filters found: lists, messages, votes and tags."""

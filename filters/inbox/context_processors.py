@@ -1,0 +1,16 @@
+"""What every page of a signed-in person shows beside its own: the sidebar."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from django.contrib.auth.models import User
+from django.http import HttpRequest
+from django.utils.functional import SimpleLazyObject
+
+from filters import listing
+
+
+def sidebar(request: HttpRequest) -> dict[str, Any]:
+    """Return the sidebar of who is signed in; it is looked up only where a page shows it."""
+    return {"sidebar": SimpleLazyObject(lambda: listing.sidebar(cast(User, request.user)))}

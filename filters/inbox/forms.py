@@ -1,0 +1,30 @@
+"""The form of a vote or a tag."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+
+class AnnotationForm(forms.Form):
+    """A vote or a tag on a message."""
+
+    id = forms.CharField(strip=False)
+    audience = forms.CharField(strip=False, required=False)
+    kind = forms.ChoiceField(choices=[("vote", "vote"), ("tag", "tag")])
+    number = forms.TypedChoiceField(
+        choices=[("1", "for"), ("-1", "against")], coerce=float, required=False, empty_value=None
+    )
+    value = forms.CharField(max_length=100, required=False)
+    private = forms.BooleanField(required=False)
+
+    def clean(self) -> dict[str, Any]:
+        """Demand a number of a vote and a word of a tag."""
+        given = super().clean() or {}
+        if given.get("kind") == "vote" and given.get("number") is None:
+            raise ValidationError("A vote is for or against.")
+        if given.get("kind") == "tag" and not given.get("value"):
+            raise ValidationError("A tag is a word.")
+        return given

@@ -1,0 +1,22 @@
+"""What the worker does for the inbox: append what people said of messages."""
+
+from __future__ import annotations
+
+from filters import parts
+from filters.annotate import append_pending
+from filters.queue import send
+from tapestry.celery import app
+
+
+@app.task(name="filters.append_annotations", ignore_result=True)
+def append_annotations() -> None:
+    """Append the annotations that wait."""
+    append_pending(parts.tables())
+
+
+def append_soon() -> bool:
+    """Ask the worker to append what waits; return False if the queue cannot be reached.
+
+    Nothing is lost then: what waits is in the database, and the next run appends it.
+    """
+    return send(append_annotations, (), otherwise="What waits will be appended by the next run")

@@ -1,0 +1,34 @@
+"""What the worker does by the clock: a round of what is due, and upkeep every hour."""
+
+from __future__ import annotations
+
+import logging
+
+from filters import parts, rounds
+from filters.forgetting import forget_old
+from tapestry.celery import app
+from tapestry.core.errors import TapestryError
+
+log = logging.getLogger(__name__)
+
+
+@app.task(name="filters.tick", ignore_result=True)
+def tick() -> None:
+    """Run what is due, unless a run is under way."""
+    with rounds.the_only_round(wait=False) as mine:
+        if mine:
+            try:
+                rounds.run_round()
+            except TapestryError as error:
+                log.error("No run: %s %s", error.message, error.hint or "")
+
+
+@app.task(name="filters.compact", ignore_result=True)
+def compact() -> None:
+    """Merge the small files of the tables, and remove what is older than it may be kept."""
+    from tapestry.tables.compact import compact as compact_tables
+
+    compact_tables(parts.tables())
+    for audience, gone in forget_old():
+        if gone.messages:
+            log.info("%d old messages of %s removed", gone.messages, audience)
