@@ -13,10 +13,9 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from filters import joint
-from filters.chunks import chunks
-from filters.dependents import now, renew_all_of, renew_dependents
-from filters.former import check_free
+from filters.accounts.retired_names import check_free
+from filters.authoring.dependents import now, renew_all_of, renew_dependents
+from filters.authoring.lifecycle import full_name
 from filters.models import (
     Card,
     Clock,
@@ -28,7 +27,8 @@ from filters.models import (
     Profile,
     Pulse,
 )
-from filters.writing import full_name
+from filters.runtime.batching import chunks
+from filters.store import shared_window
 
 if TYPE_CHECKING:
     # The stubs know which model a page is about; Django itself takes no parameter.
@@ -77,12 +77,12 @@ class FilterAdmin(FilterPages):
     def get_object(self, *args: Any, **kwargs: Any) -> Filter | None:
         """Return a filter, where it stands."""
         found = super().get_object(*args, **kwargs)
-        joint.tell([found] if found else [])
+        shared_window.tell([found] if found else [])
         return found
 
     def save_model(self, request: HttpRequest, obj: Filter, form: Any, change: bool) -> None:
         """Store what was mended, apart from the joint run: it may be whether the filter runs."""
-        joint.part(Filter.objects.filter(pk=obj.pk))
+        shared_window.part(Filter.objects.filter(pk=obj.pk))
         obj.refresh_from_db(fields=STANDING)
         super().save_model(request, obj, form, change)
 

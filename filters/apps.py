@@ -13,7 +13,8 @@ class FiltersConfig(AppConfig):
 
     def ready(self) -> None:
         """Hear of what the administration pages change."""
-        from filters import former, groups
+        from filters.accounts import retired_names
+        from filters.authoring import visibility_changes
 
-        groups.listen()
-        former.listen()
+        visibility_changes.listen()
+        retired_names.listen()

@@ -5,18 +5,12 @@ from __future__ import annotations
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 
-from filters.views import (
-    complete,
-    health,
-    inbox,
-    lists,
-    me,
-    message,
-    original,
-    source_write,
-    sources,
-    write,
-)
+from filters.accounts import views
+from filters.authoring.views import complete, lists, write
+from filters.inbox.views import inbox, message, original
+from filters.site import health
+from filters.sources.views import sources
+from filters.sources.views import write as source_write
 
 urlpatterns = [
     path("", inbox.inbox, name="inbox"),
@@ -48,10 +42,12 @@ urlpatterns = [
     path("source/<int:pk>/pause/", sources.pause, name="pause-source"),
     path("source/<int:pk>/resume/", sources.resume, name="resume-source"),
     path("source/<int:pk>/delete/", sources.delete, name="delete-source"),
-    path("me/", me.me, name="me"),
+    path("me/", views.me, name="me"),
     path(
         "sign-in/",
-        LoginView.as_view(template_name="filters/sign_in.html", redirect_authenticated_user=True),
+        LoginView.as_view(
+            template_name="filters/accounts/sign_in.html", redirect_authenticated_user=True
+        ),
         name="sign-in",
     ),
     path("sign-out/", LogoutView.as_view(), name="sign-out"),

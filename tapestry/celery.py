@@ -18,7 +18,7 @@ app = Celery("tapestry")
 
 
 def _configuration() -> dict[str, Any]:
-    from filters.parts import redis_url
+    from filters.runtime.services import redis_url
 
     return {
         "broker_url": redis_url(),

@@ -38,7 +38,7 @@ CSRF_TRUSTED_ORIGINS = [
 
 def _secret_key() -> str:
     """Return the key, from the environment or the data directory; imported only when asked for."""
-    from filters.secret import secret_key
+    from filters.runtime.secret_key import secret_key
 
     return secret_key(DATA)
 
@@ -61,7 +61,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "filters.middleware.only_our_own",
+    "filters.site.middleware.only_our_own",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -69,9 +69,9 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "filters.middleware.kept_by_nobody",
-    "filters.middleware.in_their_time_zone",
-    "filters.middleware.OneClearSentence",
+    "filters.site.middleware.kept_by_nobody",
+    "filters.site.middleware.in_their_time_zone",
+    "filters.site.middleware.OneClearSentence",
 ]
 
 ROOT_URLCONF = "tapestry.urls"
@@ -84,6 +84,7 @@ TEMPLATES = [
         "DIRS": [BASE / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
+            "libraries": {"source_words": "filters.sources.template_filters"},
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
@@ -128,7 +129,7 @@ CSRF_COOKIE_NAME = "tapestry_csrf"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = bool(_HOSTS)
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-CSRF_FAILURE_VIEW = "filters.views.errors.csrf_failed"
+CSRF_FAILURE_VIEW = "filters.site.errors.csrf_failed"
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"

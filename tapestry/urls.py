@@ -10,7 +10,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
 ]
 
-handler400 = "filters.views.errors.bad_request"
-handler403 = "filters.views.errors.forbidden"
-handler404 = "filters.views.errors.not_found"
-handler500 = "filters.views.errors.server_error"
+handler400 = "filters.site.errors.bad_request"
+handler403 = "filters.site.errors.forbidden"
+handler404 = "filters.site.errors.not_found"
+handler500 = "filters.site.errors.server_error"

@@ -23,7 +23,7 @@ from tapestry.core.message import Message
 from tapestry.tables.append import Cursor, append_messages, cursor_of, read_until
 from tapestry.tables.compact import compact
 from tapestry.tables.find import by_time
-from tapestry.tables.index import extend
+from tapestry.tables.hash_runs import extend
 from tapestry.tables.log import Tables, snapshot
 from tapestry.tables.originals import Original
 

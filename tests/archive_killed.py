@@ -9,8 +9,8 @@ from pathlib import Path
 
 from memory_clock import FileClock
 
-from tapestry.ingest.archive import open_archive_source
-from tapestry.ingest.taking import Intake, Tally, take_in
+from tapestry.ingest.archive.files import open_archive_source
+from tapestry.ingest.ingest_batch import Intake, Tally, take_in
 from tapestry.tables.log import Tables
 
 

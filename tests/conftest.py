@@ -27,7 +27,7 @@ def run_directory(tmp_path_factory):
 @pytest.fixture(scope="session")
 def spark_server(run_directory):
     """The address of a Spark Connect server that runs as long as the tests do."""
-    from tapestry.run import spark_server as server
+    from tapestry.spark import server
 
     with server.serving(run_directory) as remote:
         yield remote
@@ -37,7 +37,7 @@ def spark_server(run_directory):
 def redis_url(run_directory):
     """The address of a Redis that runs as long as the tests do."""
     from filters.launch import redis_server
-    from tapestry.run.child import stop
+    from tapestry.core.child_process import stop
 
     server = redis_server.start(run_directory)
     try:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from oracle import Data
 
 from tapestry.core.schema import ANNOTATIONS, COLUMNS, MESSAGES, Type
-from tapestry.query import nodes as n
+from tapestry.query.tree import nodes as n
 
 
 @dataclass(frozen=True)

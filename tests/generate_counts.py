@@ -7,7 +7,7 @@ from generate_terms import TRUE, column, conjoin, disjoin, integer, number, text
 from hypothesis import strategies as st
 
 from tapestry.core.schema import ANNOTATIONS, MESSAGES, Type
-from tapestry.query import nodes as n
+from tapestry.query.tree import nodes as n
 
 
 class Counts:

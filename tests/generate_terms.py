@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tapestry.core.schema import COLUMNS, Type
-from tapestry.query import nodes as n
+from tapestry.query.tree import nodes as n
 
 
 def column(binding: n.Binding, name: str) -> n.Column:

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tapestry.core.schema import COLUMNS, Type
-from tapestry.run.classes import Class, Holder, seen
-from tapestry.tables.register import Entry
+from tapestry.predicate_index.groups import Class, Holder, seen
+from tapestry.predicate_index.store import Entry
 from tapestry.tables.rows import arrow_schema
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib.auth.models import User
 
 from filters.models import Filter
-from filters.stores import DjangoFilterStore, latest_instant
+from filters.store.filter_store import DjangoFilterStore, latest_instant
 from tapestry.core.ports import Match
 
 STORE = DjangoFilterStore()

@@ -22,14 +22,14 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.ports import Match
 from tapestry.core.schema import KEYS
 from tapestry.plan.compile import Compiled, compile_query
-from tapestry.plan.lower import lower_at
-from tapestry.query import nodes as n
+from tapestry.plan.engine import answer
+from tapestry.plan.lowering.lower import lower_at
 from tapestry.query.context import Context
-from tapestry.query.printer import print_sql, print_tql
-from tapestry.query.read import read
+from tapestry.query.frontend import read
+from tapestry.query.tree import nodes as n
+from tapestry.query.tree.printer import print_sql, print_tql
 from tapestry.rewrite import pipeline
 from tapestry.rewrite.restore import conjunction_condition, normal_condition
-from tapestry.run.answer import answer
 from tapestry.run.execute import Subscription, execute, execute_windows, groups
 
 Law = Callable[[st.DataObject, bool], None]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from django.contrib.auth.models import User
 
-from filters import listing, rounds, writing
+from filters.authoring import lifecycle
+from filters.inbox import listing
 from filters.models import Filter, Match
-from filters.stores import DjangoClock
+from filters.store.filter_store import DjangoClock
+from filters.upkeep import rounds
 from tapestry.core.message import Annotation, Message
 from tapestry.tables.append import append_annotations, append_messages
 from tapestry.tables.log import Tables
@@ -33,7 +35,7 @@ def vote(
 
 
 def install(owner: User, text: str, name: str = "f", **options: object) -> Filter:
-    return writing.install(owner, text, name=name, mode=Filter.Mode.LIVE, **options)
+    return lifecycle.install(owner, text, name=name, mode=Filter.Mode.LIVE, **options)
 
 
 def run(*names: str) -> None:

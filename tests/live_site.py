@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from tapestry.run.child import free_port
+from tapestry.core.child_process import free_port
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -12,7 +12,7 @@ from itertools import product
 from oracle import Data, Row, cell, compare, has, like, some
 
 from tapestry.core.schema import COLUMNS, Type
-from tapestry.query import nodes as n
+from tapestry.query.tree import nodes as n
 
 
 def answer(query: n.CheckedQuery, data: Data, audiences: Collection[str], t: int) -> set[str]:

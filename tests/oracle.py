@@ -20,7 +20,7 @@ from functools import cached_property
 from itertools import product
 
 from tapestry.core.schema import COLUMNS, Type
-from tapestry.query import nodes as n
+from tapestry.query.tree import nodes as n
 
 Row = dict[str, object]
 Data = dict[str, list[Row]]

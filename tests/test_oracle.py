@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tapestry.core.schema import Type
-from tapestry.query import nodes as n
+from tapestry.query.tree import nodes as n
 
 M, R = n.Binding("m", "messages"), n.Binding("r", "messages")
 PUBLIC = ("public",)

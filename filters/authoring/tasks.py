@@ -8,9 +8,10 @@ from typing import Any
 from celery import Task
 from django.contrib.auth.models import User
 
-from filters import parts, people
-from filters.previews import keep_preview
-from filters.stores import latest_instant
+from filters.accounts import people
+from filters.authoring.previews import keep_preview
+from filters.runtime import services
+from filters.store.filter_store import latest_instant
 from tapestry.celery import app
 from tapestry.core.errors import TapestryError
 
@@ -38,8 +39,8 @@ def preview_for(user: User, text: str, live: bool = False) -> dict[str, Any]:
 
     audiences = people.audiences(user)
     answer = (ask if live else preview)(
-        parts.engine_on,
-        parts.tables(),
+        services.engine_on,
+        services.tables(),
         text,
         people.context(user),
         audiences,

@@ -7,16 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from filters.bench import (
-    aggregating,
-    compiling,
-    grouping,
-    ingesting,
-    looking_up,
-    running_on,
-    starting,
-    ticking,
-)
+from filters.bench import aggregates, compile, groups, incremental, ingest, lookup, start, tick
 
 Figures = dict[str, float | int | str]
 
@@ -31,13 +22,13 @@ class Bench:
 
 
 BENCHES = {
-    "aggregates": Bench(aggregating.SAYS, aggregating.add_arguments, aggregating.measure),
-    "compile": Bench(compiling.SAYS, compiling.add_arguments, compiling.measure),
-    "groups": Bench(grouping.SAYS, grouping.add_arguments, grouping.measure),
-    "incremental": Bench(running_on.SAYS, running_on.add_arguments, running_on.measure),
-    "ingest": Bench(ingesting.SAYS, ingesting.add_arguments, ingesting.measure),
-    "lookup": Bench(looking_up.SAYS, looking_up.add_arguments, looking_up.measure),
-    "tick": Bench(ticking.SAYS, ticking.add_arguments, ticking.measure),
-    "start": Bench(starting.SAYS, starting.add_arguments, starting.measure),
+    "aggregates": Bench(aggregates.SAYS, aggregates.add_arguments, aggregates.measure),
+    "compile": Bench(compile.SAYS, compile.add_arguments, compile.measure),
+    "groups": Bench(groups.SAYS, groups.add_arguments, groups.measure),
+    "incremental": Bench(incremental.SAYS, incremental.add_arguments, incremental.measure),
+    "ingest": Bench(ingest.SAYS, ingest.add_arguments, ingest.measure),
+    "lookup": Bench(lookup.SAYS, lookup.add_arguments, lookup.measure),
+    "tick": Bench(tick.SAYS, tick.add_arguments, tick.measure),
+    "start": Bench(start.SAYS, start.add_arguments, start.measure),
 }
 """By the name that `manage.py bench` takes."""

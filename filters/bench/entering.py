@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tapestry.core.ports import DueFilter
     from tapestry.plan.compile import Plan
     from tapestry.plan.signature import Constant, Value
-    from tapestry.tables.register import Entry, Register
+    from tapestry.predicate_index.store import Entry, Register
 
 OWNERS = 1000
 BATCH = 20_000
@@ -41,7 +41,7 @@ class Mould:
         """Return the mould of a kind, by compiling one filter of it."""
         from tapestry.plan.compile import compile_filter
         from tapestry.query.context import Context
-        from tapestry.query.printer import print_tql
+        from tapestry.query.tree.printer import print_tql
 
         phrase = KINDS[kind].phrase.format(*_stand_ins(kind))
         compiled = compile_filter(phrase, Context())
@@ -147,7 +147,7 @@ class Crowd:
         )
 
     def _entries(self, one: Wanted) -> list[Entry]:
-        from tapestry.run.together import entries_for
+        from tapestry.run.shared_window import entries_for
 
         mould = self.moulds[one.kind]
         return entries_for(self.due(one), mould.plan, mould.constants(one.values))
@@ -157,7 +157,7 @@ class Crowd:
         from tapestry.core.errors import TapestryError
         from tapestry.plan.compile import compile_filter
         from tapestry.query.context import Context
-        from tapestry.run.together import entries_of
+        from tapestry.run.shared_window import entries_of
 
         for one in _some(mould.kind, self.hot, self.weeks):
             entered, due = set(self._entries(one)), self.due(one)

@@ -21,14 +21,14 @@ class Standing:
     """An archive, filters over it, and the rounds so far."""
 
     def __init__(self, world: World, hot: int) -> None:
-        from filters import parts
-        from filters.stores import DjangoClock
+        from filters.runtime import services
+        from filters.store.filter_store import DjangoClock
         from tapestry.core.schema import ANNOTATIONS, MESSAGES
-        from tapestry.tables.index import extend
-        from tapestry.tables.register import Register
+        from tapestry.predicate_index.store import Register
+        from tapestry.tables.hash_runs import extend
 
         self.world = world
-        self.tables = parts.tables()
+        self.tables = services.tables()
         self.register = Register(self.tables.root)
         _write(self.tables, MESSAGES, world.before())
         mail.fill(self.tables, world.archive, 0)
@@ -60,8 +60,8 @@ class Standing:
 
     def _round(self, messages: int) -> tuple[float, float]:
         """Append the mail and votes of the next round, run it, and return wall and CPU seconds."""
-        from filters import rounds
-        from filters.stores import DjangoClock
+        from filters.store.filter_store import DjangoClock
+        from filters.upkeep import rounds
         from tapestry.tables.append import append_annotations, append_messages
 
         end = self.world.end(self.done)
@@ -102,7 +102,7 @@ class Standing:
         Half of them are hot.  All share an engine, which reads what is new once for all of them.
         Raises TapestryError if their matches are not those of the round.
         """
-        from filters import parts
+        from filters.runtime import services
         from tapestry.core.errors import TapestryError
         from tapestry.plan.compile import compile_filter
         from tapestry.query.context import Context
@@ -113,7 +113,7 @@ class Standing:
         for match in self.found:
             together[match.filter].add(_essence(match))
         since, until = self.world.end(self.done - 2), self.world.end(self.done - 1)
-        engine = parts.engine_on(snapshot(self.tables))
+        engine = services.engine_on(snapshot(self.tables))
         seconds = []
         for one in self._sample(count):
             due = self.crowd.due(one)
@@ -139,7 +139,7 @@ class Standing:
         """
         from django.contrib.auth.models import User
 
-        from filters.writing import install
+        from filters.authoring.lifecycle import install
 
         count = self.crowd.count
         texts = [one.phrase for one in wanted(count, count + installed, 0, self.world.weeks)]

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
-from filters import listing
+from filters.inbox import listing
 
 
 def sidebar(request: HttpRequest) -> dict[str, Any]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from filters import parts
-from filters.annotate import append_pending
-from filters.queue import send
+from filters.inbox.annotate import append_pending
+from filters.runtime import services
+from filters.runtime.queue import send
 from tapestry.celery import app
 
 
 @app.task(name="filters.append_annotations", ignore_result=True)
 def append_annotations() -> None:
     """Append the annotations that wait."""
-    append_pending(parts.tables())
+    append_pending(services.tables())
 
 
 def append_soon() -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from filters import rights
+from filters.runtime import data_dir_permissions
 from tapestry.core.errors import TapestryError
 
 ADDRESSES = ("redis.url", "spark.remote")
@@ -23,8 +23,8 @@ def claimed(data: Path) -> Iterator[Path]:
     """
     run = data / "run"
     try:
-        rights.make(data)
-        rights.narrow(data)
+        data_dir_permissions.make(data)
+        data_dir_permissions.narrow(data)
         run.mkdir(exist_ok=True)
         run.chmod(0o700)
         lock = os.open(run / "up.lock", os.O_RDWR | os.O_CREAT, 0o600)
@@ -33,7 +33,7 @@ def claimed(data: Path) -> Iterator[Path]:
             f"The data directory {data} cannot be written to ({error.strerror}).",
             hint="Name another with --data DIR or TAPESTRY_DATA.",
         ) from error
-    umask = rights.follow(data)
+    umask = data_dir_permissions.follow(data)
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

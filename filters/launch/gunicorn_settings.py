@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapestry.run.child import die_with_parent
+from tapestry.core.child_process import die_with_parent
 
 worker_class = "gthread"
 workers = 1

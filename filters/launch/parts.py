@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from tapestry.run.child import Child, spawn
+from tapestry.core.child_process import Child, spawn
 
 BASE = Path(__file__).resolve().parents[2]
 THREADS = 16

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import redis
 
+from tapestry.core.child_process import Child, free_port, spawn
 from tapestry.core.errors import TapestryError
-from tapestry.run.child import Child, free_port, spawn
 
 SETTINGS = """\
 bind 127.0.0.1

@@ -17,10 +17,10 @@ from types import FrameType
 
 from filters.launch import parts, redis_server
 from filters.launch.claim import claimed, publish
-from filters.parts import SPARK_AGAIN
+from filters.runtime.services import SPARK_AGAIN
+from tapestry.core.child_process import Child, stop
 from tapestry.core.errors import TapestryError
-from tapestry.run import spark_server
-from tapestry.run.child import Child, stop
+from tapestry.spark import server
 
 READY_SECONDS = 120.0
 
@@ -39,7 +39,7 @@ class Stack:
     url: str
     children: list[Child] = field(default_factory=list)
     backing: list[Child] = field(default_factory=list)
-    spark: spark_server.SparkServer | None = None
+    spark: server.SparkServer | None = None
     _spark_starts: list[float] = field(default_factory=list)
 
     def check(self) -> None:
@@ -146,12 +146,12 @@ def _start(
     stack.wait()
 
 
-def _spark(stack: Stack, run: Path) -> str | spark_server.SparkServer:
+def _spark(stack: Stack, run: Path) -> str | server.SparkServer:
     remote = os.environ.get("SPARK_REMOTE")
     if remote:
         return remote
     (run / SPARK_AGAIN).unlink(missing_ok=True)
-    stack.spark = spark_server.start(run)
+    stack.spark = server.start(run)
     stack.backing.append(stack.spark.child)
     return stack.spark
 

@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
 from django.db.migrations.executor import MigrationExecutor
 
-from filters import rights
+from filters.runtime import data_dir_permissions
 from tapestry.core.errors import TapestryError
 
 
@@ -28,7 +28,7 @@ class PlainCommand(BaseCommand):
         """Run from the command line."""
         try:
             if self.needs_database:
-                rights.follow(settings.DATA)
+                data_dir_permissions.follow(settings.DATA)
             super().run_from_argv(argv)
         except BrokenPipeError:
             # Who read our output has gone (`… | head`); Python would complain at its end.
@@ -63,7 +63,7 @@ def sentence(error: Exception) -> str:
 
 def make_database_ready() -> None:
     """Make the data directory and the tables of the database where they are missing."""
-    rights.make(settings.DATA)
+    data_dir_permissions.make(settings.DATA)
     executor = MigrationExecutor(connections[DEFAULT_DB_ALIAS])
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
         call_command("migrate", verbosity=0, interactive=False)

@@ -27,7 +27,7 @@ def note_references(apps, schema_editor):
 def _sought(filters, held):
     from tapestry.core.errors import TapestryError
     from tapestry.query.context import Context
-    from tapestry.query.read import read
+    from tapestry.query.frontend import read
 
     asker = held.owner.username
     sought = set()

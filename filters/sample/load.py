@@ -12,7 +12,7 @@ from filters.sample.story import Event
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.message import Annotation
 from tapestry.core.ports import Clock
-from tapestry.ingest.pull import ingest
+from tapestry.ingest.command import ingest
 from tapestry.tables.append import append_annotations
 from tapestry.tables.compact import compact
 from tapestry.tables.log import Tables

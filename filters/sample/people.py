@@ -8,9 +8,9 @@ from pathlib import Path
 
 from django.contrib.auth.models import User
 
+from filters.authoring.lifecycle import install
 from filters.models import Filter
 from filters.sample.cast import PEOPLE, Person
-from filters.writing import install
 from tapestry.core.errors import TapestryError
 
 WORDS = (

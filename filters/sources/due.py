@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db.models import F, Q
 
-from filters.models_source import Source
+from filters.models.source import Source
 from tapestry.core.clock import SECOND, wall_clock
 
 

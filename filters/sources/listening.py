@@ -18,14 +18,14 @@ from dataclasses import dataclass, field
 from django.db import connection
 
 from filters.models import Pulse
-from filters.models_source import Source
+from filters.models.source import Source
 from filters.sources.credentials import account_of
 from filters.sources.due import make_due
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.account import Account, RefusedError
 from tapestry.ingest.backoff import pause_after
-from tapestry.ingest.idle import CannotIdleError, listen
+from tapestry.ingest.imap.idle import CannotIdleError, listen
 
 log = logging.getLogger(__name__)
 

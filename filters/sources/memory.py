@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from filters.models_source import Place, Source
+from filters.models.source import Place, Source
 
 _STRANGE = re.compile(r"\\u(?:0000|d[89a-f])")
 """NUL and half characters, as JSON writes them: PostgreSQL takes neither."""

@@ -11,20 +11,21 @@ from typing import Any
 from django.db import IntegrityError
 from django.db.models import F, QuerySet
 
-from filters import parts, people
-from filters.chunks import chunks
-from filters.models_source import Place, Pull, Source
-from filters.sources.alone import alone
+from filters.accounts import people
+from filters.models.source import Place, Pull, Source
+from filters.runtime import services
+from filters.runtime.batching import chunks
 from filters.sources.credentials import account_of
+from filters.sources.file_lock import alone
 from filters.sources.memory import PlaceMemory, place_name
-from filters.stores import DjangoClock
+from filters.store.filter_store import DjangoClock
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.account import RefusedError
 from tapestry.ingest.backoff import pause_after
-from tapestry.ingest.pull_account import PlaceReport, pull_account
-from tapestry.ingest.said import storable
-from tapestry.ingest.taking import Intake, Tally
+from tapestry.ingest.ingest_batch import Intake, Tally
+from tapestry.ingest.pull import PlaceReport, pull_account
+from tapestry.ingest.quoted_reply import storable
 
 log = logging.getLogger(__name__)
 
@@ -96,7 +97,7 @@ class _Work:
             )
         account = account_of(source)
         intake = Intake(
-            parts.tables(),
+            services.tables(),
             DjangoClock(),
             source.audience,
             stop=self._is_over,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 
-from filters.models_source import Source
-from filters.queue import send
+from filters.models.source import Source
+from filters.runtime.queue import send
 from filters.sources.due import due
 from tapestry.celery import app
 

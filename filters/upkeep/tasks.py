@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 
-from filters import parts, rounds
-from filters.forgetting import forget_old
+from filters.runtime import services
+from filters.upkeep import rounds
+from filters.upkeep.forgetting import forget_old
 from tapestry.celery import app
 from tapestry.core.errors import TapestryError
 
@@ -28,7 +29,7 @@ def compact() -> None:
     """Merge the small files of the tables, and remove what is older than it may be kept."""
     from tapestry.tables.compact import compact as compact_tables
 
-    compact_tables(parts.tables())
+    compact_tables(services.tables())
     for audience, gone in forget_old():
         if gone.messages:
             log.info("%d old messages of %s removed", gone.messages, audience)

@@ -1,4 +1,4 @@
-"""What the rooms ask of the application, as Protocols; ``filters/stores.py`` implements them."""
+"""What the rooms ask of the application, as Protocols; ``filters/store`` implements them."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection
 from typing import Protocol, TypeVar
 
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.parse import Parsed, parse
+from tapestry.ingest.mime.parse import Parsed, parse
 
 
 class Raw(Protocol):
@@ -45,7 +45,7 @@ def parsed(
         yield from ((each, parse_all(each.raws, source, audience)) for each in batches)
         return
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tapestry.ingest.parse"])
+    context.set_forkserver_preload(["tapestry.ingest.mime.parse"])
     idle: list[Connection] = []
     children = []
     for _ in range(workers):

@@ -1,138 +1,111 @@
-"""Pull once: from whatever a person names to the tables.
+"""Pull the folders or groups of an account, one after the other, over one line.
 
-what ─> source ─> bytes ─ parse ─> Message ─ append (with cursor) ─> rows
+reached ─> places ─> each: items ─ take_in ─> rows and cursor ─> report
+   ^                                  │
+   └────────── pause ─────────────────┘ line broken
 """
 
 from __future__ import annotations
 
-import os
-import re
 import time
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
-from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
-from tapestry.core.message import PUBLIC
-from tapestry.core.ports import Clock
-from tapestry.ingest.account import Account, AskPassword, read_url
-from tapestry.ingest.archive import open_archive_source, path_of
-from tapestry.ingest.pull_account import pull_account
-from tapestry.ingest.said import storable
-from tapestry.ingest.source import BriefMemory
-from tapestry.ingest.taking import BATCH, Intake, Progress, Tally, take_in
-from tapestry.tables.log import Tables
+from tapestry.ingest.account import Account, LineBrokenError, RefusedError
+from tapestry.ingest.backoff import pause_after
+from tapestry.ingest.ingest_batch import Intake, Tally, take_in
+from tapestry.ingest.session import reached
+from tapestry.ingest.source import CursorOf, Line, Memory
+from tapestry.ingest.withheld import WithheldError
 
-PASSWORDS = {"imap": "TAPESTRY_IMAP_PASSWORD", "nntp": "TAPESTRY_NNTP_PASSWORD"}
-"""Environment variables with the password, where the URL has none."""
+TRIES = 6
+"""Times in a row that a line may break without bringing anything."""
 
-LARGE = 4 * 1024 * 1024
-"""Bytes of an archive, file or directory as it lies there, from which on processes parse it."""
-
-MOST_WORKERS = 4
-
-_AUDIENCE = re.compile(r"public|(?:user|group):\S(?:.*\S)?", re.DOTALL)
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+FIRST_PAUSE = 1.0
+LONGEST_PAUSE = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class IngestReport:
-    """What one pull did; ``broken`` messages were kept with what could be read of them."""
+class PlaceReport:
+    """What came from a folder or group; ``error`` if it cannot be read, ``whole`` if all did.
 
-    read: int
-    added: int
-    duplicates: int
-    broken: int
-    seconds: float
-
-
-def ingest(
-    what: str,
-    tables: Tables,
-    clock: Clock,
-    audience: str = PUBLIC,
-    progress: Progress | None = None,
-    ask_password: AskPassword | None = None,
-    now: Callable[[], int] = wall_clock,
-    batch: int = BATCH,
-) -> IngestReport:
-    """Take in a file, directory, mailbox or newsgroups for an audience; go on if begun.
-
-    Every batch is one append with one ``ts``.  Whoever is stopped, anywhere, and starts
-    again takes in the rest, and nothing twice.  Raises TapestryError if the source cannot
-    be read; what was appended before that stays.
+    ``left`` counts the places that are still to be looked at.  A place over which the line
+    broke is reported with that error, so that another can be first in turn the next time.
     """
-    check_audience(audience)
-    started = time.monotonic()
-    intake = Intake(tables, clock, audience, progress, now, batch)
+
+    place: str
+    tally: Tally = field(default_factory=Tally)
+    error: TapestryError | None = None
+    whole: bool = True
+    left: int = 0
+
+
+def pull_account(
+    account: Account,
+    wanted: Sequence[str],
+    intake: Intake,
+    memory: Memory,
+    in_turn: Callable[[list[str]], list[str]] = list,
+    tries: int = TRIES,
+    pause: Callable[[float], None] = time.sleep,
+) -> Iterator[PlaceReport]:
+    """Take in what is new in each folder or group, in turn; yield a report when done with it.
+
+    A line that breaks is reached again, at first after a second, then after ever more, and
+    read on from the cursor.  Raises LineBrokenError when it broke ``tries`` times in a row
+    and brought nothing, RefusedError where that would not help or where every place was
+    refused; what was appended stays.
+    """
+    left: deque[str] | None = None
     tally = Tally()
-    scheme = _SCHEME.match(what)
-    if scheme and scheme[1].lower() in ("imap", "imaps", "nntp", "nntps"):
-        account, place = _account(what, ask_password)
-        errors = []
-        for report in pull_account(account, [place], intake, BriefMemory()):
-            tally += report.tally
-            if report.error is not None:
-                errors.append(report.error)
-        if errors:
-            raise errors[0]  # once the other groups have had their turn
-    elif scheme:
-        raise TapestryError(
-            f"Mail cannot be pulled from {scheme[1].lower()}://.",
-            hint="Give an mbox, a Maildir, a directory of .eml files, imap(s)://user@host/MAILBOX "
-            "or nntp(s)://host/GROUP.",
-        )
-    else:
-        source = open_archive_source(what, audience, intake.cursor_of)
-        take_in(source, replace(intake, workers=_workers(path_of(what))), tally)
-    seconds = time.monotonic() - started
-    return IngestReport(tally.read, tally.added, tally.duplicates, tally.broken, seconds)
+    broken = 0
+    refused: RefusedError | None = None
+    let_in = False
+    while True:
+        before = tally.read
+        try:
+            with reached(account) as line:
+                if left is None:
+                    left = deque(in_turn(line.places(wanted)))
+                # As they stand now: what this line brings moves no cursor but its own place's.
+                taken = intake.cursors_by_now()
+                while left:
+                    report = _pull_place(line, left[0], intake, taken, memory, tally)
+                    left.popleft()
+                    report = replace(report, left=len(left))
+                    tally, before, broken = Tally(), 0, 0
+                    if isinstance(report.error, RefusedError):
+                        refused = report.error
+                    else:
+                        let_in = True
+                    yield report
+                    if not report.whole or intake.stop():
+                        break
+            break
+        except LineBrokenError as error:
+            broken = 1 if tally.read > before else broken + 1
+            # A server that could not be reached at all is for the caller to try later.
+            if left is None or broken >= tries:
+                if left:
+                    yield PlaceReport(left[0], tally, error, whole=False)
+                raise
+            pause(pause_after(broken, FIRST_PAUSE, LONGEST_PAUSE))
+    if refused is not None and not let_in:
+        raise refused
 
 
-def _workers(path: Path) -> int:
-    """Return how many processes should parse an archive: for a small one, none but this."""
-    size = 0
-    for file in [path] if path.is_file() else path.rglob("*"):
-        with suppress(OSError):  # renamed meanwhile, or nobody's to see
-            size += file.stat().st_size if file.is_file() else 0
-        if size >= LARGE:
-            return min(os.cpu_count() or 1, MOST_WORKERS)
-    return 0
-
-
-def check_audience(audience: str) -> None:
-    """Raise TapestryError unless this is ``public``, ``user:<id>`` or ``group:<id>``.
-
-    A group's name may hold blanks and colons: ``group:Human Resources``.
-    """
-    if not _AUDIENCE.fullmatch(audience) or storable(audience) != audience:
-        raise TapestryError(
-            f"“{audience}” is not an audience.", hint="Write public, user:<name> or group:<name>."
-        )
-
-
-def _account(url: str, ask: AskPassword | None) -> tuple[Account, str]:
-    """Return the account and place of a URL, with a password from wherever there is one."""
-    account, place = read_url(url)
-    if account.kind == "imap":
-        place = place or "INBOX"
-    elif not place:
-        raise TapestryError(
-            f"Which newsgroups of {account.host}?",
-            hint="Name them at the end: nntps://news.example.org/comp.databases, or comp.*.",
-        )
-    if account.secret or not account.user:
-        return account, place
-    variable = PASSWORDS[account.kind]
-    password = os.environ.get(variable)
-    where = f"{account.address}/{place}"
-    if password is None and ask is not None:
-        password = ask(where)
-    if password is None:
-        raise TapestryError(
-            f"No password is given for {where}.",
-            hint=f"Set {variable}, or write it into the URL: {account.kind}s://user:password@host/…",
-        )
-    return account.with_secret(password), place
+def _pull_place(
+    line: Line, place: str, intake: Intake, taken: CursorOf, memory: Memory, tally: Tally
+) -> PlaceReport:
+    try:
+        source = line.open(place, intake.audience, taken, memory)
+    except LineBrokenError:
+        raise
+    except TapestryError as error:
+        return PlaceReport(place, tally, error)
+    try:
+        return PlaceReport(place, tally, whole=take_in(source, intake, tally))
+    except (RefusedError, WithheldError) as error:
+        return PlaceReport(place, tally, error)

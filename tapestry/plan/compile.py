@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from tapestry.plan.signature import Signature, signature
 from tapestry.query.context import Context
-from tapestry.query.nodes import CheckedQuery
-from tapestry.query.parsed import placed
-from tapestry.query.read import read
+from tapestry.query.frontend import read
+from tapestry.query.tree.nodes import CheckedQuery
+from tapestry.query.tree.parsed import placed
 from tapestry.rewrite.pipeline import MOST_PLANS, Rule, rewrite, too_many_plans
 from tapestry.rewrite.stages import IncrementalDisjunct, IncrementalQuery
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tapestry.plan.compile import Compiled
-from tapestry.plan.probes import Key, Probe, keys_of
-from tapestry.query.printer import print_duration
+from tapestry.plan.predicate_keys import Key, Probe, keys_of
+from tapestry.query.tree.printer import print_duration
 
 COSTS = ("light", "shared", "heavy")
 """Light: asleep until a row has one of its keys.  Shared: woken by every message, or every

@@ -9,7 +9,8 @@ from tapestry.plan.compile import Compiled, compile_query
 from tapestry.plan.cost import cost, wakes
 from tapestry.plan.signature import Constant, constants
 from tapestry.query.context import Context
-from tapestry.query.nodes import (
+from tapestry.query.frontend import read
+from tapestry.query.tree.nodes import (
     CheckedQuery,
     Column,
     Compare,
@@ -18,8 +19,7 @@ from tapestry.query.nodes import (
     Node,
     Values,
 )
-from tapestry.query.printer import print_condition, print_sql, print_term, print_tql
-from tapestry.query.read import read
+from tapestry.query.tree.printer import print_condition, print_sql, print_term, print_tql
 from tapestry.query.tree.walk import transform
 from tapestry.rewrite.pipeline import Rule
 from tapestry.rewrite.restore import (

@@ -9,7 +9,7 @@ from tapestry.core.clock import BEGINNING
 from tapestry.core.schema import Type
 from tapestry.plan.relation import Field, Range, Relation
 from tapestry.plan.signature import Constant, Value
-from tapestry.query.nodes import Literal
+from tapestry.query.tree.nodes import Literal
 from tapestry.rewrite.stages import IncrementalDisjunct, Moment
 
 MOST_RANGES = 16

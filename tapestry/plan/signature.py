@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import Any
 
 from tapestry.core.schema import Type
-from tapestry.query.nodes import Binding, Column, Literal, Values
+from tapestry.query.tree.nodes import Binding, Column, Literal, Values
 from tapestry.query.tree.walk import walk
 from tapestry.rewrite.stages import Conjunction, IncrementalDisjunct
 

@@ -13,7 +13,7 @@ from typing import Literal as OneOf
 
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import MESSAGES, Type
-from tapestry.query.nodes import Binding, Call, CheckedQuery, Condition, Literal, Node, Values
+from tapestry.query.tree.nodes import Binding, Call, CheckedQuery, Condition, Literal, Node, Values
 from tapestry.query.tree.walk import transform, walk
 from tapestry.rewrite.incremental.absent_after_end import absent_after_end
 from tapestry.rewrite.incremental.absent_at_start import absent_at_start

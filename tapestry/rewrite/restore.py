@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from tapestry.core.schema import Type
-from tapestry.query.nodes import (
+from tapestry.query.tree.nodes import (
     Aggregate,
     And,
     Binding,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tapestry.query.nodes import Arith, Binding, Column, Compare, Condition, Literal, Term
+from tapestry.query.tree.nodes import Arith, Binding, Column, Compare, Condition, Literal, Term
 
 
 @dataclass(frozen=True, slots=True)

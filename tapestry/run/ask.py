@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from tapestry.core.clock import BEGINNING
 from tapestry.plan.compile import compile_filter
-from tapestry.plan.lower import lower_at
+from tapestry.plan.engine import Engine, answer
+from tapestry.plan.lowering.lower import lower_at
 from tapestry.query.context import Context
-from tapestry.run.answer import Engine, answer
 from tapestry.run.execute import Subscription, execute, groups
 from tapestry.tables.log import Snapshot, Tables, snapshot
 from tapestry.tables.read import Card, cards

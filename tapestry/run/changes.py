@@ -14,9 +14,9 @@ from typing import Literal
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.ports import Change
-from tapestry.plan.lower import lower_among, lower_each, lower_events
+from tapestry.plan.engine import Engine, Row, answer
+from tapestry.plan.lowering.lower import lower_among, lower_each, lower_events
 from tapestry.plan.relation import SEPARATOR
-from tapestry.run.answer import Engine, Row, answer
 from tapestry.run.execute import (
     Pair,
     Subscription,

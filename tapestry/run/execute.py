@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 
 from tapestry.core.ports import Match
 from tapestry.plan.compile import Compiled
+from tapestry.plan.engine import Engine, Row, answer
 from tapestry.plan.group import Group, Member
-from tapestry.plan.lower import lower, lower_among
+from tapestry.plan.lowering.lower import lower, lower_among
 from tapestry.plan.relation import SEPARATOR
 from tapestry.rewrite.stages import IncrementalDisjunct
-from tapestry.run.answer import Engine, Row, answer
 
 MOST_VARIANTS = 12
 """Variants in one statement: more share its fixed cost, but take longer to plan."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from tapestry.core.errors import TapestryError
-from tapestry.run.answer import TooMuchError
+from tapestry.plan.engine import TooMuchError
 
 Asked = TypeVar("Asked")
 Found = TypeVar("Found")

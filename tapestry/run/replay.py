@@ -20,9 +20,9 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.message import PUBLIC, audiences_of
 from tapestry.core.schema import ANNOTATIONS, COLUMNS, KEYS, MESSAGES, Type
 from tapestry.plan.compile import compile_filter
+from tapestry.plan.engine import Engine
 from tapestry.query.context import Context
 from tapestry.rewrite.pipeline import Rule
-from tapestry.run.answer import Engine
 from tapestry.run.changes import change_windows
 from tapestry.run.execute import Subscription, execute_windows
 from tapestry.tables.log import Part, Snapshot

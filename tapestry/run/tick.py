@@ -14,16 +14,16 @@ from dataclasses import dataclass
 
 from tapestry.core.clock import wall_clock
 from tapestry.core.ports import Change, Clock, DueFilter, FilterStore, Match
-from tapestry.run.answer import Engine
-from tapestry.run.apart import Run, Words, compiled, run_apart
-from tapestry.run.classes import Directory
-from tapestry.run.together import entries_of, run_together
-from tapestry.run.waking import SnapshotRows
+from tapestry.plan.engine import Engine
+from tapestry.predicate_index.groups import Directory
+from tapestry.predicate_index.probe import SnapshotRows
+from tapestry.predicate_index.store import Entry, Register
+from tapestry.run.own_windows import Run, Words, compiled, run_apart
+from tapestry.run.shared_window import entries_of, run_together
 from tapestry.tables.append import read_until
 from tapestry.tables.log import Snapshot, Tables, snapshot
 from tapestry.tables.read import audiences_in
-from tapestry.tables.register import Entry, Register
-from tapestry.tables.removed import is_whole
+from tapestry.tables.tombstones import is_whole
 
 
 @dataclass(frozen=True, slots=True)

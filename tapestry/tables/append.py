@@ -20,8 +20,8 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.message import Annotation, Message
 from tapestry.core.ports import Clock
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
-from tapestry.tables.index import extend_if_behind
-from tapestry.tables.keys import unseen
+from tapestry.tables.deduplicate import unseen
+from tapestry.tables.hash_runs import extend_if_behind
 from tapestry.tables.log import Tables, newest_instant
 from tapestry.tables.originals import Original, originals_to_arrow
 from tapestry.tables.rows import ORIGINALS, ROW_GROUP, stamped, to_arrow

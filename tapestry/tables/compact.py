@@ -27,9 +27,9 @@ from deltalake.transaction import AddAction, RemoveAction
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError
+from tapestry.core.file_lock import alone
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
-from tapestry.tables.alone import alone
-from tapestry.tables.index import INDEXED, extend
+from tapestry.tables.hash_runs import INDEXED, extend
 from tapestry.tables.log import Part, Tables, parts_of
 from tapestry.tables.rows import ORIGINALS, REPEATING, ROW_GROUP, arrow_schema
 

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tapestry.core.clock import BEGINNING
-from tapestry.tables.index import INDEXED, instants_of, runs, strings
+from tapestry.tables.hash_runs import INDEXED, instants_of, runs, strings
 from tapestry.tables.log import Part
 from tapestry.tables.rows import arrow_schema
 

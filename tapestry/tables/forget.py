@@ -16,14 +16,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from tapestry.core.file_lock import alone
 from tapestry.core.ports import Clock
 from tapestry.core.schema import ANNOTATIONS, KEYS, MESSAGES
-from tapestry.tables.alone import alone
 from tapestry.tables.compact import KEEP_HOURS, drop_old_files, replace
-from tapestry.tables.index import INDEXED, extend
+from tapestry.tables.hash_runs import INDEXED, extend
 from tapestry.tables.log import Part, Tables, parts_of
-from tapestry.tables.removed import forget_removed, note_removal, remember
 from tapestry.tables.rows import ORIGINALS
+from tapestry.tables.tombstones import forget_removed, note_removal, remember
 
 TABLES = (ORIGINALS, MESSAGES, ANNOTATIONS)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tapestry.core.message import Annotation
-from tapestry.deliver.inbox import annotation_audience, may_be_public, standing
+from tapestry.deliver.annotations import annotation_audience, may_be_public, standing
 
 
 def vote(annid: str, owner: str, number: float) -> Annotation:

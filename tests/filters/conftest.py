@@ -14,7 +14,7 @@ from django.contrib.auth.models import Group, User
 from django.test import Client
 
 from filters.models import Profile
-from filters.stores import DjangoClock
+from filters.store.filter_store import DjangoClock
 from tapestry.celery import app
 from tapestry.core.message import Annotation, Message
 from tapestry.tables.append import append_annotations, append_messages
@@ -136,7 +136,7 @@ def engine(monkeypatch: pytest.MonkeyPatch, tables: Tables) -> None:
     """Answer statements without a JVM: the product's plans, on the tables' rows, by SQLite."""
     from sqlite_engine import SqliteEngine
 
-    from filters import parts
+    from filters.runtime import services
     from tapestry.tables.log import Snapshot
 
     def engine_on(snapshot: Snapshot) -> SqliteEngine:
@@ -147,7 +147,7 @@ def engine(monkeypatch: pytest.MonkeyPatch, tables: Tables) -> None:
             }
         )
 
-    monkeypatch.setattr(parts, "engine_on", engine_on)
+    monkeypatch.setattr(services, "engine_on", engine_on)
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from filters import people
+from filters.accounts import people
 
 SignIn = Callable[[User], Client]
 

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from filters import writing
+from filters.authoring import lifecycle
 from filters.models import Filter
 
 Capture = Callable[..., Any]
@@ -26,14 +26,14 @@ def browser(db: None) -> Client:
 
 @pytest.fixture
 def shared(alice: User) -> Filter:
-    return writing.install(
+    return lifecycle.install(
         alice, "about cricket", name="sport", visibility=Filter.Visibility.SHARED
     )
 
 
 @pytest.fixture
 def dependent(shared: Filter, bob: User) -> Filter:
-    return writing.install(bob, "in alice's sport", name="mine")
+    return lifecycle.install(bob, "in alice's sport", name="mine")
 
 
 def test_what_others_may_refer_to_is_for_its_owner_to_change(

@@ -7,10 +7,10 @@ from django.contrib.auth.models import Group, User
 from live_filters import SCORE, arrive, listed, run, vote
 from live_filters import install as install_live
 
-from filters import writing
-from filters.forgetting import forget
+from filters.authoring import lifecycle
 from filters.models import Match
-from filters.stores import latest_instant
+from filters.store.filter_store import latest_instant
+from filters.upkeep.forgetting import forget
 from tapestry.tables.log import Tables
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -25,9 +25,9 @@ def test_who_joins_a_group_is_given_what_its_mail_would_have_brought(
     arrive(tables, "mine")
     for voter in "xy":
         vote(tables, voter, "old", audience=PARC)
-    writing.install(carol, "from @x.org", name="all")
-    writing.install(carol, "voted for by more than one person", name="liked")
-    writing.install(carol, "from @x.org", name="later", existing=False)
+    lifecycle.install(carol, "from @x.org", name="all")
+    lifecycle.install(carol, "voted for by more than one person", name="liked")
+    lifecycle.install(carol, "from @x.org", name="later", existing=False)
     run()
     assert listed(carol) == {"mine"}
     carol.groups.add(Group.objects.get(name="parc"))
@@ -54,7 +54,7 @@ def test_who_leaves_a_group_keeps_what_is_there_for_others_too(
 ) -> None:
     arrive(tables, "a", audience=PARC)
     arrive(tables, "gone", audience=PARC)
-    writing.install(alice, "from @x.org", name="f")
+    lifecycle.install(alice, "from @x.org", name="f")
     run()
     assert listed(alice) == {"a", "gone"}
     if arrives == "before":
@@ -87,7 +87,7 @@ def test_what_is_forgotten_of_one_audience_stays_found_where_another_has_it(
     arrive(tables, "a", audience=PARC)
     arrive(tables, "gone", audience=PARC)
     arrive(tables, "a")
-    writing.install(alice, "from @x.org", name="f")
+    lifecycle.install(alice, "from @x.org", name="f")
     run()
     before = Match.objects.get(msgid="a@example.org").pk
     assert forget(PARC, latest_instant() + 1 if old else None).matches == 1
@@ -123,15 +123,15 @@ def test_a_vote_that_is_forgotten_stands_in_nobodys_way(
     arrive(tables, "b")
     vote(tables, "w", "b", -1.0, PARC)
     vote(tables, "x", "b")
-    made = writing.install(alice, "with a score above 0", name="f")
+    made = lifecycle.install(alice, "with a score above 0", name="f")
     run()
     run()
     assert listed(alice) == set()
     forget(PARC, latest_instant() + 1 if old else None)
     run()
     if apart:
-        writing.pause(made)
-        writing.resume(made)
+        lifecycle.pause(made)
+        lifecycle.resume(made)
     vote(tables, "z", "b")
     run()
     assert listed(alice) == {"b"}
@@ -141,11 +141,11 @@ def test_forgetting_that_was_interrupted_is_done_by_the_next(
     tables: Tables, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arrive(tables, "a", audience="user:alice")
-    writing.install(alice, "from @x.org", name="f")
+    lifecycle.install(alice, "from @x.org", name="f")
     run()
     before = latest_instant() + 1
     with monkeypatch.context() as patched:
-        patched.setattr("filters.forgetting._forget_deliveries", lambda *_: 1 / 0)
+        patched.setattr("filters.upkeep.forgetting._forget_deliveries", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             forget("user:alice", before)
     forget("user:alice", before)

@@ -14,8 +14,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from filters import writing
-from filters.stores import DjangoClock
+from filters.authoring import lifecycle
+from filters.store.filter_store import DjangoClock
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages
 from tapestry.tables.log import Tables
@@ -118,8 +118,8 @@ def test_names_come_from_mail_that_one_may_see(
 def test_filters_are_ones_own_or_shared_by_whom_one_names(
     alice: User, bob: User, as_user: SignIn
 ) -> None:
-    writing.install(alice, "about budget", name="secret")
-    writing.install(alice, "about plans", name="plans", visibility="shared")
+    lifecycle.install(alice, "about budget", name="secret")
+    lifecycle.install(alice, "about plans", name="plans", visibility="shared")
     mine, theirs = as_user(alice), as_user(bob)
     assert texts(mine, "in filter ") == ["plans", "secret"]
     assert texts(mine, "in alice's ") == ["plans", "secret"]
@@ -133,7 +133,7 @@ def test_the_mail_is_not_read_at_each_key(
 ) -> None:
     client = as_user(alice)
     assert texts(client, "in c") == ["comp.plans"]
-    monkeypatch.setattr("filters.vocabulary.recent_names", None)
+    monkeypatch.setattr("filters.authoring.vocabulary.recent_names", None)
     with CaptureQueriesContext(
         connection,
     ) as asked:

@@ -9,9 +9,10 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from filters import rounds, writing
-from filters.annotate import append_pending
-from filters.stores import DjangoClock
+from filters.authoring import lifecycle
+from filters.inbox.annotate import append_pending
+from filters.store.filter_store import DjangoClock
+from filters.upkeep import rounds
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages
 from tapestry.tables.log import Tables
@@ -59,8 +60,8 @@ def test_an_original_is_that_of_its_copy(
 def test_a_list_opens_the_copy_that_it_shows_and_what_one_says_stays_with_it(
     forged: None, engine: None, tables: Tables, alice: User, as_user: SignIn
 ) -> None:
-    writing.install(alice, "about My", name="mine")
-    writing.install(alice, "about forged", name="theirs")
+    lifecycle.install(alice, "about My", name="mine")
+    lifecycle.install(alice, "about forged", name="theirs")
     rounds.run_round()
     client = as_user(alice)
     for name, subject, audience in [

@@ -7,15 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from filters import listing, parts, rounds
+from filters.inbox import listing
 from filters.management.commands.demo import Demo
 from filters.models import Filter, Match
+from filters.runtime import services
 from filters.sample.letter import Letter
 from filters.sample.load import deliver
 from filters.sample.people import FILTERS, LIVE
 from filters.sample.story import Event, story
 from filters.sample.trickle import Trickle
-from filters.stores import DjangoClock
+from filters.store.filter_store import DjangoClock
+from filters.upkeep import rounds
 from tapestry.core.clock import WEEK, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import PUBLIC, Annotation
@@ -40,7 +42,7 @@ def held(name: str) -> set[str]:
 
 def top_ten(until: int) -> set[str]:
     """The ten public messages with the most votes in the week before, by loops."""
-    tables = parts.tables()
+    tables = services.tables()
     mail = tables.open(MESSAGES).to_pyarrow_table(columns=["msgid", "audience"]).to_pylist()
     public = {row["msgid"] for row in mail if row["audience"] == PUBLIC}
     votes: Counter[str] = Counter()
@@ -79,7 +81,7 @@ def test_what_trickles_in_moves_the_live_filters(data: Path) -> None:
     deliver(
         [*events, *(Event(now, cheer) for cheer in cheers)],
         data / "sample",
-        parts.tables(),
+        services.tables(),
         DjangoClock(),
     )
     assert top_ten(rounds.run_round().until) == best == held("top-ten")

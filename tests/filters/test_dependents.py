@@ -8,9 +8,11 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from filters import listing, rounds, writing
+from filters.authoring import lifecycle
+from filters.inbox import listing
 from filters.models import Filter, Match, Profile, Rest
-from filters.stores import DjangoClock, DjangoFilterStore, latest_instant
+from filters.store.filter_store import DjangoClock, DjangoFilterStore, latest_instant
+from filters.upkeep import rounds
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages
@@ -38,10 +40,10 @@ def state(of: Filter) -> Filter:
 def test_a_change_reaches_those_who_refer_to_it_from_its_moment_on(
     mail: Tables, bob: User, carol: User
 ) -> None:
-    sport = writing.install(bob, "about cricket", name="sport", visibility="shared")
-    mine = writing.install(carol, "in bob's sport", name="mine", existing=True)
+    sport = lifecycle.install(bob, "about cricket", name="sport", visibility="shared")
+    mine = lifecycle.install(carol, "in bob's sport", name="mine", existing=True)
     before = {arrive(mail, "cricket one"), arrive(mail, "tennis one")}
-    writing.change(sport, "about tennis", existing=True)
+    lifecycle.change(sport, "about tennis", existing=True)
     after = {arrive(mail, "cricket two"), arrive(mail, "tennis two")}
     rounds.run_round()
     assert found(carol, "mine") == {"cricket-one@example.org", "tennis-two@example.org"}
@@ -57,9 +59,9 @@ def test_a_change_reaches_those_who_refer_to_it_from_its_moment_on(
 def test_what_an_older_text_had_left_to_find_is_delivered_as_it_would_have_been(
     mail: Tables, carol: User
 ) -> None:
-    made = writing.install(carol, "about cricket", name="f", existing=False)
+    made = lifecycle.install(carol, "about cricket", name="f", existing=False)
     arrive(mail, "cricket one")
-    writing.change(made, "about tennis", existing=False)
+    lifecycle.change(made, "about tennis", existing=False)
     arrive(mail, "cricket two")
     arrive(mail, "tennis two")
     rounds.run_round()
@@ -68,14 +70,14 @@ def test_what_an_older_text_had_left_to_find_is_delivered_as_it_would_have_been(
 
 
 def test_several_changes_between_two_runs_lose_nothing(mail: Tables, carol: User) -> None:
-    made = writing.install(carol, "about cricket", name="f", existing=False)
+    made = lifecycle.install(carol, "about cricket", name="f", existing=False)
     for text, subject in [
         ("about tennis", "cricket one"),
         ("about golf", "tennis two"),
         ("about chess", "golf three"),
     ]:
         arrive(mail, subject)
-        writing.change(made, text, existing=False)
+        lifecycle.change(made, text, existing=False)
     arrive(mail, "chess four")
     arrive(mail, "cricket five")
     rounds.run_round()
@@ -88,9 +90,9 @@ def test_several_changes_between_two_runs_lose_nothing(mail: Tables, carol: User
 
 
 def test_the_rest_of_an_older_text_is_stored_once(mail: Tables, carol: User) -> None:
-    made = writing.install(carol, "about cricket", name="f", existing=False)
+    made = lifecycle.install(carol, "about cricket", name="f", existing=False)
     arrive(mail, "cricket one")
-    writing.change(made, "about tennis", existing=False)
+    lifecycle.change(made, "about tennis", existing=False)
     store = DjangoFilterStore()
     due = store.due(latest_instant())
     assert [(one.text, one.rest is None) for one in due] == [("m.subject HAS 'cricket'", False)]
@@ -99,9 +101,9 @@ def test_the_rest_of_an_older_text_is_stored_once(mail: Tables, carol: User) -> 
 
 
 def test_a_rest_may_be_run_in_parts(mail: Tables, carol: User) -> None:
-    made = writing.install(carol, "about cricket", name="f", existing=False)
+    made = lifecycle.install(carol, "about cricket", name="f", existing=False)
     arrive(mail, "cricket one")
-    writing.change(made, "about tennis", existing=False)
+    lifecycle.change(made, "about tennis", existing=False)
     store = DjangoFilterStore()
     [due] = store.due(latest_instant())
     end = due.since + 1
@@ -115,22 +117,22 @@ def test_a_rest_may_be_run_in_parts(mail: Tables, carol: User) -> None:
 
 
 def test_a_rest_that_cannot_be_run_waits_until_its_owner_resumes(mail: Tables, carol: User) -> None:
-    made = writing.install(carol, "about cricket", name="f", existing=False)
+    made = lifecycle.install(carol, "about cricket", name="f", existing=False)
     arrive(mail, "cricket one")
-    writing.change(made, "about tennis", existing=False)
+    lifecycle.change(made, "about tennis", existing=False)
     Rest.objects.update(error="Spark could not run it.")
     rounds.run_round()
     assert found(carol, "f") == set()
-    writing.resume(made)
+    lifecycle.resume(made)
     rounds.run_round()
     assert found(carol, "f") == {"cricket-one@example.org"}
 
 
 def test_through_another_filter_too(mail: Tables, bob: User, carol: User) -> None:
-    one = writing.install(bob, "about cricket", name="one", visibility="shared")
-    writing.install(bob, "in filter one", name="two", visibility="shared")
-    three = writing.install(carol, "in bob's two and not replies", name="three")
-    writing.change(one, "about tennis")
+    one = lifecycle.install(bob, "about cricket", name="one", visibility="shared")
+    lifecycle.install(bob, "in filter one", name="two", visibility="shared")
+    three = lifecycle.install(carol, "in bob's two and not replies", name="three")
+    lifecycle.change(one, "about tennis")
     assert "tennis" in state(three).tql and "cricket" not in three.tql
 
 
@@ -138,24 +140,24 @@ def test_through_another_filter_too(mail: Tables, bob: User, carol: User) -> Non
 def test_where_it_may_be_used_no_more_the_others_stop_and_say_so(
     mail: Tables, bob: User, carol: User, how: str
 ) -> None:
-    sport = writing.install(bob, "about cricket", name="sport", visibility="shared")
-    mine = writing.install(carol, "in bob's sport", name="mine")
+    sport = lifecycle.install(bob, "about cricket", name="sport", visibility="shared")
+    mine = lifecycle.install(carol, "in bob's sport", name="mine")
     early = arrive(mail, "cricket early")
     match how:
         case "unshared":
-            writing.change(sport, sport.text, visibility="private")
+            lifecycle.change(sport, sport.text, visibility="private")
         case "renamed":
-            writing.change(sport, sport.text, name="games")
+            lifecycle.change(sport, sport.text, name="games")
         case "deleted":
-            writing.delete(sport)
+            lifecycle.delete(sport)
     assert "sport" in state(mine).error
     arrive(mail, "cricket late")
     rounds.run_round()
     assert found(carol, "mine") == {early}
     if how == "deleted":
-        writing.install(bob, "about tennis", name="sport", visibility="shared")
+        lifecycle.install(bob, "about tennis", name="sport", visibility="shared")
     else:
-        writing.change(sport, "about tennis", name="sport", visibility="shared")
+        lifecycle.change(sport, "about tennis", name="sport", visibility="shared")
     assert state(mine).error == ""
     last = arrive(mail, "tennis last")
     rounds.run_round()
@@ -163,19 +165,19 @@ def test_where_it_may_be_used_no_more_the_others_stop_and_say_so(
 
 
 def test_a_circle_is_refused_where_it_would_close_and_named(carol: User) -> None:
-    one = writing.install(carol, "about cricket", name="one")
-    writing.install(carol, "in filter one", name="two")
-    writing.install(carol, "in filter two", name="three")
+    one = lifecycle.install(carol, "about cricket", name="one")
+    lifecycle.install(carol, "in filter one", name="two")
+    lifecycle.install(carol, "in filter two", name="three")
     with pytest.raises(TapestryError, match="one → three → two → one"):
-        writing.change(one, "in filter three")
+        lifecycle.change(one, "in filter three")
     assert state(one).text == "about cricket"
 
 
 def test_a_change_of_options_alone_does_not_start_a_filter_again(mail: Tables, carol: User) -> None:
-    made = writing.install(carol, "about cricket", name="f")
+    made = lifecycle.install(carol, "about cricket", name="f")
     rounds.run_round()
     since = state(made).since
-    writing.change(made, made.text, name="g", timeliness="hourly", visibility="shared")
+    lifecycle.change(made, made.text, name="g", timeliness="hourly", visibility="shared")
     assert (made.since, made.name) == (since, "g")
     assert not Rest.objects.exists()
 
@@ -184,8 +186,8 @@ def test_a_change_of_options_alone_does_not_start_a_filter_again(mail: Tables, c
 def test_new_addresses_of_mine_count_from_the_moment_they_are_stored(
     mail: Tables, bob: User, carol: User, which: str
 ) -> None:
-    writing.install(carol, "to me", name="mine", visibility="shared")
-    hers = writing.install(bob, "in carol's mine", name="hers")
+    lifecycle.install(carol, "to me", name="mine", visibility="shared")
+    hers = lifecycle.install(bob, "in carol's mine", name="hers")
     if which == "alias":
         profile = Profile.objects.get(user=carol)
         profile.aliases = ["new@example.org"]
@@ -204,18 +206,18 @@ def test_new_addresses_of_mine_count_from_the_moment_they_are_stored(
 def test_what_is_referred_to_may_change_while_one_comes_to_refer_to_it(
     mail: Tables, carol: User, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
-    base = writing.install(carol, "about cricket", name="base")
-    made = writing.install(carol, "about golf", name="f")
-    real = writing.now
+    base = lifecycle.install(carol, "about cricket", name="base")
+    made = lifecycle.install(carol, "about golf", name="f")
+    real = lifecycle.now
 
     def overtaken() -> int:
-        monkeypatch.setattr(writing, "now", real)
-        writing.change(base, "about tennis")
+        monkeypatch.setattr(lifecycle, "now", real)
+        lifecycle.change(base, "about tennis")
         return real()
 
-    monkeypatch.setattr(writing, "now", overtaken)
+    monkeypatch.setattr(lifecycle, "now", overtaken)
     if how == "installed":
-        made = writing.install(carol, "in filter base", name="g", existing=False)
+        made = lifecycle.install(carol, "in filter base", name="g", existing=False)
     else:
-        writing.change(made, "in filter base")
+        lifecycle.change(made, "in filter base")
     assert "tennis" in state(made).tql

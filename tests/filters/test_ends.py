@@ -12,12 +12,13 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from filters import rounds, writing
-from filters.dependents import now
-from filters.ends import last_instant
+from filters.authoring import lifecycle
+from filters.authoring.dependents import now
 from filters.models import Filter, Joint
 from filters.models import Match as StoredMatch
-from filters.stores import DjangoClock, DjangoFilterStore
+from filters.store.expiry import last_instant
+from filters.store.filter_store import DjangoClock, DjangoFilterStore
+from filters.upkeep import rounds
 from tapestry.core.clock import DAY, to_instant, wall_clock
 from tapestry.core.message import Message
 from tapestry.core.ports import Change, Match
@@ -96,7 +97,7 @@ class TestChanging:
     @pytest.fixture(autouse=True)
     def ended(self, engine: None, mail: Tables, alice: User) -> Filter:
         at = now()
-        one = writing.install(alice, "about plan", name="f", end=at)
+        one = lifecycle.install(alice, "about plan", name="f", end=at)
         rounds.run_round()
         one.refresh_from_db()
         assert one.has_ended
@@ -110,24 +111,24 @@ class TestChanging:
         self.arrive(mail)
         rounds.run_round()
         assert ended.matches.count() == 3
-        writing.change(ended, ended.text, end=wall_clock() + DAY)
+        lifecycle.change(ended, ended.text, end=wall_clock() + DAY)
         rounds.run_round()
         assert ended.matches.count() == 4
 
     def test_so_does_none(self, mail: Tables, ended: Filter) -> None:
-        writing.change(ended, ended.text, end=None)
+        lifecycle.change(ended, ended.text, end=None)
         self.arrive(mail)
         rounds.run_round()
         assert ended.matches.count() == 4
 
     def test_another_change_leaves_it_ended(self, ended: Filter) -> None:
-        writing.change(ended, ended.text, timeliness="hourly")
+        lifecycle.change(ended, ended.text, timeliness="hourly")
         assert ended.has_ended
 
     def test_a_paused_one_is_not_set_going_by_another_end(self, alice: User) -> None:
-        paused = writing.install(alice, "about x", name="g", end=wall_clock() + DAY)
-        writing.pause(paused)
-        writing.change(paused, paused.text, end=None)
+        paused = lifecycle.install(alice, "about x", name="g", end=wall_clock() + DAY)
+        lifecycle.pause(paused)
+        lifecycle.change(paused, paused.text, end=None)
         assert not paused.active
 
     def test_the_list_says_that_it_has_ended(self, alice: User, as_user: Sign) -> None:
@@ -164,7 +165,7 @@ class TestTheForm:
     def test_the_day_it_has_stays_also_when_it_is_over(
         self, tables: Tables, alice: User, as_user: Sign
     ) -> None:
-        made = writing.install(alice, "about plan", name="f", end=END)
+        made = lifecycle.install(alice, "about plan", name="f", end=END)
         same = self.FIELDS | {"until": "1970-01-01"}
         assert as_user(alice).post(reverse("edit-filter", args=["f"]), same).status_code == 302
         made.refresh_from_db()

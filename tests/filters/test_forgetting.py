@@ -8,11 +8,11 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
 
-from filters.annotate import annotate, append_pending
-from filters.forgetting import RETENTION, forget, forget_old, retention
+from filters.inbox.annotate import annotate, append_pending
 from filters.models import Card, Filter, Match, PendingAnnotation
-from filters.models_source import Source
-from filters.stores import DjangoClock
+from filters.models.source import Source
+from filters.store.filter_store import DjangoClock
+from filters.upkeep.forgetting import RETENTION, forget, forget_old, retention
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
@@ -93,7 +93,7 @@ def test_what_was_said_and_waits_is_not_appended_while_its_audience_is_forgotten
         append_pending(mail)
         return done
 
-    monkeypatch.setattr("filters.forgetting.forget_rows", and_append)
+    monkeypatch.setattr("filters.upkeep.forgetting.forget_rows", and_append)
     forget("user:alice")
     assert tags(mail) == []
 
@@ -108,7 +108,7 @@ def test_what_is_about_to_be_appended_is_not_once_it_is_forgotten(
         forget("user:alice")
         return append_annotations(*args, **given)
 
-    monkeypatch.setattr("filters.annotate.append_annotations", forgotten_first)
+    monkeypatch.setattr("filters.inbox.annotate.append_annotations", forgotten_first)
     assert append_pending(mail) == 1
     assert tags(mail) == ["work"]
 
@@ -123,7 +123,7 @@ def test_mail_is_kept_for_as_long_as_its_audience_says(delivered: Tables, monkey
     assert retention() == {"user:alice": 3, "public": 30}
     assert [report.messages for _, report in forget_old()] == [0, 0]
     later = wall_clock() + 4 * DAY
-    monkeypatch.setattr("filters.forgetting.wall_clock", lambda: later)
+    monkeypatch.setattr("filters.upkeep.forgetting.wall_clock", lambda: later)
     assert {audience: report.messages for audience, report in forget_old()} == {
         "user:alice": 1,
         "public": 0,

@@ -10,10 +10,10 @@ from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from filters import reading
-from filters.forgetting import forget
+from filters.inbox import reading
 from filters.models import FormerAudience
-from filters.stores import DjangoClock
+from filters.store.filter_store import DjangoClock
+from filters.upkeep.forgetting import forget
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages
 from tapestry.tables.log import Tables

@@ -9,10 +9,10 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from filters import rounds
 from filters.models import Pulse, Source
 from filters.sources.listening import Listener
-from filters.stores import DjangoClock
+from filters.store.filter_store import DjangoClock
+from filters.upkeep import rounds
 from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages

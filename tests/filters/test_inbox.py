@@ -8,9 +8,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from filters.cards import store_cards
+from filters.inbox.cards import store_cards
 from filters.models import Filter, Match
-from filters.stores import DjangoFilterStore
+from filters.store.filter_store import DjangoFilterStore
 from tapestry.core.clock import HOUR, wall_clock
 from tapestry.core.ports import Match as Found
 from tapestry.tables.log import Tables
@@ -153,7 +153,7 @@ def test_an_open_message_that_is_not_yours_is_not_shown(
 
 
 def test_a_long_list_comes_in_pages(mail: Tables, alice: User, as_user: SignIn) -> None:
-    from filters.stores import DjangoClock
+    from filters.store.filter_store import DjangoClock
     from tapestry.core.message import Message
     from tapestry.tables.append import append_messages
 

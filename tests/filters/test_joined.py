@@ -10,13 +10,16 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from filters import listing, parts, rounds, writing
+from filters.accounts.people import audiences, context
+from filters.authoring import lifecycle
+from filters.inbox import listing
 from filters.models import Filter, Match
-from filters.people import audiences, context
-from filters.stores import DjangoClock, DjangoFilterStore, latest_instant
+from filters.runtime import services
+from filters.store.filter_store import DjangoClock, DjangoFilterStore, latest_instant
+from filters.upkeep import rounds
 from tapestry.core.message import Annotation, Message
+from tapestry.predicate_index import store
 from tapestry.run.ask import preview
-from tapestry.tables import register
 from tapestry.tables.append import append_annotations, append_messages
 from tapestry.tables.log import Tables
 
@@ -38,8 +41,8 @@ SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 30
 
 @pytest.fixture
 def tables(engine: None, data: object, monkeypatch: pytest.MonkeyPatch) -> Tables:
-    monkeypatch.setattr(register, "MANY", 3)
-    return parts.tables()
+    monkeypatch.setattr(store, "MANY", 3)
+    return services.tables()
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -48,7 +51,7 @@ def test_whatever_happens_between_runs_each_match_is_stored_once(
 ) -> None:
     chance = random.Random(seed)
     filters = {
-        (user, text): writing.install(user, text, name=f"f{number}")
+        (user, text): lifecycle.install(user, text, name=f"f{number}")
         for number, text in enumerate(TEXTS)
         for user in (alice, bob)
     }
@@ -74,18 +77,18 @@ def test_whatever_happens_between_runs_each_match_is_stored_once(
         changed = chance.choice(list(filters.values()))
         match chance.choice(["", "", "", "rename", "pause", "lose"]):
             case "rename":
-                writing.change(changed, changed.text, name=f"g{step}")
+                lifecycle.change(changed, changed.text, name=f"g{step}")
             case "pause":
-                writing.pause(changed)
+                lifecycle.pause(changed)
             case "lose":
                 shutil.rmtree(tables.root / "register", ignore_errors=True)
         if chance.random() < 0.5:
             for each in Filter.objects.filter(active=False):
-                writing.resume(each)
+                lifecycle.resume(each)
             until = rounds.run_round(latest_instant() + chance.choice([0, HOUR])).until
             for (user, text), each in filters.items():
                 everything = preview(
-                    parts.engine_on, tables, text, context(user), audiences(user), until
+                    services.engine_on, tables, text, context(user), audiences(user), until
                 )
                 stored = Match.objects.filter(filter=each).values_list("msgid", flat=True)
                 assert sorted(stored) == sorted(card.msgid for card in everything.cards), text
@@ -100,7 +103,7 @@ def test_what_is_in_a_group_left_during_a_first_run_withholds_nothing(
 
     append("seed@x", audience="group:parc")
     rounds.run_round()
-    writing.install(alice, "two hours old and about plan with no reply", name="unanswered")
+    lifecycle.install(alice, "two hours old and about plan with no reply", name="unanswered")
     commit = DjangoFilterStore.commit
 
     def leave(*args: Any) -> bool:
@@ -120,14 +123,14 @@ def test_what_is_in_a_group_left_during_a_first_run_withholds_nothing(
 def test_a_filter_that_is_about_to_join_keeps_its_entries_when_another_run_tidies(
     tables: Tables, alice: User, bob: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(register, "MANY", 1)
-    writing.install(alice, "about plan", name="f")
+    monkeypatch.setattr(store, "MANY", 1)
+    lifecycle.install(alice, "about plan", name="f")
     rounds.run_round()
-    writing.install(bob, "about plan", name="f")
+    lifecycle.install(bob, "about plan", name="f")
     join = DjangoFilterStore.join
 
     def tidied_before(self: DjangoFilterStore, *given: Any) -> None:
-        assert register.Register(tables.root).tidy(self.revisions)
+        assert store.Register(tables.root).tidy(self.revisions)
         join(self, *given)
 
     with monkeypatch.context() as patched:
@@ -141,7 +144,7 @@ def test_a_filter_that_is_about_to_join_keeps_its_entries_when_another_run_tidie
 def test_what_is_found_is_listed_though_the_clock_was_set_back(
     tables: Tables, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    writing.install(alice, "about plan", name="f")
+    lifecycle.install(alice, "about plan", name="f")
     append_messages(tables, DjangoClock(), [Message("early@x", subject="A plan")])
     rounds.run_round()
     now = time.time_ns

@@ -13,9 +13,9 @@ from django.urls import reverse
 from joint_filters import STORE, apart, found_in, joined
 from races import race
 
-from filters.joint import part
 from filters.models import Filter, Joint, Rest
 from filters.models import Match as StoredMatch
+from filters.store.shared_window import part
 from tapestry.core.clock import HOUR, wall_clock
 from tapestry.core.ports import DueFilter, Match
 

@@ -8,15 +8,15 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from filters import writing
+from filters.authoring import lifecycle
 from filters.models import Filter
 
 SignIn = Callable[[User], Client]
 
 
 def test_it_says_how_each_filter_is_doing(alice: User, as_user: SignIn) -> None:
-    writing.install(alice, "replies by Jones", name="jones")
-    writing.install(alice, "from x", name="broken")
+    lifecycle.install(alice, "replies by Jones", name="jones")
+    lifecycle.install(alice, "from x", name="broken")
     Filter.objects.filter(name="broken").update(error="It cannot be compiled.")
     page = as_user(alice).get("/filters/").content.decode()
     assert "replies by Jones" in page and "not run yet" in page
@@ -24,7 +24,7 @@ def test_it_says_how_each_filter_is_doing(alice: User, as_user: SignIn) -> None:
 
 
 def test_a_filter_can_be_paused_and_resumed(alice: User, as_user: SignIn) -> None:
-    made = writing.install(alice, "from x", name="f")
+    made = lifecycle.install(alice, "from x", name="f")
     client = as_user(alice)
     assert client.post("/filter/f/pause/").status_code == 302
     made.refresh_from_db()
@@ -36,7 +36,7 @@ def test_a_filter_can_be_paused_and_resumed(alice: User, as_user: SignIn) -> Non
 
 
 def test_resuming_tries_a_filter_that_failed_again(alice: User, as_user: SignIn) -> None:
-    made = writing.install(alice, "from x", name="f")
+    made = lifecycle.install(alice, "from x", name="f")
     Filter.objects.update(error="It cannot be compiled.")
     as_user(alice).post("/filter/f/resume/")
     made.refresh_from_db()
@@ -44,7 +44,7 @@ def test_resuming_tries_a_filter_that_failed_again(alice: User, as_user: SignIn)
 
 
 def test_deleting_asks_first(alice: User, as_user: SignIn) -> None:
-    writing.install(alice, "from x", name="f")
+    lifecycle.install(alice, "from x", name="f")
     client = as_user(alice)
     assert "Delete f?" in client.get("/filter/f/delete/").content.decode()
     assert Filter.objects.exists()
@@ -57,7 +57,7 @@ def test_deleting_asks_first(alice: User, as_user: SignIn) -> None:
 def test_nobody_touches_the_filters_of_others(
     alice: User, bob: User, as_user: SignIn, act: str
 ) -> None:
-    made = writing.install(alice, "from x", name="f", visibility="shared")
+    made = lifecycle.install(alice, "from x", name="f", visibility="shared")
     assert as_user(bob).post(f"/filter/f/{act}/").status_code == 404
     made.refresh_from_db()
     assert made.active
@@ -65,15 +65,15 @@ def test_nobody_touches_the_filters_of_others(
 
 @pytest.mark.parametrize("act", ["pause", "resume"])
 def test_a_link_alone_changes_nothing(alice: User, as_user: SignIn, act: str) -> None:
-    writing.install(alice, "from x", name="f")
+    lifecycle.install(alice, "from x", name="f")
     assert as_user(alice).get(f"/filter/f/{act}/").status_code == 405
 
 
 def test_shared_filters_are_seen_by_all_and_private_ones_by_nobody(
     alice: User, bob: User, as_user: SignIn
 ) -> None:
-    writing.install(alice, "about release", name="open", visibility="shared")
-    writing.install(alice, "about budget", name="closed")
+    lifecycle.install(alice, "about release", name="open", visibility="shared")
+    lifecycle.install(alice, "about budget", name="closed")
     page = as_user(bob).get("/filters/").content.decode()
     assert "alice’s open" in page and "about release" in page
     assert "closed" not in page and "budget" not in page

@@ -8,10 +8,13 @@ import pytest
 from django.contrib.auth.models import User
 from live_filters import SCORE, arrive, install, left, listed, match, run, vote
 
-from filters import listing, parts, rounds, writing
+from filters.accounts.people import audiences, context
+from filters.authoring import lifecycle
+from filters.inbox import listing
 from filters.models import Filter, Match
-from filters.people import audiences, context
-from filters.stores import DjangoFilterStore, latest_instant
+from filters.runtime import services
+from filters.store.filter_store import DjangoFilterStore, latest_instant
+from filters.upkeep import rounds
 from tapestry.core.clock import HOUR, wall_clock
 from tapestry.run.ask import ask
 from tapestry.tables.log import Tables
@@ -43,7 +46,7 @@ class TestLeaving:
 
     def test_a_filter_that_keeps_is_as_it_was(self, tables: Tables, carol: User) -> None:
         arrive(tables, "why")
-        writing.install(carol, "with no reply", name="f")
+        lifecycle.install(carol, "with no reply", name="f")
         run()
         arrive(tables, "because", "why")
         run()
@@ -169,14 +172,16 @@ def test_after_every_run_the_list_is_what_the_filter_answers(
             vote(tables, f"v{step % 3}", chance.choice(names), chance.choice([1.0, 1.0, -1.0]))
         changed = chance.choice(list(filters.values()))
         if chance.random() < 0.1:
-            writing.change(changed, changed.text, existing=True)
+            lifecycle.change(changed, changed.text, existing=True)
         elif chance.random() < 0.1:
             Filter.objects.filter(pk=changed.pk).update(active=False)
         if chance.random() < 0.4:
             Filter.objects.update(active=True)
             until = rounds.run_round(latest_instant() + chance.choice([0, HOUR])).until
             for (user, text), each in filters.items():
-                answer = ask(parts.engine_on, tables, text, context(user), audiences(user), until)
+                answer = ask(
+                    services.engine_on, tables, text, context(user), audiences(user), until
+                )
                 held = listing.visible(user).filter(filter=each).values_list("msgid", flat=True)
                 assert sorted(held) == sorted(card.msgid for card in answer.cards), text
 

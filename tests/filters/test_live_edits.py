@@ -9,9 +9,11 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError
 from live_filters import arrive, install, left, listed, match, run
 
-from filters import listing, live, writing
+from filters.authoring import lifecycle
+from filters.inbox import listing
 from filters.models import Card, Filter, Match
-from filters.stores import DjangoFilterStore, latest_instant
+from filters.store import live_changes
+from filters.store.filter_store import DjangoFilterStore, latest_instant
 from tapestry.core.clock import BEGINNING
 from tapestry.core.ports import Change
 from tapestry.tables.log import Tables
@@ -30,19 +32,19 @@ class TestChangingIt:
             arrive(tables, name)
         run()
         listing.mark_read(carol, "golf@example.org")
-        writing.change(made, "about golf or about tennis")
+        lifecycle.change(made, "about golf or about tennis")
         run()
         assert (listed(carol), left(carol)) == ({"golf", "tennis"}, {"cricket"})
         assert match("golf").read_at is not None
 
     def test_a_filter_that_kept_lets_go_once_it_is_live(self, tables: Tables, carol: User) -> None:
-        made = writing.install(carol, "with no reply", name="f")
+        made = lifecycle.install(carol, "with no reply", name="f")
         arrive(tables, "why")
         run()
         arrive(tables, "because", "why")
         run()
         assert listed(carol) == {"why", "because"}
-        writing.change(made, made.text, mode=Filter.Mode.LIVE)
+        lifecycle.change(made, made.text, mode=Filter.Mode.LIVE)
         assert made.is_live and made.since == BEGINNING
         run()
         assert (listed(carol), left(carol)) == ({"because"}, {"why"})
@@ -58,7 +60,7 @@ class TestChangingIt:
         assert (listed(carol), left(carol)) == ({"answer"}, {"early"})
         arrive(tables, "brief")
         arrive(tables, "reply", "brief")
-        writing.change(made, made.text, mode=Filter.Mode.KEEP)
+        lifecycle.change(made, made.text, mode=Filter.Mode.KEEP)
         run()
         assert listed(carol) == {"early", "answer", "brief", "reply"}
         assert left(carol) == set()
@@ -66,11 +68,11 @@ class TestChangingIt:
     def test_what_a_filter_that_kept_had_left_to_run_is_dropped(
         self, tables: Tables, carol: User
     ) -> None:
-        made = writing.install(carol, "about golf", name="f")
+        made = lifecycle.install(carol, "about golf", name="f")
         arrive(tables, "golf")
-        writing.change(made, "about tennis")
+        lifecycle.change(made, "about tennis")
         assert made.rests.count() == 1
-        writing.change(made, "about tennis", mode=Filter.Mode.LIVE)
+        lifecycle.change(made, "about tennis", mode=Filter.Mode.LIVE)
         assert made.rests.count() == 0
         run()
         assert listed(carol) == set()
@@ -83,19 +85,19 @@ class TestChangingIt:
         run()
         made.refresh_from_db()
         since = made.since
-        writing.change(made, made.text, name="g", timeliness="hourly", mode=Filter.Mode.LIVE)
+        lifecycle.change(made, made.text, name="g", timeliness="hourly", mode=Filter.Mode.LIVE)
         assert (made.since, made.revision) == (since, 0)
 
     def test_it_follows_a_filter_that_it_refers_to(
         self, tables: Tables, bob: User, carol: User
     ) -> None:
-        sport = writing.install(bob, "about golf", name="sport", visibility="shared")
+        sport = lifecycle.install(bob, "about golf", name="sport", visibility="shared")
         install(carol, "in bob's sport and with no reply")
         for name in ("golf", "tennis"):
             arrive(tables, name)
         run()
         assert listed(carol) == {"golf"}
-        writing.change(sport, "about tennis")
+        lifecycle.change(sport, "about tennis")
         run()
         assert (listed(carol), left(carol)) == ({"tennis"}, {"golf"})
 
@@ -109,7 +111,7 @@ class TestChangingIt:
         arrive(tables, "because", "why")
         run()
         assert listed(carol) == {"why"}
-        writing.resume(made)
+        lifecycle.resume(made)
         run()
         assert (listed(carol), left(carol)) == ({"because"}, {"why"})
 
@@ -146,7 +148,7 @@ class TestStoring:
         def fail(*_: object) -> None:
             raise IntegrityError
 
-        monkeypatch.setattr(live, "_leave_out", fail)
+        monkeypatch.setattr(live_changes, "_leave_out", fail)
         Filter.objects.update(since=BEGINNING)
         with pytest.raises(IntegrityError):
             store.commit(store.due(until), until, [], [self.change(made, "why", "delete", 5)])
@@ -187,7 +189,7 @@ class TestStoring:
     def test_the_fate_of_a_message_is_its_last_change(self) -> None:
         def fate(*ops: Op) -> tuple[str, int | None]:
             told = [Change(1, "a@x", op, at) for at, op in enumerate(ops)]
-            [found] = live.fates(told).values()
+            [found] = live_changes.fates(told).values()
             return found.last.op, found.began
 
         assert fate("insert") == ("insert", 0)

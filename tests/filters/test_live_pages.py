@@ -9,9 +9,9 @@ from django.contrib.auth.models import Group, User
 from django.test import Client
 from live_filters import SCORE, arrive, install, left, listed, run
 
-from filters.annotate import annotate
-from filters.cards import store_cards
-from filters.stores import DjangoClock
+from filters.inbox.annotate import annotate
+from filters.inbox.cards import store_cards
+from filters.store.filter_store import DjangoClock
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages
 from tapestry.tables.log import Tables

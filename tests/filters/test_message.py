@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from filters.annotate import append_pending
+from filters.inbox.annotate import append_pending
 from filters.models import PendingAnnotation
 from tapestry.tables.log import Tables
 from tapestry.tables.read import annotations_on

@@ -8,16 +8,16 @@ import pytest
 from django.apps import apps
 from django.contrib.auth.models import User
 
-from filters import writing
+from filters.authoring import lifecycle
 from filters.models import Filter, Match, Reference
 
 
 def test_filters_that_were_never_edited_get_their_references(bob: User, carol: User) -> None:
-    writing.install(bob, "about cricket", name="sport", visibility="shared")
-    writing.install(carol, "from filter", name="plain")
-    writing.install(carol, "in bob's sport and to me", name="hers")
-    writing.install(carol, "m IN hers AND m.subject HAS 'x'", name="narrow")
-    gone = writing.install(carol, "in filter narrow", name="gone")
+    lifecycle.install(bob, "about cricket", name="sport", visibility="shared")
+    lifecycle.install(carol, "from filter", name="plain")
+    lifecycle.install(carol, "in bob's sport and to me", name="hers")
+    lifecycle.install(carol, "m IN hers AND m.subject HAS 'x'", name="narrow")
+    gone = lifecycle.install(carol, "in filter narrow", name="gone")
     Filter.objects.filter(pk=gone.pk).update(text="in filter lost")
     Reference.objects.all().delete()
     step = importlib.import_module("filters.migrations.0005_references")
@@ -34,8 +34,8 @@ def test_filters_that_were_never_edited_get_their_references(bob: User, carol: U
 
 
 def test_filters_that_refer_to_others_are_shown_as_they_were_written(bob: User) -> None:
-    writing.install(bob, "about cricket", name="sport")
-    made = writing.install(bob, "m IN sport", name="hers")
+    lifecycle.install(bob, "about cricket", name="sport")
+    made = lifecycle.install(bob, "m IN sport", name="hers")
     found = {"matched_at": 0, "found_at": 0, "shown_at": 0, "reason": "about cricket"}
     Match.objects.create(filter=made, msgid="m@x", audience="public", **found)
     step = importlib.import_module("filters.migrations.0007_shown")

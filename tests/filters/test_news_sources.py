@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from live.inn import PASSWORD, USER, Inn, running_inn
 
-from filters.models_source import Place, Source
+from filters.models.source import Place, Source
 from filters.sources import tasks
 from tapestry.tables.log import Tables
 

@@ -15,10 +15,12 @@ from django.core.cache import cache
 from django.db import transaction
 from django.test import Client
 
-from filters import parts, rounds, writing
+from filters.authoring import lifecycle
 from filters.authoring.tasks import preview_for
 from filters.models import Match, Profile
-from filters.stores import DjangoClock
+from filters.runtime import services
+from filters.store.filter_store import DjangoClock
+from filters.upkeep import rounds
 from tapestry.core.clock import HOUR
 from tapestry.core.message import Annotation, Message
 from tapestry.tables.append import append_annotations, append_messages
@@ -94,7 +96,7 @@ def person(name: str) -> User:
 def happen(seed: int, secrets: bool) -> None:
     """Let mail, votes and rounds come as the seed says, with or without what is not carol's."""
     chance = random.Random(seed)
-    tables = parts.tables()
+    tables = services.tables()
     for step in range(STEPS):
         at = 1_900_000_000_000_000 + step * HOUR // 3
         audience, msgid = chance.choice(AUDIENCES), chance.choice(MSGIDS)
@@ -132,11 +134,11 @@ def world(seed: int, secrets: bool, as_user: SignIn) -> World:
     alice, carol = person("alice"), person("carol")
     alice.groups.add(Group.objects.create(name="parc"))
     for n, text in enumerate(TEXTS):
-        writing.install(carol, text, name=f"keep{n}")
-        writing.install(carol, text, name=f"live{n}", mode="live")
+        lifecycle.install(carol, text, name=f"keep{n}")
+        lifecycle.install(carol, text, name=f"live{n}", mode="live")
         if n % 3 == 0:
             shared = "shared" if n % 2 else "private"
-            writing.install(alice, text, name=f"hers{n}", visibility=shared)
+            lifecycle.install(alice, text, name=f"hers{n}", visibility=shared)
     happen(seed, secrets)
     client = as_user(carol)
     shown: World = {page: PASSING.sub("", client.get(page).content.decode()) for page in PAGES}
@@ -169,10 +171,10 @@ def test_what_others_have_changes_nothing_of_what_one_sees(
     def engine_on(_snapshot: object) -> SqliteEngine:
         names = ("messages", "annotations")
         return SqliteEngine(
-            {name: parts.tables().open(name).to_pyarrow_table().to_pylist() for name in names}
+            {name: services.tables().open(name).to_pyarrow_table().to_pylist() for name in names}
         )
 
-    monkeypatch.setattr(parts, "engine_on", engine_on)
+    monkeypatch.setattr(services, "engine_on", engine_on)
     worlds = []
     for secrets in (True, False):
         settings.DATA = tmp_path / str(secrets)

@@ -8,8 +8,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from filters.stores import DjangoClock
-from tapestry.ingest.pull import ingest
+from filters.store.filter_store import DjangoClock
+from tapestry.ingest.command import ingest
 from tapestry.tables.log import Tables
 
 SignIn = Callable[[User], Client]

@@ -10,12 +10,12 @@ from django.test import Client
 from django.urls import reverse
 from joint_filters import STORE, apart, found_in, joined, run_jointly
 
-from filters import writing
-from filters.dependents import renew_all_of
-from filters.joint import part
+from filters.authoring import lifecycle
+from filters.authoring.dependents import renew_all_of
 from filters.models import Filter, Profile, Rest
 from filters.models import Match as StoredMatch
-from filters.stores import latest_instant
+from filters.store.filter_store import latest_instant
+from filters.store.shared_window import part
 from tapestry.core.clock import BEGINNING, wall_clock
 
 Sign = Callable[[User], Client]
@@ -56,11 +56,11 @@ def rename_the_group(one: Filter) -> None:
 
 
 EDITS: dict[str, Callable[[Filter], object]] = {
-    "another text": lambda one: writing.change(one, "from smith"),
-    "another text for new mail": lambda one: writing.change(one, "from smith", existing=False),
-    "live": lambda one: writing.change(one, one.text, mode="live"),
-    "paused": writing.pause,
-    "resumed": writing.resume,
+    "another text": lambda one: lifecycle.change(one, "from smith"),
+    "another text for new mail": lambda one: lifecycle.change(one, "from smith", existing=False),
+    "live": lambda one: lifecycle.change(one, one.text, mode="live"),
+    "paused": lifecycle.pause,
+    "resumed": lifecycle.resume,
     "failed": fail,
     "renewed": lambda one: renew_all_of(one.owner.username, latest_instant()),
     "joined a group": lambda one: one.owner.groups.create(name="cricket"),
@@ -94,7 +94,7 @@ class TestParting:
     def test_a_filter_that_is_deleted_meanwhile_gets_nothing(self, alice: User) -> None:
         one = joined(alice)
         due, stale = STORE.joined([one.pk]), found_in(one)
-        writing.delete(one)
+        lifecycle.delete(one)
         assert not STORE.commit_joint(STORE.joint_since(), wall_clock(), due, [stale])
 
     @pytest.mark.parametrize("how", ["failed", "owner shut out"])
@@ -114,17 +114,17 @@ class TestParting:
         since = STORE.joint_since()
         assert since is not None
         assert STORE.commit_joint(since, since + 1, [], [])
-        writing.change(one, "from smith", existing=False)
+        lifecycle.change(one, "from smith", existing=False)
         assert Rest.objects.get().since == since + 1
 
     def test_a_paused_one_goes_on_from_there(self, alice: User) -> None:
         one = joined(alice)
         since = STORE.joint_since()
         assert since is not None
-        writing.pause(one)
+        lifecycle.pause(one)
         assert STORE.due(2**62) == []
         assert STORE.commit_joint(since, since + 9, [], [])
-        writing.resume(one)
+        lifecycle.resume(one)
         assert [each.since for each in STORE.due(2**62)] == [since]
 
     def test_a_failed_one_waits_there_until_it_is_resumed(self, alice: User) -> None:
@@ -132,7 +132,7 @@ class TestParting:
         since = STORE.joint_since()
         fail(one)
         assert STORE.due(2**62) == []
-        writing.resume(one)
+        lifecycle.resume(one)
         assert [each.since for each in STORE.due(2**62)] == [since]
 
     def test_the_filters_of_one_who_is_let_in_again_go_on_from_there(self, alice: User) -> None:
@@ -145,11 +145,11 @@ class TestParting:
         assert [each.since for each in STORE.due(2**62)] == [since]
 
     def test_a_change_reaches_those_who_refer_to_it(self, alice: User, bob: User) -> None:
-        sport = writing.install(bob, "about cricket", name="sport", visibility="shared")
-        writing.install(alice, "in bob's sport", name="mine")
+        sport = lifecycle.install(bob, "about cricket", name="sport", visibility="shared")
+        lifecycle.install(alice, "in bob's sport", name="mine")
         run_jointly(latest_instant())
         assert set(Filter.objects.values_list("joined", flat=True)) == {True}
-        writing.change(sport, "about tennis")
+        lifecycle.change(sport, "about tennis")
         assert set(Filter.objects.values_list("joined", flat=True)) == {False}
 
     def test_those_of_others_remain(self, alice: User, carol: User) -> None:

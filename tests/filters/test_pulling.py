@@ -13,15 +13,16 @@ from django.contrib.auth.models import Group, User
 from django.db import connection
 from live.fake_servers import FakeImap, FakeNews, letter
 
-from filters.forgetting import forget
-from filters.models_source import Place, Pull, Source
+from filters.models.source import Place, Pull, Source
 from filters.sources import pulling, tasks
 from filters.sources.credentials import keep_secret
 from filters.sources.memory import PlaceMemory
+from filters.upkeep.forgetting import forget
 from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.core.errors import TapestryError
-from tapestry.ingest import pull_account, taking
-from tapestry.ingest.pull_account import PlaceReport
+from tapestry.ingest import ingest_batch
+from tapestry.ingest import pull as pull_account
+from tapestry.ingest.pull import PlaceReport
 from tapestry.tables.append import Receipt
 from tapestry.tables.log import Tables
 
@@ -131,13 +132,13 @@ def test_nor_is_what_waits_for_the_clock_by_then(
     change: Change,
 ) -> None:
     source = source_at(news, alice, "group:parc")
-    append = taking.append_messages
+    append = ingest_batch.append_messages
 
     def wait(*args: Any, **given: Any) -> Receipt:
         change()
         return append(*args, **given)
 
-    monkeypatch.setattr(taking, "append_messages", wait)
+    monkeypatch.setattr(ingest_batch, "append_messages", wait)
     tasks.pull_source(source.pk)
     assert audiences(tables) == {}
     assert not Place.objects.filter(read__gt=0).exists()
@@ -163,7 +164,7 @@ def test_for_whom_may_not_sign_in_any_more_nothing_is_pulled(news: FakeNews, ali
 def test_what_has_come_is_appended_after_some_seconds(
     news: FakeNews, alice: User, tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(taking, "BATCH_SECONDS", 0.0)
+    monkeypatch.setattr(ingest_batch, "BATCH_SECONDS", 0.0)
     pull(source_at(news, alice))
     instants = tables.open("messages").to_pyarrow_table().column("ts").to_pylist()
     assert len(set(instants)) == 5

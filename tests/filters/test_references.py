@@ -8,8 +8,10 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from filters import people, rounds, writing
+from filters.accounts import people
+from filters.authoring import lifecycle
 from filters.models import Filter, Match, Profile
+from filters.upkeep import rounds
 from tapestry.core.errors import TapestryError
 from tapestry.tables.log import Tables
 
@@ -28,16 +30,16 @@ def person(name: str) -> User:
 def test_a_private_filter_cannot_be_read_by_somebody_of_a_like_name(
     db: None, victim: str, thief: str, text: str
 ) -> None:
-    writing.install(person(victim), "about divorce", name="private")
+    lifecycle.install(person(victim), "about divorce", name="private")
     with pytest.raises(TapestryError, match="that you may use"):
-        writing.install(person(thief), text.format(victim))
+        lifecycle.install(person(thief), text.format(victim))
 
 
 def test_of_like_names_the_one_as_written_counts_then_ones_own_then_the_oldest(db: None) -> None:
     small, capital, loud = (person(name) for name in ("alice", "Alice", "ALICE"))
     for one in (small, capital, loud):
         subject = f"about {one.get_username()}-{one.pk}"
-        writing.install(one, subject, name="open", visibility=Filter.Visibility.SHARED)
+        lifecycle.install(one, subject, name="open", visibility=Filter.Visibility.SHARED)
 
     def meant(asker: User, owner: str | None) -> str:
         return people.resolver(asker)(owner, "open").rpartition("-")[2]
@@ -51,8 +53,8 @@ def test_of_like_names_the_one_as_written_counts_then_ones_own_then_the_oldest(d
 
 def test_me_in_the_filter_of_another_is_who_owns_it(db: None, bob: User) -> None:
     alice = person("alice")
-    writing.install(alice, "to me", name="open", visibility=Filter.Visibility.SHARED)
-    made = writing.install(bob, "in ALICE's open")
+    lifecycle.install(alice, "to me", name="open", visibility=Filter.Visibility.SHARED)
+    made = lifecycle.install(bob, "in ALICE's open")
     assert alice.email in made.tql
 
 
@@ -60,9 +62,9 @@ def test_a_shared_filter_is_shown_to_others_as_its_owner_wrote_it(
     alice: User, bob: User, as_user: AsUser
 ) -> None:
     shared = Filter.Visibility.SHARED
-    writing.install(alice, "about divorce", name="mine")
-    writing.install(alice, "m IN mine AND m.size > 3", name="large", visibility=shared)
-    writing.install(alice, "to me", name="open", visibility=shared)
+    lifecycle.install(alice, "about divorce", name="mine")
+    lifecycle.install(alice, "m IN mine AND m.size > 3", name="large", visibility=shared)
+    lifecycle.install(alice, "to me", name="open", visibility=shared)
     page = as_user(bob).get("/filters/").content.decode()
     assert "m IN mine AND m.size &gt; 3" in page and ">to me<" in page
     assert "divorce" not in page and "al@example.com" not in page
@@ -80,11 +82,11 @@ def test_a_shared_filter_is_shown_to_others_as_its_owner_wrote_it(
 def test_what_others_filters_say_is_shown_by_their_names(
     mail: Tables, engine: None, alice: User, bob: User, as_user: AsUser, text: str, shown: str
 ) -> None:
-    writing.install(alice, "to me", name="open", visibility=Filter.Visibility.SHARED)
+    lifecycle.install(alice, "to me", name="open", visibility=Filter.Visibility.SHARED)
     if "hers" in text:
-        writing.install(bob, "m IN alice.open", name="hers")
+        lifecycle.install(bob, "m IN alice.open", name="hers")
     browser = as_user(bob)
-    made = writing.install(bob, text, name="")
+    made = lifecycle.install(bob, text, name="")
     assert "alice@example.org" in made.tql and "example" not in made.name
     rounds.run_round()
     pages = [
@@ -102,11 +104,11 @@ def test_what_others_filters_say_is_shown_by_their_names(
 def test_a_match_through_another_persons_filter_names_that_filter(
     mail: Tables, engine: None, alice: User, bob: User
 ) -> None:
-    writing.install(alice, "to me", name="open", visibility=Filter.Visibility.SHARED)
-    kept = writing.install(bob, "in alice's open", name="kept")
-    writing.install(bob, "m IN alice.open", name="live", mode=Filter.Mode.LIVE)
-    writing.install(bob, "m IN alice.open AND m.size IS NULL", name="older")
-    writing.change(Filter.objects.get(name="older"), "about nothing", existing=False)
+    lifecycle.install(alice, "to me", name="open", visibility=Filter.Visibility.SHARED)
+    kept = lifecycle.install(bob, "in alice's open", name="kept")
+    lifecycle.install(bob, "m IN alice.open", name="live", mode=Filter.Mode.LIVE)
+    lifecycle.install(bob, "m IN alice.open AND m.size IS NULL", name="older")
+    lifecycle.change(Filter.objects.get(name="older"), "about nothing", existing=False)
     rounds.run_round()
     his = Match.objects.filter(filter__owner=bob)
     reasons = dict(his.values_list("filter__name", "reason"))
@@ -115,16 +117,16 @@ def test_a_match_through_another_persons_filter_names_that_filter(
         "live": "m IN alice.open",
         "older": "m IN alice.open AND m.size IS NULL",
     }
-    writing.change(kept, "about lunch")
+    lifecycle.change(kept, "about lunch")
     assert kept.shown == "" and kept.reason == ""
 
 
 def test_what_an_older_meaning_left_is_told_as_it_was_meant_then(
     mail: Tables, engine: None, alice: User, bob: User
 ) -> None:
-    writing.install(alice, "to me", name="open", visibility=Filter.Visibility.SHARED)
-    base = writing.install(bob, "in alice's open", name="base")
-    writing.install(bob, "m IN base AND m.size IS NULL", name="narrow")
-    writing.change(base, "about nothing")
+    lifecycle.install(alice, "to me", name="open", visibility=Filter.Visibility.SHARED)
+    base = lifecycle.install(bob, "in alice's open", name="base")
+    lifecycle.install(bob, "m IN base AND m.size IS NULL", name="narrow")
+    lifecycle.change(base, "about nothing")
     rounds.run_round()
     assert "example" not in Match.objects.get(filter__name="narrow").reason

@@ -8,10 +8,12 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from filters import listing, rounds, writing
-from filters.annotate import annotate
+from filters.authoring import lifecycle
+from filters.inbox import listing
+from filters.inbox.annotate import annotate
 from filters.models import Filter, Match, PendingAnnotation, Pulse
-from filters.stores import DjangoClock, latest_instant
+from filters.store.filter_store import DjangoClock, latest_instant
+from filters.upkeep import rounds
 from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
@@ -32,14 +34,14 @@ def why(user: User) -> dict[str, str]:
 
 
 def test_what_matches_is_found_once(mail: Tables, carol: User) -> None:
-    writing.install(carol, "replies by Smith", name="smith")
+    lifecycle.install(carol, "replies by Smith", name="smith")
     assert len(rounds.run_round().matches) == 1
     assert found(carol) == [("smith", "reply@example.org")]
     assert rounds.run_round().matches == ()
 
 
 def test_a_filter_finds_what_comes_later(mail: Tables, carol: User) -> None:
-    writing.install(carol, "replied to by Smith", name="asked")
+    lifecycle.install(carol, "replied to by Smith", name="asked")
     rounds.run_round()
     new = Message(
         "again@example.org",
@@ -52,7 +54,7 @@ def test_a_filter_finds_what_comes_later(mail: Tables, carol: User) -> None:
 
 
 def test_from_now_on_leaves_out_what_matched_before(mail: Tables, carol: User) -> None:
-    made = writing.install(carol, "from Jones", existing=False)
+    made = lifecycle.install(carol, "from Jones", existing=False)
     assert made.start is not None and made.since == made.start
     rounds.run_round()
     assert found(carol) == []
@@ -73,7 +75,7 @@ def test_each_finds_what_they_may_see(
     mail: Tables, alice: User, bob: User, carol: User, who: str, expected: list[str]
 ) -> None:
     for user in (alice, bob, carol):
-        writing.install(user, "from mary@example.org", name="mary")
+        lifecycle.install(user, "from mary@example.org", name="mary")
     rounds.run_round()
     users = {"alice": alice, "bob": bob, "carol": carol}
     assert [msgid for _, msgid in found(users[who])] == expected
@@ -83,7 +85,7 @@ def test_a_private_reply_is_no_reply_to_those_who_cannot_see_it(
     mail: Tables, alice: User, bob: User
 ) -> None:
     for user in (alice, bob):
-        writing.install(user, "replied to by mary@example.org", name="mary")
+        lifecycle.install(user, "replied to by mary@example.org", name="mary")
     rounds.run_round()
     assert found(alice) == [("mary", "plan@example.org")]
     assert found(bob) == []
@@ -92,7 +94,7 @@ def test_a_private_reply_is_no_reply_to_those_who_cannot_see_it(
 def test_a_vote_in_the_page_reaches_the_filters_of_others(
     mail: Tables, bob: User, carol: User, as_user: Callable[[User], Client]
 ) -> None:
-    writing.install(carol, VOTED.format("bob"), name="bobs")
+    lifecycle.install(carol, VOTED.format("bob"), name="bobs")
     rounds.run_round()
     assert found(carol) == []
     as_user(bob).post(
@@ -105,7 +107,7 @@ def test_a_vote_in_the_page_reaches_the_filters_of_others(
 
 def test_a_private_vote_reaches_nobody_else(mail: Tables, bob: User, carol: User) -> None:
     for user in (bob, carol):
-        writing.install(user, VOTED.format("bob"), name="bobs")
+        lifecycle.install(user, VOTED.format("bob"), name="bobs")
     annotate(bob, "plan@example.org", "public", "vote", number=1, private=True)
     rounds.run_round()
     assert found(bob) == [("bobs", "plan@example.org")]
@@ -113,8 +115,8 @@ def test_a_private_vote_reaches_nobody_else(mail: Tables, bob: User, carol: User
 
 
 def test_it_says_why_a_message_is_here(mail: Tables, carol: User) -> None:
-    writing.install(carol, "replied to by Smith", name="asked")
-    writing.install(carol, "replies to Jones", name="answers")
+    lifecycle.install(carol, "replied to by Smith", name="asked")
+    lifecycle.install(carol, "replies to Jones", name="answers")
     rounds.run_round()
     assert why(carol) == {
         "plan@example.org": "Bill Smith replied",
@@ -123,7 +125,7 @@ def test_it_says_why_a_message_is_here(mail: Tables, carol: User) -> None:
 
 
 def test_a_reason_goes_with_its_audience(mail: Tables, alice: User) -> None:
-    writing.install(alice, "replied to by mary@example.org", name="mary")
+    lifecycle.install(alice, "replied to by mary@example.org", name="mary")
     rounds.run_round()
     assert why(alice) == {"plan@example.org": "mary@example.org replied"}
     Match.objects.update(because=[dict(Match.objects.get().because[0], audience="group:gone")])
@@ -131,7 +133,7 @@ def test_a_reason_goes_with_its_audience(mail: Tables, alice: User) -> None:
 
 
 def test_cards_that_a_killed_round_left_out_come_with_the_next(mail: Tables, carol: User) -> None:
-    writing.install(carol, "replies by Smith")
+    lifecycle.install(carol, "replies by Smith")
     rounds.run_round()
     Match.objects.update(card=None)
     assert found(carol) == []
@@ -142,9 +144,9 @@ def test_cards_that_a_killed_round_left_out_come_with_the_next(mail: Tables, car
 def test_another_text_starts_a_filter_again_and_delivers_nothing_twice(
     mail: Tables, carol: User
 ) -> None:
-    made = writing.install(carol, "replies by Smith", name="f")
+    made = lifecycle.install(carol, "replies by Smith", name="f")
     rounds.run_round()
-    writing.change(made, "about plan", existing=True)
+    lifecycle.change(made, "about plan", existing=True)
     assert (made.since, made.start) == (BEGINNING, None)
     rounds.run_round()
     assert found(carol) == [("f", "plan@example.org"), ("f", "reply@example.org")]
@@ -153,8 +155,8 @@ def test_another_text_starts_a_filter_again_and_delivers_nothing_twice(
 def test_a_filter_that_compiles_no_more_says_so_and_the_others_go_on(
     mail: Tables, carol: User
 ) -> None:
-    writing.install(carol, "replies by Smith", name="good")
-    broken = writing.install(carol, "about plan", name="broken")
+    lifecycle.install(carol, "replies by Smith", name="good")
+    broken = lifecycle.install(carol, "about plan", name="broken")
     Filter.objects.filter(pk=broken.pk).update(tql="about about about")
     report = rounds.run_round()
     assert report.failed == 1
@@ -173,8 +175,8 @@ def test_it_writes_down_how_it_went(
     def no_engine(snapshot: object) -> None:
         raise TapestryError("Spark cannot be reached.")
 
-    monkeypatch.setattr("filters.parts.engine_on", no_engine)
-    writing.install(carol, "about plan")
+    monkeypatch.setattr("filters.runtime.services.engine_on", no_engine)
+    lifecycle.install(carol, "about plan")
     with pytest.raises(TapestryError):
         rounds.run_round()
     assert Pulse.objects.get().error == "Spark cannot be reached."
@@ -186,9 +188,9 @@ def test_what_waits_is_appended_even_when_spark_is_away(
     def no_engine(snapshot: object) -> None:
         raise TapestryError("Spark cannot be reached.")
 
-    monkeypatch.setattr("filters.parts.engine_on", no_engine)
+    monkeypatch.setattr("filters.runtime.services.engine_on", no_engine)
     annotate(carol, "plan@example.org", "public", "tag", value="x")
-    writing.install(carol, "about plan")
+    lifecycle.install(carol, "about plan")
     with pytest.raises(TapestryError):
         rounds.run_round()
     assert PendingAnnotation.objects.get().appended_at is not None

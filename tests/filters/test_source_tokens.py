@@ -12,11 +12,11 @@ from django.test import Client
 from live.dovecot import USER, Dovecot, running_dovecot
 from live.provider import Provider, running_provider
 
-from filters.models_source import Source
+from filters.models.source import Source
 from filters.sources import credentials, tasks
-from filters.sources.alone import alone
 from filters.sources.credentials import account_of, keep_secret, read_secret
-from filters.sources.tokens import Grant, Token, renew
+from filters.sources.file_lock import alone
+from filters.sources.oauth import Grant, Token, renew
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.account import LineBrokenError, RefusedError
 

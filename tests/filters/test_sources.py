@@ -12,13 +12,13 @@ from django.contrib.auth.models import User
 from django.test import Client
 from live.dovecot import PASSWORD, USER, Dovecot, running_dovecot
 
-from filters.models_source import Place, Pull, Source
+from filters.models.source import Place, Pull, Source
 from filters.sources import pulling, tasks
-from filters.sources.alone import alone
 from filters.sources.credentials import account_of
 from filters.sources.due import due, make_due
-from filters.sources.reaching import try_out
-from filters.views import source_write
+from filters.sources.file_lock import alone
+from filters.sources.trial import try_out
+from filters.sources.views import write
 from tapestry.core.clock import HOUR, MINUTE, wall_clock
 from tapestry.ingest.account import Account
 from tapestry.tables.log import Tables
@@ -171,7 +171,7 @@ def test_what_is_changed_while_an_edit_is_tried_stays(
         Source.objects.update(active=False, places=["Lists"])
         try_out(account)
 
-    monkeypatch.setattr(source_write, "try_out", meanwhile)
+    monkeypatch.setattr(write, "try_out", meanwhile)
     as_user(alice).post(f"/source/{source.pk}/edit/", described(server, every=300))
     source.refresh_from_db()
     assert (source.every, source.active, source.places) == (300, False, ["Lists"])
@@ -180,7 +180,7 @@ def test_what_is_changed_while_an_edit_is_tried_stays(
 def test_what_is_deleted_while_an_edit_is_tried_does_not_come_back(
     source: Source, server: Dovecot, alice: User, as_user: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source_write, "try_out", lambda _account: Source.objects.all().delete())
+    monkeypatch.setattr(write, "try_out", lambda _account: Source.objects.all().delete())
     response = as_user(alice).post(f"/source/{source.pk}/edit/", described(server))
     assert response.status_code == 404 and not Source.objects.exists()
 

@@ -11,7 +11,7 @@ from races import race
 
 from filters.models import Clock, Filter
 from filters.models import Match as StoredMatch
-from filters.stores import DjangoClock, DjangoFilterStore
+from filters.store.filter_store import DjangoClock, DjangoFilterStore
 from tapestry.core.clock import BEGINNING, HOUR, wall_clock
 from tapestry.core.ports import Match
 

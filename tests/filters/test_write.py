@@ -11,15 +11,15 @@ import redis
 from django.contrib.auth.models import User
 from django.test import Client
 
-from filters import rounds, writing
-from filters.authoring import tasks
-from filters.forgetting import forget
-from filters.forms import MODES
+from filters.authoring import lifecycle, tasks
+from filters.authoring.forms import MODES
 from filters.models import Filter
-from filters.stores import DjangoClock
+from filters.store.filter_store import DjangoClock
+from filters.upkeep import rounds
+from filters.upkeep.forgetting import forget
 from tapestry.core.clock import BEGINNING
 from tapestry.core.message import Message
-from tapestry.query.phrase_printer import CANONICAL
+from tapestry.query.phrases.printer import CANONICAL
 from tapestry.tables.append import append_messages
 from tapestry.tables.log import Tables
 
@@ -59,7 +59,7 @@ class TestUnderstanding:
         self, tables: Tables, engine: None, alice: User, bob: User, as_user: SignIn
     ) -> None:
         before = understood(as_user(bob), "from Jones and about plan")
-        writing.install(alice, "from Smith and about divorce")
+        lifecycle.install(alice, "from Smith and about divorce")
         for _ in range(2):
             append_messages(tables, DjangoClock(), [Message(f"{uuid.uuid4()}@x.org")])
             rounds.run_round()
@@ -100,7 +100,7 @@ class TestUnderstanding:
     def test_other_peoples_private_filters_cannot_be_looked_into(
         self, alice: User, bob: User, as_user: SignIn
     ) -> None:
-        writing.install(alice, "about budget", name="secret")
+        lifecycle.install(alice, "about budget", name="secret")
         page = understood(as_user(bob), "in alice's secret")
         assert "budget" not in page
 
@@ -274,20 +274,20 @@ class TestChanging:
         return client.post(f"/filter/{which}/edit/", {**OPTIONS, **fields}).status_code
 
     def test_the_form_shows_what_is(self, alice: User, as_user: SignIn) -> None:
-        writing.install(alice, "replies by Jones", name="jones")
+        lifecycle.install(alice, "replies by Jones", name="jones")
         page = as_user(alice).get("/filter/jones/edit/").content.decode()
         assert ">replies by Jones</textarea>" in page
         assert "Understood as" in page
 
     def test_another_name_leaves_the_window_where_it_is(self, alice: User, as_user: SignIn) -> None:
-        made = writing.install(alice, "from x", name="old")
+        made = lifecycle.install(alice, "from x", name="old")
         Filter.objects.update(since=77)
         assert self.change(as_user(alice), "old", text="from x", name="new") == 302
         made.refresh_from_db()
         assert (made.name, made.since, made.revision) == ("new", 77, 0)
 
     def test_another_text_starts_again(self, alice: User, as_user: SignIn) -> None:
-        made = writing.install(alice, "from x", name="f")
+        made = lifecycle.install(alice, "from x", name="f")
         Filter.objects.update(since=77, error="It cannot be compiled.")
         assert self.change(as_user(alice), "f", text="from y", name="f") == 302
         made.refresh_from_db()
@@ -295,7 +295,7 @@ class TestChanging:
         assert (made.since, made.revision) == (BEGINNING, 1)
 
     def test_another_mode_starts_again(self, alice: User, as_user: SignIn) -> None:
-        made = writing.install(alice, "from x", name="f")
+        made = lifecycle.install(alice, "from x", name="f")
         Filter.objects.update(since=77)
         client = as_user(alice)
         assert self.change(client, "f", text="from x", name="f", mode="live") == 302
@@ -308,13 +308,13 @@ class TestChanging:
         assert made.mode == "live"
 
     def test_a_wrong_text_changes_nothing(self, alice: User, as_user: SignIn) -> None:
-        made = writing.install(alice, "from x", name="f")
+        made = lifecycle.install(alice, "from x", name="f")
         assert self.change(as_user(alice), "f", text="replies bye", name="g") == 400
         made.refresh_from_db()
         assert (made.text, made.name) == ("from x", "f")
 
     def test_only_its_owner_changes_a_filter(self, alice: User, bob: User, as_user: SignIn) -> None:
-        writing.install(alice, "from x", name="f", visibility="shared")
+        lifecycle.install(alice, "from x", name="f", visibility="shared")
         client = as_user(bob)
         assert client.get("/filter/f/edit/").status_code == 404
         assert self.change(client, "f", text="from y") == 404

@@ -12,8 +12,8 @@ from tapestry.ingest.account import (
     must_not_be_overheard,
     read_url,
 )
-from tapestry.ingest.pace import Pace
-from tapestry.ingest.wildmat import check_pattern, matches
+from tapestry.ingest.nntp.token_bucket import Pace
+from tapestry.ingest.nntp.wildmat import check_pattern, matches
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from subprocess import PIPE, Popen
 import pytest
 
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.archive import count_messages, open_archive_source
-from tapestry.ingest.mbox import entries, open_archive, settled_size
+from tapestry.ingest.archive.files import count_messages, open_archive_source
+from tapestry.ingest.archive.mbox import entries, open_archive, settled_size
 
 ASCTIME = "Fri Jan  2 14:26:52 2004"
 
@@ -310,6 +310,6 @@ def test_a_file_that_may_not_be_read_is_refused_in_a_sentence(tmp_path, monkeypa
     def refuse(_path):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("tapestry.ingest.archive.open_archive", refuse)
+    monkeypatch.setattr("tapestry.ingest.archive.files.open_archive", refuse)
     with pytest.raises(TapestryError, match="cannot be read: Permission denied"):
         open_archive_source(str(path), "public", nothing_taken)

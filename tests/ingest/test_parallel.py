@@ -14,7 +14,7 @@ import pytest
 from memory_clock import MemoryClock
 
 from tapestry.core.errors import TapestryError
-from tapestry.ingest import pull
+from tapestry.ingest import command as pull
 from tapestry.ingest.parallel import parsed
 from tapestry.tables.log import Tables
 

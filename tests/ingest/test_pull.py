@@ -10,7 +10,7 @@ import pytest
 from memory_clock import MemoryClock
 
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.pull import ingest
+from tapestry.ingest.command import ingest
 from tapestry.tables.log import Tables, snapshot
 from tapestry.tables.read import message
 

@@ -6,7 +6,7 @@ from base64 import b64encode
 
 import pytest
 
-from tapestry.ingest.said import harmless, said
+from tapestry.ingest.quoted_reply import harmless, said
 
 SECRETS = ["s3cret", 'a "quoted\\ one', "pässwörd", "密码-密码", "x.y+z/(w)"]
 

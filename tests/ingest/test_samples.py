@@ -7,9 +7,9 @@ import tarfile
 import pytest
 from memory_clock import MemoryClock
 
-from tapestry.ingest.parse import parse
+from tapestry.ingest.ingest_batch import Intake, Tally, take_in
+from tapestry.ingest.mime.parse import parse
 from tapestry.ingest.source import Item, Source
-from tapestry.ingest.taking import Intake, Tally, take_in
 from tapestry.tables.log import Tables, parts_of
 from tapestry.tables.originals import original
 from tapestry.tables.read import copies, message

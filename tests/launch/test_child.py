@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tapestry.run.child import free_port, last_line, listens, spawn, stop
+from tapestry.core.child_process import free_port, last_line, listens, spawn, stop
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(60)"]
 

@@ -4,8 +4,8 @@ import pytest
 import redis
 
 from filters.launch import redis_server
+from tapestry.core.child_process import free_port, stop
 from tapestry.core.errors import TapestryError
-from tapestry.run.child import free_port, stop
 
 
 def test_our_own_wants_a_password_and_the_address_has_it(redis_url):

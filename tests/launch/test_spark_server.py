@@ -8,7 +8,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from tapestry.core.errors import TapestryError
-from tapestry.run import spark_server
+from tapestry.spark import server as spark_server
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kept_memory import KeptMemory
 
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.pull_account import pull_account
+from tapestry.ingest.pull import pull_account
 
 
 def pulled(account, places, intake, memory=None):

@@ -30,11 +30,12 @@ def main() -> None:
     from django.db import connections
 
     from filters.sources import pulling
-    from tapestry.ingest import imap_folder, pull_account
-    from tapestry.ingest.taking import Intake
+    from tapestry.ingest import pull as pull_account
+    from tapestry.ingest.imap import folder
+    from tapestry.ingest.ingest_batch import Intake
 
     pulling.Intake = partial(Intake, batch=MANY_COMMITS)
-    imap_folder.BATCH = 5
+    folder.BATCH = 5
     pull_account.FIRST_PAUSE = 0.02
     for line in sys.stdin:
         told = json.loads(line)
@@ -56,7 +57,7 @@ def make(places: list[str], secret: str, **fields: Any) -> dict[str, Any]:
     from django.contrib.auth.models import User
     from django.core.management import call_command
 
-    from filters.models_source import Source
+    from filters.models.source import Source
     from filters.sources.credentials import keep_secret
 
     call_command("migrate", verbosity=0, interactive=False)
@@ -69,7 +70,7 @@ def make(places: list[str], secret: str, **fields: Any) -> dict[str, Any]:
 
 def pull(source: int) -> dict[str, Any]:
     """Pull once."""
-    from filters.models_source import Source
+    from filters.models.source import Source
     from filters.sources.pulling import pull as pull_source
 
     pulled = Source.objects.get(pk=source)

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.staticfiles import finders
 from django.template.loader import render_to_string
 
-from tapestry.query.completion import complete
+from tapestry.query.phrases.completion import complete
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 
@@ -21,7 +21,8 @@ AT = "http://tapestry.example/"
 def listed(text):
     """What the server answers: the completions at the end of a text, the first one chosen."""
     found = complete(text)
-    return render_to_string("filters/_completions.html", {"completions": found, "chosen": True})
+    context = {"completions": found, "chosen": True}
+    return render_to_string("filters/authoring/_completions.html", context)
 
 
 @pytest.fixture

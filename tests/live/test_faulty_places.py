@@ -9,8 +9,8 @@ from live.pulled import ids, pulled
 from memory_clock import MemoryClock
 
 from tapestry.ingest.account import LineBrokenError, RefusedError
-from tapestry.ingest.imap_folder import windows
-from tapestry.ingest.taking import Intake
+from tapestry.ingest.imap.folder import windows
+from tapestry.ingest.ingest_batch import Intake
 from tapestry.tables.log import Tables
 
 pytestmark = pytest.mark.live
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.live
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch):
-    monkeypatch.setattr("tapestry.ingest.pull_account.FIRST_PAUSE", 0.01)
+    monkeypatch.setattr("tapestry.ingest.pull.FIRST_PAUSE", 0.01)
 
 
 @pytest.fixture

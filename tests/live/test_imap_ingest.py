@@ -9,7 +9,7 @@ from live.dovecot import PASSWORD, running_dovecot
 from memory_clock import MemoryClock
 
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.pull import PASSWORDS, ingest
+from tapestry.ingest.command import PASSWORDS, ingest
 from tapestry.tables.log import Tables
 from tapestry.tables.read import message
 

@@ -19,10 +19,10 @@ from memory_clock import MemoryClock
 
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.account import Account, LineBrokenError, RefusedError
-from tapestry.ingest.imap import imap_line
-from tapestry.ingest.pull_account import pull_account
+from tapestry.ingest.imap.session import imap_line
+from tapestry.ingest.ingest_batch import Intake
+from tapestry.ingest.pull import pull_account
 from tapestry.ingest.source import BriefMemory
-from tapestry.ingest.taking import Intake
 from tapestry.tables.log import Tables
 
 pytestmark = pytest.mark.live
@@ -207,7 +207,7 @@ def test_a_message_that_the_server_cannot_read_does_not_hold_up_the_others(
     files = [file for file in (server.home / "mail").rglob("*S=*") if folder in str(file)]
     (broken,) = [file for file in files if b"<2@x.org>" in file.read_bytes()]
     memory = KeptMemory()
-    monkeypatch.setattr("tapestry.ingest.pull_account.FIRST_PAUSE", 0.01)
+    monkeypatch.setattr("tapestry.ingest.pull.FIRST_PAUSE", 0.01)
     monkeypatch.setattr("tapestry.ingest.withheld.ASK_AGAIN", 2.0)
     broken.chmod(0)
     if os.geteuid() == 0:
@@ -225,7 +225,7 @@ def test_a_message_that_the_server_cannot_read_does_not_hold_up_the_others(
 def test_a_message_whose_size_the_server_cannot_tell_does_not_hold_up_the_others(
     server, folder, intake, monkeypatch
 ):
-    monkeypatch.setattr("tapestry.ingest.pull_account.FIRST_PAUSE", 0.01)
+    monkeypatch.setattr("tapestry.ingest.pull.FIRST_PAUSE", 0.01)
     monkeypatch.setattr("tapestry.ingest.withheld.ASK_AGAIN", 2.0)
     server.put(folder, mail(0))
     new = server.home / "mail" / USER / f".{folder}" / "new"
@@ -256,7 +256,7 @@ def wait_for_all(count, port, folder, intake, memory):
 def test_a_message_over_which_the_line_always_breaks_is_asked_for_again_later(
     server, line, folder, intake, monkeypatch
 ):
-    monkeypatch.setattr("tapestry.ingest.pull_account.FIRST_PAUSE", 0.01)
+    monkeypatch.setattr("tapestry.ingest.pull.FIRST_PAUSE", 0.01)
     monkeypatch.setattr("tapestry.ingest.withheld.ASK_AGAIN", 2.0)
     server.put(folder, mail(0), mail(1, size=200_000), mail(2))
     memory = KeptMemory()
@@ -268,7 +268,7 @@ def test_a_message_over_which_the_line_always_breaks_is_asked_for_again_later(
 
 
 def test_a_line_that_is_always_cut_at_once_is_given_up(server, line, folder, intake, monkeypatch):
-    monkeypatch.setattr("tapestry.ingest.pull_account.FIRST_PAUSE", 0.01)
+    monkeypatch.setattr("tapestry.ingest.pull.FIRST_PAUSE", 0.01)
     server.put(folder, mail(0))
     line.cuts = [1500, *[700] * 20]
     with pytest.raises(LineBrokenError, match="broke off"):

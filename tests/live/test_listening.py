@@ -10,13 +10,13 @@ from django.contrib.auth.models import User
 from live.cutting_proxy import CuttingProxy
 from live.dovecot import PASSWORD, USER, running_dovecot
 
-from filters.models_source import Source
+from filters.models.source import Source
 from filters.sources.credentials import account_of, keep_secret
 from filters.sources.due import due
 from filters.sources.listening import Listener
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.account import Account, LineBrokenError
-from tapestry.ingest.idle import listen
+from tapestry.ingest.imap.idle import listen
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
 

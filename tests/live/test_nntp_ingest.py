@@ -14,11 +14,11 @@ from memory_clock import MemoryClock
 
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.account import Account
-from tapestry.ingest.nntp import nntp_line
-from tapestry.ingest.pull import ingest
-from tapestry.ingest.pull_account import pull_account
+from tapestry.ingest.command import ingest
+from tapestry.ingest.ingest_batch import Intake
+from tapestry.ingest.nntp.session import nntp_line
+from tapestry.ingest.pull import pull_account
 from tapestry.ingest.source import BriefMemory
-from tapestry.ingest.taking import Intake
 from tapestry.tables.log import Tables
 from tapestry.tables.read import message
 
@@ -259,7 +259,7 @@ def test_a_port_where_no_news_is_served_is_one_sentence(server, tables, clock):
 def test_an_article_over_which_the_line_always_breaks_is_asked_for_again_later(
     server, tables, clock, monkeypatch
 ):
-    monkeypatch.setattr("tapestry.ingest.pull_account.FIRST_PAUSE", 0.01)
+    monkeypatch.setattr("tapestry.ingest.pull.FIRST_PAUSE", 0.01)
     monkeypatch.setattr("tapestry.ingest.withheld.ASK_AGAIN", 2.0)
     server.post(article(0), article(1, body="long line\r\n" * 20_000), article(2))
     line, memory = CuttingProxy(server.port), KeptMemory()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tapestry.run.child import free_port
+from tapestry.core.child_process import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests" / "filters"

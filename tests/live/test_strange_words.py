@@ -14,8 +14,8 @@ from memory_clock import MemoryClock
 
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.account import LineBrokenError
-from tapestry.ingest.line import reached
-from tapestry.ingest.taking import Intake
+from tapestry.ingest.ingest_batch import Intake
+from tapestry.ingest.session import reached
 from tapestry.tables.log import Tables
 
 pytestmark = pytest.mark.live

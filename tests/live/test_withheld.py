@@ -9,11 +9,11 @@ from live.pulled import ids, pulled
 from memory_clock import MemoryClock
 
 from tapestry.core.errors import TapestryError
-from tapestry.ingest import nntp
 from tapestry.ingest.account import LineBrokenError
-from tapestry.ingest.pull import ingest
+from tapestry.ingest.command import ingest
+from tapestry.ingest.ingest_batch import Intake
+from tapestry.ingest.nntp import session
 from tapestry.ingest.source import BriefMemory
-from tapestry.ingest.taking import Intake
 from tapestry.ingest.withheld import MOST, Answer, Withheld
 from tapestry.tables.log import Tables
 
@@ -22,8 +22,8 @@ pytestmark = pytest.mark.live
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch):
-    monkeypatch.setattr("tapestry.ingest.pull_account.FIRST_PAUSE", 0.01)
-    monkeypatch.setattr(nntp, "PER_SECOND", 100_000.0)
+    monkeypatch.setattr("tapestry.ingest.pull.FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(session, "PER_SECOND", 100_000.0)
 
 
 @pytest.fixture

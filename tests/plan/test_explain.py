@@ -10,10 +10,10 @@ from tapestry.core.clock import DAY, WEEK
 from tapestry.core.errors import TapestryError
 from tapestry.plan.compile import compile_filter
 from tapestry.plan.explain import explain
-from tapestry.plan.lower import lower
-from tapestry.plan.spark_sql import FUNCTIONS, spark_sql
+from tapestry.plan.lowering.lower import lower
 from tapestry.query.context import Context
 from tapestry.run.execute import Subscription, groups
+from tapestry.spark.dialect import FUNCTIONS, spark_sql
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "plan"
 TERRY = Context("terry", ("terry@parc.com",))

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from tapestry.core.clock import DAY, WEEK
 from tapestry.plan.compile import compile_filter
-from tapestry.plan.lower import lower, lower_among, lower_at, lower_each, lower_events
+from tapestry.plan.lowering.lower import lower, lower_among, lower_at, lower_each, lower_events
 from tapestry.plan.relation import OUTPUT, Reach, View
 from tapestry.query.context import Context
 from tapestry.run.execute import Subscription, groups

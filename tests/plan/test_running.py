@@ -2,10 +2,10 @@
 
 import pytest
 
-from tapestry.plan import running
 from tapestry.plan.compile import compile_filter
-from tapestry.plan.lower import lower_at
-from tapestry.plan.ranks import can_sweep
+from tapestry.plan.lowering import running_aggregates
+from tapestry.plan.lowering.lower import lower_at
+from tapestry.plan.lowering.top_k import can_sweep
 from tapestry.query.context import Context
 from tapestry.run.execute import Subscription, groups
 
@@ -35,7 +35,7 @@ def disjunct(text):
 )
 def test_what_counts_over_one_interval_is_kept_running(text):
     (measured,) = disjunct(text).measured
-    assert running.runs(measured.total)
+    assert running_aggregates.runs(measured.total)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_what_counts_over_one_interval_is_kept_running(text):
 )
 def test_what_comes_and_goes_in_other_ways_is_not(text, why):
     (measured,) = disjunct(text).measured
-    assert not running.runs(measured.total), why
+    assert not running_aggregates.runs(measured.total), why
 
 
 @pytest.mark.parametrize(

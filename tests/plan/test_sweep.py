@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tapestry.plan.sweep import Sweep
+from tapestry.plan.lowering.sweep_line import Sweep
 
 SINCE, UNTIL = 3, 12
 KEYS = ((1, 0), (1, 1), (2, 0))

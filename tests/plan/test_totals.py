@@ -9,7 +9,7 @@ from sqlite_engine import SqliteEngine
 from tapestry.core.clock import BEGINNING
 from tapestry.plan.compile import compile_filter
 from tapestry.query.context import Context
-from tapestry.query.read import read
+from tapestry.query.frontend import read
 from tapestry.run.changes import changes
 from tapestry.run.execute import Subscription, execute
 

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from work import SECOND, counted
 
 from tapestry.core.errors import TapestryError
-from tapestry.query.completion import LONGEST, MEANINGS, MOST, complete
 from tapestry.query.context import Context
-from tapestry.query.phrase_grammar import KEYWORDS
-from tapestry.query.phrase_printer import CANONICAL
-from tapestry.query.phrasebook import phrasebook
-from tapestry.query.phrases import parse_phrase
-from tapestry.query.read import read
-from tapestry.query.vocabulary import Vocabulary
+from tapestry.query.frontend import read
+from tapestry.query.phrases.completion import LONGEST, MEANINGS, MOST, complete
+from tapestry.query.phrases.grammar import KEYWORDS
+from tapestry.query.phrases.parser import parse_phrase
+from tapestry.query.phrases.phrasebook import phrasebook
+from tapestry.query.phrases.printer import CANONICAL
+from tapestry.query.phrases.vocabulary import Vocabulary
 
 PHRASES = Path(__file__).parent.parent / "fixtures" / "query" / "phrases.test"
 KNOWN = Vocabulary(

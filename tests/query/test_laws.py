@@ -8,12 +8,13 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tapestry.core.errors import TapestryError
-from tapestry.query import phrases, tql
 from tapestry.query.context import Context
-from tapestry.query.nodes import Arith, Literal, Node
-from tapestry.query.phrase_grammar import KEYWORDS
-from tapestry.query.printer import print_sql, print_tql
-from tapestry.query.read import read
+from tapestry.query.frontend import read
+from tapestry.query.phrases import parser as phrases
+from tapestry.query.phrases.grammar import KEYWORDS
+from tapestry.query.tql import parser as tql
+from tapestry.query.tree.nodes import Arith, Literal, Node
+from tapestry.query.tree.printer import print_sql, print_tql
 
 TERRY = Context(
     owner="terry",

@@ -4,10 +4,11 @@ import pytest
 from work import SECOND, counted
 
 from tapestry.core.errors import TapestryError
-from tapestry.query import phrases, tql
 from tapestry.query.context import Context
-from tapestry.query.printer import print_tql
-from tapestry.query.read import read
+from tapestry.query.frontend import read
+from tapestry.query.phrases import parser as phrases
+from tapestry.query.tql import parser as tql
+from tapestry.query.tree.printer import print_tql
 
 DEEP = {
     "parentheses": ("(", "m.size = 1", ")"),

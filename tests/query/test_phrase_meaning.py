@@ -5,7 +5,7 @@ from oracle import Oracle
 
 from tapestry.core.clock import DAY, HOUR, WEEK
 from tapestry.query.context import Context
-from tapestry.query.read import read
+from tapestry.query.frontend import read
 
 NOW = 100 * WEEK
 TERRY = Context(owner="terry", addresses=("terry@parc.com", "terry@home.org"))

@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tapestry.query.context import Context
-from tapestry.query.phrase_of import phrase_of
-from tapestry.query.printer import print_sql, print_tql
-from tapestry.query.read import read
+from tapestry.query.frontend import read
+from tapestry.query.phrases.recognize import phrase_of
+from tapestry.query.tree.printer import print_sql, print_tql
 
 PHRASES = Path(__file__).parent.parent / "fixtures" / "query" / "phrases.test"
 

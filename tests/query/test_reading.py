@@ -7,8 +7,8 @@ import pytest
 
 from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context
-from tapestry.query.printer import print_sql, print_tql
-from tapestry.query.read import read
+from tapestry.query.frontend import read
+from tapestry.query.tree.printer import print_sql, print_tql
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "query"
 

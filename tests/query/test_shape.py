@@ -6,12 +6,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tapestry.query import nodes as n
-from tapestry.query.arranged import arranged, settled
 from tapestry.query.context import Context
-from tapestry.query.phrase_of import phrase_of
-from tapestry.query.read import read
-from tapestry.query.shape import shaped
+from tapestry.query.frontend import read
+from tapestry.query.phrases.recognize import phrase_of
+from tapestry.query.tree import nodes as n
+from tapestry.query.tree.canonical import shaped
+from tapestry.query.tree.ordering import arranged, settled
 
 TERRY = Context(owner="terry", addresses=("terry@parc.com",))
 often = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from oracle import Oracle
 
 from tapestry.query.context import Context
-from tapestry.query.read import read
+from tapestry.query.frontend import read
 
 VOTES = "FROM messages m JOIN annotations a ON a.msgid = m.msgid"
 SELECTS = [

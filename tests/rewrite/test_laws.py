@@ -6,7 +6,7 @@ import pytest
 from generate import World
 
 from tapestry.core.schema import MESSAGES, Type
-from tapestry.query import nodes as n
+from tapestry.query.tree import nodes as n
 
 by_name = pytest.mark.parametrize("law", laws.LAWS, ids=lambda law: law.__name__)
 

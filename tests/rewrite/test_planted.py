@@ -15,8 +15,8 @@ import pytest
 from sqlglot import exp
 
 from tapestry.core.schema import Type
-from tapestry.plan import lower, nested
-from tapestry.query import nodes as n
+from tapestry.plan.lowering import lower, nested
+from tapestry.query.tree import nodes as n
 from tapestry.query.tree import walk
 from tapestry.rewrite import pipeline
 from tapestry.rewrite.incremental import (

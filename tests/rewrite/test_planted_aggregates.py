@@ -16,8 +16,15 @@ import pytest
 from sqlglot import exp
 
 from tapestry.core.schema import Type
-from tapestry.plan import lower, ranks, reached, running, sweep, totals
-from tapestry.query import nodes as n
+from tapestry.plan.lowering import (
+    aggregates,
+    key_lookup,
+    lower,
+    running_aggregates,
+    sweep_line,
+    top_k,
+)
+from tapestry.query.tree import nodes as n
 from tapestry.rewrite import pipeline
 from tapestry.rewrite.incremental import general
 from tapestry.rewrite.stages import Conjunction, Measured, Moment
@@ -37,24 +44,24 @@ every_change = caught_by(change_laws.every_change_in_order_gives_the_answer_of_e
 @every_count
 def a_row_counts_on_when_its_week_is_over(patch):
     """Omega is left out."""
-    patch.setattr(running, "ends", lambda total: False)
+    patch.setattr(running_aggregates, "ends", lambda total: False)
 
 
 @every_count
 def a_row_counts_in_the_very_instant_of_an_age_that_is_to_be_passed(patch):
     """Alpha forgets its microsecond."""
-    patch.setattr(running, "Moment", lambda term, shift=0: Moment(term))
+    patch.setattr(running_aggregates, "Moment", lambda term, shift=0: Moment(term))
 
 
 @every_count
 def a_row_counts_no_more_in_the_last_instant_of_its_week(patch):
     """Omega forgets its microsecond."""
-    patch.setattr(running, "end", lambda time: Moment(time.right))
+    patch.setattr(running_aggregates, "end", lambda time: Moment(time.right))
 
 
 @every_count
 def what_comes_in_an_instant_counts_after_it(patch):
-    real = running.over
+    real = running_aggregates.over
 
     def wrong(aggregate, keys):
         window = real(aggregate, keys)
@@ -62,29 +69,29 @@ def what_comes_in_an_instant_counts_after_it(patch):
         window.args["order"].append("expressions", first)
         return window
 
-    patch.setattr(running, "over", wrong)
+    patch.setattr(running_aggregates, "over", wrong)
 
 
 @every_count
 def the_sum_of_no_rows_is_nought(patch):
-    patch.setattr(running, "value", lambda total: exp.column("v"))
+    patch.setattr(running_aggregates, "value", lambda total: exp.column("v"))
 
 
 def change_counted(patch: pytest.MonkeyPatch, change) -> None:
     """Change what is counted, before it is."""
-    real = totals.Totals.counted
+    real = aggregates.Totals.counted
 
     def wrong(self, total, *args):
         return real(self, change(total), *args)
 
-    patch.setattr(totals.Totals, "counted", wrong)
+    patch.setattr(aggregates.Totals, "counted", wrong)
 
 
 @every_count
 def one_who_votes_twice_counts_twice(patch):
-    real = totals.value_of
+    real = aggregates.value_of
     change_counted(patch, lambda total: replace(total, distinct=False))
-    patch.setattr(totals, "value_of", lambda t, rows: real(replace(t, distinct=False), rows))
+    patch.setattr(aggregates, "value_of", lambda t, rows: real(replace(t, distinct=False), rows))
 
 
 # Thresholds.
@@ -92,7 +99,7 @@ def one_who_votes_twice_counts_twice(patch):
 
 @every_schedule
 def at_least_is_more_than(patch):
-    patch.setattr(totals, "COMPARISONS", totals.COMPARISONS | {">=": exp.GT})
+    patch.setattr(aggregates, "COMPARISONS", aggregates.COMPARISONS | {">=": exp.GT})
 
 
 @every_count
@@ -134,7 +141,7 @@ def an_aggregate_counts_what_its_owner_may_not_see(patch):
         return wrong
 
     for name in ("counted", "joined"):
-        patch.setattr(totals.Totals, name, blind(getattr(totals.Totals, name)))
+        patch.setattr(aggregates.Totals, name, blind(getattr(aggregates.Totals, name)))
 
 
 # Tops.
@@ -142,8 +149,8 @@ def an_aggregate_counts_what_its_owner_may_not_see(patch):
 
 @every_count
 def a_change_in_the_last_place_moves_nobody(patch):
-    real = sweep._Ranking.change
-    patch.setattr(sweep._Ranking, "change", lambda self, *args: real(self, *args) + 1)
+    real = sweep_line._Ranking.change
+    patch.setattr(sweep_line._Ranking, "change", lambda self, *args: real(self, *args) + 1)
 
 
 @every_count
@@ -152,34 +159,34 @@ def of_one_value_the_last_message_by_name_is_first(patch):
         def __lt__(self, other):
             return str(self) > str(other)
 
-    real = sweep._Ranking._key
+    real = sweep_line._Ranking._key
 
     def wrong(self, msgid):
         key = real(self, msgid)
         return key and (key[0], Backwards(key[1]))
 
-    patch.setattr(sweep._Ranking, "_key", wrong)
+    patch.setattr(sweep_line._Ranking, "_key", wrong)
 
 
 @every_count
 def all_messages_are_ranked_whatever_they_are(patch):
-    real = ranks.both
+    real = top_k.both
 
     def wrong(among, row):
         return real(Conjunction(among.bindings, (), (), ()), row)
 
-    patch.setattr(ranks, "both", wrong)
+    patch.setattr(top_k, "both", wrong)
 
 
 @every_count
 def a_message_stays_on_top_for_an_instant_more(patch):
-    real = sweep.Sweep._periods
+    real = sweep_line.Sweep._periods
 
     def wrong(self, limit, last, rows):
         for msgid, begins, ends in real(self, limit, last, rows):
             yield msgid, begins, min(ends + 1, last + 1)
 
-    patch.setattr(sweep.Sweep, "_periods", wrong)
+    patch.setattr(sweep_line.Sweep, "_periods", wrong)
 
 
 @every_count
@@ -197,13 +204,13 @@ def what_pushes_a_message_off_the_top_is_no_event(patch):
 
 @every_count
 def rows_are_reached_by_the_wrong_column(patch):
-    real = reached.Reached._reach
+    real = key_lookup.Reached._reach
 
     def wrong(self, binding, plain):
         reach = real(self, binding, plain)
         return reach and replace(reach, column="msgid")
 
-    patch.setattr(reached.Reached, "_reach", wrong)
+    patch.setattr(key_lookup.Reached, "_reach", wrong)
 
 
 # Live filters.

@@ -13,9 +13,9 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.schema import MESSAGES
 from tapestry.plan.compile import compile_filter
 from tapestry.query.context import Context
-from tapestry.query.nodes import Binding
-from tapestry.query.printer import print_condition, print_term
-from tapestry.query.read import read
+from tapestry.query.frontend import read
+from tapestry.query.tree.nodes import Binding
+from tapestry.query.tree.printer import print_condition, print_term
 from tapestry.rewrite import pipeline
 from tapestry.rewrite.incremental.general import general
 from tapestry.rewrite.monotone.bound_in_time import bound_in_time

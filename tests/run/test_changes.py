@@ -10,7 +10,7 @@ from sqlite_engine import SqliteEngine
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.schema import Type
-from tapestry.query import nodes as n
+from tapestry.query.tree import nodes as n
 from tapestry.run.changes import changes
 from tapestry.run.execute import Subscription
 

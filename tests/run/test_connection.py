@@ -12,12 +12,12 @@ from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.plan.compile import compile_filter
+from tapestry.plan.engine import TooMuchError
 from tapestry.query.context import Context
-from tapestry.run import spark_server
-from tapestry.run.answer import TooMuchError
-from tapestry.run.connection import connect, is_lost, reconnect
 from tapestry.run.execute import Subscription, execute
-from tapestry.run.spark import SparkEngine
+from tapestry.spark import server as spark_server
+from tapestry.spark.engine import SparkEngine
+from tapestry.spark.session import connect, is_lost, reconnect
 from tapestry.tables.append import append_messages
 from tapestry.tables.log import Tables, snapshot
 

@@ -7,14 +7,14 @@ from joint import MemoryDirectory
 
 from tapestry.core.ports import DueFilter
 from tapestry.plan.compile import compile_filter
-from tapestry.plan.probes import Key
+from tapestry.plan.predicate_keys import Key
+from tapestry.predicate_index import store as tables
+from tapestry.predicate_index.lookup import ArrowDirectory
+from tapestry.predicate_index.spark_directory import SparkDirectory, directory
+from tapestry.predicate_index.store import Register
 from tapestry.query.context import Context
-from tapestry.run.arrow_directory import ArrowDirectory
-from tapestry.run.connection import LOCAL, connect
-from tapestry.run.directory import SparkDirectory, directory
-from tapestry.run.together import entries_of
-from tapestry.tables import register as tables
-from tapestry.tables.register import Register
+from tapestry.run.shared_window import entries_of
+from tapestry.spark.session import LOCAL, connect
 
 TEXTS = ("from joe@x.org", "from ann@x.org", "about lunch", "in comp.*", "three weeks old",
          "about lunch or from joe@x.org", "voted for by more than 2 people")  # fmt: skip

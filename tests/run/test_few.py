@@ -11,7 +11,7 @@ from memory_clock import MemoryClock
 from tapestry.core.message import Annotation, Message
 from tapestry.core.schema import Type
 from tapestry.plan.relation import Field, Reach, Relation, Statement, View
-from tapestry.run.few import Few, Limits
+from tapestry.spark.local_rows import Few, Limits
 from tapestry.tables.append import append_annotations, append_messages
 from tapestry.tables.compact import compact
 from tapestry.tables.log import Tables, snapshot

@@ -7,12 +7,12 @@ from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.plan.compile import compile_filter
+from tapestry.plan.engine import TooMuchError
 from tapestry.query.context import Context
-from tapestry.run.answer import TooMuchError
-from tapestry.run.connection import LOCAL, connect
 from tapestry.run.execute import Subscription, execute
 from tapestry.run.limits import set_aside
-from tapestry.run.spark import SparkEngine
+from tapestry.spark.engine import SparkEngine
+from tapestry.spark.session import LOCAL, connect
 from tapestry.tables.append import append_messages
 from tapestry.tables.log import Tables, snapshot
 

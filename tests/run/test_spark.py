@@ -17,13 +17,13 @@ from tapestry.core.clock import BEGINNING, DAY, WEEK
 from tapestry.core.errors import TapestryError
 from tapestry.core.schema import ANNOTATIONS, COLUMNS, MESSAGES, Type
 from tapestry.plan.compile import compile_filter, compile_query
-from tapestry.plan.lower import lower
+from tapestry.plan.lowering.lower import lower
 from tapestry.query.context import Context
-from tapestry.run import spark
 from tapestry.run.changes import change_windows
-from tapestry.run.connection import connect
 from tapestry.run.execute import Subscription, execute, execute_windows, groups
-from tapestry.run.few import Limits
+from tapestry.spark import engine as spark
+from tapestry.spark.local_rows import Limits
+from tapestry.spark.session import connect
 from tapestry.tables.log import Part, Snapshot
 from tapestry.tables.rows import arrow_schema
 

@@ -8,7 +8,7 @@ from memory_clock import MemoryClock
 from sqlite_engine import SqliteEngine
 
 from tapestry.core.message import Message
-from tapestry.ingest.parse import parse
+from tapestry.ingest.mime.parse import parse
 from tapestry.query.context import Context
 from tapestry.run.ask import ask
 from tapestry.tables.append import append_messages

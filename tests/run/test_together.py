@@ -14,11 +14,11 @@ from tapestry.core.clock import BEGINNING
 from tapestry.core.ports import DueFilter
 from tapestry.plan.compile import compile_filter
 from tapestry.query.context import Context
-from tapestry.query.printer import print_tql
-from tapestry.query.read import read
-from tapestry.run import together
+from tapestry.query.frontend import read
+from tapestry.query.tree.printer import print_tql
+from tapestry.run import shared_window
 from tapestry.run.execute import Subscription, execute
-from tapestry.run.together import entries_of, run_together
+from tapestry.run.shared_window import entries_of, run_together
 
 
 @dataclass
@@ -111,11 +111,11 @@ def test_a_key_that_is_forgotten_is_noticed(forgotten, monkeypatch):
     true = [[laws.expected(world) for world in run] for run in runs]
     assert true == [[[{}, {}, {"m0": 4}]]] * 2
     assert [delivered(run) for run in runs] == true
-    real = together.keys_of
+    real = shared_window.keys_of
 
     def forgetful(disjunct, constants):
         keys = sorted(real(disjunct, constants), key=str)
         return frozenset(keys[:forgotten] + keys[forgotten + 1 :])
 
-    monkeypatch.setattr(together, "keys_of", forgetful)
+    monkeypatch.setattr(shared_window, "keys_of", forgetful)
     assert [delivered(run) for run in runs] != true

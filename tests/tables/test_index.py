@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory_clock import FileClock, MemoryClock
 
+from tapestry.core.file_lock import alone
 from tapestry.core.message import Message
-from tapestry.tables import index
-from tapestry.tables.alone import alone
+from tapestry.tables import hash_runs
 from tapestry.tables.append import append_messages
 from tapestry.tables.compact import compact
 from tapestry.tables.find import Most, by_key, by_time
@@ -51,7 +51,7 @@ def grow(tables, clock, batches, seed=1):
 def test_what_is_found_is_what_a_scan_finds(tmp_path):
     tables, clock = Tables(tmp_path), MemoryClock()
     made = grow(tables, clock, 40)
-    assert index.runs(tmp_path, "messages", "msgid"), "appends extend the index"
+    assert hash_runs.runs(tmp_path, "messages", "msgid"), "appends extend the index"
     agree(tables, [])
     agree(tables, ["m0", "m7", "nobody's", made[-1]])
     agree(tables, made)
@@ -60,7 +60,7 @@ def test_what_is_found_is_what_a_scan_finds(tmp_path):
 def test_compaction_and_more_appends_leave_it_right(tmp_path):
     tables, clock = Tables(tmp_path), MemoryClock()
     made = grow(tables, clock, 10)
-    index.extend(tables, "messages")
+    hash_runs.extend(tables, "messages")
     compact(tables)
     agree(tables, made)
     append_messages(tables, clock, [Message("late", inreplyto="m3")])
@@ -73,19 +73,19 @@ def test_without_it_rows_are_found_by_scanning(tmp_path):
     made = grow(tables, clock, 20)
     shutil.rmtree(tmp_path / "index")
     agree(tables, made)
-    index.extend(tables, "messages")
+    hash_runs.extend(tables, "messages")
     agree(tables, made)
 
 
 def test_a_run_that_was_cut_short_is_not_believed(tmp_path):
     tables, clock = Tables(tmp_path), MemoryClock()
     made = grow(tables, clock, 20)
-    index.extend(tables, "messages")
-    for run in index.runs(tmp_path, "messages", "msgid"):
+    hash_runs.extend(tables, "messages")
+    for run in hash_runs.runs(tmp_path, "messages", "msgid"):
         with Path(run.path).open("r+b") as file:
             file.truncate(8)
     agree(tables, made)
-    index.extend(tables, "messages")
+    hash_runs.extend(tables, "messages")
     agree(tables, made)
 
 
@@ -94,23 +94,23 @@ def test_an_index_that_cannot_be_written_fails_no_append(tmp_path, caplog):
     (tmp_path / "index.lock").mkdir(parents=True)
     made = grow(tables, clock, 20)
     assert "is not extended" in caplog.text
-    assert not index.runs(tmp_path, "messages", "msgid")
+    assert not hash_runs.runs(tmp_path, "messages", "msgid")
     agree(tables, made)
 
 
 def test_one_process_extends_it_at_a_time(tmp_path):
     tables = Tables(tmp_path)
     with alone(tmp_path / "index.lock"):
-        assert not index.extend(tables, "messages")
-    assert index.extend(tables, "messages")
+        assert not hash_runs.extend(tables, "messages")
+    assert hash_runs.extend(tables, "messages")
 
 
 def test_runs_are_merged_so_that_there_are_few(tmp_path):
     tables, clock = Tables(tmp_path), MemoryClock()
     for n in range(40):
         append_messages(tables, clock, [Message(f"m{n}")])
-        index.extend(tables, "messages")
-    assert len(index.runs(tmp_path, "messages", "msgid")) <= 7
+        hash_runs.extend(tables, "messages")
+    assert len(hash_runs.runs(tmp_path, "messages", "msgid")) <= 7
     agree(tables, [f"m{n}" for n in range(40)])
 
 
@@ -128,7 +128,7 @@ def test_any_order_of_appending_indexing_and_compacting_agrees(tmp_path_factory,
             append_messages(tables, clock, some)
             made.append(some[0].msgid)
         elif step == "extend":
-            index.extend(tables, "messages")
+            hash_runs.extend(tables, "messages")
         else:
             compact(tables)
     agree(tables, made)

@@ -7,7 +7,7 @@ from memory_clock import MemoryClock
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages
 from tapestry.tables.log import Tables
-from tapestry.tables.names import Names, recent_names
+from tapestry.tables.recent_names import Names, recent_names
 
 PUBLIC = ("public",)
 

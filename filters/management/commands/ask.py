@@ -8,10 +8,11 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.core.management.base import CommandParser
 
-from filters import parts, people
+from filters.accounts import people
 from filters.management.arguments import instant
 from filters.management.plain import PlainCommand
-from filters.stores import latest_instant
+from filters.runtime import services
+from filters.store.filter_store import latest_instant
 from tapestry.core.clock import format_instant, to_datetime
 from tapestry.core.errors import TapestryError
 from tapestry.run.ask import ask
@@ -38,8 +39,8 @@ class Command(PlainCommand):
         user = None if options["user"] is None else _user(options["user"])
         at = latest_instant() if options["at"] is None else options["at"]
         answer = ask(
-            parts.engine_on,
-            parts.tables(),
+            services.engine_on,
+            services.tables(),
             options["filter"],
             people.context(user),
             people.audiences(user),

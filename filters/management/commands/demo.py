@@ -7,15 +7,15 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from filters import parts
 from filters.launch.stack import Interrupted, running
 from filters.management.commands.up import add_options, in_data_directory, migrate
 from filters.management.plain import PlainCommand
+from filters.runtime import services
 from filters.sample.load import deliver, load
 from filters.sample.people import settle, write_filters
 from filters.sample.story import MESSAGES, Event, story
 from filters.sample.trickle import Trickle
-from filters.stores import DjangoClock
+from filters.store.filter_store import DjangoClock
 from tapestry.core.clock import wall_clock
 
 
@@ -72,7 +72,7 @@ class Demo:
         end = int(ended.read_text())
         self._events = story(end, self._messages)
         if not loaded.exists():
-            load(self._events, end, self._directory, parts.tables(), DjangoClock())
+            load(self._events, end, self._directory, services.tables(), DjangoClock())
             loaded.touch()
         write_filters()
 
@@ -83,5 +83,5 @@ class Demo:
         now = wall_clock()
         if self._trickle is None:
             self._trickle = Trickle(self._events, now, now)
-        deliver(self._trickle.happen(now), self._directory, parts.tables(), DjangoClock())
+        deliver(self._trickle.happen(now), self._directory, services.tables(), DjangoClock())
         self._due = time.monotonic() + self._trickle.pause()

@@ -7,12 +7,12 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from filters import parts
 from filters.management.plain import PlainCommand
+from filters.runtime import services
 from tapestry.plan.compile import compile_filter
 from tapestry.plan.explain import explain
+from tapestry.predicate_index.store import Register
 from tapestry.query.context import Context
-from tapestry.tables.register import Register
 
 
 class Command(PlainCommand):
@@ -42,7 +42,7 @@ class Command(PlainCommand):
 
 def _groups(text: str) -> list[dict[str, object]]:
     """Return the signature of each disjunct, and how many filters here have it."""
-    register = Register(parts.tables().root)
+    register = Register(services.tables().root)
     return [
         {
             "disjunct": plan.disjunct.monotone.index,

@@ -7,9 +7,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from filters.forgetting import forget
 from filters.management.arguments import instant
 from filters.management.plain import PlainCommand
+from filters.upkeep.forgetting import forget
 from tapestry.core.errors import TapestryError
 
 

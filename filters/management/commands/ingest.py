@@ -8,9 +8,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from filters import parts
 from filters.management.plain import PlainCommand
-from filters.stores import DjangoClock
+from filters.runtime import services
+from filters.store.filter_store import DjangoClock
 from tapestry.core.message import PUBLIC
 
 
@@ -36,7 +36,7 @@ class Command(PlainCommand):
         """Take it in and print what came of it."""
         from tqdm import tqdm
 
-        from tapestry.ingest.pull import ingest
+        from tapestry.ingest.command import ingest
 
         with tqdm(unit=" messages", disable=not sys.stderr.isatty(), leave=False) as bar:
 
@@ -46,7 +46,7 @@ class Command(PlainCommand):
 
             report = ingest(
                 options["what"],
-                parts.tables(),
+                services.tables(),
                 DjangoClock(),
                 options["audience"],
                 show if sys.stderr.isatty() else None,

@@ -11,7 +11,7 @@ from django.core.management.base import CommandParser
 
 from filters.management.arguments import instants
 from filters.management.plain import PlainCommand
-from tapestry.run.answer import Engine
+from tapestry.plan.engine import Engine
 from tapestry.run.replay import replay
 from tapestry.tables.log import Snapshot
 
@@ -51,7 +51,7 @@ class Command(PlainCommand):
 
 def _engine_on(snapshot: Snapshot) -> Engine:
     """Return an engine on the server that SPARK_REMOTE names, else on a Spark of one's own."""
-    from tapestry.run.connection import LOCAL, connect
-    from tapestry.run.spark import SparkEngine
+    from tapestry.spark.engine import SparkEngine
+    from tapestry.spark.session import LOCAL, connect
 
     return SparkEngine(connect(os.environ.get("SPARK_REMOTE") or LOCAL), snapshot)

@@ -6,9 +6,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from filters import rounds
 from filters.management.arguments import instant
 from filters.management.plain import PlainCommand
+from filters.upkeep import rounds
 
 
 class Command(PlainCommand):

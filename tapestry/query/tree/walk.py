@@ -9,7 +9,7 @@ from operator import is_not
 from typing import Any, TypeVar, cast
 
 from tapestry.core.schema import Type
-from tapestry.query.nodes import (
+from tapestry.query.tree.nodes import (
     And,
     Arith,
     Column,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tapestry.query.nodes import Binding, Compare
+from tapestry.query.tree.nodes import Binding, Compare
 from tapestry.rewrite.incremental.at_starts import at_starts
 from tapestry.rewrite.monotone.bound_in_time import end, starts
 from tapestry.rewrite.stages import Conjunction, MonotoneDisjunct, Variant

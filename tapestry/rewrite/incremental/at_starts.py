@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tapestry.query.nodes import Binding
+from tapestry.query.tree.nodes import Binding
 from tapestry.rewrite.monotone.bound_in_time import end, surely_before
 from tapestry.rewrite.stages import Conjunction, MonotoneDisjunct, Variant
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from tapestry.core.schema import Type
-from tapestry.query.nodes import Binding, Column, Condition
+from tapestry.query.tree.nodes import Binding, Column, Condition
 from tapestry.rewrite.stages import (
     Conjunction,
     Measured,

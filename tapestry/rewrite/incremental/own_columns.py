@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tapestry.query.nodes import Binding
+from tapestry.query.tree.nodes import Binding
 from tapestry.rewrite.incremental.at_starts import at_starts
 from tapestry.rewrite.stages import MonotoneDisjunct, Variant
 

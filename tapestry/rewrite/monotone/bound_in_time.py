@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tapestry.core.schema import Type
-from tapestry.query.nodes import Binding, Column, Compare
+from tapestry.query.tree.nodes import Binding, Column, Compare
 from tapestry.rewrite.stages import Conjunction, Measured, Moment, MonotoneDisjunct
 
 

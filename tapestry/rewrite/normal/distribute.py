@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Any
 
 from tapestry.core.errors import TapestryError
-from tapestry.query.nodes import (
+from tapestry.query.tree.nodes import (
     Aggregate,
     And,
     Compare,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tapestry.core.schema import KEYS, MESSAGES
-from tapestry.query.nodes import (
+from tapestry.query.tree.nodes import (
     And,
     Column,
     Compare,

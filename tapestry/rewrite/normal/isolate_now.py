@@ -6,7 +6,7 @@ from typing import Any
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.schema import Type
-from tapestry.query.nodes import (
+from tapestry.query.tree.nodes import (
     And,
     Arith,
     Column,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapestry.core.schema import Type
-from tapestry.query.nodes import (
+from tapestry.query.tree.nodes import (
     And,
     Column,
     Compare,

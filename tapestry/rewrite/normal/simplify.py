@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from operator import is_
 
-from tapestry.query.nodes import And, Condition, Exists, Not, Or, Truth
+from tapestry.query.tree.nodes import And, Condition, Exists, Not, Or, Truth
 from tapestry.query.tree.walk import change_conditions, once
 
 

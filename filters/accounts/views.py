@@ -1,0 +1,36 @@
+"""What a person says of themselves: addresses and time zone."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from filters.accounts.forms import ProfileForm
+from filters.accounts.requests import PersonRequest
+from filters.models import Profile
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def me(request: PersonRequest) -> HttpResponse:
+    """Show and store it."""
+    profile, _ = Profile.objects.get_or_create(user=request.user)
+    if request.method == "POST":
+        form = ProfileForm(request.POST)
+        if form.is_valid():
+            form.store(profile)
+            messages.success(request, "That is stored.")
+            return redirect("me")
+    else:
+        form = ProfileForm(
+            initial={
+                "email": request.user.email,
+                "aliases": "\n".join(profile.aliases),
+                "time_zone": profile.time_zone,
+            }
+        )
+    status = 400 if form.errors else 200
+    return render(request, "filters/accounts/me.html", {"form": form}, status=status)

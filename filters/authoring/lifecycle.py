@@ -1,0 +1,189 @@
+"""Writing filters: installing one, changing, resuming and deleting one."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from filters.accounts import people
+from filters.authoring.dependents import (
+    has_dependents,
+    leave_rest,
+    note_references,
+    now,
+    renew,
+    renew_dependents,
+)
+from filters.authoring.understanding import Name, Understood, noting, understand
+from filters.models import Filter
+from filters.store.shared_window import hold, part
+
+LONGEST_NAME = 60
+
+
+def install(
+    owner: User,
+    text: str,
+    *,
+    name: str = "",
+    existing: bool = True,
+    timeliness: str = "at once",
+    visibility: str = Filter.Visibility.PRIVATE,
+    mode: str = Filter.Mode.KEEP,
+    end: int | None = None,
+) -> Filter:
+    """Install a filter, with existing mail or from now on; name it by its phrase if need be.
+
+    What matches after the instant ``end`` is not kept; None has no end.
+    Raises TapestryError where the text is not a filter, ValidationError for a bad name.
+    """
+    context, sought = noting(people.context(owner, name or None))
+    understood = understand(text, context)
+    made = Filter(
+        owner=owner,
+        name=name or free_name(owner, understood.phrase or "filter"),
+        timeliness=timeliness,
+        visibility=visibility,
+        mode=mode,
+        end=end,
+    )
+    made.full_clean(exclude=["text"])
+    # The clock is not asked for nothing: that takes as long as all the rest.
+    at = now() if not existing or has_dependents(full_name(made)) else None
+    with transaction.atomic():
+        if sought:  # what it refers to may have changed meanwhile; it cannot any more
+            hold()
+            understood = understand(text, context)
+        _begin(made, text, understood, None if existing else at)
+        made.save()
+        note_references(made, sought)
+        renew_dependents([full_name(made)], at)
+    return made
+
+
+def change(
+    changed: Filter,
+    text: str,
+    *,
+    existing: bool | None = None,
+    name: str = "",
+    timeliness: str = "",
+    visibility: str = "",
+    mode: str = "",
+    end: int | Literal["as before"] | None = "as before",
+) -> None:
+    """Change a filter, and from this moment on those that refer to it.
+
+    Another text, another mode, or ``existing`` (True: begin with existing mail; False: from
+    now on) starts it again; what it has delivered stays, and is not delivered again.  A run of
+    the old text that is under way can no longer be stored; what that text has not been run over
+    is left for the next.  A live filter is as if it had always been the new: the next run lets
+    go of what it does not hold, and once it is to keep what matched, all is there again.
+    Given another ``end``, one that has stopped at its own goes on from there.
+    Raises TapestryError where the text is not a filter.
+    """
+    context, sought = noting(people.context(changed.owner, name or changed.name))
+    understood = understand(text, context)
+    at = now()
+    with transaction.atomic():
+        held = _held_apart(changed)
+        if sought:  # as in install
+            understood = understand(text, context)
+        before = (full_name(held), held.text, held.visibility)
+        modes = {held.mode, mode or held.mode}
+        has_ended = held.has_ended
+        if existing is not None or text != held.text or len(modes) > 1 or held.error:
+            start = _restart(held, existing, at, live=Filter.Mode.LIVE in modes)
+            if modes == {Filter.Mode.KEEP}:
+                leave_rest(held, at)
+            elif mode == Filter.Mode.KEEP:
+                held.matches.update(gone_at=None)
+            else:
+                held.rests.all().delete()
+            _begin(held, text, understood, start)
+            held.mode = mode or held.mode
+            held.revision += 1
+        held.name = name or held.name
+        held.timeliness = timeliness or held.timeliness
+        held.visibility = visibility or held.visibility
+        if end != "as before" and end != held.end:
+            held.active |= has_ended
+            held.end = end
+        held.save()
+        note_references(held, sought)
+        if before != (full_name(held), held.text, held.visibility):
+            renew_dependents({before[0], full_name(held)}, at)
+    changed.refresh_from_db()
+
+
+@transaction.atomic
+def pause(running: Filter) -> None:
+    """Stop running a filter; it stays where it stands."""
+    it = Filter.objects.filter(pk=running.pk)
+    part(it)
+    it.update(active=False)
+
+
+def resume(paused: Filter) -> None:
+    """Run a filter again from where it stands, also one that failed: it may do by now."""
+    at = now()
+    with transaction.atomic():
+        held = _held_apart(paused)
+        held.active = True
+        renew(held, at)
+        held.rests.update(error="")
+
+
+def delete(doomed: Filter) -> None:
+    """Delete a filter and what it found; those that refer to it say so."""
+    at = now()
+    with transaction.atomic():
+        part(Filter.objects.filter(pk=doomed.pk))
+        name = full_name(doomed)
+        doomed.delete()
+        renew_dependents([name], at)
+
+
+def free_name(owner: User, phrase: str) -> str:
+    """Return a name made of a phrase's words that this owner has not used yet."""
+    stem = re.sub(r"[^a-z0-9]+", "-", phrase.lower()).strip("-")[: LONGEST_NAME - 4].strip("-")
+    stem = stem or "filter"
+    taken = set(Filter.objects.filter(owner=owner).values_list("name", flat=True))
+    name, number = stem, 1
+    while name in taken:
+        number += 1
+        name = f"{stem}-{number}"
+    return name
+
+
+def full_name(of: Filter) -> Name:
+    """Return the name by which a filter is referred to, with its owner's."""
+    return of.owner.get_username().lower(), of.name
+
+
+def _held_apart(changing: Filter) -> Filter:
+    """Lock a filter that is about to change, and read where it stands by itself."""
+    part(Filter.objects.filter(pk=changing.pk))
+    return Filter.objects.select_for_update().get(pk=changing.pk)
+
+
+def _restart(held: Filter, existing: bool | None, at: int, *, live: bool) -> int | None:
+    """Return the T0 of a filter that starts again at an instant; a live one may keep its own."""
+    as_before = existing is None or existing == (held.start is None)
+    if live and as_before:
+        return held.start
+    fresh = held.start is None if existing is None else existing
+    return None if fresh else max(held.since, at)
+
+
+def _begin(begun: Filter, text: str, understood: Understood, start: int | None) -> None:
+    """Give a filter its text; ``start`` is T0, None takes existing mail."""
+    begun.text = text
+    begun.phrase = understood.phrase or ""
+    begun.tql = understood.tql
+    begun.shown = understood.shown
+    begun.error = ""
+    begun.begin(start)

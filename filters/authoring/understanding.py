@@ -1,0 +1,106 @@
+"""How a filter's text is understood, and which other filters it refers to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tapestry.query.context import Context
+
+Name = tuple[str, str]
+"""An owner and the name of a filter, in small letters."""
+
+
+AT_EVENTS = (
+    "evaluated at events",
+    "asked again whenever mail, a vote or the passing of time can change the answer",
+)
+
+RUNS = {
+    "monotone": (
+        "monotone",
+        "what matches once matches for ever, and is found as mail and votes arrive",
+    ),
+    "made monotone": (
+        "made monotone",
+        "each message is decided once, at the earliest moment at which it can match",
+    ),
+    "evaluated at events": AT_EVENTS,
+}
+"""How a filter runs, by the word of ``explain``: the word, and what it means to its writer."""
+
+RUNS_LIVE = {
+    "monotone": ("monotone", "what matches once matches for ever, so nothing leaves the list"),
+    "made monotone": AT_EVENTS,
+    "evaluated at events": AT_EVENTS,
+}
+"""The same for a live filter, which must notice too when a message ceases to match."""
+
+
+COSTS = {
+    "light": ("light", "asleep until mail or a vote comes that has one of its keys"),
+    "shared": ("shared", "woken by every new message or vote, with all that ask the same"),
+    "heavy": ("heavy", "nothing tells when it must be asked, so every run asks it"),
+}
+"""What a filter adds to a run, by the word of ``explain``: the word, and what it means."""
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """How a filter's text was read: in its canonical phrase, where it has one, and in TQL.
+
+    The TQL says the whole of it: filters that it refers to are written out in it, and with
+    them the addresses of their owners.  ``shown`` is what the writer may be shown of it, with
+    the filters of others by name; empty where that is the TQL itself.  ``runs`` says whether
+    it is monotone, and ``cost`` what it adds to a run, in a word and what that means.  How many
+    are run in one group with it is not said: they may be somebody's private filters.
+    """
+
+    phrase: str | None
+    tql: str
+    shown: str
+    runs: tuple[str, str]
+    cost: tuple[str, str]
+    warnings: tuple[str, ...]
+
+
+def understand(text: str, context: Context, *, live: bool = False) -> Understood:
+    """Read a filter, and compile it as far as a run would; warn as its mode demands.
+
+    Raises TapestryError, with the text in it, where it cannot be.
+    """
+    from tapestry.plan.compile import compile_query
+    from tapestry.plan.cost import cost
+    from tapestry.plan.explain import blocking, warnings
+    from tapestry.query.frontend import read
+    from tapestry.query.tree.printer import print_tql
+
+    checked = read(text, context)
+    shown = print_tql(read(text, replace(context, by_name=True))) if checked.borrows else ""
+    plan = compile_query(checked)
+    runs = (RUNS_LIVE if live else RUNS)[blocking(plan)]
+    return Understood(
+        checked.phrase,
+        print_tql(checked),
+        shown,
+        runs,
+        COSTS[cost(plan)],
+        warnings(plan, live=live),
+    )
+
+
+def noting(context: Context) -> tuple[Context, set[Name]]:
+    """Return a context like this one, and the set in which it notes the filters looked for."""
+    sought: set[Name] = set()
+    resolve = context.resolve
+    if resolve is None:
+        return context, sought
+
+    def noted(owner: str | None, name: str) -> str:
+        sought.add(((owner or context.owner or "").lower(), name.lower()))
+        return resolve(owner, name)
+
+    found: Callable[[str | None, str], str] = noted
+    return replace(context, resolve=found), sought

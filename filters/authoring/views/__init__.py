@@ -1,0 +1,1 @@
+"""The pages on which filters are written and listed."""

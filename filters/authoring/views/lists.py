@@ -1,0 +1,55 @@
+"""The list of one's filters: how each is doing, and pausing, resuming, deleting them."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from filters.accounts.requests import PersonRequest
+from filters.authoring import lifecycle
+from filters.models import Filter
+
+
+@login_required
+@require_GET
+def filters(request: PersonRequest) -> HttpResponse:
+    """Show one's own filters, and those that others share."""
+    shared = Filter.objects.filter(visibility=Filter.Visibility.SHARED, active=True)
+    shared = shared.exclude(owner=request.user).select_related("owner")
+    context = {"shared": shared.order_by("owner__username", "name")}
+    return render(request, "filters/authoring/filters.html", context)
+
+
+@login_required
+@require_POST
+def pause(request: PersonRequest, name: str) -> HttpResponse:
+    """Stop running a filter; it goes on later from where it stands."""
+    lifecycle.pause(_mine(request, name))
+    return redirect("filters")
+
+
+@login_required
+@require_POST
+def resume(request: PersonRequest, name: str) -> HttpResponse:
+    """Run a filter again, also one that failed: it may compile by now."""
+    lifecycle.resume(_mine(request, name))
+    return redirect("filters")
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def delete(request: PersonRequest, name: str) -> HttpResponse:
+    """Ask, then delete a filter and the list of what it found; messages stay."""
+    doomed = _mine(request, name)
+    if request.method == "POST":
+        lifecycle.delete(doomed)
+        messages.success(request, f"The filter {name} is gone.")
+        return redirect("filters")
+    return render(request, "filters/authoring/delete.html", {"doomed": doomed})
+
+
+def _mine(request: PersonRequest, name: str) -> Filter:
+    return get_object_or_404(Filter, owner=request.user, name=name)

@@ -1,0 +1,184 @@
+"""Writing a filter: understood as one types, previewed by the worker, then installed."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from filters.accounts import people
+from filters.accounts.requests import PersonRequest
+from filters.authoring import lifecycle, previews, understanding
+from filters.authoring.forms import MODES, TIMELINESS, FilterForm
+from filters.authoring.tasks import start_preview
+from filters.models import Filter
+from filters.store.expiry import last_instant
+from filters.templatetags.mail import moment
+from tapestry.core.errors import TapestryError
+from tapestry.query.phrases.phrasebook import phrasebook
+
+PATIENCE = 60
+"""Times that a page asks for a preview, a second apart, before it says that none comes."""
+
+EXAMPLES = (
+    "replies by Jones",
+    "from @example.org about release",
+    "replied to by me",
+    "two weeks old with no reply",
+    "among the top 10 by votes this week",
+)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def new(request: PersonRequest) -> HttpResponse:
+    """Write a filter and install it."""
+    if request.method == "GET":
+        initial = {"text": request.GET.get("text", "")}
+        return _page(request, FilterForm(initial=initial), None)
+    form = FilterForm(request.POST, taken=_names(request))
+    if not form.is_valid():
+        return _page(request, form, None)
+    given = form.cleaned_data
+    try:
+        made = lifecycle.install(
+            request.user,
+            given["text"],
+            name=given["name"],
+            existing=given["mail"] == "existing",
+            timeliness=given["timeliness"],
+            visibility=given["visibility"],
+            mode=given["mode"] or Filter.Mode.KEEP,
+            end=_end(given["until"]),
+        )
+    except TapestryError as error:
+        form.add_error("text", error.message)
+        return _page(request, form, None)
+    messages.success(request, f"{made.name} is installed; what it finds appears here.")
+    return redirect(made)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def edit(request: PersonRequest, name: str) -> HttpResponse:
+    """Change a filter; another text or mode starts it again."""
+    changed = get_object_or_404(Filter, owner=request.user, name=name)
+    ends = moment(changed.end)
+    last_day = ends and ends.date()
+    if request.method == "GET":
+        initial = {
+            "text": changed.text,
+            "name": changed.name,
+            "mail": "existing" if changed.start is None else "new",
+            "mode": changed.mode,
+            "until": last_day,
+            "timeliness": changed.timeliness,
+            "visibility": changed.visibility,
+        }
+        return _page(request, FilterForm(initial=initial), changed)
+    form = FilterForm(request.POST, taken=_names(request) - {changed.name}, ends=last_day)
+    if not form.is_valid():
+        return _page(request, form, changed)
+    given = form.cleaned_data
+    existing = given["mail"] == "existing"
+    same = given["text"] == changed.text and existing == (changed.start is None)
+    same &= given["mode"] in ("", changed.mode)
+    try:
+        lifecycle.change(
+            changed,
+            given["text"],
+            existing=None if same else existing,
+            name=given["name"],
+            timeliness=given["timeliness"],
+            visibility=given["visibility"],
+            mode=given["mode"],
+            end="as before" if given["until"] == last_day else _end(given["until"]),
+        )
+    except TapestryError as error:
+        form.add_error("text", error.message)
+        return _page(request, form, changed)
+    messages.success(request, f"{changed.name} is changed.")
+    return redirect(changed)
+
+
+@login_required
+@require_POST
+def understand(request: PersonRequest) -> HttpResponse:
+    """Show how a text is understood, or where it is not."""
+    text = request.POST.get("text", "").strip()
+    if not text:
+        return HttpResponse("")
+    return render(
+        request, "filters/authoring/_understood.html", _understanding(request, text, _live(request))
+    )
+
+
+@login_required
+@require_POST
+def preview(request: PersonRequest) -> HttpResponse:
+    """Have the worker compute what a filter would have matched so far."""
+    text = request.POST.get("text", "").strip()
+    if "error" in _understanding(request, text, _live(request)):
+        return HttpResponse("")
+    task = start_preview(text, request.user.pk, live=_live(request))
+    return render(request, "filters/authoring/_preview.html", {"task": task, "turn": 1})
+
+
+@login_required
+@require_GET
+def preview_result(request: PersonRequest, task: UUID) -> HttpResponse:
+    """Show what a preview came to, or ask again a little later."""
+    given = request.GET.get("turn", "")
+    turn = int(given) if re.fullmatch("[0-9]{1,6}", given) else 1
+    answer = previews.preview_result(str(task), request.user)
+    if answer is None and turn >= PATIENCE:
+        answer = {"error": "The worker does not answer; it may be busy, or not running."}
+    context = {"task": task, "turn": turn + 1, "answer": answer}
+    return render(request, "filters/authoring/_preview.html", context)
+
+
+def _page(request: PersonRequest, form: FilterForm, changed: Filter | None) -> HttpResponse:
+    text = str(form["text"].value() or "").strip()
+    live = form["mode"].value() == Filter.Mode.LIVE
+    context = {
+        "form": form,
+        "changed": changed,
+        "timeliness": TIMELINESS,
+        "modes": [(radio, MODES[radio.data["value"]]) for radio in form["mode"]],
+        "examples": EXAMPLES,
+        "phrasebook": phrasebook(),
+        **(_understanding(request, text, live) if text else {}),
+    }
+    status = 400 if form.errors else 200
+    return render(request, "filters/authoring/write.html", context, status=status)
+
+
+def _end(last_day: date | None) -> int | None:
+    if last_day is None:
+        return None
+    return last_instant(last_day, timezone.get_current_timezone())
+
+
+def _live(request: PersonRequest) -> bool:
+    return request.POST.get("mode") == Filter.Mode.LIVE
+
+
+def _understanding(request: PersonRequest, text: str, live: bool) -> dict[str, object]:
+    try:
+        context = people.context(request.user)
+        return {"understood": understanding.understand(text, context, live=live)}
+    except TapestryError as error:
+        start, end = (error.span.start, error.span.end) if error.span else (0, 0)
+        place = (text[:start], text[start:end] or " ", text[end:]) if error.span else None
+        return {"error": error, "place": place}
+
+
+def _names(request: PersonRequest) -> frozenset[str]:
+    return frozenset(request.user.filters.values_list("name", flat=True))

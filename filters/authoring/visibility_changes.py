@@ -1,0 +1,103 @@
+"""What a change of a person means for their filters: what they see, and who `me` is, is another.
+
+Filters begin again when their owner joins or leaves a group: they find what they would have
+found, had it always been so, and what they have found stays, as far as its mail is theirs to
+see.  None remains in a joint run, and no run of one that is under way is stored: it would share
+the joint window with what was seen before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from django.contrib.auth.models import Group, User
+from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.signals import m2m_changed, post_save, pre_delete, pre_save
+
+from filters.accounts import people
+from filters.authoring.dependents import renew_all_of
+from filters.models import Filter, Match, Profile
+from filters.store.shared_window import begin_again, run_again
+from filters.store.visibility_loss import let_go
+
+_WAS = "_was_called"
+"""Attribute of what is being saved, and means another: how its account was called."""
+
+TELLING = ("username", "email", "is_active")
+"""Fields of an account that say what its filters see, who `me` is, and whether they run."""
+
+
+def listen() -> None:
+    """Hear of every change of who is in which group, what a group is called, and who is who."""
+    pre_save.connect(_account_changes, sender=User, dispatch_uid="account")
+    post_save.connect(_me_changed, sender=User, dispatch_uid="account saved")
+    pre_save.connect(_profile_changes, sender=Profile, dispatch_uid="profile")
+    post_save.connect(_me_changed, sender=Profile, dispatch_uid="profile saved")
+    m2m_changed.connect(_members_changed, sender=User.groups.through, dispatch_uid="members")
+    pre_save.connect(_group_changes, sender=Group, dispatch_uid="group")
+    post_save.connect(_group_changed, sender=Group, dispatch_uid="group saved")
+    pre_delete.connect(_group_goes, sender=Group, dispatch_uid="group deleted")
+
+
+def _account_changes(instance: User, update_fields: Collection[str] | None, **_: Any) -> None:
+    fields = TELLING if update_fields is None else set(TELLING) & set(update_fields)
+    before = User.objects.filter(pk=instance.pk).first() if fields and instance.pk else None
+    if before is not None and any(getattr(before, f) != getattr(instance, f) for f in fields):
+        run_again(Filter.objects.filter(owner=instance.pk))
+        if (before.username, before.email) != (instance.username, instance.email):
+            setattr(instance, _WAS, before.username)
+
+
+def _profile_changes(instance: Profile, **_: Any) -> None:
+    if not Profile.objects.filter(pk=instance.pk, aliases=instance.aliases).exists():
+        run_again(Filter.objects.filter(owner=instance.user_id))
+        setattr(instance, _WAS, instance.user.username)
+
+
+def _me_changed(instance: User | Profile, **_: Any) -> None:
+    """Have filters that say `me`, and those that refer to them, mean who that is now."""
+    was = instance.__dict__.pop(_WAS, None)
+    if was is not None:
+        user = instance if isinstance(instance, User) else instance.user
+        for name in {was, user.username}:
+            renew_all_of(name, None)  # whoever saves may be in a transaction: no clock
+
+
+def _members_changed(
+    instance: User | Group, action: str, pk_set: Collection[int] | None, **_: Any
+) -> None:
+    if isinstance(instance, User):
+        if action in ("post_add", "post_remove", "post_clear"):
+            _see_otherwise(User.objects.filter(pk=instance.pk))
+    elif action == "pre_clear":  # afterwards nobody knows who they were
+        _group_goes(instance)
+    elif action in ("post_add", "post_remove"):
+        _see_otherwise(User.objects.filter(pk__in=pk_set or ()))
+
+
+def _group_changes(instance: Group, **_: Any) -> None:
+    for before in Group.objects.filter(pk=instance.pk).exclude(name=instance.name):
+        _group_goes(before)
+
+
+def _group_changed(instance: Group, **_: Any) -> None:
+    run_again(Filter.objects.filter(owner__in=_members(instance)))
+
+
+def _group_goes(instance: Group, **_: Any) -> None:
+    _see_otherwise(_members(instance), [f"group:{instance.name}"])
+
+
+def _members(group: Group) -> QuerySet[User]:
+    return User.objects.filter(groups=group)
+
+
+@transaction.atomic
+def _see_otherwise(who: QuerySet[User], lost: Collection[str] = ()) -> None:
+    """Let the filters of some people begin again, and let go of what is not theirs to see."""
+    begin_again(Filter.objects.filter(owner__in=who))
+    for person in who:
+        seen = set(people.audiences(person)).difference(lost)
+        let_go(Match.objects.filter(filter__owner=person).exclude(audience__in=seen), lost)

@@ -1,0 +1,57 @@
+"""The names that a person may want to write in a filter: only what they may see."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+from django.contrib.auth.models import User
+from django.core.cache import cache
+
+from filters.accounts import people
+from filters.models import Filter
+from filters.runtime import services
+from tapestry.core.errors import TapestryError
+from tapestry.query.phrases.vocabulary import Vocabulary
+from tapestry.tables.recent_names import Names, recent_names
+
+FRESH = 60
+"""Seconds for which the names in the mail are remembered: nobody waits for them at each key."""
+
+MOST = 200
+
+_OWNER = re.compile(r"([^\s(),\"“”]{1,150})['’]s(?![^\s(),\"“”])")
+
+
+def vocabulary(user: User, text: str) -> Vocabulary:
+    """Return the names that a user may want in this text.
+
+    Another person's shared filters are looked up once the text names that person.
+    """
+    names = _names(people.audiences(user))
+    own = user.filters.order_by("name").values_list("name", flat=True)[:MOST]
+    return Vocabulary(tuple(own), _shared(user, text), names.newsgroups, names.lists, names.people)
+
+
+def _shared(user: User, text: str) -> tuple[tuple[str, str], ...]:
+    owners = {form for owner in _OWNER.findall(text) for form in (owner, owner.lower())}
+    if not owners:
+        return ()
+    found = Filter.objects.filter(owner__username__in=owners)
+    found = found.filter(visibility=Filter.Visibility.SHARED) | found.filter(owner=user)
+    rows = found.order_by("name").values_list("owner__username", "name")[:MOST]
+    return tuple((owner, name) for owner, name in rows)
+
+
+def _names(audiences: tuple[str, ...]) -> Names:
+    """Return the names in the newest mail of these audiences, none if it cannot be read."""
+    seen = hashlib.sha256("\n".join((str(services.data()), *audiences)).encode()).hexdigest()
+    key = f"names-{seen}"
+    found: Names | None = cache.get(key)
+    if found is None:
+        try:
+            found = recent_names(services.tables(), audiences)
+        except (TapestryError, OSError):
+            found = Names((), (), ())
+        cache.set(key, found, FRESH)
+    return found

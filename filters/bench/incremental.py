@@ -1,0 +1,108 @@
+"""The paper's tables: queries Q1 to Q5 over windows of any size, against asking anew.
+
+Figures 5, 6 and 9 of "Continuous Queries over Append-Only Databases": a query over everything
+(Q), its incremental form over the newest 100, 10 and 1 percent, and over a fixed number of new
+messages, for which the time must not grow with the table.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from argparse import ArgumentParser
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from filters.bench.texts import PAPER
+
+SAYS = "the paper's queries Q1 to Q5 over windows of any size, against asking anew"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare --messages, --delta, --repeat, --queries and --only-delta."""
+    parser.add_argument("--messages", type=int, default=380_000, help="in the table")
+    parser.add_argument("--delta", type=int, default=500, help="new messages of the last window")
+    parser.add_argument("--repeat", type=int, default=5, help="measured runs of each window")
+    parser.add_argument("--queries", default="Q1,Q2,Q3,Q4,Q5", help="some of them")
+    parser.add_argument("--only-delta", action="store_true", help="leave out the larger windows")
+
+
+def measure(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the median milliseconds of each query: in full, and over each window."""
+    from filters.bench import mail
+    from filters.runtime import services
+    from tapestry.core.clock import BEGINNING
+    from tapestry.plan import engine as answering
+    from tapestry.plan.compile import compile_filter
+    from tapestry.plan.lowering.lower import lower_at
+    from tapestry.query.context import Context
+    from tapestry.run.execute import Subscription, execute, groups
+    from tapestry.spark.engine import SparkEngine
+    from tapestry.spark.session import LOCAL, connect
+    from tapestry.tables.log import snapshot
+
+    count, delta, repeat = options["messages"], options["delta"], options["repeat"]
+    mail.fill(services.tables(), count, delta)
+    until = mail.arrival(count - 1)
+    windows = {"delta": mail.arrival(count - delta - 1)}
+    if not options["only_delta"]:
+        windows |= {
+            "1%": mail.arrival(count - count // 100 - 1),
+            "10%": mail.arrival(count - count // 10 - 1),
+            "100%": BEGINNING,
+        }
+    session = connect(LOCAL)
+    names = options["queries"].upper().split(",")
+    plans = {name: compile_filter(PAPER[name.lower()], Context()) for name in names}
+    queries: dict[str, Any] = {
+        name: {"full_ms": None, "incremental_ms": {}, "answer": None, "matches": {}}
+        for name in names
+    }
+
+    def engine_on_all() -> SparkEngine:
+        engine = SparkEngine(session, snapshot(services.tables()))
+        engine.most_rows = max(engine.most_rows, count)
+        return engine
+
+    def window(name: str, since: int) -> int:
+        asked = [Subscription(1, plans[name], ("public",), since)]
+        return len(execute(engine_on_all(), asked, until, lambda pairs: set()))
+
+    def full(name: str) -> int:
+        asked = Subscription(1, plans[name], ("public",), BEGINNING)
+        return len(answering.answer(engine_on_all(), lower_at(groups([(asked, until)]), until)))
+
+    # The small windows first: what Spark cannot do at all does not keep them from being told.
+    for label, since in windows.items():
+        for name in names:
+            runs = repeat if label == "delta" else 0
+            took, found = _median(partial(window, name, since), runs)
+            queries[name]["incremental_ms"][label] = took
+            queries[name]["matches"][label] = found
+            print(f"{name}, {label}: {took} ms, {found}", file=sys.stderr, flush=True)
+    for name in names if not options["only_delta"] else ():
+        queries[name]["full_ms"], queries[name]["answer"] = _median(partial(full, name), 0)
+    return {"messages": count, "delta": delta, "queries": queries}
+
+
+def _median(run: Callable[[], int], repeat: int) -> tuple[float | None, int | None]:
+    """Return the median milliseconds of some warm runs, or of the first, and what it found.
+
+    Nothing of a run that is too much for Spark.
+    """
+    from tapestry.core.errors import TapestryError
+
+    begun = time.perf_counter()
+    try:
+        found = run()
+    except TapestryError as error:
+        print(error.message, file=sys.stderr, flush=True)
+        return None, None
+    seconds = [] if repeat else [time.perf_counter() - begun]
+    for _ in range(repeat):
+        begun = time.perf_counter()
+        run()
+        seconds.append(time.perf_counter() - begun)
+    return round(1000 * statistics.median(seconds), 1), found

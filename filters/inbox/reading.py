@@ -1,0 +1,92 @@
+"""What the message page shows: the message, its thread, how it stands, why it is here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.contrib.auth.models import User
+
+from filters.accounts import people
+from filters.inbox import explanation, listing
+from filters.models import Match, PendingAnnotation
+from filters.runtime import services
+from tapestry.core.message import Annotation, Message
+from tapestry.deliver.annotations import Standing, may_be_public, standing
+from tapestry.tables.originals import problems_of
+from tapestry.tables.read import Copy, annotations_on, copies, read_copy
+from tapestry.tables.thread import ThreadEntry, thread
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """One of the reader's filters that the message is in, or was in, and what made it match."""
+
+    match: Match
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A copy of a message as one reader may see it; ``my_vote`` is 1, -1 or 0.
+
+    ``others`` are the audiences of its other copies.  ``problems`` says what could not be read
+    of it; None if its original was not kept.
+    """
+
+    message: Message
+    ts: int
+    others: tuple[str, ...]
+    thread: tuple[ThreadEntry, ...]
+    standing: Standing
+    my_vote: int
+    my_tags: tuple[str, ...]
+    may_be_public: bool
+    whys: tuple[Why, ...]
+    problems: tuple[str, ...] | None
+
+
+def find(user: User, msgid: str, audience: str | None = None) -> list[Copy]:
+    """Return the copies that a reader may see: first that for ``audience``, then the narrowest."""
+    found = copies(services.tables(), msgid, people.audiences(user))
+    return sorted(found, key=lambda copy: copy.audience != audience)
+
+
+def read(user: User, msgid: str, audience: str | None = None) -> Reading | None:
+    """Return a message for a reader, or None where it is not there or not theirs to see.
+
+    Of several copies it is that for ``audience``, else the narrowest.
+    """
+    found = find(user, msgid, audience)
+    row = read_copy(msgid, found[0]) if found else None
+    if row is None:
+        return None
+    audiences = people.audiences(user)
+    name = user.get_username()
+    stands = standing(_annotations(msgid, audiences))
+    return Reading(
+        message=row.message,
+        ts=row.ts,
+        others=tuple(copy.audience for copy in found[1:]),
+        thread=tuple(thread(services.tables(), msgid, audiences)),
+        standing=stands,
+        my_vote=(name in stands.voted_for) - (name in stands.voted_against),
+        my_tags=tuple(tag for tag, owners in stands.tags if name in owners),
+        may_be_public=may_be_public(row.message.audience),
+        problems=problems_of(services.tables(), msgid, found[0]),
+        whys=tuple(
+            Why(match, tuple(explanation.visible(match.because, audiences)))
+            for matches in (listing.visible(user), listing.visible(user, gone=True))
+            for match in matches.filter(msgid=msgid)
+            .select_related("filter")
+            .order_by("filter__name")
+        ),
+    )
+
+
+def _annotations(msgid: str, audiences: tuple[str, ...]) -> list[Annotation]:
+    """Return what was said of a message: what is in the table, then what waits to be."""
+    stored = [row.annotation for row in annotations_on(services.tables(), [msgid], audiences)]
+    waiting = PendingAnnotation.objects.filter(msgid=msgid, audience__in=audiences)
+    return stored + [
+        each.as_annotation() for each in waiting.select_related("owner").order_by("pk")
+    ]

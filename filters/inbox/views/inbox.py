@@ -1,0 +1,79 @@
+"""The inbox: what all filters found, or one of them; the open message beside the list."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from filters.accounts.requests import PersonRequest, wants_fragment
+from filters.inbox import listing, reading
+from filters.models import Filter
+from tapestry.core.clock import wall_clock
+
+PAGE = 50
+
+
+@login_required
+@require_GET
+def inbox(request: PersonRequest, name: str | None = None, *, gone: bool = False) -> HttpResponse:
+    """Show the list, and the message that ``open`` names; htmx gets the list alone.
+
+    ``gone``: the list of what a live filter has let go of.
+    """
+    one = None if name is None else get_object_or_404(Filter, owner=request.user, name=name)
+    here = reverse("inbox") if one is None else one.get_absolute_url()
+    if one is not None and gone:
+        here = reverse("filter-gone", args=[one.name])
+    found_cards = listing.cards(request.user, one, gone=gone)
+    page = Paginator(found_cards, PAGE).get_page(request.GET.get("page"))
+    lists: dict[str, object] = {"page": page, "here": here, "one": one, "gone": gone}
+    lists["rows"] = listing.rows(request.user, page, one, gone=gone)
+    if one is not None and one.is_live and not gone:
+        lists["left"] = listing.visible(request.user, gone=True).filter(filter=one).count()
+    if wants_fragment(request):
+        return render(request, "filters/inbox/_list.html", lists)
+    opened = request.GET.get("open")
+    found = reading.read(request.user, opened, request.GET.get("in")) if opened else None
+    if found is not None:
+        listing.mark_read(request.user, found.message.msgid)
+        lists["rows"] = listing.rows(request.user, page, one, gone=gone)
+    context = {"current": name or "/", **lists}
+    context |= {"reading": found, "missing": opened}
+    return render(request, "filters/inbox/inbox.html", context)
+
+
+@login_required
+@require_GET
+def sidebar(request: PersonRequest) -> HttpResponse:
+    """Show the counts again; 204 while nothing has changed since the ``mark`` in ``seen``.
+
+    A change is told to the page (the event ``arrived``), whose list then comes again.
+    """
+    counts = listing.sidebar(request.user)
+    if counts.mark == request.GET.get("seen"):
+        return HttpResponse(status=204)
+    response = render(
+        request,
+        "filters/inbox/_sidebar.html",
+        {"sidebar": counts, "current": request.GET.get("current", "")},
+    )
+    response["HX-Trigger"] = "arrived"
+    return response
+
+
+@login_required
+@require_POST
+def mark_all_read(request: PersonRequest) -> HttpResponse:
+    """Mark all that a filter found, or all filters, as read."""
+    unread = listing.visible(request.user).filter(read_at=None)
+    name = request.POST.get("filter")
+    if name:
+        one = get_object_or_404(Filter, owner=request.user, name=name)
+        unread.filter(filter=one).update(read_at=wall_clock())
+        return redirect(one)
+    unread.update(read_at=wall_clock())
+    return redirect("inbox")

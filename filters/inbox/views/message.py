@@ -1,0 +1,74 @@
+"""The message page, and what one can say of a message."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpResponse, HttpResponseBadRequest
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from filters.accounts.requests import PersonRequest, wants_fragment
+from filters.inbox import listing, reading
+from filters.inbox.annotate import annotate as keep_annotation
+from filters.inbox.forms import AnnotationForm
+from filters.inbox.tasks import append_soon
+from filters.templatetags.mail import message_address
+
+
+@login_required
+@require_GET
+def message(request: PersonRequest) -> HttpResponse:
+    """Show the message that ``id`` names and mark it read; htmx gets it without the frame.
+
+    ``in`` names the audience whose copy is meant, if there are several.
+    """
+    found = _found(request, request.GET.get("id", ""), request.GET.get("in"))
+    news = listing.mark_read(request.user, found.message.msgid)
+    if not wants_fragment(request):
+        return render(request, "filters/inbox/message.html", {"reading": found})
+    response = render(request, "filters/inbox/_message.html", {"reading": found})
+    if news:
+        response["HX-Trigger-After-Settle"] = "read"
+    return response
+
+
+@login_required
+@require_POST
+def annotate(request: PersonRequest) -> HttpResponse:
+    """Keep a vote or a tag, show it at once, and have it appended soon."""
+    form = AnnotationForm(request.POST)
+    if not form.is_valid():
+        reasons = [text for errors in form.errors.values() for text in errors]
+        return HttpResponseBadRequest(" ".join(map(str, reasons)), content_type="text/plain")
+    given = form.cleaned_data
+    found = _found(request, given["id"], given["audience"])
+    is_vote = given["kind"] == "vote"
+    if not _said_already(found, given):
+        keep_annotation(
+            request.user,
+            found.message.msgid,
+            found.message.audience,
+            given["kind"],
+            value=None if is_vote else given["value"],
+            number=given["number"] if is_vote else None,
+            private=given["private"],
+        )
+    queued = append_soon()
+    if not wants_fragment(request):
+        return redirect(message_address(found.message.msgid, found.message.audience))
+    again = _found(request, given["id"], found.message.audience)
+    context = {"reading": again, "queued": queued, "private": given["private"]}
+    return render(request, "filters/inbox/_standing.html", context)
+
+
+def _found(request: PersonRequest, msgid: str, audience: str | None) -> reading.Reading:
+    found = reading.read(request.user, msgid, audience)
+    if found is None:
+        raise Http404("There is no such message, or it is not yours to see.")
+    return found
+
+
+def _said_already(found: reading.Reading, given: dict[str, object]) -> bool:
+    if given["kind"] == "vote":
+        return found.my_vote == given["number"]
+    return given["value"] in found.my_tags

@@ -1,0 +1,65 @@
+"""A message as it came: shown as text, or downloaded as the file it is."""
+
+from __future__ import annotations
+
+import re
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from filters.accounts.requests import PersonRequest
+from filters.inbox import reading
+from filters.runtime import services
+from tapestry.ingest.mime.charset import decode
+from tapestry.tables.originals import Original
+from tapestry.tables.originals import original as read_original
+
+SHOWN = 256 * 1024
+"""Bytes of an original that its page shows; the file has all of them."""
+
+_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+@login_required
+@require_GET
+def original(request: PersonRequest) -> HttpResponse:
+    """Show the message that ``id`` names as it came, and what could not be read of it."""
+    msgid = request.GET.get("id", "")
+    found, audience = _found(request, msgid)
+    context = {
+        "msgid": msgid,
+        "audience": audience,
+        "text": decode(found.raw[:SHOWN]),
+        "size": len(found.raw),
+        "is_cut": len(found.raw) > SHOWN,
+        "problems": found.problems,
+    }
+    return render(request, "filters/inbox/original.html", context)
+
+
+@login_required
+@require_GET
+def download(request: PersonRequest) -> HttpResponse:
+    """Give the original bytes of the message that ``id`` names, as a file."""
+    msgid = request.GET.get("id", "")
+    name = _NOT_IN_A_NAME.sub("-", msgid).strip(".-")[:80] or "message"
+    found, _ = _found(request, msgid)
+    return HttpResponse(
+        found.raw,
+        content_type="message/rfc822",
+        headers={
+            "Content-Disposition": f'attachment; filename="{name}.eml"',
+            "X-Content-Type-Options": "nosniff",
+        },
+    )
+
+
+def _found(request: PersonRequest, msgid: str) -> tuple[Original, str]:
+    """Return the original of the copy that is meant, and whose copy that is."""
+    for copy in reading.find(request.user, msgid, request.GET.get("in"))[:1]:
+        found = read_original(services.tables(), msgid, copy)
+        if found is not None:
+            return found, copy.audience
+    raise Http404("There is no such message, it is not yours to see, or it was not kept.")

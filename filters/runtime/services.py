@@ -1,0 +1,85 @@
+"""The parts beside this process: the tables, Redis and Spark, and where they are.
+
+``manage.py up`` writes where Redis and Spark serve into ``DATA/run``; the environment goes
+before that.  All is read when asked for, so that a restarted part is found again.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+
+from tapestry.tables.log import Snapshot, Tables
+
+if TYPE_CHECKING:
+    from tapestry.plan.engine import Engine
+    from tapestry.predicate_index.groups import Directory
+    from tapestry.predicate_index.store import Register
+
+SPARK_AGAIN = "spark.again"
+"""A file in ``DATA/run`` by which Spark is asked to be started again."""
+
+DEFAULT_REDIS = "redis://127.0.0.1:6379/0"
+
+
+def data() -> Path:
+    """Return the data directory."""
+    return Path(settings.DATA)
+
+
+def tables() -> Tables:
+    """Return the tables of messages and annotations."""
+    return Tables(data() / "tables")
+
+
+def redis_url() -> str:
+    """Return where Redis serves."""
+    return os.environ.get("REDIS_URL") or _written("redis.url") or DEFAULT_REDIS
+
+
+def spark_remote() -> str | None:
+    """Return where Spark Connect serves (``sc://…``), or None if nobody said."""
+    return os.environ.get("SPARK_REMOTE") or _written("spark.remote")
+
+
+def engine_on(snapshot: Snapshot) -> Engine:
+    """Return an engine over one snapshot of the tables: the running Spark, else one's own.
+
+    Raises TapestryError if Spark should be there and does not answer.
+    """
+    from tapestry.spark.engine import SparkEngine
+    from tapestry.spark.session import LOCAL, reconnect
+
+    remote = spark_remote() or LOCAL
+    return SparkEngine(
+        _session(), snapshot, again=lambda: reconnect(remote), gave_up=ask_for_another_spark
+    )
+
+
+def ask_for_another_spark() -> None:
+    """Have ``manage.py up``, if Spark is its, start Spark again: it may be at work for nobody."""
+    if spark_remote() == _written("spark.remote"):
+        (data() / "run" / SPARK_AGAIN).touch()
+
+
+def directory_on(register: Register) -> Directory:
+    """Return what answers from the register: the same Spark, asked only if need be."""
+    from tapestry.predicate_index.spark_directory import directory
+
+    return directory(_session, register)
+
+
+def _session() -> Any:
+    from tapestry.spark.session import LOCAL, connect
+
+    return connect(spark_remote() or LOCAL)
+
+
+def _written(name: str) -> str | None:
+    try:
+        return (data() / "run" / name).read_text().strip() or None
+    except FileNotFoundError:
+        return None

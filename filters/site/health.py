@@ -1,0 +1,130 @@
+"""How each part is doing, for machines: 200 if all are well, else 503.
+
+Anybody may ask, so it tells nothing of anybody's mail, nor where the parts are: what exactly is
+the matter is in the log.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+import redis
+from django.db import DatabaseError, connection
+from django.http import HttpRequest, JsonResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from filters.models import Pulse, Source
+from filters.runtime import services
+from filters.upkeep import rounds
+from tapestry.core.clock import MINUTE, SECOND, wall_clock
+from tapestry.core.errors import TapestryError
+from tapestry.spark.session import must_answer
+from tapestry.tables.log import snapshot
+
+log = logging.getLogger(__name__)
+
+SOON = 0.4
+"""Seconds that a part has to answer."""
+
+SILENCE = 2 * MINUTE
+"""How long worker and listener may be silent; a run under way counts as a sign of life."""
+
+OVERDUE = 30 * MINUTE
+"""How long a source may wait for its turn."""
+
+
+@never_cache
+@require_safe
+def healthz(request: HttpRequest) -> JsonResponse:
+    """Answer with one entry per part: ``{"ok": bool, "says": sentence}``."""
+    parts_ = {
+        name: _state(name, ask)
+        for name, ask in (
+            ("database", _database),
+            ("tables", _tables),
+            ("redis", _redis),
+            ("spark", _spark),
+            ("worker", _worker),
+            ("listener", _listener),
+            ("sources", _sources),
+        )
+    }
+    well = all(state["ok"] for state in parts_.values())
+    return JsonResponse({"ok": well, "parts": parts_}, status=200 if well else 503)
+
+
+class _UnwellError(Exception):
+    """What is the matter with a part, in a sentence that anybody may read."""
+
+
+def _state(name: str, ask: Callable[[], str]) -> dict[str, object]:
+    try:
+        return {"ok": True, "says": ask()}
+    except _UnwellError as error:
+        return {"ok": False, "says": str(error)}
+    except (TapestryError, DatabaseError, redis.RedisError, OSError) as error:
+        log.warning("%s: %s", name, error)
+        return {"ok": False, "says": "does not answer; web.log says more"}
+
+
+def _database() -> str:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+    return connection.vendor
+
+
+def _tables() -> str:
+    snapshot(services.tables())
+    return "can be read"
+
+
+def _redis() -> str:
+    with redis.Redis.from_url(
+        services.redis_url(), socket_connect_timeout=SOON, socket_timeout=SOON
+    ) as server:
+        server.ping()
+    return "answers"
+
+
+def _spark() -> str:
+    remote = services.spark_remote()
+    if remote is None:
+        raise _UnwellError("Nobody has said where Spark is: set SPARK_REMOTE.")
+    must_answer(remote, SOON)
+    return "answers"
+
+
+def _worker() -> str:
+    pulse = Pulse.objects.filter(pk=Pulse.WORKER).first()
+    now = wall_clock()
+    if pulse is None:
+        raise _UnwellError("The worker has not run yet.")
+    if pulse.started_at > pulse.ended_at and rounds.under_way():
+        return "is running what is due"
+    if now - pulse.ended_at > SILENCE:
+        raise _UnwellError(f"The worker last ran {(now - pulse.ended_at) // SECOND} s ago.")
+    if pulse.error:
+        log.warning("worker: %s", pulse.error)
+        raise _UnwellError("The last run failed; web.log and worker.log say why.")
+    return f"last ran {(now - pulse.ended_at) // SECOND} s ago"
+
+
+def _listener() -> str:
+    if not Source.objects.filter(kind=Source.Kind.IMAP, active=True).exists():
+        return "has no mailbox to listen to"
+    pulse = Pulse.objects.filter(pk=Pulse.LISTENER).first()
+    if pulse is None or wall_clock() - pulse.ended_at > SILENCE:
+        raise _UnwellError("The listener shows no sign of life.")
+    return "listens"
+
+
+def _sources() -> str:
+    """Say no more than whether all is well: whose they are, and errors, are on their page."""
+    active = Source.objects.filter(active=True, owner__is_active=True)
+    if not active.exists():
+        return "there are none"
+    if active.filter(due_at__lt=wall_clock() - OVERDUE).exists():
+        raise _UnwellError("Some sources have waited for more than half an hour.")
+    return "are pulled, but some fail" if active.filter(failures__gt=0).exists() else "are pulled"

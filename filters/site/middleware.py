@@ -1,0 +1,86 @@
+"""What holds for every page: where content may come from, whose clock, and no tracebacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.html import format_html
+from kombu.exceptions import OperationalError as BrokerError
+from redis.exceptions import RedisError
+
+from filters.accounts import people
+from tapestry.core.errors import TapestryError
+
+Page = Callable[[HttpRequest], HttpResponse]
+
+POLICY = (
+    "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; "
+    "form-action 'self'; frame-ancestors 'none'"
+)
+
+
+def only_our_own(page: Page) -> Page:
+    """Let no page load or run anything that is not a file of this site."""
+
+    def answer(request: HttpRequest) -> HttpResponse:
+        response = page(request)
+        response.headers.setdefault("Content-Security-Policy", POLICY)
+        return response
+
+    return answer
+
+
+def in_their_time_zone(page: Page) -> Page:
+    """Show times in the time zone of who is signed in."""
+
+    def answer(request: HttpRequest) -> HttpResponse:
+        if not request.user.is_authenticated:
+            return page(request)
+        with timezone.override(people.time_zone(request.user)):
+            return page(request)
+
+    return answer
+
+
+def kept_by_nobody(page: Page) -> Page:
+    """Have nobody on the way, nor the browser, keep what is shown to who is signed in."""
+
+    def answer(request: HttpRequest) -> HttpResponse:
+        response = page(request)
+        if request.user.is_authenticated:
+            response.headers["Cache-Control"] = "private, no-store"
+        return response
+
+    return answer
+
+
+class OneClearSentence:
+    """Answer 503 with one clear sentence where a part of the product cannot be reached."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Answer the request."""
+        return self.page(request)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        """Turn an error meant for people into a page; leave any other to Django."""
+        if isinstance(error, BrokerError | RedisError):
+            sentence, hint = "The queue (Redis) cannot be reached.", "Try again in a moment."
+        elif isinstance(error, TapestryError):
+            sentence, hint = error.message, error.hint or ""
+        else:
+            return None
+        if request.headers.get("HX-Request"):
+            notice = format_html('<p class="banner bad" role="alert">{} {}</p>', sentence, hint)
+            return HttpResponse(notice, status=503)
+        return render(
+            request,
+            "error.html",
+            {"title": "Not just now", "sentence": sentence, "hint": hint},
+            status=503,
+        )

@@ -1,0 +1,164 @@
+"""The forms of a source: where and as whom; and which folders or groups."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from django import forms
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+
+from filters.accounts import people
+from filters.models.source import Source
+from filters.sources.oauth import check_token_url
+from tapestry.core.errors import TapestryError
+from tapestry.core.message import PUBLIC
+from tapestry.ingest.account import PORTS, is_this_machine
+from tapestry.ingest.nntp.wildmat import check_pattern
+
+EVERY = [
+    (60, "every minute"),
+    (300, "every 5 minutes"),
+    (1800, "every half hour"),
+    (7200, "every 2 hours"),
+]
+WHERE = ("host", "port", "security", "user", "method", "token_url")
+"""What may not change without the secret being given again: else it could be sent elsewhere."""
+
+MOST_PLACES = 500
+_HOST = re.compile(r"[A-Za-z0-9_.:\-]{1,253}")
+_UNSEEN = re.compile(r"[\x00-\x1f\x7f]")
+
+
+class SourceForm(forms.Form):
+    """Where the mail is, as whom one logs in, and who may see it."""
+
+    host = forms.CharField(label="Server", max_length=253)
+    security = forms.ChoiceField(
+        label="The line is secured by", choices=Source.Security.choices, initial="tls"
+    )
+    port = forms.IntegerField(label="Port", min_value=1, max_value=65535, required=False)
+    user = forms.CharField(label="User name", max_length=254, required=False)
+    method = forms.ChoiceField(
+        label="Log in with",
+        choices=Source.Method.choices,
+        initial="password",
+        required=False,
+    )
+    secret = forms.CharField(
+        label="Password",
+        max_length=8192,
+        required=False,
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
+    )
+    token_url = forms.URLField(
+        label="Where a refresh token is renewed", required=False, assume_scheme="https"
+    )
+    client = forms.CharField(label="Client id", max_length=200, required=False)
+    client_secret = forms.CharField(
+        label="Client secret",
+        max_length=1000,
+        required=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
+    )
+    audience = forms.ChoiceField(label="Who may see what comes")
+    every = forms.TypedChoiceField(label="Looked at", choices=EVERY, coerce=int, initial=60)
+
+    def __init__(self, *args: Any, owner: User, kind: str, was: Source | None = None) -> None:
+        super().__init__(*args)
+        self.kind, self.was = kind, was
+        audience = forms.ChoiceField(
+            label="Who may see what comes",
+            choices=[(name, audience_in_words(name)) for name in _audiences(owner)],
+            initial=PUBLIC if kind == Source.Kind.NNTP else f"user:{owner.get_username()}",
+        )
+        self.fields["audience"] = audience
+        if kind == Source.Kind.NNTP:
+            for name in ("method", "token_url", "client", "client_secret"):
+                del self.fields[name]
+
+    def clean_host(self) -> str:
+        """Read a host's name or address."""
+        host = str(self.cleaned_data["host"]).strip().strip("[]")
+        if not _HOST.fullmatch(host):
+            raise ValidationError("Give the name of the server alone: imap.example.org.")
+        return host
+
+    def clean(self) -> dict[str, Any]:
+        """Fill in the usual port; require a secret where one is needed."""
+        given = super().clean() or self.cleaned_data
+        kind: Any = self.kind
+        given.setdefault("method", "password")
+        given["method"] = given["method"] or "password"
+        security = given.get("security")
+        given["port"] = given.get("port") or PORTS[kind, security == "tls"]
+        for name in ("user", "secret"):
+            if _UNSEEN.search(given.get(name) or ""):
+                self.add_error(name, "There is a character in it that cannot be seen.")
+        if security == "none" and given.get("user") and not is_this_machine(given.get("host", "")):
+            self.add_error("security", "A password is sent over TLS only, but to this machine.")
+        if kind == Source.Kind.IMAP and not given.get("user"):
+            self.add_error("user", "Give the name with which you log in to your mailbox.")
+        self._check_secret(given)
+        if given.get("token_url"):
+            try:
+                check_token_url(given["token_url"])
+            except TapestryError as error:
+                self.add_error("token_url", error.message)
+        return given
+
+    def _check_secret(self, given: dict[str, Any]) -> None:
+        if given.get("secret") or not given.get("user"):
+            return
+        if self.was is None:
+            self.add_error("secret", "Give the password, or the token.")
+        elif any(given.get(name, "") != getattr(self.was, name) for name in WHERE if name in given):
+            self.add_error("secret", "Give the password again: it is to be sent elsewhere.")
+
+
+class PlacesForm(forms.Form):
+    """Which folders of a mailbox, or which groups, one on each line."""
+
+    places = forms.CharField(required=False, widget=forms.Textarea(attrs={"rows": 6}))
+
+    def __init__(self, *args: Any, kind: str, chosen: list[str] | None = None) -> None:
+        super().__init__(*args)
+        self.kind, self.chosen = kind, chosen
+
+    def clean_places(self) -> list[str]:
+        """Read the names; of a mailbox those that were ticked count too."""
+        lines = str(self.cleaned_data["places"]).splitlines()
+        named = [*(self.chosen or []), *(line.strip() for line in lines)]
+        places = list(dict.fromkeys(name for name in named if name))
+        if not places:
+            raise ValidationError("Choose at least one.")
+        if len(places) > MOST_PLACES:
+            raise ValidationError(f"At most {MOST_PLACES} can be named; a pattern stands for many.")
+        for place in places:
+            if len(place) > 500 or _UNSEEN.search(place):
+                raise ValidationError(f"“{place[:50]}” is no name.")
+            if self.kind == Source.Kind.NNTP:
+                try:
+                    check_pattern(place)
+                except TapestryError as error:
+                    raise ValidationError(f"{error.message} {error.hint}") from error
+        return places
+
+
+def audience_in_words(audience: str) -> str:
+    """Say who an audience is.
+
+    >>> audience_in_words("public"), audience_in_words("group:parc")
+    ('everybody here', 'the group parc')
+    """
+    kind, _, name = audience.partition(":")
+    if kind == "group":
+        return f"the group {name}"
+    return f"{name} alone" if kind == "user" else "everybody here"
+
+
+def _audiences(owner: User) -> list[str]:
+    mine = f"user:{owner.get_username()}"
+    return [mine, *(name for name in people.audiences(owner) if name != mine)]

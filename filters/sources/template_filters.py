@@ -1,0 +1,38 @@
+"""Words for the pages of sources."""
+
+from __future__ import annotations
+
+from django import template
+
+from filters.sources.forms import EVERY, audience_in_words
+from tapestry.core.clock import MINUTE, wall_clock
+
+register = template.Library()
+
+RECENT = 2 * MINUTE
+
+
+@register.filter
+def audience_words(audience: str) -> str:
+    """Say who an audience is.
+
+    >>> audience_words("user:terry")
+    'terry alone'
+    """
+    return audience_in_words(audience)
+
+
+@register.filter
+def every_words(seconds: int) -> str:
+    """Say how often.
+
+    >>> every_words(60), every_words(90)
+    ('every minute', 'every 90 s')
+    """
+    return dict(EVERY).get(seconds, f"every {seconds} s")
+
+
+@register.filter
+def is_recent(instant: int | None) -> bool:
+    """Tell whether an instant was within the last two minutes."""
+    return instant is not None and wall_clock() - instant < RECENT

@@ -1,0 +1,107 @@
+"""The sources of a person: how each is doing, pausing, resuming, trying, deleting them."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from filters.accounts.requests import PersonRequest, wants_fragment
+from filters.models.source import Source
+from filters.sources.credentials import account_of
+from filters.sources.due import make_due
+from filters.sources.tasks import pull_soon
+from filters.sources.trial import try_out
+from tapestry.core.errors import TapestryError
+
+SHOWN = 20
+"""Of the latest pulls, and of the folders or groups."""
+
+MOST_PLACES = 500
+
+
+@login_required
+@require_GET
+def sources(request: PersonRequest) -> HttpResponse:
+    """Show one's own sources."""
+    context = {"sources": Source.objects.filter(owner=request.user)}
+    return render(request, "filters/sources/sources.html", context)
+
+
+@login_required
+@require_GET
+def source(request: PersonRequest, pk: int) -> HttpResponse:
+    """Show how a source is doing: its folders or groups, and what came when."""
+    shown = mine(request, pk)
+    context = {
+        "source": shown,
+        "places": shown.found.order_by("name")[:MOST_PLACES],
+        "pulls": shown.pulls.all()[:SHOWN],
+    }
+    if wants_fragment(request):
+        return render(request, "filters/sources/_source.html", context)
+    return render(request, "filters/sources/source.html", context)
+
+
+@login_required
+@require_POST
+def test(request: PersonRequest, pk: int) -> HttpResponse:
+    """Try the connection now, and say how it went."""
+    tried = mine(request, pk)
+    try:
+        try_out(account_of(tried))
+    except TapestryError as error:
+        messages.error(request, f"{error.message} {error.hint or ''}", extra_tags="bad")
+    else:
+        messages.success(request, f"{tried.host} answers and lets you in.")
+    return redirect(tried)
+
+
+@login_required
+@require_POST
+def pause(request: PersonRequest, pk: int) -> HttpResponse:
+    """Stop pulling a source; it goes on later from where it stands."""
+    paused = mine(request, pk)
+    Source.objects.filter(pk=paused.pk).update(active=False)
+    return redirect(paused)
+
+
+@login_required
+@require_POST
+def resume(request: PersonRequest, pk: int) -> HttpResponse:
+    """Pull a source again, and at once."""
+    resumed = mine(request, pk)
+    Source.objects.filter(pk=resumed.pk).update(active=bool(resumed.places), failures=0)
+    return _look_now(resumed)
+
+
+@login_required
+@require_POST
+def look(request: PersonRequest, pk: int) -> HttpResponse:
+    """Look for new mail at once, and not when it is due."""
+    return _look_now(mine(request, pk))
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def delete(request: PersonRequest, pk: int) -> HttpResponse:
+    """Ask, then delete a source; the messages that came from it stay."""
+    doomed = mine(request, pk)
+    if request.method == "POST":
+        messages.success(request, f"{doomed} is no source any more; its mail stays.")
+        doomed.delete()
+        return redirect("sources")
+    return render(request, "filters/sources/delete.html", {"source": doomed})
+
+
+def mine(request: PersonRequest, pk: int) -> Source:
+    """Return one's own source; nobody else's is there."""
+    return get_object_or_404(Source, owner=request.user, pk=pk)
+
+
+def _look_now(looked_at: Source) -> HttpResponse:
+    make_due(looked_at.pk)
+    pull_soon(looked_at.pk)
+    return redirect(looked_at)

@@ -1,0 +1,54 @@
+"""The end of a filter: what matches later is not kept; once it is run to there, it stops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime, time, timedelta, tzinfo
+
+from django.db.models import BigIntegerField, QuerySet, Value
+from django.db.models.functions import Greatest
+
+from filters.models import Filter
+from filters.runtime.batching import chunks
+from tapestry.core.clock import to_instant, wall_clock
+from tapestry.core.ports import Change, Match
+
+
+def last_instant(day: date, zone: tzinfo) -> int:
+    """Return the last instant of a day in a time zone.
+
+    >>> from datetime import timezone
+    >>> last_instant(date(1970, 1, 1), timezone.utc)
+    86399999999
+    """
+    return to_instant(datetime.combine(day + timedelta(days=1), time(), zone)) - 1
+
+
+def in_time(
+    matches: Sequence[Match], changes: Sequence[Change]
+) -> tuple[Sequence[Match], Sequence[Change]]:
+    """Leave out what was found in filters after their ends, as they are by now."""
+    ends = _ends({each.filter for found in (matches, changes) for each in found})
+    if not ends:
+        return matches, changes
+    kept = [m for m in matches if m.filter not in ends or m.matched_at <= ends[m.filter]]
+    return kept, [c for c in changes if c.filter not in ends or c.at <= ends[c.filter]]
+
+
+def stop_ended(run: QuerySet[Filter], since: int, until: int) -> None:
+    """Pause those of the filters, run from ``since`` to ``until``, whose ends that has reached.
+
+    They stand at their ends then: given a later one, they go on from there.
+    """
+    reached = Greatest("end", Value(since), output_field=BigIntegerField())
+    run.filter(end__lte=until).update(
+        active=False, joined=False, since=reached, ran_at=wall_clock()
+    )
+
+
+def _ends(filter_ids: Iterable[int]) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for chunk in chunks(sorted(filter_ids)):
+        ending = Filter.objects.filter(pk__in=chunk, end__isnull=False)
+        found.update((pk, end) for pk, end in ending.values_list("pk", "end") if end is not None)
+    return found

@@ -1,0 +1,290 @@
+"""The ports of ``tapestry.core``, on Django's database: the clock, the filters and matches."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import F
+
+from filters.accounts import people
+from filters.models import Clock, Filter, Joint, Rest
+from filters.models import Match as StoredMatch
+from filters.runtime.batching import CHUNK, chunks
+from filters.store import expiry, live_changes, shared_window
+from tapestry.core.clock import wall_clock
+from tapestry.core.ports import Change, DueFilter, Match
+from tapestry.deliver.timeliness import parse_timeliness, shown_at
+
+
+class HeldClock:
+    """The clock's row while this transaction holds it."""
+
+    def __init__(self, last: int) -> None:
+        self._last = last
+
+    @property
+    def last(self) -> int:
+        """The newest instant that was stamped or run to."""
+        return self._last
+
+    def advance(self, to: int) -> None:
+        """Store a newer instant; an older one leaves the clock as it is."""
+        if to > self._last:
+            Clock.objects.filter(pk=1).update(last=to)
+            self._last = to
+
+
+class DjangoClock:
+    """The clock as one row of the database; its lock is a transaction that has written to it."""
+
+    @contextmanager
+    def lock(self) -> Iterator[HeldClock]:
+        """Hold the clock for the length of the block.
+
+        Updating the row before reading it takes SQLite's write lock and PostgreSQL's lock on
+        the row alike.  Durable: an advance inside somebody else's transaction could be undone
+        after rows stamped with it became visible.
+        """
+        with transaction.atomic(durable=True):
+            if not _touch_clock():
+                Clock.objects.bulk_create([Clock(pk=1)], ignore_conflicts=True)
+                _touch_clock()
+            yield HeldClock(Clock.objects.values_list("last", flat=True).get(pk=1))
+
+
+def latest_instant() -> int:
+    """Return an instant at which all that is visible now is visible."""
+    return max(wall_clock(), *Clock.objects.values_list("last", flat=True), 0)
+
+
+def _touch_clock() -> int:
+    return Clock.objects.filter(pk=1).update(last=F("last"))
+
+
+class DjangoFilterStore:
+    """Filters, their windows and their matches, as ``tapestry.run`` sees them."""
+
+    def due(self, now: int) -> Sequence[DueFilter]:
+        """Return every filter apart that is active, compiles, and has not been run to ``now``.
+
+        What is left of older texts comes first, one a run.  Timeliness does not decide here:
+        matches are stored as they are found, and shown when their owner asked for them.
+        """
+        apart = Filter.objects.filter(active=True, joined=False, owner__is_active=True)
+        apart = apart.defer("text").order_by()
+        waiting = apart.filter(error="", since__lt=now)
+        resting = apart.filter(pk__in=Rest.objects.filter(error="").values("filter"))
+        found = {each.pk: each for some in (waiting, resting) for each in some}
+        rests: dict[int, Rest] = {}
+        for rest in Rest.objects.filter(error="", filter__active=True).order_by("pk"):
+            rests.setdefault(rest.filter_id, rest)
+        askers = _askers(each.owner_id for each in found.values())
+        return [
+            _due(each, askers[each.owner_id], rests.get(pk))
+            for pk, each in sorted(found.items())
+            if each.owner_id in askers
+        ]
+
+    def known(self, pairs: Collection[tuple[int, str]]) -> set[tuple[int, str]]:
+        """Return those of the (filter, msgid) pairs that are stored as matches already."""
+        wanted = set(pairs)
+        found: set[tuple[int, str]] = set()
+        for chunk in chunks(sorted(wanted), CHUNK // 2):
+            rows = StoredMatch.objects.filter(
+                filter__in={filter_id for filter_id, _ in chunk},
+                msgid__in={msgid for _, msgid in chunk},
+            )
+            found.update(rows.values_list("filter_id", "msgid"))
+        return found & wanted
+
+    def commit(
+        self,
+        filters: Sequence[DueFilter],
+        until: int,
+        matches: Sequence[Match],
+        changes: Sequence[Change] = (),
+    ) -> bool:
+        """Store what was found and advance every filter's window, in one transaction.
+
+        The answers of live filters follow their ``changes``, given in order.  Return False,
+        and store nothing, if any filter has been run, changed, paused or deleted since it was
+        found due.
+        """
+        with transaction.atomic():
+            if not all(_advance(filters, until)):
+                transaction.set_rollback(True)
+                return False
+            found_at = wall_clock()
+            matches, changes = expiry.in_time(matches, changes)
+            finders = {match.filter for match in matches} | {change.filter for change in changes}
+            shown = _when_shown(finders, found_at)
+            _store(matches, found_at, shown)
+            live_changes.follow(filters, until, changes, shown)
+        return True
+
+    def fail(self, failed: DueFilter, message: str) -> None:
+        """Remember that a filter could not be run; it is not tried until it changes or resumes."""
+        message = message or "It cannot be run."
+        if failed.rest is None:
+            with transaction.atomic():
+                shared_window.hold()
+                same = Filter.objects.filter(pk=failed.id)
+                if same.filter(revision=failed.revision).exists():
+                    shared_window.part(same)
+                    same.update(error=message)
+        else:
+            Rest.objects.filter(pk=failed.rest).update(error=message)
+
+    def joint_since(self) -> int | None:
+        """Return the end of the last joint window; None if there never was one."""
+        return shared_window.joint().since
+
+    def joined(self, ids: Collection[int]) -> Sequence[DueFilter]:
+        """Return those of the filters that are joined and active, as due from the joint since."""
+        since = self.joint_since()
+        if since is None:
+            return []
+        running = Filter.objects.filter(active=True, joined=True).defer("text")
+        found = [
+            each for chunk in chunks(sorted(set(ids))) for each in running.filter(pk__in=chunk)
+        ]
+        askers = _askers(each.owner_id for each in found)
+        return [
+            replace(_due(each, askers[each.owner_id]), since=since)
+            for each in sorted(found, key=lambda each: each.pk)
+            if each.owner_id in askers
+        ]
+
+    def commit_joint(
+        self,
+        since: int | None,
+        until: int,
+        filters: Sequence[DueFilter],
+        matches: Sequence[Match],
+    ) -> bool:
+        """Store what joined filters found and move the joint window on, in one transaction.
+
+        Return False, and store nothing, if the joint window has moved, or any of the filters
+        has been changed, parted, paused or deleted since it was found to be joined.
+        """
+        with transaction.atomic():
+            if shared_window.hold() != since or not shared_window.unchanged(filters):
+                return False
+            found_at = wall_clock()
+            matches, _ = expiry.in_time(matches, ())
+            _store(matches, found_at, _when_shown({match.filter for match in matches}, found_at))
+            Joint.objects.filter(pk=1).update(since=until, ran_at=found_at)
+            if since is not None:
+                running = Filter.objects.filter(active=True, joined=True)
+                expiry.stop_ended(running, since, until)
+        return True
+
+    def join(self, filters: Sequence[DueFilter], until: int) -> None:
+        """Let filters that were run to ``until`` share the joint window, if it ends there too."""
+        shared_window.join(filters, until)
+
+    def part(self, ids: Collection[int] | None) -> None:
+        """Let filters, or all, leave the joint run where it stands: they are apart from there."""
+        if ids is None:
+            shared_window.part(Filter.objects.all())
+            return
+        with transaction.atomic():
+            for chunk in chunks(sorted(ids)):
+                shared_window.part(Filter.objects.filter(pk__in=chunk))
+
+    def revisions(self, ids: Collection[int]) -> Mapping[int, int]:
+        """Return the present revision of those of the filters that are there."""
+        found: dict[int, int] = {}
+        for chunk in chunks(sorted(ids)):
+            same = Filter.objects.filter(pk__in=chunk)
+            found.update(same.values_list("pk", "revision"))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Asker:
+    name: str
+    addresses: tuple[str, ...]
+    audiences: tuple[str, ...]
+
+
+def _askers(owner_ids: Iterable[int]) -> dict[int, _Asker]:
+    """Return who asks in the filters of these people, each looked up once; none who may not."""
+    found: dict[int, _Asker] = {}
+    active = User.objects.filter(is_active=True).select_related("profile")
+    active = active.prefetch_related("groups")
+    for chunk in chunks(sorted(set(owner_ids))):
+        for user in active.filter(pk__in=chunk):
+            found[user.pk] = _Asker(
+                user.get_username(), people.addresses(user), people.audiences(user)
+            )
+    return found
+
+
+def _due(each: Filter, asker: _Asker, rest: Rest | None = None) -> DueFilter:
+    text = each if rest is None else rest
+    return DueFilter(
+        id=each.pk,
+        text=text.tql,
+        owner=asker.name,
+        addresses=asker.addresses,
+        audiences=asker.audiences,
+        since=text.since,
+        start=text.start,
+        revision=each.revision,
+        until=None if rest is None else rest.until,
+        rest=None if rest is None else rest.pk,
+        live=each.is_live,
+        reason=text.reason,
+    )
+
+
+def _advance(filters: Sequence[DueFilter], until: int) -> Iterator[bool]:
+    alike: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for each in filters:
+        if each.rest is None:
+            alike[each.since, each.revision].append(each.id)
+        else:
+            left = Rest.objects.filter(pk=each.rest, since=each.since, filter__active=True)
+            done = left.filter(until__lte=until).delete()[0] or left.update(since=until)
+            yield done == 1
+    for (since, revision), ids in sorted(alike.items()):
+        for chunk in chunks(sorted(ids)):
+            run = Filter.objects.filter(pk__in=chunk)
+            same = run.filter(since=since, revision=revision, active=True, joined=False)
+            yield same.update(since=until, ran_at=wall_clock()) == len(chunk)
+            expiry.stop_ended(run, since, until)
+
+
+def _store(matches: Sequence[Match], found_at: int, shown: Mapping[int, int]) -> None:
+    StoredMatch.objects.bulk_create(
+        (
+            StoredMatch(
+                filter_id=match.filter,
+                msgid=match.msgid,
+                audience=match.audience,
+                matched_at=match.matched_at,
+                found_at=found_at,
+                shown_at=shown[match.filter],
+                disjunct=match.disjunct,
+                evidence=list(match.evidence),
+                reason=match.reason,
+            )
+            for match in matches
+        ),
+        batch_size=CHUNK // 10,
+    )
+
+
+def _when_shown(filter_ids: Iterable[int], found_at: int) -> dict[int, int]:
+    shown: dict[int, int] = {}
+    for chunk in chunks(sorted(filter_ids)):
+        for each in Filter.objects.filter(pk__in=chunk).select_related("owner__profile"):
+            timeliness = parse_timeliness(each.timeliness)
+            shown[each.pk] = shown_at(timeliness, found_at, people.time_zone(each.owner))
+    return shown

@@ -1,0 +1,131 @@
+"""Forget an audience: its mail in the tables, and what was delivered of it here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from django.contrib.auth.models import User
+from django.db import connection, transaction
+from django.db.models import Q, QuerySet
+
+from filters.models import Card, Filter, FormerAudience, Match, PendingAnnotation
+from filters.models.source import Source
+from filters.runtime import services
+from filters.store.filter_store import DjangoClock
+from filters.store.shared_window import begin_again
+from filters.store.visibility_loss import let_go
+from filters.upkeep import rounds
+from tapestry.core.clock import BEGINNING, DAY, wall_clock
+from tapestry.core.errors import TapestryError
+from tapestry.ingest.command import check_audience
+from tapestry.tables.forget import forget as forget_rows
+
+RETENTION = "TAPESTRY_RETENTION"
+"""How many days mail is kept, by audience: ``user:terry=365 group:Human%20Resources=90``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """How many were removed: messages, annotations, originals, matches; sources paused."""
+
+    messages: int
+    annotations: int
+    originals: int
+    matches: int
+    paused: int
+
+
+def forget(audience: str, before: int | None = None) -> Report:
+    """Remove an audience's mail for good, that of before an instant if one is given.
+
+    The sources that bring such mail are paused, unless only what is old goes.  Filters keep
+    what they have found of which another copy is left to them, and, without it, what they found
+    because of a removed message.  They begin again; if only what is old goes, the live ones do.
+    """
+    check_audience(audience)
+    with rounds.the_only_round(wait=True), _overwriting():
+        paused = 0
+        if before is None:
+            paused = Source.objects.filter(audience=audience, active=True).update(active=False)
+        _forget_waiting(audience, before)
+        gone = forget_rows(services.tables(), DjangoClock(), audience, before)
+        with transaction.atomic():
+            matches = _forget_deliveries(audience, before, gone.keys)
+            if any(gone.rows.values()):
+                live = Q() if before is None else Q(mode=Filter.Mode.LIVE)
+                _begin_again(audience, Filter.objects.filter(live))
+            if before is None:
+                FormerAudience.objects.filter(name=audience).delete()
+    rows = gone.rows
+    return Report(rows["messages"], rows["annotations"], rows["originals"], matches, paused)
+
+
+def _forget_waiting(audience: str, before: int | None) -> None:
+    """Delete annotations that are to be appended, or were: none comes to the table after this."""
+    said = PendingAnnotation.objects.filter(audience=audience)
+    (said if before is None else said.filter(created__lt=before)).delete()
+
+
+def _forget_deliveries(audience: str, before: int | None, keys: frozenset[str]) -> int:
+    theirs = Q(audience=audience)
+    cards = Card.objects.filter(theirs if before is None else theirs & Q(ts__lt=before))
+    old = Q() if before is None else Q(card__ts__lt=before) | Q(card=None)
+    count = let_go(Match.objects.filter(theirs & old))
+    cards.delete()
+    for match in Match.objects.exclude(evidence=[]).iterator() if keys else ():
+        if keys.intersection(match.evidence):
+            match.evidence = [key for key in match.evidence if key not in keys]
+            match.because = [one for one in match.because if one["audience"] != audience]
+            match.save(update_fields=["evidence", "because"])
+    return count
+
+
+def _begin_again(audience: str, which: QuerySet[Filter]) -> None:
+    """Let filters begin again that have seen an audience: that it is gone is no event."""
+    kind, _, name = audience.partition(":")
+    owners = User.objects.all()
+    if kind == "user":
+        owners = owners.filter(username=name)
+    elif kind == "group":
+        owners = owners.filter(groups__name=name)
+    begin_again(which.filter(owner__in=owners))
+
+
+@contextmanager
+def _overwriting() -> Iterator[None]:
+    """Have SQLite overwrite what is deleted, and empty its journal afterwards."""
+    _ask_sqlite("PRAGMA secure_delete = ON")
+    yield
+    _ask_sqlite("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _ask_sqlite(text: str) -> None:
+    if connection.vendor == "sqlite" and not connection.in_atomic_block:
+        with connection.cursor() as cursor:
+            cursor.execute(text)
+
+
+def retention() -> dict[str, int]:
+    """Return for how many days each audience's mail is kept, where that is limited."""
+    kept: dict[str, int] = {}
+    for one in os.environ.get(RETENTION, "").split():
+        name, _, days = one.rpartition("=")
+        if not days.isdecimal() or int(days) < 1:
+            raise TapestryError(
+                f"{RETENTION} holds “{one}”, which says no number of days.",
+                hint="Write user:terry=365 public=3650; %20 for a blank in a name.",
+            )
+        audience = unquote(name)
+        check_audience(audience)
+        kept[audience] = int(days)
+    return kept
+
+
+def forget_old() -> Iterator[tuple[str, Report]]:
+    """Remove what is older than its audience's mail is kept; yield what went."""
+    for audience, days in retention().items():
+        yield audience, forget(audience, max(wall_clock() - days * DAY, BEGINNING))

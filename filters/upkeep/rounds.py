@@ -1,0 +1,71 @@
+"""One round of the worker: append what people said, run what is due, copy the cards.
+
+Rounds do not overlap on one machine: a lock on a file, which a killed process lets go.  On
+several, an overlap costs work but no correctness, for windows are compared before they are
+set.
+"""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from filters.inbox.annotate import append_pending
+from filters.inbox.cards import store_cards
+from filters.models import Pulse
+from filters.runtime import services
+from filters.store.filter_store import DjangoClock, DjangoFilterStore
+from tapestry.core.clock import wall_clock
+from tapestry.core.errors import TapestryError
+
+if TYPE_CHECKING:
+    from tapestry.run.tick import TickReport
+
+
+def run_round(at: int | None = None) -> TickReport:
+    """Run one round now, or up to ``at`` if that is later; the caller holds the lock.
+
+    What the round came to is written down for the health page, an error too.
+    """
+    from tapestry.run.tick import tick
+
+    Pulse.objects.update_or_create(pk=Pulse.WORKER, defaults={"started_at": wall_clock()})
+    error = "It stopped half-way."
+    try:
+        tables = services.tables()
+        append_pending(tables)
+        clock, store = DjangoClock(), DjangoFilterStore()
+        report = tick(services.engine_on, services.directory_on, tables, clock, store, at)
+        store_cards(tables)
+        error = ""
+    except TapestryError as failure:
+        error = failure.message
+        raise
+    except Exception as failure:
+        error = f"The last run failed ({type(failure).__name__}); the worker's log says why."
+        raise
+    finally:
+        Pulse.objects.filter(pk=Pulse.WORKER).update(ended_at=wall_clock(), error=error)
+    return report
+
+
+@contextmanager
+def the_only_round(*, wait: bool) -> Iterator[bool]:
+    """Yield whether this process may run a round; wait for its turn, or be told no."""
+    path = services.data() / "run" / "round.lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            yield False
+            return
+        yield True
+
+
+def under_way() -> bool:
+    """Tell whether some process of this machine is in a round now."""
+    with the_only_round(wait=False) as free:
+        return not free

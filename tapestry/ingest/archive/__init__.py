@@ -1,0 +1,1 @@
+"""Mail in files: mboxes, Maildirs, directories and single messages."""

@@ -1,0 +1,284 @@
+"""Mail in files: mboxes (packed or not), Maildirs, directories and single messages."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from io import BufferedIOBase
+from itertools import chain
+from pathlib import Path
+
+from tapestry.core.errors import TapestryError
+from tapestry.ingest.archive.mbox import (
+    BROKEN_STREAM,
+    entries,
+    head_of,
+    is_from_line,
+    open_archive,
+    settled_size,
+)
+from tapestry.ingest.source import CursorOf, Item, Source
+from tapestry.tables.append import Cursor
+
+_HEADER = re.compile(
+    rb"^(?:From|To|Date|Subject|Message-ID|Received|Return-Path|Delivered-To|MIME-Version|"
+    rb"Content-Type|Newsgroups|Path|Reply-To|Sender)[ \t]*:",
+    re.MULTILINE | re.IGNORECASE,
+)
+_FINGERPRINT = 256
+_CHUNK = 1024 * 1024
+_SAID = 5
+"""Files that could not be read whole are named, up to so many."""
+
+
+class Kind(Enum):
+    """What a file's first bytes say it holds."""
+
+    MBOX = "mbox"
+    MESSAGE = "message"
+    EMPTY = "empty"
+    DAMAGED = "damaged"
+    OTHER = "other"
+
+
+def path_of(what: str) -> Path:
+    """Return the path that somebody wrote, ``~`` and all; TapestryError if it names nobody."""
+    try:
+        return Path(what).expanduser().absolute()
+    except RuntimeError as error:
+        raise TapestryError(
+            f"There is no user whose directory {what} could be in.", hint="Write the whole path."
+        ) from error
+
+
+def open_archive_source(what: str, audience: str, cursor_of: CursorOf) -> Source:
+    """Open a file or directory of mail; an mbox goes on from its cursor.
+
+    What cannot be read of a directory is told once the rest is.  Raises TapestryError if
+    there is nothing to read there, or no mail.
+    """
+    path = path_of(what)
+    try:
+        if path.is_dir():
+            return _directory(path, audience, cursor_of)
+        if path.exists() and not path.is_file():
+            raise TapestryError(
+                f"{what} is neither a file nor a directory.", hint="Write it to a file first."
+            )
+        kind = kind_of(path)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    match kind:
+        case Kind.MBOX:
+            items = _mbox(path, audience, cursor_of)
+            return Source(path.name, items, lambda: count_messages(path))
+        case Kind.MESSAGE:
+            return Source(path.name, _file(path), lambda: 1)
+        case Kind.DAMAGED:
+            raise _damaged(path, 0)
+        case Kind.EMPTY:
+            raise TapestryError(f"{what} is empty.", hint="Give a file that holds mail.")
+    raise TapestryError(
+        f"{what} is neither an mbox nor a message.",
+        hint="Give an mbox (.gz, .bz2, .xz too), a Maildir, a .eml file, or a directory of these.",
+    )
+
+
+def kind_of(path: Path) -> Kind:
+    """Return what a file holds, by its first bytes, unpacked."""
+    try:
+        with open_archive(path) as stream:
+            head = head_of(stream, 4096)
+    except BROKEN_STREAM:
+        return Kind.DAMAGED
+    except OSError as error:
+        if error.errno is None:  # what bzip2 says of a damaged file
+            return Kind.DAMAGED
+        raise
+    head = head.lstrip(b"\r\n")
+    if not head:
+        return Kind.EMPTY
+    if head.startswith(b"From "):
+        return Kind.MBOX
+    if path.suffix.lower() == ".eml":
+        return Kind.MESSAGE
+    block = head.replace(b"\r\n", b"\n").replace(b"\r", b"\n").partition(b"\n\n")[0]
+    return Kind.MESSAGE if _HEADER.search(block) and b"\0" not in block else Kind.OTHER
+
+
+def count_messages(path: Path) -> int | None:
+    """Return about how many messages an mbox holds (From lines); None if it is damaged."""
+    count, last = 1, b""
+    try:
+        with open_archive(path) as stream:
+            while chunk := stream.read(_CHUNK):
+                count += (last + chunk).count(b"\nFrom ")
+                last = (last + chunk)[-5:]
+    except BROKEN_STREAM:
+        return None
+    return count
+
+
+def _directory(path: Path, audience: str, cursor_of: CursorOf) -> Source:
+    if (path / "cur").is_dir() or (path / "new").is_dir():
+        files = [*_sorted_files(path / "new"), *_sorted_files(path / "cur")]
+        return Source(path.name, _all_of((_file(each) for each in files), []), lambda: len(files))
+    mboxes: list[Path] = []
+    messages: list[Path] = []
+    failed: list[TapestryError] = []
+    for file in _sorted_files(path):
+        try:
+            kind = kind_of(file)
+        except OSError as error:
+            failed.append(_unreadable(file, error))
+            continue
+        if kind is Kind.MBOX:
+            mboxes.append(file)
+        elif kind is Kind.MESSAGE:
+            messages.append(file)
+        elif kind is Kind.DAMAGED:
+            failed.append(_damaged(file, 0))
+    if not mboxes and not messages and not failed:
+        raise TapestryError(
+            f"The directory {path} holds no mail.",
+            hint="Give a Maildir, or a directory with .eml files or mboxes in it.",
+        )
+
+    def total() -> int | None:
+        counts = [count_messages(file) for file in mboxes]
+        return None if None in counts else len(messages) + sum(count or 0 for count in counts)
+
+    readers = chain(map(_file, messages), (_mbox(file, audience, cursor_of) for file in mboxes))
+    return Source(path.name, _all_of(readers, failed), total)
+
+
+def _all_of(readers: Iterable[Iterator[Item]], failed: list[TapestryError]) -> Iterator[Item]:
+    """Yield what can be read; raise what is wrong with the others at the end."""
+    for reader in readers:
+        try:
+            yield from reader
+        except TapestryError as error:
+            failed.append(error)
+    if len(failed) > 1:
+        said = " ".join(error.message for error in failed[:_SAID])
+        more = f" And {len(failed) - _SAID} more." if len(failed) > _SAID else ""
+        raise TapestryError(said + more, hint=failed[0].hint)
+    if failed:
+        raise failed[0]
+
+
+def _sorted_files(path: Path) -> list[Path]:
+    """Return the files below a directory, but those that are hidden or still being delivered."""
+    if not path.is_dir():
+        return []
+    return sorted(
+        file
+        for file in path.rglob("*")
+        if file.is_file()
+        and not any(part.startswith(".") for part in file.relative_to(path).parts)
+        and not (file.parent.name == "tmp" and (file.parent.parent / "cur").is_dir())
+    )
+
+
+def _file(file: Path) -> Iterator[Item]:
+    try:
+        with open_archive(file) as stream:
+            raw = stream.read()
+    except FileNotFoundError:
+        return  # a Maildir's reader has renamed it meanwhile; the next pull finds it
+    except (OSError, *BROKEN_STREAM) as error:
+        raise _unreadable(file, error) from error
+    yield Item(raw)
+
+
+class _Content:
+    """What a stream holds, read through behind another reader and remembered as a number."""
+
+    def __init__(self, stream: BufferedIOBase) -> None:
+        self._stream = stream
+        self._hash = hashlib.blake2b(digest_size=8)
+        self._end = 0
+
+    def up_to(self, end: int) -> int:
+        """Return a number of 63 bits for all bytes before ``end``, which only grows."""
+        while self._end < end and (some := self._stream.read(min(_CHUNK, end - self._end))):
+            self._hash.update(some)
+            self._end += len(some)
+        return int.from_bytes(self._hash.digest(), "big") >> 1
+
+
+def _mbox(path: Path, audience: str, cursor_of: CursorOf) -> Iterator[Item]:
+    """Yield an mbox's messages from where its cursor stands.
+
+    The cursor is an offset into the unpacked stream of an archive known by its path and
+    its first bytes, with a hash of all before it.  If that is not the same any more, or no
+    message starts there (its end was half a message then), the archive is read from its
+    start: what is known is not added again.
+    """
+    read = 0
+    try:
+        size = settled_size(path)
+        with open_archive(path, size) as stream, open_archive(path, size) as again:
+            content = _Content(again)
+            mark = hashlib.blake2b(head_of(stream, _FINGERPRINT), digest_size=8).hexdigest()
+            name = os.fsencode(path).decode("utf-8", "backslashreplace")
+            source = f"mbox:{name}#{mark}@{audience}"
+            stored = cursor_of(source)
+            reached = stored.version if stored else 0
+            start = _resume_at(stream, reached)
+            if stored and stored.content not in (None, content.up_to(reached)):
+                start = 0
+                again.seek(0)
+                content = _Content(again)
+            if start is None:
+                return
+            for entry in entries(stream, start):
+                # A last message without a line's end may be half written, by a program that
+                # does not lock: not passed by.
+                whole = entry.raw.endswith(b"\n") or not entry.raw
+                passed = whole and entry.end > reached
+                yield Item(
+                    entry.raw,
+                    source,
+                    Cursor(source, entry.end, content.up_to(entry.end)) if passed else None,
+                )
+                read += 1
+    except BROKEN_STREAM as error:
+        raise _damaged(path, read) from error
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def _resume_at(stream: BufferedIOBase, reached: int) -> int | None:
+    """Return where to read on: at the cursor, at the start, or nowhere if nothing is new."""
+    if not reached:
+        return 0
+    stream.seek(reached - 1)
+    if not stream.read(1):
+        return 0  # shorter than it was: another file
+    line = stream.readline(1000)
+    if not line:
+        return None
+    return reached if is_from_line(line) else 0
+
+
+def _damaged(path: Path, read: int) -> TapestryError:
+    where = f" after its message {read}; the messages before that were taken in"
+    return TapestryError(
+        f"{path} is damaged or cut short{where if read else ', and no message of it can be read'}.",
+        hint="Fetch the file again and ingest it again: nothing will be there twice.",
+    )
+
+
+def _unreadable(path: Path, error: Exception) -> TapestryError:
+    if isinstance(error, FileNotFoundError):
+        return TapestryError(
+            f"There is no file or directory {path}.", hint="Check the name and the directory."
+        )
+    reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    return TapestryError(
+        f"{path} cannot be read: {reason}.", hint="Check that it is whole and yours to read."
+    )

@@ -1,0 +1,1 @@
+"""IMAP servers, read without leaving a trace there."""

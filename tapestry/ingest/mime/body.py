@@ -1,0 +1,97 @@
+"""The text a reader sees in a message, and how many attachments it has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from email.message import Message as Part
+
+from tapestry.ingest.mime.charset import decode
+from tapestry.ingest.mime.html_text import html_text
+from tapestry.ingest.mime.structure import DEEPEST
+
+LONGEST = 256 * 1024
+"""Bytes of text that are kept."""
+
+_NOT_ATTACHMENTS = frozenset(
+    (
+        "application/pgp-signature",
+        "application/pgp-encrypted",
+        "application/pkcs7-signature",
+        "application/x-pkcs7-signature",
+    )
+)
+
+
+@dataclass(slots=True)
+class Reading:
+    """What was read of a message's parts; ``problems`` says what could not be."""
+
+    plain: list[str] = field(default_factory=list)
+    html: list[str] = field(default_factory=list)
+    attachments: int = 0
+    problems: list[str] = field(default_factory=list)
+    length: int = 0
+
+    @property
+    def text(self) -> str | None:
+        """The plain text if there is any, else the HTML as text."""
+        plain = "\n".join(self.plain)
+        if plain.strip():
+            return plain
+        return "\n".join(text for html in self.html if (text := html_text(html))) or plain or None
+
+
+def read_body(message: Part) -> Reading:
+    """Read a message's parts, outermost first and in order.
+
+    Text of a forwarded message that is not an attachment counts as text, as it is shown.
+    """
+    reading = Reading()
+    # A stack, not recursion: the depth is the sender's choice.
+    waiting: list[tuple[Part, int, bool]] = [(message, 0, False)]
+    while waiting:
+        part, depth, related = waiting.pop()
+        reading.problems += [type(defect).__name__ for defect in part.defects]
+        kind = part.get_content_type()
+        attached = part.get_content_disposition() == "attachment"
+        payload = part.get_payload()
+        if isinstance(payload, list):
+            if kind.startswith("message/") and depth:
+                reading.attachments += 1
+            if attached:
+                continue
+            if depth > DEEPEST:
+                reading.problems.append("too many levels")
+                continue
+            inner = [
+                (sub, depth + 1, kind == "multipart/related" and place > 0)
+                for place, sub in enumerate(payload)
+                if isinstance(sub, Part)
+            ]
+            waiting.extend(reversed(inner))
+        elif attached or not kind.startswith(("text/plain", "text/html", "multipart/")):
+            if kind not in _NOT_ATTACHMENTS and not (related and not attached):
+                reading.attachments += 1
+        elif reading.length < LONGEST:
+            text = _text_of(part, reading)
+            (reading.html if kind == "text/html" else reading.plain).append(text)
+            reading.length += len(text) if kind != "text/html" else 0
+    return reading
+
+
+def _text_of(part: Part, reading: Reading) -> str:
+    before = len(part.defects)
+    data = part.get_payload(decode=True)
+    reading.problems += [type(defect).__name__ for defect in part.defects[before:]]
+    if not isinstance(data, bytes):
+        return ""
+    # Four bytes a character at most: beyond that nothing would be kept.
+    cut = data[: 4 * LONGEST]
+    return decode(cut, _declared(part)).replace("\r\n", "\n")
+
+
+def _declared(part: Part) -> str | None:
+    charset = part.get_param("charset")
+    if isinstance(charset, tuple):
+        charset = charset[2]
+    return charset if isinstance(charset, str) else None

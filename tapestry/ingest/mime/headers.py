@@ -1,0 +1,163 @@
+"""Header values to text, instants, Message-IDs and addresses; linear in their length."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_tz
+
+from tapestry.core.clock import parse_instant, to_instant
+from tapestry.ingest.mime.charset import decode
+
+LONGEST = 64 * 1024
+"""Characters of one header value that are looked at."""
+
+LONGEST_ID = 998
+"""Bytes of a Message-ID: a line has no more (RFC 5322, 2.1.1), and databases index no more."""
+
+_ENCODED_WORD = re.compile(r"=\?([^?\s=]{1,60})\?([bBqQ])\?((?:[^?\r\n]|\?(?!=)){0,2000})\?=")
+_Q_BYTE = re.compile(rb"=([0-9A-Fa-f]{2})")
+_FOLD = re.compile(r"(?:(?<![ \t])[ \t]+)?[\r\n]+[ \t]*")
+_ANGLE = re.compile(r"<([^<>]+)>")
+_COMMENT = re.compile(r"\([^()]*\)")
+_COLON = re.compile(r"\s*:\s*")
+_SPACE = re.compile(r"\s+")
+_LONGEST_OFFSET = 24 * 3600
+
+
+def raw_text(value: str) -> str:
+    """Return a header value with its raw 8-bit bytes decoded, unfolded, cut at LONGEST."""
+    value = value[:LONGEST]
+    if not value.isascii():
+        value = decode(value.encode("utf-8", "surrogateescape"))
+    return _FOLD.sub(" ", value).strip()
+
+
+def decoded(value: str) -> str:
+    """Return unfolded text with its encoded words decoded; what is malformed stays as it is.
+
+    >>> decoded("=?utf-8?q?caf=C3=A9?= =?utf-8?b?IGF1?= lait")
+    'café au lait'
+    """
+    if "=?" not in value:
+        return value
+    pieces: list[str] = []
+    run: list[bytes] = []
+    charset = ""
+    end = 0
+    for word in _ENCODED_WORD.finditer(value):
+        between = value[end : word.start()]
+        data = _word_bytes(word[2], word[3])
+        if data is None:
+            continue
+        adjacent = bool(run) and not between.strip()
+        if not adjacent or word[1].lower() != charset:
+            # A character may be split over two words of one charset: decode them as one.
+            pieces.append(decode(b"".join(run), charset))
+            run = []
+        if not adjacent:
+            pieces.append(between)
+        charset = word[1].lower()
+        run.append(data)
+        end = word.end()
+    pieces.append(decode(b"".join(run), charset))
+    pieces.append(value[end:])
+    return _FOLD.sub(" ", "".join(pieces)).strip()
+
+
+def _word_bytes(encoding: str, text: str) -> bytes | None:
+    data = text.encode("utf-8", "surrogateescape")
+    if encoding in "qQ":
+        return _Q_BYTE.sub(lambda byte: bytes([int(byte[1], 16)]), data.replace(b"_", b" "))
+    data = re.sub(rb"[^A-Za-z0-9+/]", b"", data)
+    data = data[: len(data) - 1] if len(data) % 4 == 1 else data
+    try:
+        return base64.b64decode(data + b"=" * (-len(data) % 4))
+    except binascii.Error:
+        return None
+
+
+def instant_of(value: str) -> int | None:
+    """Return a Date header as an instant, None if it cannot be read.
+
+    Without a zone it is taken as UTC; years of two digits, and of the year 2000's broken
+    programs (103 for 2003), are understood.
+
+    >>> instant_of("Thu, 01 Jan 1970 02:00:00 +0200")
+    0
+    """
+    value = _COLON.sub(":", _COMMENT.sub(" ", value[:200])).strip()
+    try:
+        parts = parsedate_tz(value)
+    except (ValueError, IndexError, TypeError):
+        parts = None
+    if parts is None:
+        return _iso_instant(value)
+    year, month, day, hour, minute, second = parts[:6]
+    year += 1900 if 100 <= year < 200 else 0
+    offset = parts[9] or 0
+    if abs(offset) > _LONGEST_OFFSET:
+        offset = 0
+    try:
+        moment = datetime(year, month, day, hour, minute, min(second, 59), tzinfo=UTC)
+        return to_instant(moment - timedelta(seconds=offset))
+    except (ValueError, OverflowError):
+        return None
+
+
+def _iso_instant(value: str) -> int | None:
+    try:
+        return parse_instant(value)
+    except ValueError:
+        return None
+
+
+def message_ids(value: str) -> tuple[str, ...]:
+    """Return the Message-IDs of a value in order, each once, without angle brackets.
+
+    Without brackets they are taken only where there is nothing else: an address in a sentence
+    is no Message-ID.  One that is too long is stood for by another, under ``long.invalid``.
+
+    >>> message_ids('Your message of "Fri, 2 Jan 2004" <a@x.org> <b@x.org>')
+    ('a@x.org', 'b@x.org')
+    >>> message_ids("a@x.org, b@x.org"), message_ids("joe@x.org's message of Friday")
+    (('a@x.org', 'b@x.org'), ())
+    """
+    found = [_SPACE.sub("", match) for match in _ANGLE.findall(value)]
+    if not found and all("@" in word for word in value.split()):
+        found = [word.strip("<>,;") for word in value.split()]
+    return tuple(dict.fromkeys(_shortened(msgid) for msgid in found if msgid))
+
+
+def own_id(value: str) -> str | None:
+    """Return the Message-ID that a Message-ID header holds, None if it holds none."""
+    found = message_ids(value)
+    if found:
+        return found[0]
+    bare = _SPACE.sub("", value).strip("<>")
+    return _shortened(bare) or None
+
+
+def _shortened(msgid: str) -> str:
+    data = msgid.encode("utf-8", "surrogatepass")
+    if len(data) <= LONGEST_ID:
+        return msgid
+    return hashlib.blake2b(data, digest_size=16).hexdigest() + "@long.invalid"
+
+
+def list_id(value: str) -> str | None:
+    """Return the identifier of a List-Id header, in lower case.
+
+    >>> list_id('"The R list" <R-devel.r-project.org>')
+    'r-devel.r-project.org'
+    """
+    found = _ANGLE.findall(value)
+    return (found[-1] if found else value).strip().lower() or None
+
+
+def newsgroups(value: str) -> tuple[str, ...]:
+    """Return the groups of a Newsgroups header, lower case, each once."""
+    return tuple(dict.fromkeys(name for name in re.split(r"[\s,]+", value.lower()) if name))

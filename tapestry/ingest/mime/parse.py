@@ -1,0 +1,211 @@
+"""Bytes to Message: whatever can be read of whatever was sent."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from email.message import Message as Part
+from email.parser import BytesHeaderParser
+
+from tapestry.core.clock import DAY
+from tapestry.core.message import PUBLIC, Message
+from tapestry.ingest.mime.address import addresses, mailboxes
+from tapestry.ingest.mime.body import read_body
+from tapestry.ingest.mime.charset import decode
+from tapestry.ingest.mime.headers import (
+    decoded,
+    instant_of,
+    list_id,
+    message_ids,
+    newsgroups,
+    own_id,
+    raw_text,
+)
+from tapestry.ingest.mime.problems import in_words
+from tapestry.ingest.mime.structure import POLICY, structure_of
+
+UNREADABLE = "not a message that can be read"
+"""What is noted where reading fails in a way that nobody has thought of."""
+
+LARGE = 8 * 1024 * 1024
+"""Bytes of a message that is read whole."""
+
+LONGEST_PART = 2 * 1024 * 1024
+"""Bytes of a part of a larger one that are looked at: more text than is kept."""
+
+
+def _fields(*names: bytes) -> re.Pattern[bytes]:
+    field = rb"^(?:%s)[ \t]*:.*\n(?:[ \t].*\n)*" % b"|".join(names)
+    return re.compile(field, re.MULTILINE | re.IGNORECASE)
+
+
+_NOTED = _fields(
+    b"X?-?Status", b"X-Keywords", b"X-UID", b"X-IMAP(?:base)?", b"X-Mozilla-[A-Za-z0-9-]+",
+    b"Content-Length", b"Lines",
+)  # fmt: skip
+"""What mail programs note in the messages of an mbox."""
+
+_TRACE = _fields(
+    b"Received", b"Return-Path", b"Delivered-To", b"Envelope-To", b"X-Original-To"
+)  # fmt: skip
+"""What those who hand a message on put before it."""
+
+_DATE = _fields(b"Date")
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A message, and what could not be read of it (empty if all could)."""
+
+    message: Message
+    problems: tuple[str, ...] = ()
+
+    @property
+    def broken(self) -> bool:
+        """Whether anything could not be read."""
+        return bool(self.problems)
+
+
+def parse(raw: bytes, source: str | None = None, audience: str = PUBLIC) -> Parsed:
+    r"""Read one message from its bytes; never raises.
+
+    A message without a Message-ID is given one made from its content, under the domain
+    ``content.invalid``, so that the same message always has the same.
+
+    >>> parsed = parse(b"From: joe at x.org (Joe Doe)\nSubject: hi\n\nHello\n")
+    >>> parsed.message.sender, parsed.message.sender_name, parsed.message.body
+    ('joe@x.org', 'Joe Doe', 'Hello\n')
+    """
+    try:
+        return _read(raw, source, audience)
+    except Exception as error:
+        # What nobody has thought of: its bytes are kept, and nothing behind it waits.
+        message = Message(
+            made_id(raw), body=_bare_text(raw), size=len(raw), source=source, audience=audience
+        )
+        return Parsed(message, (UNREADABLE, type(error).__name__))
+
+
+def _read(raw: bytes, source: str | None, audience: str) -> Parsed:
+    problems: list[str] = []
+    try:
+        part = structure_of(shortened(raw))
+        reading = read_body(part)
+        body, attachments = reading.text, reading.attachments
+        problems += reading.problems
+    except Exception as error:
+        # The standard parser raises all sorts of things at mail that was made to break it
+        # (RecursionError at a thousand levels): the headers and the bare text remain.
+        problems.append(type(error).__name__)
+        part = BytesHeaderParser(policy=POLICY).parsebytes(raw[:LARGE])
+        body, attachments = _bare_text(raw), 0
+    headers = _headers(part)
+    if not headers:
+        problems.append("no headers")
+    dates = headers.get("date", [])
+    date = instant_of(dates[0]) if dates else None
+    if dates and date is None:
+        problems.append("unreadable date")
+    if date is not None and _lies(date, headers):
+        problems.append("its date is not that of its delivery")
+    sender, name = _sender(headers)
+    msgid = own_id(_first(headers, "message-id") or "") or made_id(raw)
+    references = message_ids(" ".join(headers.get("references", [])))
+    message = Message(
+        msgid=msgid,
+        date=date,
+        sender=sender,
+        sender_name=name,
+        to=addresses(headers.get("to", [])),
+        cc=addresses(headers.get("cc", [])),
+        subject=None if (subject := _first(headers, "subject")) is None else decoded(subject),
+        newsgroups=newsgroups(_first(headers, "newsgroups") or ""),
+        list=list_id(_first(headers, "list-id") or ""),
+        inreplyto=_parent(msgid, _first(headers, "in-reply-to") or "", references),
+        references=references,
+        body=body,
+        size=len(raw),
+        attachments=attachments,
+        source=source,
+        audience=audience,
+    )
+    return Parsed(message, tuple(dict.fromkeys(map(in_words, problems))))
+
+
+def shortened(raw: bytes) -> bytes:
+    """Return a large message with each of its parts cut at LONGEST_PART bytes.
+
+    Parts are told apart by what may be a boundary: an attachment holds none.
+    """
+    if len(raw) <= LARGE:
+        return raw
+    pieces = []
+    for piece in raw.split(b"\n--"):
+        end = LONGEST_PART
+        if len(piece) > end:
+            end = piece.rfind(b"\n", 0, end) + 1 or end
+        pieces.append(piece[:end])
+    return b"\n--".join(pieces)
+
+
+def made_id(raw: bytes) -> str:
+    """Return a Message-ID made from what a message was when it was sent.
+
+    How its lines and itself end does not count, nor what mail programs note in it; nor, if it
+    says when it was sent, the way it came.
+    """
+    head, _, body = raw.replace(b"\r\n", b"\n").rstrip(b"\n").partition(b"\n\n")
+    head = _NOTED.sub(b"", head + b"\n")
+    if _DATE.search(head):
+        head = _TRACE.sub(b"", head)
+    made = hashlib.blake2b(head, digest_size=16)
+    made.update(b"\n" + body)
+    return made.hexdigest() + "@content.invalid"
+
+
+def _headers(part: Part) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name, value in part.raw_items():
+        found.setdefault(name.strip().lower(), []).append(raw_text(str(value)))
+    return found
+
+
+def _first(headers: dict[str, list[str]], name: str) -> str | None:
+    values = headers.get(name)
+    return values[0] if values else None
+
+
+def _sender(headers: dict[str, list[str]]) -> tuple[str | None, str | None]:
+    for value in headers.get("from") or headers.get("sender") or []:
+        for box in mailboxes(value):
+            return box.address or None, box.name or None
+    return None, None
+
+
+def _parent(msgid: str, replied: str, references: tuple[str, ...]) -> str | None:
+    """Return what a message answers: what it says first, else its last reference.
+
+    In a sentence ("Message from Joe <joe@x.org> of …") other things stand in brackets too:
+    there it is the last one, or that which is among the references.  None answers itself.
+    """
+    named = list(message_ids(replied))
+    if len(named) > 1 and replied.lstrip().find("<") > 0:
+        known = set(references)
+        named.reverse()
+        named.sort(key=lambda one: one not in known)
+    return next((one for one in (*named, *reversed(references)) if one != msgid), None)
+
+
+def _lies(date: int, headers: dict[str, list[str]]) -> bool:
+    """Tell whether a date is more than a month from when the message was received."""
+    for value in headers.get("received", []):
+        received = instant_of(value.rpartition(";")[2])
+        if received is not None:
+            return abs(date - received) > 30 * DAY
+    return False
+
+
+def _bare_text(raw: bytes) -> str:
+    _, _, rest = raw[:LARGE].replace(b"\r\n", b"\n").partition(b"\n\n")
+    return decode(rest[: 1024 * 1024])

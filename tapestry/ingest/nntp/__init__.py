@@ -1,0 +1,1 @@
+"""News servers (NNTP): groups by name or pattern, articles by number."""

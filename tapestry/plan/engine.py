@@ -1,0 +1,60 @@
+"""Answer a statement, and first those from which its relations are made."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Protocol
+
+from tapestry.core.errors import TapestryError
+from tapestry.plan.lowering.assembly import Assembly
+from tapestry.plan.relation import Range, Relation, Statement
+
+Row = tuple[int, str, str, int, int, int, str]
+"""A row of a statement, in the columns of ``plan.relation.OUTPUT``."""
+
+
+class TooMuchError(TapestryError):
+    """A statement took too long, or had too many answers: perhaps one of many asked too much."""
+
+
+class TooManyError(TooMuchError):
+    """A statement had more than ``most`` answers, about half of them up to the instant ``half``."""
+
+    def __init__(self, most: int, half: int) -> None:
+        super().__init__(
+            f"It finds more than {most:,} messages in one run.",
+            hint="Say more narrowly what it is to find.",
+        )
+        self.half = half
+
+    def shorter(self, since: int, until: int) -> int | None:
+        """Return where to end the window (since, until] instead; None if it is one instant."""
+        if until - since < 2:
+            return None
+        if self.half >= until:
+            return until - 1  # half of them are of the last instant
+        return self.half if since < self.half else (since + until) // 2
+
+
+class Engine(Protocol):
+    """Answers statements over one snapshot of the tables."""
+
+    def answer(self, statement: Statement) -> list[Row]:
+        """Return the rows of a statement, in the columns of ``plan.relation.OUTPUT``."""
+
+    def covers(self, table: str, ranges: tuple[Range, ...]) -> bool:
+        """Tell whether the table can hold rows whose ``ts`` lies in one of the ranges."""
+
+
+def answer(engine: Engine, statement: Statement) -> list[Row]:
+    """Return the rows of a statement, in the columns of ``plan.relation.OUTPUT``."""
+    made = [
+        Relation(one.name, one.fields, one.make(engine.answer(one.statement)))
+        for one in statement.derived
+    ]
+    return engine.answer(replace(statement, relations=[*statement.relations, *made], derived=[]))
+
+
+def must_answer(engine: Engine) -> None:
+    """Raise TapestryError if the engine answers nothing at all: then no filter is to blame."""
+    engine.answer(Assembly({}).statement())

@@ -1,0 +1,1 @@
+"""Disjuncts to one SQL statement, shared by all members of a group."""

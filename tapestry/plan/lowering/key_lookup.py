@@ -1,0 +1,92 @@
+"""From which view each variable is read: the table, its slice, or what a slice reaches.
+
+A few new rows are joined with few old ones: those that have one of their keys.  Where an
+equality of a conjunction ties a variable to one that is read from a slice, the view says so,
+and an engine looks the rows up instead of scanning the table.  Law: the statement holds the
+equality itself, so it answers the same whether an engine does so or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sqlglot import exp
+
+from tapestry.core.schema import ANNOTATIONS, MESSAGES, Type
+from tapestry.plan.lowering.assembly import Assembly
+from tapestry.plan.lowering.scope import alias
+from tapestry.plan.relation import Range, Reach, View
+from tapestry.query.tree.nodes import And, Binding, Column, Compare, Condition
+
+LOOKED_UP = {MESSAGES: ("msgid", "inreplyto"), ANNOTATIONS: ("annid", "msgid")}
+"""The columns of each table by which an engine may look rows up."""
+
+
+class Reached:
+    """The views of the variables that are bound, in what is being lowered."""
+
+    def __init__(self, assembly: Assembly) -> None:
+        self.assembly = assembly
+        self._views: dict[str, View] = {}
+
+    def begin(self) -> None:
+        """Forget all variables: another SELECT of candidates begins."""
+        self._views = {}
+
+    def binds(self, binding: Binding) -> bool:
+        """Tell whether a variable is bound by now."""
+        return binding.var in self._views
+
+    def asked(self, binding: Binding, reach: Reach) -> exp.Expr:
+        """Return the table of a variable whose keys are asked for by a relation."""
+        return self._bind(binding, None, reach)
+
+    def tables(
+        self,
+        bindings: Sequence[Binding],
+        plain: Sequence[Condition],
+        driver: Binding | None = None,
+        ranges: tuple[Range, ...] | None = None,
+    ) -> list[exp.Expr]:
+        """Return the tables of variables that are bound together; of the driver, its slice."""
+        for binding in bindings:
+            self._views.pop(binding.var, None)
+        tables: dict[str, exp.Expr] = {}
+        waiting = list(bindings)
+        if driver is not None:
+            tables[driver.var] = self._bind(driver, ranges, None)
+            waiting.remove(driver)
+        while waiting:
+            found = ((one, reach) for one in waiting if (reach := self._reach(one, plain)))
+            binding, reach = next(found, (waiting[0], None))
+            tables[binding.var] = self._bind(binding, None, reach)
+            waiting.remove(binding)
+        return [tables[binding.var] for binding in bindings]
+
+    def _bind(
+        self, binding: Binding, ranges: tuple[Range, ...] | None, reach: Reach | None
+    ) -> exp.Expr:
+        view = self.assembly.view(binding.table, ranges, reach)
+        self._views[binding.var] = view
+        return exp.to_table(view.name).as_(alias(binding.var), quoted=True)
+
+    def _reach(self, binding: Binding, plain: Sequence[Condition]) -> Reach | None:
+        for here, there in _equalities(plain):
+            if here.var != binding.var or here.name not in LOOKED_UP[binding.table]:
+                continue
+            source = self._views.get(there.var)
+            if source is not None and (source.ranges is not None or source.reach is not None):
+                return Reach(here.name, source.name, there.name)
+        return None
+
+
+def _equalities(conditions: Sequence[Condition]) -> Iterator[tuple[Column, Column]]:
+    """Yield the columns that all of the conditions together make equal, both ways."""
+    for condition in conditions:
+        match condition:
+            case And(args=args):
+                yield from _equalities(args)
+            case Compare(op="=", left=Column() as left, right=Column() as right):
+                if left.type is not Type.SET:
+                    yield left, right
+                yield right, left

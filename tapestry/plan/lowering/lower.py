@@ -1,0 +1,317 @@
+"""Lower disjuncts to one SQL statement, each for all members of its group.
+
+Spark refuses a correlated subquery that reaches over a level, so quantifiers become joins:
+what a variant is driven by gives candidates, a relation ``(filter, disjunct, c, columns …)``,
+and ``nested`` lowers what is asked of other rows to joins with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sqlglot import exp
+
+from tapestry.core.schema import KEYS, Type
+from tapestry.plan.group import Group, constants, slices
+from tapestry.plan.lowering.assembly import Assembly
+from tapestry.plan.lowering.columns import free_columns, slots
+from tapestry.plan.lowering.nested import Nested
+from tapestry.plan.lowering.scope import Scope, carried_name, column
+from tapestry.plan.lowering.top_k import can_sweep
+from tapestry.plan.relation import SEPARATOR, Field, Range, Reach, Relation, Statement
+from tapestry.query.tree.nodes import Binding
+from tapestry.rewrite.stages import Conjunction, Ranked, Variant
+
+Covers = Callable[[str, tuple[Range, ...]], bool]
+
+
+def lower(groups: Sequence[Group], until: int, covers: Covers) -> Statement | None:
+    """Return the statement that finds each member's candidates in (its since, its until].
+
+    ``until`` is the greatest of theirs.  One row per filter and message: the least c, with
+    the evidence for it.  A variant whose slice of its driving table is empty, as ``covers``
+    tells, is left out; None if all are.
+    """
+    assembly = Assembly(_windows(groups, until))
+    for group in groups:
+        build = _Builder(assembly, group)
+        assembly.found += build.candidates(until, covers)
+    return assembly.statement() if assembly.found else None
+
+
+def lower_events(groups: Sequence[Group], until: int, covers: Covers) -> Statement | None:
+    """Return the statement for the instants in each member's window at which Q can change.
+
+    A row for each filter, message and instant c; msgid is NULL where every message's answer
+    can change at c.  For the variants of the general rule only; None if nothing happened.
+    """
+    assembly = Assembly(_windows(groups, until))
+    for group in groups:
+        build = _Builder(assembly, group)
+        assembly.found += build.events(until, covers)
+    return assembly.statement("c") if assembly.found else None
+
+
+def lower_at(groups: Sequence[Group], at: int) -> Statement:
+    """Return the statement for Q(at) of each member."""
+    assembly = Assembly({member.fid: (at, at) for group in groups for member in group.members})
+    for group in groups:
+        assembly.found.append(_Builder(assembly, group).held_at(exp.convert(at)))
+    return assembly.statement()
+
+
+def lower_each(groups: Sequence[Group], asked: Sequence[tuple[int, int]]) -> Statement:
+    """Return the statement for Q(c) of the filters and instants asked."""
+    return _asked(groups, (Field("fid", Type.INTEGER), Field("at", Type.INSTANT)), asked)
+
+
+def lower_among(groups: Sequence[Group], asked: Sequence[tuple[int, str, int]]) -> Statement:
+    """Return the statement for those of the filters, msgids and instants asked that match."""
+    fields = (Field("fid", Type.INTEGER), Field("msgid", Type.TEXT), Field("at", Type.INSTANT))
+    return _asked(groups, fields, asked)
+
+
+def _asked(
+    groups: Sequence[Group], fields: tuple[Field, ...], rows: Sequence[tuple[Any, ...]]
+) -> Statement:
+    spans: dict[int, Range] = {}
+    for row in rows:
+        low, high = spans.get(row[0], (row[-1], row[-1]))
+        spans[row[0]] = (min(low, row[-1]), max(high, row[-1]))
+    assembly = Assembly(spans)
+    for group in groups:
+        build = _Builder(assembly, group)
+        assembly.found.append(build.held_at(exp.column("at", "a"), fields))
+    assembly.relations.append(Relation("asked", fields, tuple(rows)))
+    return assembly.statement("c")
+
+
+def _windows(groups: Sequence[Group], until: int) -> dict[int, Range]:
+    return {m.fid: (m.since, min(m.until, until)) for group in groups for m in group.members}
+
+
+class _Builder:
+    """Lowers the disjunct of one group."""
+
+    def __init__(self, assembly: Assembly, group: Group) -> None:
+        self.assembly = assembly
+        self.members = group.members
+        self.message = group.disjunct.message
+        self.variants = group.disjunct.variants
+        self.whole = group.disjunct.monotone.conjunction
+        self.nested = Nested(assembly, group.members)
+        self.constants = f"constants_{len(assembly.relations)}"
+        assembly.relations.append(constants(self.constants, group.members))
+        self.scope = Scope("k")
+
+    def candidates(self, until: int, covers: Covers) -> Iterator[exp.Select]:
+        """Yield the candidates of each variant that pass its test."""
+        alone, tops = self._tops(until, covers)
+        for variant in alone:
+            select = self._driven(variant, until, covers)
+            if select is not None:
+                names = {binding.var for binding in variant.bindings}
+                scope = self.scope.binding(*names)
+                own = () if variant.test.bindings else variant.evidence
+                distinct = names != {self.message.var, *(b.var for b in own)}
+                c = scope.moment(variant.event)
+                yield self._tested(select, scope, c, variant.test, own, distinct)
+        test = replace(self.whole, bindings=(self.message, *self.whole.bindings))
+        for top in tops:
+            select, name = self._moved(top, until, "begins")
+            yield self._tested(select, self.scope, exp.column("begins", name), test, (), True)
+
+    def events(self, until: int, covers: Covers) -> Iterator[exp.Select]:
+        """Yield the candidates of each variant, untested, in OUTPUT's columns."""
+        alone, tops = self._tops(until, covers)
+        for variant in alone:
+            select = self._driven(variant, until, covers)
+            if select is not None:
+                scope = self.scope.binding(*(binding.var for binding in variant.bindings))
+                msgid = None
+                if self.message in variant.bindings:
+                    msgid = column(self.message.var, "msgid")
+                yield self._untested(select, msgid, scope.moment(variant.event))
+        for top in tops:
+            for when in ("begins", "ends"):
+                select, name = self._moved(top, until, when)
+                own = top.message.var == self.message.var
+                msgid = exp.column("msgid", name) if own else None
+                yield self._untested(select, msgid, exp.column(when, name))
+
+    def _tops(self, until: int, covers: Covers) -> tuple[list[Variant], list[Ranked]]:
+        """Return the variants to be driven each by itself, and the tops that drive the others.
+
+        What is among a top changes only when a message enters it or leaves it.
+        """
+        tops = [top for top in self.whole.ranked if not top.negated]
+        if not all(map(can_sweep, tops)):
+            return list(self.variants), []
+        alone = [one for one in self.variants if self.message not in one.test.bindings]
+        others = (one for one in self.variants if self.message in one.test.bindings)
+        return alone, tops if any(self._drives(one, covers) for one in others) else []
+
+    def _moved(self, top: Ranked, until: int, when: str) -> tuple[exp.Select, str]:
+        """Return FROM and WHERE of what enters a top in the window, or leaves it."""
+        name = self.nested.ranks.periods(top)
+        select = exp.select().from_(exp.to_table(self.constants).as_("k"), copy=False)
+        select = select.join(exp.to_table(name), join_type="cross", copy=False)
+        instant = exp.column(when, name)
+        same = (
+            exp.EQ(this=exp.column(key, name), expression=self.scope.carried(key))
+            for key in ("fid", "disjunct")
+        )
+        return select.where(*same, *self._in_window(instant, until), copy=False), name
+
+    def _in_window(self, c: exp.Expr, until: int) -> list[exp.Expr]:
+        return [
+            exp.GT(this=c.copy(), expression=self.scope.carried("since")),
+            exp.LTE(this=c.copy(), expression=self.scope.carried("until")),
+            exp.LTE(this=c.copy(), expression=exp.convert(until)),
+        ]
+
+    def _untested(self, select: exp.Select, msgid: exp.Expr | None, c: exp.Expr) -> exp.Select:
+        return select.select(
+            self.scope.carried("fid"),
+            exp.alias_(msgid or exp.cast(exp.null(), "text"), "msgid", copy=False),
+            exp.alias_(exp.convert(""), "audience", copy=False),
+            exp.alias_(exp.convert(0), "ts", copy=False),
+            exp.alias_(c, "c", copy=False),
+            self.scope.carried("disjunct"),
+            exp.alias_(exp.convert(""), "why", copy=False),
+            copy=False,
+        ).distinct(copy=False)
+
+    def _drives(self, variant: Variant, covers: Covers) -> bool:
+        """Tell whether some row can put the variant's event into a member's window."""
+        driver = self._driver(variant)
+        return driver is None or covers(driver.table, slices(self.members, variant.event))
+
+    def _driven(self, variant: Variant, until: int, covers: Covers) -> exp.Select | None:
+        """Return FROM and WHERE of one variant's candidates; None if no row drives it."""
+        scope = self.scope.binding(*(binding.var for binding in variant.bindings))
+        c = scope.moment(variant.event)
+        ranges = slices(self.members, variant.event)
+        driver = self._driver(variant)
+        if not self._drives(variant, covers):
+            return None
+        select = exp.select().from_(exp.to_table(self.constants).as_("k"), copy=False)
+        self.nested.reached.begin()
+        tables = self.nested.reached.tables(variant.bindings, variant.plain, driver, ranges)
+        for binding, table in zip(variant.bindings, tables, strict=True):
+            select = select.join(table, join_type="cross", copy=False)
+            select = select.where(self.nested.visible(binding, scope), copy=False)
+        anchor = variant.event.anchor
+        if anchor is not None:
+            select = select.where(_within(scope.term(anchor[0]), ranges), copy=False)
+        return select.where(
+            *(scope.condition(condition) for condition in variant.plain),
+            *self._in_window(c, until),
+            *(exp.LTE(this=scope.moment(moment), expression=c.copy()) for moment in variant.before),
+            copy=False,
+        )
+
+    def held_at(self, instant: exp.Expr, asked: tuple[Field, ...] = ()) -> exp.Select:
+        """Return the messages for which the disjunct holds at the instant, among those asked."""
+        scope = self.scope.binding(self.message.var)
+        select = exp.select().from_(exp.to_table(self.constants).as_("k"), copy=False)
+        self.nested.reached.begin()
+        by_msgid = any(field.name == "msgid" for field in asked)
+        if by_msgid:
+            named = Reach("msgid", "asked", "msgid")
+            table = self.nested.reached.asked(self.message, named)
+        else:
+            (table,) = self.nested.reached.tables((self.message,), ())
+        select = select.join(table, join_type="cross", copy=False)
+        ts = column(self.message.var, "ts")
+        select = select.where(
+            self.nested.visible(self.message, scope),
+            exp.LTE(this=ts, expression=instant.copy()),
+            copy=False,
+        )
+        if asked:
+            select = select.join(exp.to_table("asked").as_("a"), join_type="cross", copy=False)
+            same = exp.EQ(this=exp.column("fid", "a"), expression=scope.carried("fid"))
+            select = select.where(same, copy=False)
+        if by_msgid:
+            msgid = column(self.message.var, "msgid")
+            same = exp.EQ(this=exp.column("msgid", "a"), expression=msgid)
+            select = select.where(same, copy=False)
+        return self._tested(select, scope, instant, self.whole, (), False)
+
+    def _tested(
+        self,
+        select: exp.Select,
+        scope: Scope,
+        c: exp.Expr,
+        test: Conjunction,
+        evidence: tuple[Binding, ...],
+        distinct: bool,
+    ) -> exp.Select:
+        """Return the rows of a candidate SELECT that pass the test at c, in OUTPUT's columns."""
+        message = self.message.var
+        shows = {(message, "msgid"), (message, "audience"), (message, "ts")}
+        bound = {binding.var for binding in test.bindings}
+        wanted = free_columns((test,)) | {(b.var, KEYS[b.table]) for b in evidence}
+        if message not in bound:
+            wanted |= shows
+        first = self.nested.carry(select, scope, wanted, slots(test), c)
+        if not test.bindings:
+            some = (self.nested.totals.some(measured, scope, c) for measured in test.measured)
+            first = first.where(*(one for one in some if one is not None), copy=False)
+        name = self.assembly.name(first.distinct(copy=False) if distinct else first)
+        shown, own = evidence, Scope(name, now=exp.column("c", name))
+        conditions: list[exp.Expr] = []
+        if test.bindings:
+            joined = exp.select().from_(exp.to_table(name), copy=False)
+            joined = self.nested.join(joined, test, own)
+            wanted = shows | free_columns(test.nested)
+            wanted |= {(b.var, KEYS[b.table]) for b in test.bindings}
+            inner = own.binding(*bound)
+            joined = self.nested.carry(
+                joined, inner, wanted, slots(test.nested), exp.column("c", name)
+            )
+            name, shown = self.assembly.name(joined), test.bindings
+            own = Scope(name, now=exp.column("c", name))
+        else:
+            conditions += [own.condition(c) for c in (*test.plain, *test.times)]
+        conditions += self.nested.conditions(test, own)
+        keys = [own.carried(carried_name(b.var, KEYS[b.table])) for b in shown]
+        why = exp.Anonymous(this="concat_ws", expressions=[exp.convert(SEPARATOR), *keys])
+        final = exp.select(
+            own.carried("fid"),
+            exp.alias_(own.carried(carried_name(message, "msgid")), "msgid", copy=False),
+            exp.alias_(own.carried(carried_name(message, "audience")), "audience", copy=False),
+            exp.alias_(own.carried(carried_name(message, "ts")), "ts", copy=False),
+            own.carried("c"),
+            own.carried("disjunct"),
+            exp.alias_(why if keys else exp.convert(""), "why", copy=False),
+            copy=False,
+        ).from_(exp.to_table(name), copy=False)
+        return final.where(*conditions, copy=False) if conditions else final
+
+    def _driver(self, variant: Variant) -> Binding | None:
+        """Return the binding whose ``ts`` alone decides whether the event is in the window."""
+        anchor = variant.event.anchor
+        if anchor is None or anchor[0].name != "ts":
+            return None
+        return next(b for b in variant.bindings if b.var == anchor[0].var)
+
+
+def _within(column: exp.Expr, ranges: tuple[Range, ...]) -> exp.Expr:
+    return exp.paren(
+        exp.or_(
+            *(
+                exp.and_(
+                    exp.GT(this=column.copy(), expression=exp.convert(low)),
+                    exp.LTE(this=column.copy(), expression=exp.convert(high)),
+                    copy=False,
+                )
+                for low, high in ranges
+            ),
+            copy=False,
+        ),
+        copy=False,
+    )

@@ -1,0 +1,273 @@
+"""Which new rows concern a filter: the keys by which it is woken.
+
+Of a million filters a window concerns few.  Every variant of a disjunct is driven by rows of
+one table; where a condition ties these rows, or the rows they lead to, to a constant (equal
+to it, having its words, beginning or ending with its text), the variant is asleep unless
+some row has that key.
+
+Law: if a variant has a candidate in a window, one of its keys is among the tokens of the
+rows that arrived in that window (or, ``offset`` microseconds before it).  The converse need
+not hold: what is woken is run exactly.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal as OneOf
+
+from tapestry.core.schema import MESSAGES, Type
+from tapestry.plan.lowering.key_lookup import LOOKED_UP
+from tapestry.plan.signature import Value
+from tapestry.query.tree.nodes import (
+    And,
+    Binding,
+    Column,
+    Compare,
+    Condition,
+    Has,
+    InList,
+    Like,
+    Literal,
+    Or,
+    Values,
+)
+from tapestry.rewrite.stages import IncrementalDisjunct, Variant
+
+Kind = OneOf["always", "any", "is", "has", "starts", "ends"]
+
+LONGEST = 64
+"""Characters of a beginning or an end that are looked at."""
+
+COMMON = {"kind": 9, "audience": 9, "source": 8, "body": 5, "subject": 4, "sender_name": 3}
+"""Columns whose keys many rows share, and how much so; of the others a key has few rows."""
+
+_TOKEN = re.compile(r"[a-z0-9]+|[^\x00-\x7f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Where tokens come from: a column of the new rows of a table, or of those they lead to.
+
+    ``hop`` is (a column of the new rows, another table, its column that equals that).  Kind
+    ``any`` has the one token ``""`` if there is a row, ``always`` even if there is none.
+    """
+
+    table: str
+    kind: Kind
+    column: str = ""
+    hop: tuple[str, str, str] | None = None
+
+    @property
+    def name(self) -> str:
+        """Return the probe as one word, which ``parse`` reads."""
+        return " ".join([self.table, self.kind, self.column or "-", *(self.hop or ())])
+
+    @classmethod
+    def parse(cls, name: str) -> Probe:
+        """Return the probe of a name.
+
+        >>> one = Probe("messages", "is", "sender", ("inreplyto", "messages", "msgid"))
+        >>> Probe.parse(one.name) == one
+        True
+        """
+        table, kind, column, *hop = name.split(" ")
+        led = (hop[0], hop[1], hop[2]) if hop else None
+        return cls(table, kind, "" if column == "-" else column, led)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A token that wakes a filter, if a row with it came ``offset`` microseconds before."""
+
+    probe: str
+    offset: int
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """One way to wake a variant: by any of some conditions."""
+
+    probes: tuple[tuple[Probe, Literal | Values | None], ...]
+    rank: int
+
+
+def keys_of(disjunct: IncrementalDisjunct, constants: Mapping[int, Value]) -> frozenset[Key]:
+    """Return the keys of a disjunct's variants, its constants given by their slots."""
+    found: set[Key] = set()
+    for variant in disjunct.variants:
+        offset = _offset(variant, constants)
+        for choice in _choices(variant):
+            keys = [_keys(probe, value, constants) for probe, value in choice.probes]
+            if all(keys):
+                found |= {Key(probe.name, offset, token) for some in keys for probe, token in some}
+                break
+    return frozenset(found)
+
+
+def tokens(text: str) -> list[str]:
+    """Return the parts of a text, at least as fine as its words.
+
+    >>> tokens("Re: naïve Bayes2")
+    ['re', 'na', 'ï', 've', 'bayes2']
+    """
+    return _TOKEN.findall(folded(text))
+
+
+def folded(text: str) -> str:
+    """Return a text as LIKE and HAS compare it: without case."""
+    return text.lower().replace("ς", "σ")
+
+
+def _offset(variant: Variant, constants: Mapping[int, Value]) -> int:
+    anchor = variant.event.anchor
+    if anchor is None:
+        return 0
+    _, offset, slotted = anchor
+    for sign, literal in slotted:
+        value = _value(literal, constants)
+        if isinstance(value, int):
+            offset += sign * value
+    return offset
+
+
+def _choices(variant: Variant) -> list[_Choice]:
+    """Return the ways to wake a variant, the best first; the last is always open."""
+    anchor = variant.event.anchor
+    if anchor is None or anchor[0].name != "ts":
+        return [_Choice(((Probe(MESSAGES, "always"), None),), 99)]
+    driver = next(b for b in variant.bindings if b.var == anchor[0].var)
+    places = {driver.var: Probe(driver.table, "any")}
+    found = [_Choice(((places[driver.var], None),), 40)]
+    for binding, hop in _hops(driver, variant.bindings, variant.plain):
+        places[binding.var] = Probe(driver.table, "any", hop=hop)
+        found.append(_Choice(((places[binding.var], None),), 30))
+    for condition in variant.plain:
+        found += _ways(condition, places)
+    return sorted(found, key=lambda choice: choice.rank)
+
+
+def _hops(
+    driver: Binding, bindings: Sequence[Binding], plain: Sequence[Condition]
+) -> Iterator[tuple[Binding, tuple[str, str, str]]]:
+    """Yield the variables that the driver's rows lead to by an equality of looked-up columns."""
+    for binding in bindings:
+        for one, other in _equalities(plain):
+            tied = (one.var, other.var) == (binding.var, driver.var) and one.var != other.var
+            if tied and one.name in LOOKED_UP[binding.table]:
+                yield binding, (other.name, binding.table, one.name)
+                break
+
+
+def _equalities(conditions: Sequence[Condition]) -> Iterator[tuple[Column, Column]]:
+    for condition in conditions:
+        match condition:
+            case And(args=args):
+                yield from _equalities(args)
+            case Compare(op="=", left=Column() as left, right=Column() as right):
+                if Type.SET not in (left.type, right.type):
+                    yield left, right
+                    yield right, left
+
+
+def _ways(condition: Condition, places: Mapping[str, Probe]) -> list[_Choice]:
+    """Return the ways in which a condition can be a key."""
+    match condition:
+        case And(args=args):
+            return [way for arg in args for way in _ways(arg, places)]
+        case Or(args=args):
+            best = [min(_ways(arg, places), key=lambda w: w.rank, default=None) for arg in args]
+            some = [way for way in best if way is not None]
+            if len(some) < len(args):
+                return []
+            probes = tuple(probe for way in some for probe in way.probes)
+            return [_Choice(probes, max(way.rank for way in some))]
+        case Compare(op="=", left=Column() as column, right=Literal() as value):
+            return _way(places, column, "is", value)
+        case Compare(op="=", left=Literal() as value, right=Column() as column):
+            return _way(places, column, "is", value)
+        case InList(term=Column() as column, values=values):
+            return _way(places, column, "is", values)
+        case Has(term=Column() as column, words=Literal() as value):
+            return _way(places, column, "has", value)
+        case Like(term=Column() as column, pattern=Literal() as value):
+            return _way(places, column, "starts", value)
+    return []
+
+
+def _way(
+    places: Mapping[str, Probe], column: Column, kind: Kind, value: Literal | Values
+) -> list[_Choice]:
+    place = places.get(column.var)
+    if place is None or column.type not in (Type.TEXT, Type.SET):
+        return []
+    rank = COMMON.get(column.name, 0) + (0 if kind == "is" else 1)
+    probe = replace(place, kind=kind, column=column.name)
+    return [_Choice(((probe, value),), 2 * rank + (place.hop is not None))]
+
+
+def _value(literal: Literal | Values, constants: Mapping[int, Value]) -> Value | None:
+    if literal.slot is not None:
+        return constants[literal.slot]
+    return literal.values if isinstance(literal, Values) else literal.value
+
+
+def _keys(
+    probe: Probe, literal: Literal | Values | None, constants: Mapping[int, Value]
+) -> list[tuple[Probe, str]]:
+    """Return a probe's keys for a value; none where the value gives none."""
+    if literal is None:
+        return [(probe, "")]
+    value = _value(literal, constants)
+    if isinstance(value, tuple):
+        return [(probe, each) for each in value if isinstance(each, str)]
+    if not isinstance(value, str):
+        return []
+    if probe.kind == "has":
+        return [(probe, word) for word in sorted(tokens(value), key=len)[-1:]]
+    if probe.kind == "starts":
+        return _ends_of(probe, value)
+    return [(probe, value)]
+
+
+def _ends_of(probe: Probe, pattern: str) -> list[tuple[Probe, str]]:
+    """Return the text with which a LIKE pattern begins, or else that with which it ends."""
+    parts = re.findall(r"\\.|[^\\]", pattern, re.DOTALL)
+    begins: list[str] = []
+    for part in parts:
+        if part in ("%", "_"):
+            break
+        begins.append(part[-1])
+    else:
+        return [(probe, folded("".join(begins))[:LONGEST])] if begins else []
+    ends: list[str] = []
+    for part in reversed(parts):
+        if part in ("%", "_"):
+            break
+        ends.append(part[-1])
+    if begins:
+        return [(probe, folded("".join(begins))[:LONGEST])]
+    if ends:
+        return [(replace(probe, kind="ends"), folded("".join(reversed(ends)))[-LONGEST:])]
+    return []
+
+
+def tokens_of(kind: Kind, value: str) -> Iterator[str]:
+    """Yield the tokens that a value has for a probe of a kind.
+
+    >>> sorted(tokens_of("starts", "Ab"))
+    ['a', 'ab']
+    """
+    match kind:
+        case "has":
+            yield from tokens(value)
+        case "starts":
+            text = folded(value)[:LONGEST]
+            yield from (text[:end] for end in range(1, len(text) + 1))
+        case "ends":
+            text = folded(value)[-LONGEST:]
+            yield from (text[begin:] for begin in range(len(text)))
+        case _:
+            yield value

@@ -1,0 +1,49 @@
+"""Classes: what many filters have in common and is evaluated once; and how they are found."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from tapestry.plan.predicate_keys import Key
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Class:
+    """What filters that are alike in one disjunct share; ``audiences`` in alphabetical order."""
+
+    signature: str
+    constants: str
+    audiences: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A disjunct of a filter that belongs to a class."""
+
+    fid: int
+    revision: int
+    disjunct: int
+    of: Class
+
+
+class Directory(Protocol):
+    """The register, as a run asks it."""
+
+    def probes(self) -> Mapping[str, Collection[int]]:
+        """Return the offsets that are entered, by probe."""
+
+    def examples(self) -> Mapping[str, str]:
+        """Return the text of a filter for each signature."""
+
+    def classes(self, keys: Collection[Key], present: Collection[str]) -> list[Class]:
+        """Return the classes that one of the keys wakes; of audiences only those present."""
+
+    def holders(self, some: Collection[Class], present: Collection[str]) -> list[Holder]:
+        """Return who belongs to these classes."""
+
+
+def seen(audiences: Iterable[str], present: Collection[str]) -> tuple[str, ...]:
+    """Return those of a filter's audiences that some row has, in alphabetical order."""
+    return tuple(sorted(set(audiences).intersection(present)))

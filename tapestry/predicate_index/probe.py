@@ -1,0 +1,97 @@
+"""What the rows of a window wake: their tokens, for the probes of the register.
+
+New rows are read and taken apart once, for all filters; a row that came ``offset`` before the
+window is new to those that waited so long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tapestry.core.clock import BEGINNING
+from tapestry.plan.group import merge
+from tapestry.plan.predicate_keys import Key, Probe, tokens_of
+from tapestry.plan.relation import Range
+from tapestry.tables.find import by_key, by_time
+from tapestry.tables.log import Snapshot
+
+
+class Rows(Protocol):
+    """Reads rows of the tables, as Arrow tables of the columns asked for."""
+
+    def between(self, table: str, ranges: Sequence[Range], columns: Sequence[str]) -> pa.Table:
+        """Return the rows whose ``ts`` lies in one of the ranges."""
+
+    def having(
+        self, table: str, column: str, values: Collection[str], columns: Sequence[str]
+    ) -> pa.Table:
+        """Return the rows whose column is one of the values."""
+
+
+class SnapshotRows:
+    """The rows of one snapshot, by the index and the bounds of row groups."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+
+    def between(self, table: str, ranges: Sequence[Range], columns: Sequence[str]) -> pa.Table:
+        """Return the rows whose ``ts`` lies in one of the ranges."""
+        return by_time(self.snapshot.parts(table), table, ranges, columns)
+
+    def having(
+        self, table: str, column: str, values: Collection[str], columns: Sequence[str]
+    ) -> pa.Table:
+        """Return the rows whose column is one of the values."""
+        parts, root = self.snapshot.parts(table), self.snapshot.root
+        return by_key(parts, root, table, column, values, columns)
+
+
+def woken(rows: Rows, probes: Mapping[str, Collection[int]], since: int, until: int) -> set[Key]:
+    """Return the keys that rows of the window have, of the probes and offsets given."""
+    asked = {name: Probe.parse(name) for name in probes}
+    keys = {
+        Key(name, offset, "")
+        for name, probe in asked.items()
+        if probe.kind == "always"
+        for offset in probes[name]
+    }
+    for table in sorted({probe.table for probe in asked.values() if probe.kind != "always"}):
+        own = {name: p for name, p in asked.items() if p.table == table and p.kind != "always"}
+        wanted = {p.hop[0] if p.hop else p.column for p in own.values()} - {""}
+        offsets = {offset for name in own for offset in probes[name]}
+        slices = merge((max(since - o, BEGINNING), until - o) for o in offsets)
+        found = rows.between(table, slices, ["ts", *sorted(wanted - {"ts"})])
+        ts = found["ts"].to_numpy()
+        for offset in sorted(offsets):
+            new = found.filter(pa.array((ts > since - offset) & (ts <= until - offset)))
+            if new.num_rows:
+                some = {name: p for name, p in own.items() if offset in probes[name]}
+                keys |= {
+                    Key(name, offset, token)
+                    for name, probe in some.items()
+                    for token in _tokens(rows, probe, new)
+                }
+    return keys
+
+
+def _tokens(rows: Rows, probe: Probe, new: pa.Table) -> set[str]:
+    if probe.hop is not None:
+        column, table, other = probe.hop
+        values = _values(new, column)
+        if not values:
+            return set()
+        new = rows.having(table, other, values, [probe.column or other])
+    if probe.kind == "any":
+        return {""} if new.num_rows else set()
+    return {token for value in _values(new, probe.column) for token in tokens_of(probe.kind, value)}
+
+
+def _values(rows: pa.Table, column: str) -> set[str]:
+    values = rows[column]
+    if pa.types.is_list(values.type):
+        values = pc.list_flatten(values)
+    return {value for value in pc.unique(values).to_pylist() if value is not None}

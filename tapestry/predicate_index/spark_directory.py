@@ -1,0 +1,107 @@
+"""The register asked, through Spark if it is large: who is awake, and who belongs to what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+
+from tapestry.core.errors import TapestryError
+from tapestry.plan.predicate_keys import Key
+from tapestry.predicate_index.groups import Class, Holder
+from tapestry.predicate_index.lookup import ArrowDirectory
+from tapestry.predicate_index.store import Register, alike_of, key_of
+
+ENTRIES = """
+    fid bigint, revision bigint, disjunct bigint, signature string, constants string,
+    audiences string, key bigint, alike bigint
+"""
+
+SEEN = "array_sort(array_intersect(split(r.audiences, '\\n'), p.names))"
+
+AWAKE = f"""
+    SELECT /*+ BROADCAST(k), BROADCAST(p) */ DISTINCT r.signature, r.constants, {SEEN}
+    FROM {{entries}} r JOIN {{keys}} k ON r.key = k.key CROSS JOIN {{present}} p
+"""
+
+HOLDERS = f"""
+    SELECT /*+ BROADCAST(c), BROADCAST(p) */ DISTINCT r.fid, r.revision, r.disjunct, c.number
+    FROM {{entries}} r JOIN {{classes}} c ON r.alike = c.alike CROSS JOIN {{present}} p
+    WHERE r.signature = c.signature AND r.constants = c.constants AND {SEEN} = c.audiences
+"""
+
+
+IN_MEMORY = 10_000_000
+"""Entries up to which the register is kept in memory, of some 60 bytes each and their texts."""
+
+
+def directory(
+    connect: Callable[[], Any], register: Register, most: int = IN_MEMORY
+) -> ArrowDirectory | SparkDirectory:
+    """Return what answers from the register: by itself, or through Spark if it is very large."""
+    if register.size() <= most:
+        return ArrowDirectory(register)
+    return SparkDirectory(connect, register)
+
+
+class SparkDirectory:
+    """The register's newest version, resolved once; connects to Spark when it has to."""
+
+    def __init__(self, connect: Callable[[], Any], register: Register) -> None:
+        self._connect = connect
+        self.register = register
+        self._files = register.files()
+
+    def probes(self) -> Mapping[str, Collection[int]]:
+        """Return the offsets that are entered, by probe."""
+        return self.register.probes()
+
+    def examples(self) -> Mapping[str, str]:
+        """Return the text of a filter for each signature."""
+        return self.register.examples()
+
+    def classes(self, keys: Collection[Key], present: Collection[str]) -> list[Class]:
+        """Return the classes that one of the keys wakes; of audiences only those present."""
+        if not keys:
+            return []
+        hashes = [key_of(key.probe, key.offset, key.token) for key in keys]
+        rows = pa.table({"key": pa.array(hashes, pa.int64())})
+        found = self._ask(AWAKE, present, keys=rows)
+        return sorted(Class(signature, values, tuple(who)) for signature, values, who in found)
+
+    def holders(self, some: Collection[Class], present: Collection[str]) -> list[Holder]:
+        """Return who belongs to these classes."""
+        classes = list(some)
+        if not classes:
+            return []
+        rows = pa.table(
+            {
+                "number": pa.array(range(len(classes)), pa.int64()),
+                "alike": pa.array(
+                    [alike_of(one.signature, one.constants) for one in classes], pa.int64()
+                ),
+                "signature": [one.signature for one in classes],
+                "constants": [one.constants for one in classes],
+                "audiences": pa.array([one.audiences for one in classes], pa.list_(pa.string())),
+            }
+        )
+        found = self._ask(HOLDERS, present, classes=rows)
+        return [Holder(fid, rev, number, classes[of]) for fid, rev, number, of in found]
+
+    def _ask(self, sql: str, present: Collection[str], **tables: pa.Table) -> list[Any]:
+        session = self._connect()
+        frames = {name: session.createDataFrame(rows) for name, rows in tables.items()}
+        names = pa.table({"names": pa.array([sorted(present)], pa.list_(pa.string()))})
+        frames["present"] = session.createDataFrame(names)
+        frames["entries"] = session.read.schema(ENTRIES).parquet(*self._files)
+        try:
+            session.conf.set("spark.sql.codegen.wholeStage", "true")
+            session.conf.set("spark.sql.codegen.factoryMode", "FALLBACK")
+            return list(session.sql(sql, **frames).collect())
+        except PySparkException as error:
+            raise TapestryError(
+                f"Spark did not answer: {str(error).strip().splitlines()[0]}",
+                hint="Look at Spark's log in the data directory's run/, or restart Spark.",
+            ) from error

@@ -1,0 +1,1 @@
+"""Parsed queries to checked ones: names resolved, types known, sugar gone."""

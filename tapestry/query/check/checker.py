@@ -1,0 +1,381 @@
+"""Parsed text to a checked tree: names resolved, types known, sugar gone.
+
+Parsed ─ resolve, type, compute constants ─> CheckedQuery
+   ^                                  │ m IN terry.baseball
+   └────────── read its text ─────────┘
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from tapestry.core.errors import Span, TapestryError
+from tapestry.core.schema import MESSAGES, Type
+from tapestry.query.check.comparisons import compare, in_list, refuse_now, threshold
+from tapestry.query.check.scope import Scope, is_message
+from tapestry.query.check.terms import a, aggregate_type, measured, typed
+from tapestry.query.context import Context
+from tapestry.query.limits import MAX_BYTES, MAX_NESTING, too_deep
+from tapestry.query.tree.names import Names
+from tapestry.query.tree.nodes import (
+    Aggregate,
+    And,
+    Between,
+    Binding,
+    Braces,
+    Call,
+    CheckedQuery,
+    Column,
+    Compare,
+    Condition,
+    Exists,
+    Has,
+    InFilter,
+    InList,
+    InQuery,
+    IsNull,
+    Like,
+    Literal,
+    Not,
+    Or,
+    Term,
+    Threshold,
+    Top,
+    Truth,
+)
+from tapestry.query.tree.parsed import MESSAGE, Branch, Parsed
+from tapestry.query.tree.walk import type_of
+
+Reader = Callable[[str, Context, int], Parsed]
+"""Text, who asks, nesting already -> what it says: how a filter's text is read."""
+
+_WORD = re.compile(r"[^\W_]")
+_ESCAPED = re.compile(r"\\[%_\\]|\\")
+
+
+def check(parsed: Parsed, text: str, context: Context, reader: Reader) -> CheckedQuery:
+    """Check a parsed filter; ``reader`` reads the filters it refers to.
+
+    Raises TapestryError with the place of what is refused.
+    """
+    trail = ((context.owner, context.name),) if context.name else ()
+    others: list[InFilter] = []
+    checker = _Checker(context, reader, Names({MESSAGE}), [0], [0], others, context.owner, trail)
+    condition = checker.branches(parsed.branches, Binding(MESSAGE, MESSAGES))
+    return CheckedQuery(MESSAGE, condition, text, parsed.phrase, parsed.notation, bool(others))
+
+
+class _ReferenceError(TapestryError):
+    """An error that another filter has, told at the place where it is referred to."""
+
+
+@dataclass(slots=True)
+class _Checker:
+    """Where the check stands.
+
+    ``names`` are those of the variables of the whole tree, ``read`` how much text was read
+    for it, ``seen`` how many conditions (the rows of a group are written once for several),
+    ``others`` which filters of other people than the asker it refers to, ``trail`` the filters
+    whose inside this is, ``context`` that of the innermost.
+    """
+
+    context: Context
+    reader: Reader
+    names: Names
+    read: list[int]
+    seen: list[int]
+    others: list[InFilter]
+    asker: str | None
+    trail: tuple[tuple[str | None, str], ...] = ()
+    depth: int = 0
+
+    def branches(self, branches: tuple[Branch, ...], message: Binding) -> Condition:
+        """Check the SELECTs of a UNION, the selected variable of each being ``message``."""
+        return _or([self._branch(branch, message) for branch in branches])
+
+    def _branch(self, branch: Branch, message: Binding) -> Condition:
+        others = tuple(binding for binding in branch.bindings if binding.var != branch.var)
+        bound, scope = self._bind(others, None, {branch.var: message})
+        condition = self.condition(branch.condition, scope)
+        return Exists(bound, condition, span=condition.span) if bound else condition
+
+    def _bind(
+        self,
+        bindings: tuple[Binding, ...],
+        outer: Scope | None,
+        known: dict[str, Binding] | None = None,
+    ) -> tuple[tuple[Binding, ...], Scope]:
+        """Give each variable a name of its own in the tree."""
+        variables = dict(known or {})
+        bound = []
+        for binding in bindings:
+            own = Binding(self.names.take(binding.var), binding.table, span=binding.span)
+            variables[binding.var] = own
+            bound.append(own)
+        return tuple(bound), Scope(variables, outer)
+
+    def condition(self, node: Condition, scope: Scope) -> Condition:
+        """Check a condition whose variables ``scope`` knows."""
+        self.seen[0] += 1
+        if self.seen[0] > MAX_BYTES // 4:  # the shortest is TRUE
+            hint = "Split it into several filters."
+            raise TapestryError("Written out in full, the filter is too long.", node.span, hint)
+        self.depth += 1
+        checked = self._condition(node, scope)
+        self.depth -= 1
+        return checked
+
+    def _condition(self, node: Condition, scope: Scope) -> Condition:
+        match node:
+            case And():
+                return _and([self.condition(arg, scope) for arg in node.args], node.span)
+            case Or():
+                return _or([self.condition(arg, scope) for arg in node.args], node.span)
+            case Not():
+                arg = self.condition(node.arg, scope)
+                return Truth(not arg.value) if isinstance(arg, Truth) else Not(arg, span=node.span)
+            case Exists():
+                bindings, inner = self._bind(node.bindings, scope)
+                return Exists(bindings, self.condition(node.condition, inner), span=node.span)
+            case InQuery():
+                return self._in_query(node, scope)
+            case InFilter():
+                return self._in_filter(node, scope)
+            case Threshold():
+                return threshold(
+                    self._aggregate(node.aggregate, scope), node.op, node.constant, node.span
+                )
+            case Top():
+                return self._top(node, scope)
+            case Truth():
+                return node
+            case _:
+                return _test(node, scope)
+
+    def _in_query(self, node: InQuery, scope: Scope) -> Condition:
+        bindings, inner = self._bind(node.bindings, scope)
+        term, value = typed(node.term, scope), typed(node.value, inner)
+        condition = self.condition(node.condition, inner)
+        refuse_now(term, "before IN (SELECT …)")
+        refuse_now(value, "after SELECT")
+        if type_of(value) is Type.SET:
+            raise TapestryError(
+                "The SELECT after IN gives a set.",
+                node.value.span,
+                "Write EXISTS (r: r.references = m.msgid) instead.",
+            )
+        test = compare("=", term, value, node.span)
+        if type_of(term) is Type.SET:
+            parts = [test] if condition == Truth(True) else [condition, test]
+            return Exists(bindings, _and(parts), span=node.span)
+        return InQuery(term, value, bindings, condition, span=node.span)
+
+    def _aggregate(self, node: Aggregate, scope: Scope) -> Aggregate:
+        if not node.bindings:
+            raise TapestryError(
+                f"It is not said of which rows this {node.function} is.",
+                node.span,
+                "Write COUNT(a IN annotations: a.msgid = m.msgid) > 5, or HAVING COUNT(*) > 5.",
+            )
+        bindings, inner = self._bind(node.bindings, scope)
+        own = {binding.var for binding in bindings}
+        term = measured(node, inner, own) if node.term else None
+        condition = self.condition(node.condition, inner)
+        distinct = node.distinct and node.function not in ("MIN", "MAX")
+        kind = aggregate_type(node.function, term)
+        return Aggregate(node.function, distinct, term, bindings, condition, kind, span=node.span)
+
+    def _top(self, node: Top, scope: Scope) -> Top:
+        owner, message = scope.owner(node.message), scope.column(node.message)
+        if not is_message(owner):
+            raise TapestryError(
+                f"“{node.message.var or node.message.name}” is not a message, so it has no rank.",
+                node.message.span,
+                "Only a message can be IN a TOP: m IN TOP 10 BY COUNT(r: r.inreplyto = m.msgid).",
+            )
+        own = Binding(self.names.take(node.binding.var), MESSAGES, span=node.binding.span)
+        inner = Scope({node.binding.var: own}, hidden=scope)
+        aggregate = self._aggregate(node.aggregate, inner)
+        condition = self.condition(node.condition, inner)
+        return Top(message, node.limit, own, aggregate, condition, span=node.span)
+
+    def _in_filter(self, node: InFilter, scope: Scope) -> Condition:
+        """Read another filter, and say of ``node.var`` what it says of its message."""
+        message = scope.variable(node.var, node.span)
+        if not is_message(message):
+            raise TapestryError(
+                f"“{node.var}” is not a message, so it is in no filter.",
+                node.span,
+                "Only a message can be IN a filter: m IN baseball.",
+            )
+        owner = node.owner or self.context.owner
+        if owner != self.asker:
+            named = InFilter(message.var, owner, node.name, span=node.span)
+            self.others.append(named)
+            if self.context.by_name:
+                return named
+        key = (owner, node.name)
+        if key in self.trail:
+            names = [*self.trail[self.trail.index(key) :], key]
+            circle = " → ".join(self._shown(*name) for name in names)
+            raise _ReferenceError(f"The filters refer to each other: {circle}.", node.span)
+        try:
+            return self._read(node, key, message)
+        except _ReferenceError as error:
+            raise _ReferenceError(error.message, node.span, error.hint) from error
+
+    def _read(self, node: InFilter, key: tuple[str | None, str], message: Binding) -> Condition:
+        if self.context.resolve is None:
+            hint = "Write out what it says."
+            raise _ReferenceError("There are no other filters here.", node.span, hint)
+        shown = self._shown(*key)
+        if self.depth >= MAX_NESTING:
+            raise too_deep(node.span or Span(0, 0))
+        try:
+            owner = node.owner or (None if key[0] == self.asker else key[0])
+            text = self.context.resolve(owner, node.name)
+        except TapestryError as error:
+            raise _ReferenceError(error.message, node.span, error.hint) from error
+        self.read[0] += len(text)
+        if self.read[0] > MAX_BYTES:
+            message_ = "The filter is longer than 64 KiB with those it refers to."
+            raise _ReferenceError(message_, node.span, "Refer to fewer filters.")
+        context = self.context if key[0] == self.context.owner else self._as(key[0])
+        inside = replace(self, context=context, trail=(*self.trail, key))
+        try:
+            parsed = self.reader(text, context, self.depth)
+            return _placed(inside.branches(parsed.branches, message), node.span)
+        except _ReferenceError:
+            raise
+        except TapestryError as error:
+            problem = f"The filter “{shown}” cannot be used: {error.message}"
+            raise _ReferenceError(problem, node.span, error.hint) from error
+
+    def _as(self, owner: str | None) -> Context:
+        """Return the context in which another person's filter is read."""
+        known = self.context.addresses_of
+        addresses = known(owner) if known and owner else ()
+        return replace(self.context, owner=owner, addresses=addresses)
+
+    def _shown(self, owner: str | None, name: str) -> str:
+        return name if owner == self.asker else f"{owner}.{name}"
+
+
+def _placed(node: Condition, span: Span | None) -> Condition:
+    """Return what another filter says, its conditions placed where it is referred to."""
+    match node:
+        case And(args=args) | Or(args=args):
+            return type(node)(tuple([_placed(arg, span) for arg in args]), span=span)
+        case Not(arg=arg):
+            return Not(_placed(arg, span), span=span)
+        case Exists(condition=inner) | InQuery(condition=inner):
+            return replace(node, condition=_placed(inner, span), span=span)
+        case Threshold(aggregate=aggregate):
+            return replace(node, aggregate=_placed_rows(aggregate, span), span=span)
+        case Top(aggregate=aggregate, condition=inner):
+            return replace(
+                node,
+                aggregate=_placed_rows(aggregate, span),
+                condition=_placed(inner, span),
+                span=span,
+            )
+    return replace(node, span=span)
+
+
+def _placed_rows(node: Aggregate, span: Span | None) -> Aggregate:
+    return replace(node, condition=_placed(node.condition, span), span=span)
+
+
+def _and(args: Sequence[Condition], span: Span | None = None) -> Condition:
+    flat = [part for arg in args for part in (arg.args if isinstance(arg, And) else (arg,))]
+    return args[0] if len(args) == 1 else And(tuple(flat), span=span)
+
+
+def _or(args: Sequence[Condition], span: Span | None = None) -> Condition:
+    flat = [part for arg in args for part in (arg.args if isinstance(arg, Or) else (arg,))]
+    return args[0] if len(args) == 1 else Or(tuple(flat), span=span)
+
+
+def _test(node: Condition, scope: Scope) -> Condition:
+    """Check a condition that has terms in it, and no conditions."""
+    match node:
+        case Compare(op="IN", right=Call(args=items)):
+            term = typed(node.left, scope)
+            checked = in_list(term, [typed(item, scope) for item in items], node.span)
+            return _or([checked], node.span)
+        case Compare():
+            return compare(node.op, typed(node.left, scope), typed(node.right, scope), node.span)
+        case InList():
+            return InList(typed(node.term, scope), node.values, span=node.span)
+        case Between():
+            return _between(node, scope)
+        case Braces():
+            return _braces(node, scope)
+        case Like():
+            return _like(_text(node.term, scope, "LIKE"), node.pattern, node.span)
+        case Has():
+            return _has(node, scope)
+        case IsNull():
+            term = typed(node.term, scope)
+            refuse_now(term, "before IS NULL")
+            return Truth(False) if type_of(term) is Type.SET else IsNull(term, span=node.span)
+        case _:
+            raise TypeError(f"no condition: {node!r}")
+
+
+def _between(node: Between, scope: Scope) -> Condition:
+    term, low, high = (typed(part, scope) for part in (node.term, node.low, node.high))
+    for part in (term, low, high):
+        if isinstance(part, Column) and part.type is Type.SET:
+            name = f"{part.var}.{part.name}"
+            raise TapestryError(
+                "BETWEEN cannot take a set.",
+                part.span,
+                f"Write {name} >= … AND {name} <= …, which different elements may meet.",
+            )
+    bounds = compare(">=", term, low, node.span), compare("<=", term, high, node.span)
+    return And(bounds, span=node.span)
+
+
+def _braces(node: Braces, scope: Scope) -> Condition:
+    term = typed(node.term, scope)
+    if type_of(term) is not Type.SET:
+        raise TapestryError(
+            f"Braces are for sets, and this is {a(type_of(term))}.",
+            node.term.span,
+            "Write m.subject LIKE '%a%' AND m.subject LIKE '%b%'.",
+        )
+    return _and(
+        [
+            _like(term, test.pattern, test.span)
+            if isinstance(test, Like)
+            else compare("=", term, test, test.span)
+            for test in node.tests
+        ],
+        node.span,
+    )
+
+
+def _text(node: Term, scope: Scope, word: str) -> Term:
+    term = typed(node, scope)
+    if type_of(term) not in (Type.TEXT, Type.SET):
+        message = f"{word} takes a text, not {a(type_of(term))}."
+        raise TapestryError(message, term.span, f"Write m.subject {word} '…'.")
+    return term
+
+
+def _like(term: Term, pattern: Literal, span: Span | None) -> Like:
+    """Return a LIKE whose pattern has backslashes only before ``%``, ``_`` or a backslash."""
+    normal = _ESCAPED.sub(lambda found: found[0].ljust(2, "\\"), str(pattern.value))
+    return Like(term, Literal(normal, Type.TEXT, span=pattern.span), span=span)
+
+
+def _has(node: Has, scope: Scope) -> Has:
+    term, words = _text(node.term, scope, "HAS"), node.words
+    if words.type is not Type.TEXT or not _WORD.search(str(words.value)):
+        raise TapestryError(
+            "HAS needs a word.", words.span, "Write letters or digits: m.subject HAS 'spark'."
+        )
+    return Has(term, words, span=node.span)

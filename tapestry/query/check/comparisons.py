@@ -1,0 +1,169 @@
+"""Comparisons: which types compare, on which side a set stands, and where ``now()`` may be."""
+
+from __future__ import annotations
+
+from tapestry.core.clock import parse_instant
+from tapestry.core.errors import Span, TapestryError
+from tapestry.core.schema import Type
+from tapestry.query.check.terms import NOW_HINT, NUMERIC, a
+from tapestry.query.limits import MAX_DURATION, too_long
+from tapestry.query.tree.nodes import (
+    Aggregate,
+    Arith,
+    Call,
+    Column,
+    Compare,
+    Condition,
+    InList,
+    Literal,
+    Now,
+    Or,
+    Term,
+    Threshold,
+    Values,
+)
+from tapestry.query.tree.walk import FLIPPED, reads_now, type_of
+
+
+def compare(op: str, left: Term, right: Term, span: Span | None) -> Compare:
+    """Return a comparison of two typed terms, a set on its left; refuse what does not compare."""
+    kinds = type_of(left), type_of(right)
+    if kinds == (Type.SET, Type.SET):
+        raise TapestryError(
+            "Two sets cannot be compared.",
+            span,
+            "Compare each with a value, such as m.to = 'joe@example.org'.",
+        )
+    if kinds[1] is Type.SET:
+        op, left, right = FLIPPED[op], right, left
+    if not comparable(type_of(left), type_of(right)):
+        raise _incomparable(left, right, span)
+    if reads_now(left) or reads_now(right):
+        _check_now(left, right, span)
+    _check_reach(left, right)
+    return Compare(op, left, right, span=span)
+
+
+def threshold(aggregate: Aggregate, op: str, constant: Literal, span: Span | None) -> Threshold:
+    """Return a comparison of an aggregate with a constant; refuse what does not compare."""
+    if not comparable(aggregate.type, constant.type):
+        message = (
+            f"{aggregate.function} gives {a(aggregate.type)} here, which cannot be compared "
+            f"with {a(constant.type)}."
+        )
+        raise TapestryError(message, constant.span or span, _COMPARED[aggregate.type])
+    return Threshold(aggregate, op, constant, span=span)
+
+
+_COMPARED = {
+    Type.INTEGER: "Compare it with a number: COUNT(r: …) > 5.",
+    Type.NUMBER: "Compare it with a number: SUM(a.number IN annotations: …) > 5.",
+    Type.TEXT: "Compare it with a text in single quotes: MIN(r.sender: …) = 'joe@example.org'.",
+    Type.INSTANT: "Compare it with an instant: MAX(r.ts: …) > TIMESTAMP '2026-01-31 12:00:00'.",
+    Type.DURATION: "Compare it with a duration: MIN(r.ts - m.ts, r: …) < 1 hour.",
+}
+
+
+def comparable(left: Type, right: Type) -> bool:
+    """Return whether values of two types can be compared."""
+    if Type.NULL in (left, right) or (left in NUMERIC and right in NUMERIC):
+        return True
+    return left is right or {left, right} == {Type.SET, Type.TEXT}
+
+
+def refuse_now(term: Term, where: str) -> None:
+    """Refuse ``now()`` in a place that is no comparison."""
+    if reads_now(term):
+        raise TapestryError(f"now() cannot stand {where}.", term.span, NOW_HINT)
+
+
+def in_list(term: Term, items: list[Term], span: Span | None) -> Condition:
+    """Return ``term IN (items)``: an InList of the constants, ``=`` for the others."""
+    tests: list[Condition] = []
+    constants: list[str | int | float] = []
+    kinds: list[Type] = []
+    for item in items:
+        test = compare("=", term, item, item.span)
+        constant = isinstance(item, Literal) and item.value is not None
+        if test in tests:
+            continue
+        if not constant or type_of(term) is Type.NULL or reads_now(term):
+            tests.append(test)
+            continue
+        assert isinstance(item, Literal) and item.value is not None
+        constants.append(item.value)
+        kinds.append(item.type)
+    if constants:
+        kind = Type.NUMBER if Type.NUMBER in kinds else kinds[0]
+        if kind is Type.NUMBER:
+            constants = [float(value) for value in constants]
+        tests.insert(0, InList(term, Values(tuple(constants), kind, span=span), span=span))
+    return tests[0] if len(tests) == 1 else Or(tuple(tests), span=span)
+
+
+def _incomparable(left: Term, right: Term, span: Span | None) -> TapestryError:
+    kinds = {type_of(left), type_of(right)}
+    message = f"{a(type_of(left))} cannot be compared with {a(type_of(right))}."
+    hint = "Compare values of one type."
+    if kinds == {Type.TEXT, Type.INSTANT}:
+        text = next(term for term in (left, right) if type_of(term) is Type.TEXT)
+        hint = f"Write an instant as TIMESTAMP '{_as_instant(text)}'."
+    elif Type.INSTANT in kinds and Type.DURATION in kinds:
+        hint = "Compare an age with a duration: now() - m.ts > 2 weeks."
+    elif Type.INSTANT in kinds and kinds & set(NUMERIC):
+        hint = "Write TIMESTAMP '2026-01-31 12:00:00', or compare an age: now() - m.ts > 2 weeks."
+    elif Type.DURATION in kinds and kinds & set(NUMERIC):
+        hint = "Compare an age with a duration and its unit: now() - m.ts > 14 days."
+    elif Type.TEXT in kinds and kinds & set(NUMERIC):
+        hint = "Write texts between single quotes, and numbers without."
+    return TapestryError(message[0].upper() + message[1:], span, hint)
+
+
+def _as_instant(term: Term) -> str:
+    if isinstance(term, Literal) and isinstance(term.value, str):
+        try:
+            parse_instant(term.value)
+        except (ValueError, OverflowError):
+            return "2026-01-31 12:00:00"
+        return term.value
+    return "2026-01-31 12:00:00"
+
+
+def _check_now(left: Term, right: Term, span: Span | None) -> None:
+    """Refuse a comparison that cannot be brought to the form ``now() op e``."""
+    if abs(_count_now(left) - _count_now(right)) > 1:
+        raise TapestryError("now() stands here more than once on balance.", span, NOW_HINT)
+
+
+def _count_now(term: Term) -> int:
+    """Return how often ``now()`` counts in a sum of instants and durations."""
+    match term:
+        case Now():
+            return 1
+        case Arith(op="+"):
+            return _count_now(term.left) + _count_now(term.right)
+        case Arith(op="-"):
+            return _count_now(term.left) - _count_now(term.right)
+        case Arith() | Call():
+            refuse_now(term, "here")
+    return 0
+
+
+def _check_reach(left: Term, right: Term) -> None:
+    """Refuse a sum whose durations together could leave the range of instants."""
+    for term in (left, right):
+        if type_of(term) in (Type.INSTANT, Type.DURATION) and _reach(term) > MAX_DURATION:
+            raise too_long(term.span)
+
+
+def _reach(term: Term) -> int:
+    match term:
+        case Arith():
+            return _reach(term.left) + _reach(term.right)
+        case Call():
+            return max(_reach(arg) for arg in term.args)
+        case Literal(type=Type.DURATION, value=int(value)):
+            return abs(value)
+        case Column(type=Type.DURATION):
+            return 0
+    return 0

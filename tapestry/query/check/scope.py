@@ -1,0 +1,189 @@
+"""Which row of which table a name means, and what else might have been meant."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tapestry.core.errors import Span, TapestryError
+from tapestry.core.schema import COLUMNS, MESSAGES
+from tapestry.query.tree.names import RESERVED
+from tapestry.query.tree.nodes import Binding, Column
+
+_VARIABLE = re.compile(r"[^\W\d]\w*")
+
+_OTHER_WORDS = {
+    "from": "sender",
+    "author": "sender",
+    "from_name": "sender_name",
+    "recipient": "to",
+    "id": "msgid",
+    "message_id": "msgid",
+    "newsgroup": "newsgroups",
+    "group": "newsgroups",
+    "parent": "inreplyto",
+    "in_reply_to": "inreplyto",
+    "text": "body",
+    "msgs": "messages",
+    "message": "messages",
+    "votes": "annotations",
+}
+
+
+def nearest(word: str, choices: Iterable[str]) -> str | None:
+    """Return the choice that looks most like a word, if any does.
+
+    >>> nearest("subjct", ["sender", "subject"])
+    'subject'
+    """
+    known = list(choices)
+    other = _OTHER_WORDS.get(word.lower())
+    if other in known:
+        return other
+    found = difflib.get_close_matches(word.lower()[:100], known, n=1, cutoff=0.6)
+    return found[0] if found else None
+
+
+def advice(word: str, choices: Iterable[str], otherwise: str) -> str:
+    """Return a hint that names the nearest choice, or lists all of them."""
+    known = list(choices)
+    found = nearest(word, known)
+    return f"Did you mean “{found}”?" if found else f"{otherwise} {', '.join(known)}."
+
+
+def table_named(name: str, span: Span) -> str:
+    """Return a table's name in lower case; refuse what is none."""
+    if name.lower() in COLUMNS:
+        return name.lower()
+    raise TapestryError(
+        f"There is no table “{name}”.", span, advice(name, COLUMNS, "The tables are")
+    )
+
+
+def variable_named(written: str, span: Span | None) -> str:
+    """Return the name of a variable in lower case; refuse what cannot be one."""
+    name = written.lower()
+    if not _VARIABLE.fullmatch(name) or name.upper() in RESERVED:
+        raise TapestryError(f"“{written}” cannot name a variable.", span, "Use letters and digits.")
+    return name
+
+
+def outside(name: str) -> str:
+    """Return what the parser calls a variable whose name another one takes inside it.
+
+    Nobody can write it.
+    """
+    return " " + name
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The variables of one FROM or EXISTS: what its author calls them -> what they are.
+
+    ``hidden`` are variables that stand around a TOP and are not known inside it.
+    """
+
+    variables: dict[str, Binding]
+    outer: Scope | None = None
+    hidden: Scope | None = None
+
+    def find(self, name: str) -> Binding | None:
+        """Return the innermost variable of this name."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name.lower() in scope.variables:
+                return scope.variables[name.lower()]
+            scope = scope.outer
+        return None
+
+    def variable(self, name: str, span: Span | None) -> Binding:
+        """Return the innermost variable of this name; refuse one that is not there."""
+        found = self.find(name)
+        if found is None and self._hides(name):
+            raise TapestryError(
+                f"“{name}” is not known inside TOP, which ranks all messages.",
+                span,
+                "Only the message that is ranked can be named there, and what is bound inside.",
+            )
+        if found is None:
+            hint = advice(name, self._names(), "Known here:")
+            raise TapestryError(f"No variable “{name}” is known here.", span, hint)
+        return found
+
+    def column(self, written: Column) -> Column:
+        """Return a column with its variable's own name and its type."""
+        binding = self.owner(written)
+        columns = COLUMNS[binding.table]
+        name = written.name.lower()
+        if name not in columns:
+            raise TapestryError(
+                f"The table {binding.table} has no column “{written.name}”.",
+                written.span,
+                advice(written.name, columns, "It has"),
+            )
+        return Column(binding.var, name, columns[name], span=written.span)
+
+    def owner(self, written: Column) -> Binding:
+        """Return the variable that a column belongs to.
+
+        Unqualified, it is that of the one variable of the innermost scope that has it.
+        """
+        if written.var:
+            return self.variable(written.var, written.span)
+        name = written.name.lower()
+        scope: Scope | None = self
+        while scope is not None:
+            owners = [
+                (called, binding)
+                for called, binding in scope.variables.items()
+                if name in COLUMNS[binding.table]
+            ]
+            if len(owners) > 1:
+                choices = " or ".join(f"{called}.{name}" for called, _ in owners)
+                raise TapestryError(
+                    f"“{written.name}” could belong to more than one variable.",
+                    written.span,
+                    f"Write {choices}.",
+                )
+            if owners:
+                return owners[0][1]
+            scope = scope.outer
+        if self.find(written.name):
+            message = f"“{written.name}” is a variable, not a value."
+            raise TapestryError(message, written.span, f"Name a column: {name}.msgid.")
+        here = dict.fromkeys(
+            column for binding in self._bindings() for column in COLUMNS[binding.table]
+        )
+        raise TapestryError(
+            f"There is no column “{written.name}”.",
+            written.span,
+            advice(written.name, here, "The columns here are"),
+        )
+
+    def _hides(self, name: str) -> bool:
+        scope: Scope | None = self
+        while scope is not None:
+            if scope.hidden and (scope.hidden.find(name) or scope.hidden._hides(name)):
+                return True
+            scope = scope.outer
+        return False
+
+    def _bindings(self) -> list[Binding]:
+        inner = list(self.variables.values())
+        return inner + (self.outer._bindings() if self.outer else [])
+
+    def _names(self) -> list[str]:
+        names = [name for name in self.variables if name == name.strip()]
+        return names + (self.outer._names() if self.outer else [])
+
+
+def known_column(name: str) -> bool:
+    """Return whether any table has a column of this name."""
+    return any(name.lower() in columns for columns in COLUMNS.values())
+
+
+def is_message(binding: Binding) -> bool:
+    """Return whether a variable ranges over messages."""
+    return binding.table == MESSAGES

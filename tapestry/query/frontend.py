@@ -1,0 +1,108 @@
+"""The door of this room: a filter's text, in any notation, to a checked tree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tapestry.core.errors import Span, TapestryError
+from tapestry.query.check.checker import check
+from tapestry.query.context import Context
+from tapestry.query.limits import MAX_NESTING, check_text, too_deep
+from tapestry.query.phrases import parser as phrases
+from tapestry.query.phrases.recognize import phrase_of
+from tapestry.query.tql import parser as tql
+from tapestry.query.tree.nodes import (
+    Aggregate,
+    And,
+    Arith,
+    Call,
+    CheckedQuery,
+    Compare,
+    Condition,
+    Exists,
+    Has,
+    InList,
+    InQuery,
+    IsNull,
+    Like,
+    Not,
+    Or,
+    Term,
+    Threshold,
+    Top,
+)
+from tapestry.query.tree.parsed import MisreadError, Parsed, placed
+from tapestry.query.tree.printer import print_sql
+
+
+def read(text: str, context: Context) -> CheckedQuery:
+    """Read a filter: what parses as TQL or SQL is that, else it is a phrase.
+
+    Raises TapestryError, with the place in ``text``, for everything that is no filter.
+    """
+    with placed(text):
+        try:
+            query = check(parse(text, context), text, context, parse)
+            _check_printed(query)
+            if query.phrase is None and not query.borrows:
+                query = replace(query, phrase=phrase_of(query.condition, context))
+        except RecursionError:
+            # The limit on nesting prevents it, unless the caller is very deep already.
+            raise too_deep(Span(0, len(text))) from None
+    return query
+
+
+def parse(text: str, context: Context, depth: int = 0) -> Parsed:
+    """Read a text in the notation it is in; ``depth`` is its nesting already.
+
+    If it is in neither, the error is that of the notation that got further.
+    """
+    check_text(text)
+    try:
+        return tql.parse(text, depth)
+    except MisreadError as error:
+        misread = error
+    try:
+        return phrases.parse(text, context, depth)
+    except MisreadError as error:
+        raise (misread if (misread.offset or 0) > (error.offset or 0) else error) from None
+
+
+def _check_printed(query: CheckedQuery) -> None:
+    """Refuse a filter that, written out, would itself be too long or too deep to be read."""
+    printed = print_sql(query)
+    try:
+        check_text(printed)
+        if _nesting(query.condition) > MAX_NESTING:
+            tql.parse(printed)
+    except TapestryError as error:
+        hint = "Split it into several filters."
+        message = f"Written out in full: {error.message}"
+        raise TapestryError(message, Span(0, len(query.text)), hint) from error
+
+
+def _nesting(node: Condition | Term | Aggregate) -> int:
+    """Return a bound on how deeply what is printed of a checked tree is nested.
+
+    Each operator and quantifier takes at most one parenthesis or NOT, a test at most one.
+    """
+    match node:
+        case And(args=parts) | Or(args=parts) | Call(args=parts):
+            return 1 + max(map(_nesting, parts))
+        case Not():
+            return 1 + _nesting(node.arg)
+        case Threshold():
+            return _nesting(node.aggregate)
+        case Top():
+            return 1 + max(_nesting(node.aggregate), _nesting(node.condition))
+        case Aggregate():
+            return 1 + max(_nesting(node.condition), _nesting(node.term) if node.term else 0)
+        case Exists():
+            return 1 + _nesting(node.condition)
+        case InQuery():
+            return 1 + max(map(_nesting, (node.condition, node.term, node.value)))
+        case Compare() | Arith():
+            return 1 + max(_nesting(node.left), _nesting(node.right))
+        case Like() | Has() | InList() | IsNull():
+            return 1 + _nesting(node.term)
+    return 1

@@ -1,0 +1,252 @@
+"""What could stand where one is typing: continuations of the phrase, names, columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tapestry.core.schema import ANNOTATIONS, COLUMNS, MESSAGES
+from tapestry.query.phrases.grammar import NUMBERS
+from tapestry.query.phrases.printer import CANONICAL
+from tapestry.query.phrases.suggestions import Continuation, Place, continuations, place_after
+from tapestry.query.phrases.vocabulary import Named, Vocabulary, names_at
+from tapestry.query.tree.parsed import MESSAGE
+
+MOST = 8
+LONGEST = 4000
+"""Nobody completes a text of more characters than this: it is no phrase written by hand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """``text`` could stand in place of the characters ``[start, end)``; and what it means."""
+
+    start: int
+    end: int
+    text: str
+    meaning: str
+
+
+MEANINGS = {
+    "from": "sent by somebody: a name, an address, a domain, me",
+    "about": "with these words in the subject",
+    "unanswered": "that nobody has answered",
+    "replies": "that answer another message",
+    "older": "that arrived longer ago than this",
+    "mentioning": "with these words in subject or body",
+    "voted": "that this person voted for",
+    "top_votes": "those with the highest score",
+    "in": "of a newsgroup, such as comp.databases or comp.*",
+    "to": "that this person received",
+    "replies_by": "that this person wrote in answer to somebody",
+    "replies_to": "that answer this person",
+    "replied": "that have been answered",
+    "replied_by": "that this person has answered",
+    "tagged": "that somebody tagged with this word",
+    "newer": "that arrived since then",
+    "in_filter": "that another filter finds",
+    "on_list": "of a mailing list",
+    "starting": "that answer nothing",
+    "attachments": "with files attached",
+    "unanswered_by": "that this person has not answered",
+    "unanswered_for": "at least so old, and not answered of late",
+    "more_votes": "that more people than this voted for",
+    "more_replies": "answered more often than this",
+    "top_votes_week": "those with the highest score, of this week's votes",
+    "top_replies": "those answered most",
+    "score_above": "with more votes for them than against, by more than this",
+    "least_replies": "answered so often, or more",
+    "fewer_replies": "answered less often than this",
+    "larger": "of more bytes than this",
+    "between": "of an age between these two",
+    "cc": "that this person received a copy of",
+    "starting_more": "that began a thread of so many",
+    "voted_against": "that this person voted against",
+    "more_against": "that more people than this voted against",
+    "score_below": "with a lower score than this",
+    "top_votes_today": "those with the highest score, of the last day's votes",
+    "top_replies_week": "those answered most this week",
+    "top_replies_today": "those answered most within the last day",
+    "annotated": "that this person voted on, tagged or noted",
+    "and": "both must hold",
+    "or": "one of them is enough",
+    "but": "both must hold",
+    "not": "what follows must not hold",
+}
+"""What each kind of phrase finds, in a few words; the likeliest first."""
+
+_RANKS = {kind: rank for rank, kind in enumerate(MEANINGS)}
+_JOINING = {"AND": -3, "OR": -2, "BUT": -1}
+"""Where a phrase is whole, these come before another phrase."""
+
+_SAMPLE = {
+    "number": "two",
+    "low": "two",
+    "upper": "two weeks",
+    "age": "two weeks",
+    "replies": "replies",
+    "people": "people",
+    "unit": "KB",
+}
+_SPELLED = {"NUMBER": "two", "UNIT": "weeks"}
+_CANONICAL = {
+    kind: " ".join(re.sub(r"{(\w+)}", lambda found: _SAMPLE.get(found[1], ""), template).split())
+    for kind, template in CANONICAL.items()
+}
+_UNITS = ("weeks", "days", "hours")
+_SINGULAR = {"REPLY": "REPLIES", "PERSON": "PEOPLE"}
+_WORD = re.compile(r"[^\s(),\"“”]*")
+_TYPED = re.compile(r"[^\s(),\"“”]*\Z")
+_CLOSED = re.compile(r'"[^"]*"|“[^”]*”')
+_OPENED = re.compile(r'["“]')
+_DIGITS = re.compile(r"[0-9]+(\.[0-9]+)?", re.ASCII)
+_ONE = re.compile(r"one|0*1(\.0+)?", re.ASCII)
+_COLUMN = re.compile(r"([^\W\d]\w*)\.(\w*)\Z")
+
+
+def complete(
+    text: str, at: int | None = None, vocabulary: Vocabulary | None = None
+) -> tuple[Completion, ...]:
+    """Return what could stand at the cursor, likeliest first, at most ``MOST``.
+
+    ``at`` is the cursor's offset, by default the end.  What is typed of a word before it is
+    what a completion begins with.  Never raises; a text that is no phrase so far, and does
+    not end in a column, has none.
+
+    >>> [each.text for each in complete("with no r")]
+    ['reply', 'reply by ', 'reply for ']
+    """
+    at = len(text) if at is None else max(0, min(at, len(text)))
+    if at > LONGEST:
+        return ()
+    known = vocabulary or Vocabulary()
+    start, closing = _typed_from(text[:at])
+    typed, after = text[start:at], text[at:]
+    place = place_after(text[:start])
+    if closing:
+        here, _, _ = after.partition("\n")
+        end = at + here.find(closing) + 1
+        found = names_at(place, typed[1:], known) if place else []
+    else:
+        word = _WORD.match(after)
+        end = at + (word.end() if word else 0)
+        found = _continued(place, typed, known) if place else []
+        if not found and not (place and place.takes("WORD")):
+            found = _columns(text, typed)
+    spaced = text[end : end + 1].isspace()
+    texts = {each.rstrip() if spaced else each: meaning for each, meaning in found}
+    return tuple(
+        Completion(start, end, each, meaning)
+        for each, meaning in texts.items()
+        if each.strip().lower() != typed.lower()
+    )[:MOST]
+
+
+def is_whole(text: str) -> bool:
+    """Return whether a text is a whole phrase as it stands, open parentheses aside.
+
+    >>> is_whole("replies"), is_whole("replies by"), is_whole("(replies")
+    (True, False, True)
+    """
+    place = place_after(text)
+    return place is not None and place.ends_phrase
+
+
+def _typed_from(before: str) -> tuple[int, str]:
+    """Return where the word being typed begins, and what closes it if it is in quotes."""
+    opened = _OPENED.search(_CLOSED.sub(lambda found: " " * len(found[0]), before))
+    if opened:
+        return opened.start(), "”" if opened[0] == "“" else '"'
+    word = _TYPED.search(before)
+    return (word.start() if word else len(before)), ""
+
+
+# Continuations of phrases
+
+
+def _continued(place: Place, typed: str, known: Vocabulary) -> Named:
+    """Return phrases that begin with what is typed, names among them, likeliest first.
+
+    Another spelling of a phrase comes last, and only where its canonical one does not come.
+    """
+    ways = [way for way in continuations(place) if way.kind in MEANINGS]
+    usual: Named = []
+    unusual: Named = []
+    for way in sorted(ways, key=_rank):
+        found = [(text, MEANINGS[way.kind]) for text in _spellings(way, place, typed.lower())]
+        (usual if _is_canonical(way) else unusual).extend(found)
+    meant = {meaning for _, meaning in usual}
+    others = [(text, meaning) for text, meaning in unusual if meaning not in meant]
+    return [*usual, *names_at(place, typed, known), *others]
+
+
+def _rank(way: Continuation) -> tuple[bool, int]:
+    """Rank what goes on with a phrase before what joins phrases, and that before a new one."""
+    joins = not way.within and way.terminals[0] in _JOINING
+    return not way.within, _JOINING[way.terminals[0]] if joins else _RANKS[way.kind]
+
+
+def _is_canonical(way: Continuation) -> bool:
+    words = " ".join(_SPELLED.get(each, each.lower()) for each in way.terminals)
+    return way.kind not in _CANONICAL or f" {words} " in f" {_CANONICAL[way.kind]} "
+
+
+def _spellings(way: Continuation, place: Place, typed: str) -> Iterator[str]:
+    """Yield a continuation as it may be written, if it begins with what is typed."""
+    before = place.before
+    first = way.terminals[0]
+    if first != "NUMBER":
+        numbers = [str(before).lower() if before and before.type == "NUMBER" else ""]
+    elif _DIGITS.fullmatch(typed):
+        numbers = [typed]
+    elif typed:
+        numbers = [each for each in NUMBERS[1:] if each.startswith(typed)][:2]
+    elif before and before.type == "AND":
+        return  # The larger number of “between”: any sample might be the smaller one.
+    else:
+        numbers = ["100" if "KB" in way.terminals else _SPELLED["NUMBER"]]
+    chosen = first == "UNIT" or ("UNIT" in way.terminals and typed in numbers)
+    units = _UNITS if chosen else _UNITS[:1]
+    for number in numbers:
+        for unit in units:
+            words = _words(way, number, unit)
+            if words and words.startswith(typed):
+                yield words + " " * way.more
+
+
+def _words(way: Continuation, number: str, unit: str) -> str:
+    """Return a continuation's words, none if its noun is not in the grammatical number."""
+    single = _ONE.fullmatch(number)
+    wrong = _SINGULAR.values() if single else _SINGULAR
+    if number and any(each in wrong for each in way.terminals[:2]):
+        return ""
+    spelled = {
+        "NUMBER": number,
+        "UNIT": unit.removesuffix("s") if single else unit,
+        "KB": "KB",
+        "MB": "MB",
+    }
+    return " ".join(spelled.get(each, each.lower()) for each in way.terminals)
+
+
+# Columns
+
+
+def _columns(text: str, typed: str) -> Named:
+    """Return the columns of a variable of TQL or SQL that begin with what is typed."""
+    found = _COLUMN.search(typed)
+    if found is None:
+        return []
+    var, begun = found[1], found[2].lower()
+    bound = rf"\b{var}\s+IN\s+{ANNOTATIONS}\b|\b{ANNOTATIONS}\s+(AS\s+)?{var}\b"
+    table = ANNOTATIONS if re.search(bound, text, re.IGNORECASE) else MESSAGES
+    ranges = rf"[(,]\s*{var}\s*[,:]|\b{MESSAGES}\s+(AS\s+)?{var}\b"
+    if table == MESSAGES and var != MESSAGE and not re.search(ranges, text, re.IGNORECASE):
+        return []
+    before = typed[: found.start(2)]
+    return [
+        (before + name, kind.value)
+        for name, kind in COLUMNS[table].items()
+        if name.startswith(begun)
+    ]

@@ -1,0 +1,85 @@
+"""Names that a writer may mean: which of them can stand at a place in a phrase."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tapestry.query.limits import BIDI
+from tapestry.query.phrases.printer import quoted
+from tapestry.query.phrases.suggestions import Place
+
+_USERS = ("voted", "voted_against", "annotated", "tagged")
+"""Phrases in which a person is named as here, not as in mail."""
+
+_LETTER = re.compile(r"[^\W_]")
+_WORD = re.compile(r"[^\s(),\"“”]+")
+
+Named = list[tuple[str, str]]
+"""Texts and what they mean."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """Names that a writer may mean, likeliest first.
+
+    ``filters`` are one's own; ``shared`` those of others, as (owner, name); ``people`` are
+    (address, name), the name perhaps empty.
+    """
+
+    filters: tuple[str, ...] = ()
+    shared: tuple[tuple[str, str], ...] = ()
+    newsgroups: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()
+    people: tuple[tuple[str, str], ...] = ()
+
+
+def names_at(place: Place, typed: str, known: Vocabulary) -> Named:
+    """Return the names that can stand at a place and begin with what is typed."""
+    if not place.takes("WORD"):
+        return []
+    kind, typed = place.kind, typed.lower()
+    if place.takes("ME"):
+        me = [("me", "you yourself")] if "me".startswith(typed) else []
+        return me if kind in _USERS else [*me, *_people(typed, known)]
+    match kind:
+        case "in":
+            owners = dict.fromkeys(owner for owner, _ in known.shared if _WORD.fullmatch(owner))
+            found = [(f"{owner}'s ", f"a filter that {owner} shares") for owner in owners]
+            named = [(name, "a newsgroup") for name in known.newsgroups]
+            return _beginning([*named, *found], typed)
+        case "in_filter" if place.before and place.before.type == "OWNER":
+            whose = str(place.before)[:-2].lower()
+            shared = [name for owner, name in known.shared if owner.lower() == whose]
+            return _beginning([(name, f"a filter that {whose} shares") for name in shared], typed)
+        case "in_filter":
+            return _beginning([(name, "your filter") for name in known.filters], typed)
+        case "on_list":
+            return _beginning([(name, "a mailing list") for name in known.lists], typed)
+    return []
+
+
+def _beginning(named: Named, typed: str) -> Named:
+    return [
+        (name if name.endswith("'s ") else quoted(name), meaning)
+        for name, meaning in named
+        if name.lower().startswith(typed) and _shown(name)
+    ]
+
+
+def _people(typed: str, known: Vocabulary) -> Named:
+    """Return people some word of whose name, or whose address, begins with what is typed."""
+    found = []
+    for address, name in known.people:
+        named = _shown(name) and "@" not in name
+        folded = name.lower()
+        if named and (folded.startswith(typed) or f" {typed}" in folded):
+            found.append((quoted(name), address))
+        elif _shown(address) and "@" in address and address.lower().startswith(typed):
+            found.append((quoted(address), name if named else "an address"))
+    return found
+
+
+def _shown(name: str) -> bool:
+    """Return whether a name has letters, and hides nothing."""
+    return bool(_LETTER.search(name)) and name.isprintable() and not BIDI.search(name)

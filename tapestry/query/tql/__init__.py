@@ -1,0 +1,1 @@
+"""TQL and SQL: text to a parsed query."""

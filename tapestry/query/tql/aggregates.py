@@ -1,0 +1,134 @@
+"""COUNT(r: …), SUM(a.number IN annotations: …), and how SQL writes them: COUNT(*)."""
+
+from __future__ import annotations
+
+from tapestry.core.errors import TapestryError
+from tapestry.core.schema import ANNOTATIONS, COLUMNS, MESSAGES
+from tapestry.query.check.scope import variable_named
+from tapestry.query.tql import exists
+from tapestry.query.tql.expressions import Parser
+from tapestry.query.tql.lexer import Token
+from tapestry.query.tree.names import AGGREGATES
+from tapestry.query.tree.nodes import Aggregate, Binding, Column, Condition, Literal, Term, Truth
+from tapestry.query.tree.walk import columns_of
+
+_WORDS = """
+    ANY_VALUE APPROX_COUNT_DISTINCT ARRAY_AGG AVERAGE BIT_AND BIT_OR BOOL_AND BOOL_OR COLLECT_LIST
+    COLLECT_SET CORR COUNT_IF COVAR_POP COVAR_SAMP EVERY FIRST GROUP_CONCAT LAST LISTAGG MEAN MEDIAN
+    MODE PERCENTILE RANK STDDEV STDDEV_POP STDDEV_SAMP STDEV STRING_AGG TOTAL VARIANCE VAR_POP
+    VAR_SAMP
+"""
+_OTHERS = frozenset(_WORDS.split())
+
+
+def names_one(name: Token) -> bool:
+    """Return whether a name before a parenthesis is that of an aggregate; refuse unknown ones."""
+    if name.word in _OTHERS:
+        raise TapestryError(
+            f"{name.word} is not an aggregate of the language.",
+            name.span,
+            "The aggregates are COUNT, SUM, AVG, MIN and MAX.",
+        )
+    return name.word in AGGREGATES
+
+
+def aggregate(parser: Parser, name: Token) -> Aggregate:
+    """Read an aggregate's parentheses; its name is read.
+
+    Without bindings it is one of SQL, whose rows the SELECT around it gives.
+    """
+    parser.expect("(")
+    parser.enter()
+    distinct = parser.accept("DISTINCT")
+    term: Term | None = None
+    bindings: tuple[Binding, ...] = ()
+    start = parser.token
+    if not distinct and parser.accept("*"):
+        if name.word != "COUNT":
+            raise _no_column(name, start)
+    elif start.kind in ("name", "quoted") and parser.after.word in (",", ":", "IN"):
+        if distinct or name.word != "COUNT":
+            raise _no_column(name, start)
+        bindings = exists.bindings(parser)
+    else:
+        term = parser.shallow(parser.term())
+        if isinstance(term, Literal):
+            raise TapestryError(
+                f"{name.word} is of a column, not of a constant.",
+                term.span,
+                "Count rows by COUNT(r: …), or in SQL COUNT(*).",
+            )
+        bindings = _bindings(parser, term)
+    condition: Condition = Truth(True)
+    if bindings:
+        parser.scopes.append({binding.var for binding in bindings})
+        condition = parser.condition()
+        parser.scopes.pop()
+    parser.expect(")", "“)”" if bindings else "“:” and a condition, or “)”")
+    parser.depth -= 1
+    span = parser.since(name.start)
+    return Aggregate(name.word, distinct, term, bindings, condition, span=span)
+
+
+def _no_column(name: Token, start: Token) -> TapestryError:
+    what = "DISTINCT" if name.word == "COUNT" else name.word
+    column = "DISTINCT r.sender" if name.word == "COUNT" else "r.size"
+    return TapestryError(
+        f"{what} needs a column.",
+        start.span,
+        f"Write {name.word}({column}: r.inreplyto = m.msgid).",
+    )
+
+
+def _bindings(parser: Parser, term: Term) -> tuple[Binding, ...]:
+    """Read the variables after a term, up to the colon; none in SQL.
+
+    The one variable that the term names is bound first, unless it stands among those listed:
+    ``SUM(a.number IN annotations, r: …)``, ``SUM(a.number, r, a IN annotations: …)``.  A term
+    of several names only variables that are listed or stand outside.
+    """
+    if parser.token.word == ")":
+        return ()
+    table = exists.table_of(parser) if parser.accept("IN") else None
+    listed: tuple[Binding, ...] = ()
+    if parser.accept(","):
+        listed = exists.bindings(parser)
+    else:
+        parser.expect(":", "“:” and a condition, or “)”")
+    columns = list(columns_of(term))
+    for column in columns:
+        if not column.var:
+            raise TapestryError(
+                f"The variable of “{column.name}” is missing.",
+                column.span,
+                f"Write r.{column.name} for messages, a.{column.name} IN annotations for those.",
+            )
+    names = {variable_named(column.var, column.span) for column in columns}
+    if len(names) == 1 and not names & {binding.var for binding in listed}:
+        name = names.pop()
+        _check_own(parser, name, columns[0], table)
+        return (Binding(name, table or MESSAGES, span=columns[0].span), *listed)
+    if table or not listed:
+        raise TapestryError(
+            "It is not clear which variables are counted over.",
+            term.span,
+            "List them after the value: MAX(r.size - q.size, r, q: …).",
+        )
+    return listed
+
+
+def _check_own(parser: Parser, name: str, column: Column, table: str | None) -> None:
+    """Refuse a variable that is bound by its column, and seems to be meant otherwise."""
+    if parser.visible(name):
+        raise TapestryError(
+            f"“{name}” stands for another row already.",
+            column.span,
+            f"Give the rows that are counted another name: r.{column.name}.",
+        )
+    wanted = column.name.lower()
+    if table is None and wanted not in COLUMNS[MESSAGES] and wanted in COLUMNS[ANNOTATIONS]:
+        raise TapestryError(
+            f"The table messages has no column “{column.name}”.",
+            column.span,
+            f"Write {name}.{wanted} IN annotations.",
+        )

@@ -1,0 +1,63 @@
+"""What ranges over rows: EXISTS (r: …), and the variables it binds."""
+
+from __future__ import annotations
+
+from tapestry.core.errors import TapestryError
+from tapestry.core.schema import MESSAGES
+from tapestry.query.check.scope import table_named
+from tapestry.query.tql import select
+from tapestry.query.tql.expressions import Parser, variable
+from tapestry.query.tree.names import RESERVED
+from tapestry.query.tree.nodes import Binding, Condition, Exists
+
+
+def exists(parser: Parser) -> Condition:
+    """Read EXISTS and its parentheses, in the short form or the long one."""
+    start = parser.take().start
+    parser.expect("(", "“(”")
+    parser.enter()
+    if select.starts(parser):
+        found = select.exists(parser, start)
+    else:
+        bound = bindings(parser)
+        parser.scopes.append({binding.var for binding in bound})
+        found = Exists(bound, parser.condition())
+        parser.scopes.pop()
+    parser.expect(")")
+    parser.depth -= 1
+    if isinstance(found, Exists):
+        return Exists(found.bindings, found.condition, span=parser.since(start))
+    return found
+
+
+def bindings(parser: Parser) -> tuple[Binding, ...]:
+    """Read ``r, a IN annotations:``, the colon too."""
+    found: dict[str, Binding] = {}
+    while True:
+        token = parser.token
+        if token.kind not in ("name", "quoted") or token.word in RESERVED:
+            raise parser.unexpected("a variable", "Write EXISTS (r: r.inreplyto = m.msgid).")
+        parser.take()
+        table = MESSAGES
+        if parser.accept("IN"):
+            table = table_of(parser)
+        if token.value.lower() in found:
+            raise TapestryError(
+                f"The variable “{token.value}” stands here twice.",
+                token.span,
+                "Give one another name.",
+            )
+        name = variable(token)
+        found[name] = Binding(name, table, span=token.span)
+        if not parser.accept(","):
+            break
+    parser.expect(":", "“:” and a condition")
+    return tuple(found.values())
+
+
+def table_of(parser: Parser) -> str:
+    """Read the name of a table."""
+    if parser.token.kind not in ("name", "quoted"):
+        raise parser.unexpected("“messages” or “annotations”")
+    token = parser.take()
+    return table_named(token.value, token.span)

@@ -1,0 +1,123 @@
+"""What the parts of the grammar ask of each other: a condition, a term, an expression.
+
+    lexer ─> cursor ─> parser ─> literals, groups ─> sql ─> predicates, quantifiers
+        ─> aggregates ─> tql
+
+Each imports only from its left.  ``tql`` puts the parts together; they come back to it by
+the Parser they are given.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from tapestry.core.errors import Span, TapestryError
+from tapestry.query.check.scope import known_column, variable_named
+from tapestry.query.limits import MAX_NESTING, too_deep
+from tapestry.query.tql.lexer import Token
+from tapestry.query.tql.token_stream import Cursor
+from tapestry.query.tree.nodes import TERMS, Aggregate, Arith, Call, Column, Condition, Node, Term
+from tapestry.query.tree.parsed import MisreadError
+
+OR, AND, NOT, COMPARE, SUM, PRODUCT = range(1, 7)
+"""How closely operators bind."""
+
+
+class Parser(Cursor, ABC):
+    """A place in a text, from which conditions and terms can be read."""
+
+    made = most_made = 0
+    """Sums and calls since the last comparison, and between any two."""
+
+    @abstractmethod
+    def expression(self, above: int = 0) -> Term | Aggregate | Condition:
+        """Read operators that bind closer than ``above``, and their operands."""
+
+    def condition(self, above: int = 0) -> Condition:
+        """Read a condition, of operators that bind closer than ``above``."""
+        start = self.token
+        return self.as_condition(self.expression(above), start)
+
+    def term(self) -> Term:
+        """Read a term: what binds closer than a comparison."""
+        start = self.token
+        return as_term(self.expression(COMPARE), start.span)
+
+    def shallow(self, term: Term) -> Term:
+        """Return a term that was just read; refuse one that is nested too deeply to be walked."""
+        if self.made > MAX_NESTING:
+            check_terms(term)
+        return term
+
+    def operand(self) -> Term | Aggregate:
+        """Read a side of a comparison."""
+        start = self.token
+        found = self.expression(COMPARE)
+        return found if isinstance(found, Aggregate) else as_term(found, start.span)
+
+    def as_condition(self, found: Term | Aggregate | Condition, start: Token) -> Condition:
+        """Return what was read from ``start`` on; refuse what is no condition."""
+        if isinstance(found, Aggregate):
+            hint = f"Compare it with a constant: {found.function}(…) > 5."
+            raise TapestryError("An aggregate alone is no condition.", found.span, hint)
+        if isinstance(found, TERMS):
+            raise self._no_condition(found, start)
+        return found
+
+    def _no_condition(self, found: Term, start: Token) -> MisreadError:
+        """Return the error of a value where a condition should be, at the place that helps most."""
+        if isinstance(found, Column) and not found.var:
+            name = found.name
+            if not known_column(name) and not self.visible(name):
+                return MisreadError(
+                    f"“{name}” begins no condition.",
+                    start.span,
+                    "Write one such as m.subject LIKE '%spark%'.",
+                )
+        hint = "Compare it with something, such as m.subject LIKE '%spark%'."
+        return self.unexpected("a comparison", hint)
+
+
+def as_term(found: Term | Aggregate | Condition, span: Span) -> Term:
+    """Return what was read; refuse what is no term, at its place or else at ``span``."""
+    if isinstance(found, Aggregate):
+        raise only_compared(found.span)
+    if not isinstance(found, TERMS):
+        raise no_value(found.span or span)
+    return found
+
+
+def only_compared(span: Span | None) -> TapestryError:
+    """Return the error of an aggregate that is used otherwise than in a comparison."""
+    return TapestryError(
+        "An aggregate can only be compared with a constant.",
+        span,
+        "Write such as COUNT(r: r.inreplyto = m.msgid) > 5.",
+    )
+
+
+def no_value(span: Span | None) -> MisreadError:
+    """Return the error of a condition where a value should be."""
+    return MisreadError(
+        "A condition stands where a value is expected.", span, "Join conditions with AND or OR."
+    )
+
+
+def check_terms(root: Node) -> None:
+    """Refuse sums and calls nested too deeply; without recursion, as they may be."""
+    stack: list[tuple[object, int]] = [(root, 0)]
+    while stack:
+        node, depth = stack.pop()
+        if isinstance(node, Arith | Call):
+            depth += 1
+            if depth > MAX_NESTING and node.span:
+                raise too_deep(node.span)
+        if isinstance(node, tuple):
+            stack += [(item, depth) for item in node]
+        elif hasattr(node, "__dataclass_fields__"):
+            stack += [(getattr(node, name), depth) for name in node.__dataclass_fields__]
+
+
+def variable(token: Token) -> str:
+    """Return the name of a variable as it is compared: in lower case."""
+    return variable_named(token.value, token.span)

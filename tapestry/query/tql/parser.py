@@ -1,0 +1,246 @@
+"""TQL and SQL conditions: a precedence parser over tokens, one grammar for both forms.
+
+Terms and conditions are read by the same ``expression``; what an operator needs on its
+sides is checked as it is met, so a parenthesis never has to be read twice.
+"""
+
+from __future__ import annotations
+
+from tapestry.core.errors import Span, TapestryError
+from tapestry.core.schema import Type
+from tapestry.query.check.scope import known_column
+from tapestry.query.limits import MAX_NESTING, check_length
+from tapestry.query.tql import aggregates, exists, literals, predicates, select
+from tapestry.query.tql.expressions import (
+    AND,
+    COMPARE,
+    NOT,
+    OR,
+    PRODUCT,
+    SUM,
+    Parser,
+    as_term,
+    check_terms,
+    only_compared,
+)
+from tapestry.query.tql.lexer import Token
+from tapestry.query.tree.names import RESERVED
+from tapestry.query.tree.nodes import (
+    TERMS,
+    Aggregate,
+    And,
+    Arith,
+    Call,
+    Column,
+    Condition,
+    Has,
+    Literal,
+    Not,
+    Now,
+    Or,
+    Term,
+)
+from tapestry.query.tree.parsed import MESSAGE, Branch, Parsed, on_message, placed
+
+_POWER = {
+    "OR": OR,
+    "AND": AND,
+    **dict.fromkeys(
+        (*predicates.COMPARISONS, "NOT", "LIKE", "HAS", "IN", "IS", "BETWEEN"), COMPARE
+    ),
+    "+": SUM,
+    "-": SUM,
+    "*": PRODUCT,
+}
+_STATEMENTS = ("ALTER", "CREATE", "DELETE", "DROP", "EXPLAIN", "INSERT", "MERGE", "UPDATE")
+
+
+def parse(text: str, depth: int = 0) -> Parsed:
+    """Read a filter in the short or the long form; ``depth`` is its nesting already.
+
+    Raises MisreadError if it is neither, TapestryError for what is understood but refused.
+    """
+    check_length(text)
+    with placed(text):
+        parser = _Expressions(text, depth)
+        branches = _branches(parser)
+        if parser.most_made > MAX_NESTING:
+            for branch in branches:
+                check_terms(branch.condition)
+    return Parsed(branches, "tql")
+
+
+def _branches(parser: Parser) -> tuple[Branch, ...]:
+    first = parser.token
+    if select.starts(parser) and not select.starts_aggregate(parser):
+        branches = select.query(parser)
+        if parser.accept(";") and parser.token.kind != "end":
+            raise TapestryError(
+                "A filter is one query.", parser.token.span, "Leave out what follows."
+            )
+    elif first.word in _STATEMENTS and parser.after.kind in ("name", "quoted"):
+        raise TapestryError(
+            "A filter can only select messages.",
+            first.span,
+            "Write a condition on m, or one SELECT m.msgid FROM messages m WHERE ….",
+        )
+    else:
+        parser.scopes.append({MESSAGE})
+        branches = on_message(parser.condition())
+        parser.accept(";")
+    if parser.token.kind != "end":
+        raise parser.unexpected("the end of the filter")
+    return branches
+
+
+class _Expressions(Parser):
+    """Terms and conditions, bound by the precedence of their operators."""
+
+    def expression(self, above: int = 0) -> Term | Aggregate | Condition:
+        """Read operators that bind closer than ``above``, and their operands."""
+        start = self.token
+        left = self._prefix()
+        while True:
+            word = self.token.word
+            power = _POWER.get(word, 0)
+            if power <= above:
+                return left
+            if power in (AND, OR):
+                left = self._junction(left, word, power, start)
+            elif isinstance(left, Aggregate):
+                if power != COMPARE:
+                    raise only_compared(left.span)
+                left = predicates.threshold(self, left, start)
+                self.most_made, self.made = max(self.most_made, self.made), 0
+            elif not isinstance(left, TERMS):
+                raise self.unexpected(
+                    "“AND”, “OR” or the end", "A comparison cannot itself be compared."
+                )
+            elif power == COMPARE:
+                left = predicates.comparison(self, left, start)
+                self.most_made, self.made = max(self.most_made, self.made), 0
+            else:
+                self.take()
+                operand = self.token
+                right = as_term(self.expression(power), operand.span)
+                self.made += 1
+                left = Arith(word, left, right, span=self.since(start.start))
+
+    def _junction(
+        self, left: Term | Aggregate | Condition, word: str, power: int, start: Token
+    ) -> Condition:
+        args = [self.as_condition(left, start)]
+        while self.accept(word):
+            args.append(self.condition(power))
+        kind = And if power == AND else Or
+        return kind(tuple(args), span=self.since(start.start))
+
+    def _prefix(self) -> Term | Aggregate | Condition:
+        token = self.token
+        if token.word == "NOT":
+            self.enter()
+            self.take()
+            inner = self.condition(NOT)
+            self.depth -= 1
+            return Not(inner, span=self.since(token.start))
+        if token.word == "EXISTS":
+            return exists.exists(self)
+        if token.word == "(":
+            self.enter()
+            self.take()
+            found = select.aggregate(self) if self.token.word == "SELECT" else self.expression()
+            self.expect(")")
+            self.depth -= 1
+            return found
+        if token.word == "-":
+            return self._minus()
+        if token.kind == "number":
+            return literals.number(self)
+        if token.kind == "text":
+            self.take()
+            return Literal(token.value, Type.TEXT, span=token.span)
+        if token.kind == "quoted":
+            return self._quoted()
+        if token.kind == "name" and (token.word not in RESERVED or self._may_begin()):
+            return self._name()
+        if token.word == "{":
+            hint = "Write m.to = {'joe@example.org', LIKE '%bill%'}."
+            raise self.unexpected("a value", hint)
+        raise self.unexpected("a condition" if self.at == 0 else "a value")
+
+    def _may_begin(self) -> bool:
+        """Return whether the reserved word that comes next begins a value all the same."""
+        word = self.token.word
+        return word in literals.WORDS or (word == "HAS" and self.after.word == "(")
+
+    def _minus(self) -> Term:
+        start = self.take().start
+        if self.token.kind == "number":
+            return literals.number(self, start)
+        self.enter()
+        operand = self.token
+        inner = as_term(self.expression(PRODUCT), operand.span)
+        self.depth -= 1
+        self.made += 1
+        return Call("-", (inner,), span=self.since(start))
+
+    def _quoted(self) -> Term:
+        token = self.take()
+        if self.token.word == "." and self.after.kind in ("name", "quoted"):
+            return self._column(token)
+        if known_column(token.value):
+            return Column("", token.value, span=token.span)
+        text = token.value.replace("'", "''")
+        raise TapestryError(
+            "Double quotes are for names, and no column has this one.",
+            token.span,
+            f"Write '{text}' for a text." if len(text) < 60 else "Use single quotes for a text.",
+        )
+
+    def _name(self) -> Term | Aggregate | Condition:
+        token = self.token
+        special = literals.special(self)
+        if special is not None:
+            return special
+        self.take()
+        if self.token.word == "(":
+            return self._call(token)
+        if self.token.word == ".":
+            return self._column(token)
+        return Column("", token.value, span=token.span)
+
+    def _column(self, variable: Token) -> Column:
+        self.expect(".")
+        if self.token.kind not in ("name", "quoted"):
+            raise self.unexpected("a column", "Name one, such as m.subject.")
+        column = self.take()
+        return Column(variable.value, column.value, span=Span(variable.start, column.end))
+
+    def _call(self, name: Token) -> Term | Aggregate | Condition:
+        start = name.start
+        if aggregates.names_one(name):
+            return aggregates.aggregate(self, name)
+        self.enter()
+        self.expect("(")
+        if name.word == "DATEADD":
+            found: Term | Condition = literals.dateadd(self, start)
+            self.depth -= 1
+            return found
+        args: list[Term] = []
+        if self.token.word != ")":
+            args.append(self.term())
+            while self.accept(","):
+                args.append(self.term())
+        self.expect(")", "“,” or “)”")
+        self.depth -= 1
+        span = self.since(start)
+        if name.word in ("NOW", "GETDATE", "CURRENT_TIMESTAMP"):
+            if args:
+                raise TapestryError(
+                    f"{name.value}() takes nothing between its parentheses.", span, "Write now()."
+                )
+            return Now(span=span)
+        if name.word == "HAS" and len(args) == 2 and isinstance(args[1], Literal):
+            return Has(args[0], args[1], span=span)
+        self.made += 1
+        return Call(name.value.lower(), tuple(args), span=span)

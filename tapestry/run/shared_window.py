@@ -1,0 +1,258 @@
+"""Run all filters of the register over one window: wake, evaluate, and hand out.
+
+    new rows ─ tokens ─> keys ─ join ─> classes ─ evaluate ─> answers ─ join ─> filters ─> matches
+
+A class is what many filters have in common: a signature, the constants and what may be seen.
+It is evaluated once, by the very plans a filter is run with alone (``execute.py``), and only
+if some key of it is among the tokens of the window (the law of ``plan/predicate_keys.py``).
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Protocol
+
+from tapestry.core.errors import TapestryError
+from tapestry.core.ports import DueFilter, Match
+from tapestry.plan.compile import Compiled, Plan, compile_filter
+from tapestry.plan.engine import Engine, Row, TooManyError, answer, must_answer
+from tapestry.plan.group import Group, Member
+from tapestry.plan.lowering.lower import lower_among
+from tapestry.plan.predicate_keys import keys_of
+from tapestry.plan.signature import Constant
+from tapestry.predicate_index.groups import Class, Directory, Holder, seen
+from tapestry.predicate_index.probe import Rows, woken
+from tapestry.predicate_index.store import Entry
+from tapestry.query.context import Context
+from tapestry.run.execute import Pair, Subscription, candidates, chunked, decided, rank
+from tapestry.run.limits import set_aside
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Joint:
+    """What a joint run found: matches, the filters that found them, and those that failed.
+
+    ``strangers`` must run by themselves: they are not what the register says any more, or find
+    too much at once.
+    """
+
+    matches: list[Match] = field(default_factory=list)
+    filters: list[DueFilter] = field(default_factory=list)
+    strangers: set[int] = field(default_factory=set)
+    failed: list[tuple[DueFilter, str]] = field(default_factory=list)
+
+
+class Store(Protocol):
+    """What a joint run asks of the application."""
+
+    def joined(self, ids: Collection[int]) -> Sequence[DueFilter]: ...
+
+    def known(self, pairs: Collection[Pair]) -> set[Pair]: ...
+
+
+def entries_of(due: DueFilter, compiled: Compiled) -> tuple[list[Entry], dict[str, str]]:
+    """Return what to enter of a filter, and its text as the example of its signatures."""
+    entries = [
+        entry
+        for plan in compiled.plans
+        for entry in entries_for(due, plan, plan.signature.constants)
+    ]
+    return entries, {plan.signature.name: due.text for plan in compiled.plans}
+
+
+def entries_for(due: DueFilter, plan: Plan, constants: Sequence[Constant]) -> list[Entry]:
+    """Return what to enter of a disjunct: that of a plan, with these constants as its own."""
+    values = json.dumps([c.value for c in constants], separators=(",", ":"))
+    return [
+        Entry(
+            due.id,
+            due.revision,
+            plan.disjunct.monotone.index,
+            plan.signature.name,
+            values,
+            due.audiences,
+            key.probe,
+            key.offset,
+            key.token,
+        )
+        for key in keys_of(plan.disjunct, {c.slot: c.value for c in constants})
+    ]
+
+
+def run_together(
+    engine_on: Callable[[], Engine],
+    rows: Rows,
+    directory: Directory,
+    store: Store,
+    present: Collection[str],
+    since: int,
+    until: int,
+    *,
+    whole: bool = True,
+) -> Joint:
+    """Return the matches of all joined filters with since < matched_at <= until.
+
+    ``present`` are the audiences of any row: those that no row has make no difference.  No
+    engine is asked for unless something is awake.  ``whole``: no row was ever removed unknown
+    to the filters, so that what held at ``since`` has been delivered.
+    """
+    probes = directory.probes()
+    keys = woken(rows, probes, since, until) if probes else set()
+    awake = directory.classes(keys, present) if keys else []
+    if not awake:
+        return Joint()
+    engine = engine_on()
+    groups, unknown = _groups(directory, awake, since, until)
+
+    def evaluate(some: Sequence[Group]) -> list[Row]:
+        found = candidates(engine, some, until)
+        return _fresh(engine, some, found, since) if whole else found
+
+    found, broken = _evaluated(engine, groups, evaluate)
+    classes = {n: awake[n] for n in {row[0] for row in found} | set(broken) | unknown}
+    if not classes:
+        return Joint()
+    return _handed_out(engine, directory, store, present, classes, found, broken)
+
+
+def _groups(
+    directory: Directory, awake: Sequence[Class], since: int, until: int
+) -> tuple[dict[str, Group], set[int]]:
+    """Return the classes as members of one group a signature; their numbers stand for filters.
+
+    And the numbers of those whose signature no filter has: another version entered them.
+    """
+    unknown: set[int] = set()
+    gathered: dict[str, list[Member]] = defaultdict(list)
+    plans: dict[str, Plan | None] = {}
+    texts = directory.examples()
+    for number, one in enumerate(awake):
+        if one.signature not in plans:
+            plans[one.signature] = _plan(texts.get(one.signature, ""), one.signature)
+        plan = plans[one.signature]
+        if plan is None:
+            unknown.add(number)
+            continue
+        constants = tuple(
+            replace(constant, value=tuple(value) if constant.many else value)
+            for constant, value in zip(
+                plan.signature.constants, json.loads(one.constants), strict=True
+            )
+        )
+        member = Member(number, 0, constants, one.audiences, since, until)
+        gathered[one.signature].append(member)
+    groups = {
+        signature: Group(plan.disjunct, tuple(gathered[signature]))
+        for signature, plan in plans.items()
+        if plan is not None
+    }
+    return groups, unknown
+
+
+def _evaluated(
+    engine: Engine, groups: Mapping[str, Group], evaluate: Callable[[Sequence[Group]], list[Row]]
+) -> tuple[list[Row], dict[int, TapestryError]]:
+    """Return the answers of the groups; where not all can be run, those that can.
+
+    What fails comes by the number of its class.
+    """
+    try:
+        return evaluate(list(groups.values())), {}
+    except TapestryError as error:
+        log.warning("Not all together: %s", error.message)
+    found: list[Row] = []
+    broken: dict[int, TapestryError] = {}
+    for group in groups.values():
+
+        def run(members: Sequence[Member], group: Group = group) -> list[Row]:
+            return evaluate([replace(group, members=tuple(members))])
+
+        some, over = set_aside(run, group.members)
+        found += some
+        broken |= {member.fid: error for member, error in over}
+    must_answer(engine)
+    return found, broken
+
+
+def _fresh(engine: Engine, groups: Sequence[Group], found: Sequence[Row], since: int) -> list[Row]:
+    """Return the candidates without what held at ``since``: joined filters have delivered that."""
+    again = [g for g in groups if any(v.rule == "general" for v in g.disjunct.variants)]
+    held: set[Pair] = set()
+    for chunk in chunked(again, lambda _: 1):
+        numbers = {member.fid for group in chunk for member in group.members}
+        asked = [(row[0], row[1], since) for row in found if row[0] in numbers]
+        if asked:
+            held |= {(row[0], row[1]) for row in answer(engine, lower_among(chunk, asked))}
+    return [row for row in found if (row[0], row[1]) not in held]
+
+
+def _handed_out(
+    engine: Engine,
+    directory: Directory,
+    store: Store,
+    present: Collection[str],
+    classes: Mapping[int, Class],
+    found: Sequence[Row],
+    broken: Mapping[int, TapestryError],
+) -> Joint:
+    """Return what the answers of classes are for the filters that belong to them."""
+    holders = directory.holders(list(classes.values()), present)
+    due = {one.id: one for one in store.joined({holder.fid for holder in holders})}
+    shown = frozenset(present)
+    held: dict[Class, list[Holder]] = defaultdict(list)
+    joint = Joint()
+    evaluated = {classes[n] for n in {row[0] for row in found} | set(broken)}
+    for holder in set(holders):
+        one = due.get(holder.fid)
+        if one is None or one.revision != holder.revision:
+            continue
+        if holder.of in evaluated and seen(one.audiences, shown) == holder.of.audiences:
+            held[holder.of].append(holder)
+        else:
+            joint.strangers.add(holder.fid)
+    for number, error in broken.items():
+        if isinstance(error, TooManyError):
+            joint.strangers |= {holder.fid for holder in held[classes[number]]}
+    failed = {
+        holder.fid: error.message
+        for number, error in broken.items()
+        for holder in held[classes[number]]
+        if holder.fid not in joint.strangers
+    }
+    joint.failed = [(due[fid], message) for fid, message in sorted(failed.items())]
+    first: dict[Pair, Row] = {}
+    for number, msgid, audience, ts, c, _, why in found:
+        for holder in held[classes[number]]:
+            if holder.fid in failed or holder.fid in joint.strangers:
+                continue
+            row = (holder.fid, msgid, audience, ts, c, holder.disjunct, why)
+            other = first.setdefault((holder.fid, msgid), row)
+            if rank(row) < rank(other):
+                first[holder.fid, msgid] = row
+    starts = {fid: due[fid].start for fid, _ in first}
+
+    def subscription(fid: int) -> Subscription:
+        one = due[fid]
+        compiled = compile_filter(one.text, Context(one.owner, one.addresses))
+        return Subscription(fid, compiled, one.audiences, one.since, one.start)
+
+    joint.matches = decided(engine, list(first.values()), starts, subscription, store.known)
+    joint.filters = [due[fid] for fid in sorted({match.filter for match in joint.matches})]
+    return joint
+
+
+@lru_cache(maxsize=4096)
+def _plan(text: str, signature: str) -> Plan | None:
+    """Return the plan of a signature, given a filter that had it; None if none has it now."""
+    try:
+        compiled = compile_filter(text, Context())
+    except TapestryError:
+        return None
+    return next((plan for plan in compiled.plans if plan.signature.name == signature), None)

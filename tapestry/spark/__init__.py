@@ -1,0 +1,1 @@
+"""Spark: its server, this process's session, and statements answered by it."""

@@ -1,0 +1,155 @@
+"""The few rows of a view, read here to be sent along with a statement.
+
+A statement over new rows needs few old ones: a slice of time, and what that reaches by its
+keys.  Spark would scan files for them; the index and the bounds of row groups give them in
+milliseconds, whatever the size of the table.  Where they are many, Spark reads the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tapestry.core.schema import COLUMNS, Type
+from tapestry.plan.relation import Range, Reach, Statement, View
+from tapestry.tables.find import Most, by_key, by_time, unindexed, within
+from tapestry.tables.hash_runs import strings
+from tapestry.tables.log import Part, Snapshot
+from tapestry.tables.rows import arrow_schema
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Up to how many rows are few."""
+
+    sent: int = 5_000
+    """Rows of a table that is sent along: to read so few costs Spark more in jobs than in work."""
+
+    sliced: int = 50_000
+    """Rows of a slice that is sent along."""
+
+    read: int = 100_000
+    """Rows of the row groups that a slice lies in."""
+
+    keys: int = 100_000
+    """Keys that are looked up together."""
+
+    found: int = 150_000
+    """Rows that these find, and rows newer than the index that are looked through."""
+
+    bytes: int = 64 * 1024 * 1024
+    """Of what is sent along of one view, and of the row groups that a slice lies in."""
+
+
+class Few:
+    """Reads the few rows of views from one snapshot, each once."""
+
+    def __init__(self, snapshot: Snapshot, limits: Limits | None = None) -> None:
+        self.snapshot = snapshot
+        self.limits = limits or Limits()
+        self._read: dict[object, pa.Table | None] = {}
+
+    def key(self, view: View, statement: Statement, columns: Collection[str]) -> object:
+        """Return what is equal for views of the same rows and columns."""
+        rows = view.table if self.is_small(view.table) else _asked(view, statement)
+        return (tuple(named(view.table, columns)), rows)
+
+    def is_small(self, table: str) -> bool:
+        """Tell whether all of a table is few rows: then all its views are the table."""
+        parts = self.snapshot.parts(table)
+        few = sum(part.rows for part in parts) <= self.limits.sent
+        return few and sum(part.bytes for part in parts) <= self.limits.bytes
+
+    def rows(self, view: View, statement: Statement, columns: Collection[str]) -> pa.Table | None:
+        """Return the rows of a view, and perhaps others of its table; None if they are many."""
+        key = self.key(view, statement, columns)
+        if key not in self._read:
+            self._read[key] = self._rows(view, statement, columns)
+        return self._read[key]
+
+    def _rows(self, view: View, statement: Statement, columns: Collection[str]) -> pa.Table | None:
+        parts, names = self.snapshot.parts(view.table), named(view.table, columns)
+        if self.is_small(view.table):
+            always = [(part.min_ts - 1, part.max_ts) for part in parts]
+            return by_time(parts, view.table, always, names)
+        if view.ranges is not None:
+            most = Most(self.limits.read, self.limits.bytes)
+            rows = by_time(parts, view.table, view.ranges, names, most)
+            return None if rows is None or rows.num_rows > self.limits.sliced else rows
+        if view.reach is None:
+            return None
+        keys = self._keys(view.reach, statement, columns)
+        if keys is None or len(keys) > self.limits.keys:
+            return None
+        column, root = view.reach.column, self.snapshot.root
+        if unindexed(parts, root, view.table, column) > self.limits.found:
+            return None
+        rows = by_key(parts, root, view.table, column, keys, names)
+        many = rows.num_rows > self.limits.found or rows.nbytes > self.limits.bytes
+        return None if many else rows
+
+    def _keys(
+        self, reach: Reach, statement: Statement, columns: Collection[str]
+    ) -> set[str] | None:
+        """Return the values that a column may have; None if they are many."""
+        source = _source(reach, statement)
+        if not isinstance(source, View):
+            return {value for value in source if isinstance(value, str)}
+        by = {reach.other, "ts"} if source.reach is None else {reach.other, source.reach.column}
+        rows = self.rows(source, statement, {*columns, *by})
+        if rows is None:
+            return None
+        if self.is_small(source.table):
+            rows = self._asked_for(source, rows, statement, columns)
+        values = rows[reach.other]
+        if COLUMNS[source.table][reach.other] is Type.SET:
+            values = pc.list_flatten(values)
+        return set(values.unique().drop_null().to_pylist())
+
+    def _asked_for(
+        self, view: View, rows: pa.Table, statement: Statement, columns: Collection[str]
+    ) -> pa.Table:
+        """Return those of a small table's rows that a view asks for: only their keys lead on."""
+        if view.reach is not None:
+            keys = self._keys(view.reach, statement, columns)
+            column = rows[view.reach.column]
+            return rows if keys is None else rows.filter(pc.is_in(column, strings(keys)))
+        return rows if view.ranges is None else within(rows, view.ranges)
+
+    def files(self, view: View) -> list[Part]:
+        """Return the files of the snapshot that can hold rows of a view."""
+        parts = self.snapshot.parts(view.table)
+        return [p for p in parts if view.ranges is None or overlaps(p, view.ranges)]
+
+
+def _asked(view: View, statement: Statement) -> object:
+    """Return what tells a view's rows from those of other views."""
+    if view.reach is None:
+        return (view.table, view.ranges)
+    source = _source(view.reach, statement)
+    if isinstance(source, View):
+        return (view.table, view.reach.column, view.reach.other, _asked(source, statement))
+    return (view.table, view.reach.column, source)
+
+
+def _source(reach: Reach, statement: Statement) -> View | tuple[object, ...]:
+    """Return the view that reaches, or the values of a relation's column."""
+    for view in statement.views:
+        if view.name == reach.source:
+            return view
+    relation = next(one for one in statement.relations if one.name == reach.source)
+    place = [field.name for field in relation.fields].index(reach.other)
+    return tuple(row[place] for row in relation.rows)
+
+
+def named(table: str, columns: Collection[str]) -> list[str]:
+    """Return those columns of a table that are among some names; one at least."""
+    return [name for name in arrow_schema(table).names if name in columns] or ["ts"]
+
+
+def overlaps(part: Part, ranges: tuple[Range, ...]) -> bool:
+    """Tell whether a file can hold rows whose ``ts`` lies in one of the ranges."""
+    return any(low < part.max_ts and part.min_ts <= high for low, high in ranges)

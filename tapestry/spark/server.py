@@ -1,0 +1,184 @@
+"""Start and stop the Spark Connect server that comes with the pyspark package.
+
+One JVM on this machine, bound to loopback, tuned for many short statements; nothing is
+fetched.  A cluster of one's own is used instead where ``SPARK_REMOTE`` names one.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import secrets
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tapestry.core.child_process import Child, free_port, listens, spawn, stop
+from tapestry.core.errors import TapestryError
+
+JAVA_HINT = "Install it, on Debian with: apt-get install openjdk-17-jre-headless"
+JVM_OPTIONS = (
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto -XX:ReservedCodeCacheSize=256m "
+    "-XX:+ExitOnOutOfMemoryError"
+)
+"""Seen on 2 cores: a second less to start, and a short statement takes 50 ms, not 80.  Without
+more room for code, 48 MB, the JVM stops compiling after some minutes of unlike statements.
+Out of memory it would live on, and answer nothing."""
+
+LOGGING = """\
+rootLogger.level = warn
+rootLogger.appenderRef.stdout.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %d{yyyy-MM-dd HH:mm:ss} %p %c{1}: %m%n%ex{short}
+logger.native.name = org.apache.hadoop.util.NativeCodeLoader
+logger.native.level = error
+"""
+
+
+@dataclass(frozen=True)
+class SparkServer:
+    """A Spark Connect server that was started here, and the token that it asks for."""
+
+    child: Child
+    port: int
+    run: Path
+    token: str
+
+    @property
+    def remote(self) -> str:
+        """The address for ``SPARK_REMOTE``, and a secret: who has it can read all mail.
+
+        By name, for a client sends no token over a plain line to an address.
+        """
+        return f"sc://localhost:{self.port}/;token={self.token}"
+
+    def wait(self, timeout: float = 90.0) -> None:
+        """Wait until the server accepts connections; TapestryError if it ends or is too slow."""
+        deadline = time.monotonic() + timeout
+        while not listens(self.port):
+            if not self.child.alive:
+                raise TapestryError(f"{self.child.obituary()}.")
+            if time.monotonic() > deadline:
+                raise TapestryError(
+                    f"Spark does not answer on port {self.port} after {timeout:.0f} s.",
+                    hint=f"See {self.child.log}.",
+                )
+            time.sleep(0.1)
+
+    def stop(self) -> None:
+        """End the server and everything it started."""
+        stop([self.child], grace=3.0)
+
+    def again(self) -> SparkServer:
+        """End the server, if it has not ended, and start another at its address."""
+        self.stop()
+        return start(self.run, self.port, self.token)
+
+
+def start(run: Path, port: int | None = None, token: str | None = None) -> SparkServer:
+    """Start a server with its log, settings and scratch files in ``run``; do not wait for it.
+
+    With the ``port`` and ``token`` of another it is that one started again: its log goes on.
+    ``TAPESTRY_SPARK_MEMORY`` (default 2g) bounds its heap, ``TAPESTRY_SPARK_JVM`` replaces
+    its JVM options.  TapestryError if Java 17 or newer is not there.
+    """
+    java = find_java()
+    token = token or secrets.token_urlsafe(32)
+    settings, scratch = run / "spark-conf", run / "spark-scratch"
+    shutil.rmtree(scratch, ignore_errors=True)
+    settings.mkdir(parents=True, exist_ok=True)
+    scratch.mkdir()
+    (settings / "log4j2.properties").write_text(LOGGING)
+    home = _spark_home()
+    env = {name: value for name, value in os.environ.items() if not name.startswith("SPARK_")}
+    env |= {
+        "SPARK_HOME": str(home),
+        "SPARK_CONF_DIR": str(settings),
+        "SPARK_LOCAL_DIRS": str(scratch),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "JAVA_HOME": str(java.parent.parent),
+        "SPARK_CONNECT_AUTHENTICATE_TOKEN": token,
+    }
+    log = run / "spark.log"
+    if port is None:
+        log.write_bytes(b"")
+    port = port or free_port()
+    child = spawn("Spark", [str(home / "bin" / "spark-submit"), *_arguments(port)], log, env, run)
+    return SparkServer(child, port, run, token)
+
+
+@contextmanager
+def serving(run: Path) -> Iterator[str]:
+    """Yield the remote of a server that runs as long as the context does."""
+    server = start(run)
+    try:
+        server.wait()
+        yield server.remote
+    finally:
+        server.stop()
+
+
+def find_java() -> Path:
+    """Return the ``java`` to use (JAVA_HOME's, else the PATH's); TapestryError below 17."""
+    home = os.environ.get("JAVA_HOME")
+    found = shutil.which("java", path=f"{home}/bin" if home else None)
+    if found is None:
+        where = f"in JAVA_HOME ({home})" if home else "on the PATH"
+        raise TapestryError(
+            f"Spark needs Java 17 or newer, and there is none {where}.", hint=JAVA_HINT
+        )
+    java = Path(found).resolve()
+    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    version = java_version(said)
+    if version is None or version < 17:
+        raise TapestryError(
+            f"Spark needs Java 17 or newer; {java} is {version or 'unreadable'}.", hint=JAVA_HINT
+        )
+    return java
+
+
+def java_version(said: str) -> int | None:
+    """Return the feature number in what ``java -version`` said, None if there is none.
+
+    >>> java_version('openjdk version "17.0.15" 2025-04-15'), java_version('version "1.8.0_402"')
+    (17, 8)
+    """
+    found = re.search(r'version "(?:1\.)?(\d+)', said)
+    return int(found[1]) if found else None
+
+
+def _spark_home() -> Path:
+    spec = importlib.util.find_spec("pyspark")
+    if spec is None or spec.origin is None:
+        raise TapestryError("The package pyspark is not installed.", hint="Run: make run")
+    return Path(spec.origin).parent
+
+
+def _arguments(port: int) -> list[str]:
+    settings = {
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraJavaOptions": os.environ.get("TAPESTRY_SPARK_JVM", JVM_OPTIONS),
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.ansi.enabled": "true",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.warehouse.dir": "spark-scratch/warehouse",
+        "spark.ui.enabled": "false",
+    }
+    arguments = ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
+    arguments += ["--name", "tapestry", "--master", "local[*]"]
+    arguments += ["--driver-memory", os.environ.get("TAPESTRY_SPARK_MEMORY", "2g")]
+    for name, value in settings.items():
+        arguments += ["--conf", f"{name}={value}"]
+    return [*arguments, "spark-internal"]

@@ -1,0 +1,233 @@
+"""Where rows stand by their keys: an index beside the Delta logs, made from them at any time.
+
+    key ─ hash ─> runs of (hash, ts), sorted ─> the instants of its rows ─> files, row groups
+
+A lookup must not scan, and be as fast in a table ten times as large.  Bloom filters and the
+bounds of row groups do not give that: a thousand keys are everywhere.  A run is a sorted array
+of 64-bit hashes with the ``ts`` of their rows, mapped into memory and searched by bisection:
+16 bytes a row, a microsecond a key.  Files and row groups are then pruned by ``ts``, which
+compaction does not change.  Runs follow each other in ``ts`` without a gap; rows newer than
+the last one are looked for in their files.  Whoever deletes the index loses nothing but time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tapestry.core.clock import BEGINNING
+from tapestry.core.file_lock import alone
+from tapestry.core.schema import ANNOTATIONS, MESSAGES
+from tapestry.tables.log import Part, Tables, parts_of
+
+log = logging.getLogger(__name__)
+
+INDEXED = {MESSAGES: ("msgid", "inreplyto"), ANNOTATIONS: ("annid", "msgid")}
+"""The columns of each table by which rows are looked up."""
+
+TAIL_FILES = 16
+TAIL_ROWS = 50_000
+"""Newer than the index may be so many files, or rows, before it is extended."""
+
+LONGEST_RUN = 4_000_000
+"""Entries of a run that is not merged with another: it bounds the memory that merging takes."""
+
+_CHUNK = 1_000_000
+_ATTEMPTS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The keys of all rows with low < ts <= high, in one file of ``count`` entries."""
+
+    low: int
+    high: int
+    count: int
+    path: str
+
+
+def hashes(values: Iterable[str]) -> np.ndarray[Any, np.dtype[np.uint64]]:
+    """Return a 64-bit hash of each text, the same everywhere and always."""
+    made = b"".join(hashlib.blake2b(v.encode(), digest_size=8).digest() for v in values)
+    return np.frombuffer(made, dtype="<u8")
+
+
+def instants_of(
+    root: Path, table: str, column: str, values: Sequence[str]
+) -> tuple[np.ndarray[Any, np.dtype[np.int64]], int]:
+    """Return the instants at which rows with one of the values may stand, and the newest indexed.
+
+    Each instant once, in order.  Rows newer than the second are not in the index.
+    """
+    wanted = np.unique(hashes(values))
+    for _ in range(_ATTEMPTS):
+        chain = runs(root, table, column)
+        try:
+            found = [_search(run, wanted) for run in chain]
+        except FileNotFoundError:
+            continue  # merged away meanwhile: what it held is in another run
+        instants = np.unique(np.concatenate(found)) if found else np.empty(0, dtype=np.int64)
+        return instants, chain[-1].high if chain else BEGINNING
+    return np.empty(0, dtype=np.int64), BEGINNING
+
+
+def _search(run: Run, wanted: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    keys, instants = _mapped(run.path, run.count)
+    low, high = np.searchsorted(keys, wanted, "left"), np.searchsorted(keys, wanted, "right")
+    many = high - low
+    # The places low .. high - 1 of every key, in one array.
+    places = np.arange(many.sum()) + np.repeat(low - (many.cumsum() - many), many)
+    found: np.ndarray[Any, Any] = instants[places]
+    return found
+
+
+@lru_cache(maxsize=64)
+def _mapped(path: str, count: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    if not count:
+        return np.empty(0, dtype="<u8"), np.empty(0, dtype="<i8")
+    whole = np.asarray(np.memmap(path, dtype="<u8", mode="r", shape=(2 * count,)))
+    return whole[:count], whole[count:].view("<i8")
+
+
+def runs(root: Path, table: str, column: str) -> list[Run]:
+    """Return runs that follow each other from the first row on, as few as there are."""
+    starting: dict[int, Run] = {}
+    for run in _stored(_directory(root, table, column)):
+        if run.low not in starting or run.high > starting[run.low].high:
+            starting[run.low] = run
+    chain: list[Run] = []
+    low = BEGINNING
+    while low in starting:
+        chain.append(starting[low])
+        low = chain[-1].high
+    return chain
+
+
+def _stored(directory: Path) -> Iterator[Run]:
+    try:
+        found = list(os.scandir(directory))
+    except FileNotFoundError:
+        return
+    for entry in found:
+        name, _, kind = entry.name.partition(".")
+        if kind != "run":
+            continue
+        low, high, count = (int(number) for number in name.split("_"))
+        try:
+            whole = entry.stat().st_size == 16 * count
+        except FileNotFoundError:
+            continue
+        if whole:
+            yield Run(low, high, count, entry.path)
+
+
+def _directory(root: Path, table: str, column: str) -> Path:
+    return root / "index" / f"{table}.{column}"
+
+
+def extend(tables: Tables, table: str, parts: Sequence[Part] | None = None) -> bool:
+    """Bring the index of a table up to its newest row; False if another process is at it."""
+    with alone(tables.root / "index.lock") as mine:
+        if mine:
+            known = parts_of(tables.open(table)) if parts is None else parts
+            for column in INDEXED[table]:
+                _extend(tables.root, table, column, known)
+        return mine
+
+
+def extend_if_behind(tables: Tables, table: str) -> None:
+    """Extend a table's index if more has been appended since than one likes to look through."""
+    parts = parts_of(tables.open(table))
+    chain = runs(tables.root, table, INDEXED[table][0])
+    tail = [part for part in parts if part.max_ts > (chain[-1].high if chain else BEGINNING)]
+    if len(tail) < TAIL_FILES and sum(part.rows for part in tail) < TAIL_ROWS:
+        return
+    try:
+        extend(tables, table, parts)
+    except OSError as error:
+        # Rows are found without it, and what was appended was appended.
+        log.warning("The index of %s is not extended: %s", table, error)
+
+
+def _extend(root: Path, table: str, column: str, parts: Sequence[Part]) -> None:
+    directory = _directory(root, table, column)
+    directory.mkdir(parents=True, exist_ok=True)
+    chain = runs(root, table, column)
+    low = chain[-1].high if chain else BEGINNING
+    for some, high in _chunks([part for part in parts if part.max_ts > low]):
+        tables = [_keys(part, column) for part in some]
+        keys = np.concatenate([hashed for hashed, _ in tables])
+        instants = np.concatenate([ts for _, ts in tables])
+        new = (instants > low) & (instants <= high)
+        chain.append(_write(directory, low, high, keys[new], instants[new]))
+        low = high
+        while len(chain) > 1 and _should_merge(*chain[-2:]):
+            chain[-2:] = [_merged(directory, *chain[-2:])]
+    kept = {run.path for run in chain}
+    for path in directory.iterdir():
+        if str(path) not in kept:
+            path.unlink(missing_ok=True)
+
+
+def _chunks(parts: Sequence[Part]) -> Iterator[tuple[list[Part], int]]:
+    """Yield files, about _CHUNK rows of them, and their newest instant; no later file is older."""
+    some: list[Part] = []
+    ordered = sorted(parts, key=lambda part: part.min_ts)
+    for number, part in enumerate(ordered):
+        some.append(part)
+        high = max(each.max_ts for each in some)
+        last = number + 1 == len(ordered)
+        if last or (sum(p.rows for p in some) >= _CHUNK and ordered[number + 1].min_ts > high):
+            yield some, high
+            some = []
+
+
+def _keys(part: Part, column: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    with pq.ParquetFile(part.path) as file:
+        rows = file.read(columns=[column, "ts"])
+    rows = rows.filter(rows[column].is_valid())
+    return hashes(rows[column].to_pylist()), rows["ts"].to_numpy()
+
+
+def _should_merge(older: Run, newer: Run) -> bool:
+    return older.count <= 2 * newer.count and older.count + newer.count <= LONGEST_RUN
+
+
+def _merged(directory: Path, older: Run, newer: Run) -> Run:
+    left, right = _mapped(older.path, older.count), _mapped(newer.path, newer.count)
+    keys, instants = (np.concatenate(both) for both in zip(left, right, strict=True))
+    return _write(directory, older.low, newer.high, keys, instants)
+
+
+def _write(
+    directory: Path,
+    low: int,
+    high: int,
+    keys: np.ndarray[Any, Any],
+    instants: np.ndarray[Any, Any],
+) -> Run:
+    order = np.argsort(keys, kind="stable")
+    path = directory / f"{low}_{high}_{len(keys)}.run"
+    unfinished = path.with_suffix(".new")
+    with unfinished.open("wb") as file:
+        file.write(keys[order].astype("<u8").tobytes())
+        file.write(instants[order].astype("<i8").tobytes())
+        file.flush()
+        os.fsync(file.fileno())
+    unfinished.replace(path)
+    return Run(low, high, len(keys), str(path))
+
+
+def strings(values: Iterable[str]) -> pa.Array:
+    """Return texts as an Arrow array, each once, in order."""
+    return pa.array(sorted(set(values)), type=pa.string())

@@ -1,0 +1,99 @@
+"""What was removed for its age: so that no message of it is taken in again.
+
+A mailbox or Maildir may hold mail longer than it is kept here, and may be read again from its
+start.  What remains of a removed message is a 64-bit hash of its Message-ID, among those of its
+audience: files of sorted hashes, mapped into memory.  Unlike the index they cannot be made anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+
+from tapestry.tables.hash_runs import hashes
+
+_ATTEMPTS = 20
+
+Hashes = np.ndarray[Any, np.dtype[np.uint64]]
+
+
+def remember(root: Path, audience: str, msgids: Iterable[str]) -> None:
+    """Record that these messages are removed; one process at a time may."""
+    directory = _directory(root, audience)
+    directory.mkdir(parents=True, exist_ok=True)
+    found = np.unique(hashes(msgids))
+    smaller = []
+    for path in sorted(_files(directory), key=lambda path: path.stat().st_size):
+        if path.stat().st_size > 2 * found.nbytes:
+            break  # so that a hash is written again a logarithmic number of times
+        found = np.union1d(found, _read(path))
+        smaller.append(path)
+    unfinished = directory / f"{uuid4()}.new"
+    with unfinished.open("wb") as file:
+        file.write(found.tobytes())
+        file.flush()
+        os.fsync(file.fileno())
+    unfinished.replace(unfinished.with_suffix(".hashes"))
+    for path in smaller:
+        path.unlink()
+
+
+def removed(root: Path, audience: str, msgids: Iterable[str]) -> set[str]:
+    """Return those of some messages that were removed from an audience for their age."""
+    directory = _directory(root, audience)
+    asked = list(msgids)
+    wanted = hashes(asked)
+    for _ in range(_ATTEMPTS):
+        try:
+            known = [_read(path) for path in _files(directory)]
+        except FileNotFoundError:
+            continue  # merged meanwhile: what it held is in another
+        found = sum((_among(wanted, some) for some in known), np.zeros(len(asked), dtype=bool))
+        return {msgid for msgid, is_in in zip(asked, found, strict=True) if is_in}
+    return set()
+
+
+def note_removal(root: Path) -> None:
+    """Record that rows were removed of which filters are not told."""
+    _noted(root).parent.mkdir(parents=True, exist_ok=True)
+    _noted(root).touch()
+
+
+def is_whole(root: Path) -> bool:
+    """Return whether no row was ever removed of which filters are not told."""
+    return not _noted(root).exists()
+
+
+def forget_removed(root: Path, audience: str) -> None:
+    """Delete what is recorded of an audience."""
+    shutil.rmtree(_directory(root, audience), ignore_errors=True)
+
+
+def _among(wanted: Hashes, known: Hashes) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    places = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    found: np.ndarray[Any, np.dtype[np.bool_]] = known[places] == wanted
+    return found
+
+
+def _read(path: Path) -> Hashes:
+    return np.asarray(np.memmap(path, dtype="<u8", mode="r"))
+
+
+def _files(directory: Path) -> list[Path]:
+    return list(directory.glob("*.hashes"))
+
+
+def _noted(root: Path) -> Path:
+    return root / "removed" / "rows"
+
+
+def _directory(root: Path, audience: str) -> Path:
+    name = hashlib.blake2b(audience.encode(), digest_size=16).hexdigest()
+    return root / "removed" / name
