@@ -1,0 +1,149 @@
+"""The documents and the code name the same things: commands, variables, phrases, files, links."""
+
+import ast
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from django.core.management import get_commands
+
+from filters.bench import BENCHES
+from tapestry.query.context import Context
+from tapestry.query.frontend import read
+from tapestry.query.phrases.parser import parse_phrase
+from tapestry.query.phrases.phrasebook import phrasebook
+
+ROOT = Path(__file__).parent.parent
+README, LANGUAGE, PAPERS = "README.md", "tapestry/query/LANGUAGE.md", "tapestry/PAPERS.md"
+GLOSSARY, FIGURES = "tapestry/GLOSSARY.md", "filters/bench/FIGURES.md"
+OTHERS = ("tapestry/DESIGN.md", "filters/OPERATING.md")
+DOCUMENTS = [README, LANGUAGE, PAPERS, GLOSSARY, FIGURES, *OTHERS]
+SET_FOR_CHILDREN = {"SPARK_HOME", "TAPESTRY_BENCH"}
+READ_BY_LIBRARIES = {"SSL_CERT_FILE"}
+
+VARIABLE = re.compile(r"TAPESTRY_[A-Z_]+|[A-Z_]+_(?:KEY|REMOTE|URL|HOME|FILE)")
+FILE = re.compile(r"(?:tapestry|filters|templates|tests)(?:/\w[\w.-]*)+")
+SPAN = re.compile(r"`([^`\n]+)`")
+BLOCK = re.compile(r"^```\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)\s#]*)(#[^)\s]+)?\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+CITATION = re.compile(r"\[([A-Z]\w+\d\d)\b")
+
+
+def text_of(name):
+    return (ROOT / name).read_text()
+
+
+def code_in(name):
+    """Return what a document writes as code: its blocks, and what stands in backticks."""
+    text = text_of(name)
+    return BLOCK.findall(text) + SPAN.findall(BLOCK.sub("", text))
+
+
+def named(pattern, names=DOCUMENTS):
+    return {
+        found for name in names for code in code_in(name) for found in re.findall(pattern, code)
+    }
+
+
+def anchors(name):
+    """Return the anchors that a document's headings have on GitHub."""
+    headings = HEADING.findall(BLOCK.sub("", text_of(name)))
+    return {re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in headings}
+
+
+def python_files():
+    return [path for room in ("tapestry", "filters") for path in (ROOT / room).rglob("*.py")]
+
+
+def filters_in(name):
+    """Return the filters in a document's blocks: each line is one, or a paragraph of SQL."""
+    for block in BLOCK.findall(text_of(name)):
+        for paragraph in block.strip().split("\n\n"):
+            is_sql = paragraph.startswith("SELECT")
+            yield from [paragraph] if is_sql else paragraph.splitlines()
+
+
+def test_readme_is_short_and_links_every_document():
+    listed = ["git", "ls-files", "*.md"]
+    found = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert sorted(found.split()) == sorted(DOCUMENTS)
+    assert {path for path, _ in LINK.findall(text_of(README))} >= set(DOCUMENTS) - {README}
+    assert len(text_of(README).split()) <= 1300
+
+
+def test_commands():
+    ours = {name for name, app in get_commands().items() if app == "filters"}
+    assert named(r"manage\.py ([a-z]+)") == {*ours, "createsuperuser"}
+
+
+def test_benches():
+    assert named(r"manage\.py bench ([a-z]+)") <= set(BENCHES)
+    in_tables = set(re.findall(r"\| `([a-z]+)(?: [^`|]*)?` \|$", text_of(FIGURES), re.MULTILINE))
+    assert in_tables | named(r"manage\.py bench ([a-z]+)", [FIGURES]) == set(BENCHES)
+
+
+def test_environment_variables():
+    read_here = set()
+    for path in python_files():
+        if "environ" in (text := path.read_text()):
+            texts = {node.value for node in ast.walk(ast.parse(text)) if hasattr(node, "value")}
+            read_here |= {each for each in texts if VARIABLE.fullmatch(str(each))}
+    assert named(VARIABLE) - READ_BY_LIBRARIES == read_here - SET_FOR_CHILDREN
+
+
+def test_targets_of_make():
+    targets = set(re.findall(r"^([a-z-]+):", text_of("Makefile"), re.MULTILINE))
+    assert named(r"\bmake ([a-z-]+)") <= targets
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_files(name):
+    assert [path for path in sorted(named(FILE, [name])) if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_links(name):
+    for path, anchor in LINK.findall(text_of(name)):
+        target = (ROOT / name).parent / path if path else ROOT / name
+        assert target.exists(), path
+        assert not anchor or anchor[1:] in anchors(target), anchor
+
+
+@pytest.mark.parametrize("name", [GLOSSARY, PAPERS])
+def test_each_row_names_a_file(name):
+    rows = re.findall(r"^\| [^|]+ \| [^|]+ \| ([^|]+) \|$", text_of(name), re.MULTILINE)
+    rows = [last for last in rows if last not in ("file", "where")]
+    assert rows
+    assert [last for last in rows if not (FILE.search(last) or LINK.search(last))] == []
+
+
+def test_citations():
+    keys = set(re.findall(r"^\| \[(\w+)\] \|", text_of(PAPERS), re.MULTILINE))
+    cited = {key for name in DOCUMENTS for key in CITATION.findall(text_of(name))}
+    in_code = {key for path in python_files() for key in CITATION.findall(path.read_text())}
+    assert cited == keys
+    assert in_code <= keys
+
+
+def kinds(said):
+    """Return the kinds of phrases in what was read."""
+    parts = getattr(said, "parts", ())
+    return {said.kind} if not parts else set().union(*map(kinds, parts))
+
+
+def test_phrases():
+    _, _, rest = text_of(LANGUAGE).partition("<!-- phrases: begin -->")
+    table, _, _ = rest.partition("<!-- phrases: end -->")
+    shown = SPAN.findall("".join(row.split("|")[1] for row in table.splitlines() if "|" in row))
+    documented = set().union(*(kinds(parse_phrase(phrase)) for phrase in shown))
+    assert documented == set().union(*(kinds(parse_phrase(text)) for text, _ in phrasebook()))
+
+
+@pytest.mark.parametrize("name", [README, LANGUAGE])
+def test_filters(name):
+    context = Context("terry", resolve=lambda owner, name: "about baseball")
+    found = [text for text in filters_in(name) if not re.match(r"make|\.venv|.*─|.*│", text)]
+    assert len(found) >= 5
+    assert all(read(text, context) for text in found)
