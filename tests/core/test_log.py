@@ -1,0 +1,23 @@
+"""Events of the log are one line each."""
+
+import logging
+
+from django.conf import settings
+
+from tapestry.core.log import event
+
+
+def test_it_logs_one_line_at_level_info(caplog):
+    log = logging.getLogger("tapestry.example")
+    with caplog.at_level(logging.INFO, "tapestry"):
+        event(log, "tick", until=5, error='a "b"\nc', share=0.5, empty="")
+    assert caplog.messages == ['tick until=5 error="a \\"b\\"\\nc" share=0.500 empty=""']
+    assert caplog.records[0].funcName == "test_it_logs_one_line_at_level_info"
+
+
+def test_events_of_the_product_are_let_through_and_nobody_elses():
+    assert settings.LOGGING["root"]["level"] == "WARNING"
+    assert settings.LOGGING["loggers"] == {
+        "tapestry": {"level": "INFO"},
+        "filters": {"level": "INFO"},
+    }
