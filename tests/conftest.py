@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-pytest_plugins = ["datadriven"]
+pytest_plugins = ["support.datadriven"]
 
 
 @pytest.hookimpl(hookwrapper=True)

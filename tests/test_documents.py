@@ -3,10 +3,10 @@
 import ast
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 from django.core.management import get_commands
+from support.paths import ROOT
 
 from filters.bench import BENCHES
 from tapestry.query.context import Context
@@ -14,7 +14,6 @@ from tapestry.query.frontend import read
 from tapestry.query.phrases.parser import parse_phrase
 from tapestry.query.phrases.phrasebook import phrasebook
 
-ROOT = Path(__file__).parent.parent
 README, LANGUAGE, PAPERS = "README.md", "tapestry/query/LANGUAGE.md", "tapestry/PAPERS.md"
 GLOSSARY, FIGURES = "tapestry/GLOSSARY.md", "filters/bench/FIGURES.md"
 OTHERS = ("tapestry/DESIGN.md", "filters/OPERATING.md")

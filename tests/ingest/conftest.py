@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-SHARED_MAIL = Path(__file__).resolve().parents[3] / "shared" / "mail"
+from support.paths import SHARED_MAIL
 
 
 @pytest.fixture(scope="session")

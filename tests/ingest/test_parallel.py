@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from memory_clock import MemoryClock
+from support.clocks import MemoryClock
+from support.paths import TESTS
 
 from tapestry.core.errors import TapestryError
 from tapestry.ingest import command as pull
 from tapestry.ingest.parallel import parsed
 from tapestry.tables.log import Tables
 
-TESTS = Path(__file__).parents[1]
 FROM = "From joe@x.org Fri Jan  2 14:26:52 2004\n"
 
 
@@ -83,7 +83,13 @@ def test_an_archive_is_whole_after_kills_and_its_workers_are_gone(tmp_path):
     root = tmp_path / "tables"
     root.mkdir()
     (root / "clock").touch()
-    command = [sys.executable, str(TESTS / "archive_killed.py"), str(root), str(mbox), "20"]
+    command = [
+        sys.executable,
+        str(TESTS / "support" / "archive_killed.py"),
+        str(root),
+        str(mbox),
+        "20",
+    ]
     environment = os.environ | {"PYTHONPATH": f"{TESTS.parent}:{TESTS}"}
     chance = random.Random(4)
     for attempt in range(4):

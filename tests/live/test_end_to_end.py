@@ -9,7 +9,7 @@ from email.message import EmailMessage
 from email.utils import format_datetime
 
 import pytest
-from live_site import end, manage, start, wait_ready
+from support.servers.site import end, manage, start, wait_ready
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from kept_memory import KeptMemory
-from live.fake_servers import FakeImap, FakeNews, letter
-from live.pulled import ids, pulled
-from memory_clock import MemoryClock
+from support.clocks import MemoryClock
+from support.kept_memory import KeptMemory
+from support.servers.fake_servers import FakeImap, FakeNews, letter
+from support.servers.pulled import ids, pulled
 
 from tapestry.ingest.account import LineBrokenError, RefusedError
 from tapestry.ingest.imap.folder import windows

@@ -5,8 +5,8 @@ from __future__ import annotations
 import socket
 
 import pytest
-from live.dovecot import PASSWORD, running_dovecot
-from memory_clock import MemoryClock
+from support.clocks import MemoryClock
+from support.servers.dovecot import PASSWORD, running_dovecot
 
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.command import PASSWORDS, ingest

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 import pytest
 import trustme
 from imapclient import IMAPClient
-from kept_memory import KeptMemory
-from live.cutting_proxy import CuttingProxy
-from live.dovecot import PASSWORD, PASSWORD_ABROAD, USER, USER_ABROAD, running_dovecot
-from live.provider import running_provider
-from memory_clock import MemoryClock
+from support.clocks import MemoryClock
+from support.kept_memory import KeptMemory
+from support.servers.cutting_proxy import CuttingProxy
+from support.servers.dovecot import PASSWORD, PASSWORD_ABROAD, USER, USER_ABROAD, running_dovecot
+from support.servers.provider import running_provider
 
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.account import Account, LineBrokenError, RefusedError

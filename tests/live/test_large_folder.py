@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from live.dovecot import PASSWORD, USER, running_dovecot
+from support.servers.dovecot import PASSWORD, USER, running_dovecot
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(1800)]
 

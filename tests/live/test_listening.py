@@ -7,8 +7,8 @@ import time
 
 import pytest
 from django.contrib.auth.models import User
-from live.cutting_proxy import CuttingProxy
-from live.dovecot import PASSWORD, USER, running_dovecot
+from support.servers.cutting_proxy import CuttingProxy
+from support.servers.dovecot import PASSWORD, USER, running_dovecot
 
 from filters.models.source import Source
 from filters.sources.credentials import account_of, keep_secret

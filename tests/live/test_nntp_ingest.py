@@ -7,10 +7,10 @@ import warnings
 
 import pytest
 import trustme
-from kept_memory import KeptMemory
-from live.cutting_proxy import CuttingProxy
-from live.inn import PASSWORD, USER, running_inn
-from memory_clock import MemoryClock
+from support.clocks import MemoryClock
+from support.kept_memory import KeptMemory
+from support.servers.cutting_proxy import CuttingProxy
+from support.servers.inn import PASSWORD, USER, running_inn
 
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.account import Account

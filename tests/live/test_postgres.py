@@ -12,13 +12,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.paths import ROOT
 
 from tapestry.core.child_process import free_port
 
-ROOT = Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests" / "filters"
 
-EXACT = ("stores", "joint", "joined", "rounds", "dependents", "ends", "forgetting", "sources")
+EXACT = (
+    "store/test_filter_store",
+    "store/test_shared_window",
+    "store/test_joined",
+    "store/test_expiry",
+    "upkeep/test_rounds",
+    "upkeep/test_forgetting",
+    "authoring/test_dependents",
+    "sources/test_sources",
+)
 """Where what is stored once, or locked, or raced for, is tested; the long campaign runs all."""
 
 pytestmark = pytest.mark.live
@@ -80,7 +89,7 @@ def hold(database_url: str, *files: Path) -> None:
 
 
 def test_what_is_stored_once_is_so_on_postgresql(database_url: str) -> None:
-    hold(database_url, *(TESTS / f"test_{name}.py" for name in EXACT))
+    hold(database_url, *(TESTS / f"{name}.py" for name in EXACT))
 
 
 @pytest.mark.long

@@ -16,13 +16,13 @@ import sys
 import time
 from collections import Counter
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 import pytest
-from live.cutting_proxy import CuttingProxy
-from live.dovecot import PASSWORD, USER, running_dovecot
-from live.inn import running_inn
-from live_site import environment_for
+from support.paths import TESTS
+from support.servers.cutting_proxy import CuttingProxy
+from support.servers.dovecot import PASSWORD, USER, running_dovecot
+from support.servers.inn import running_inn
+from support.servers.site import environment_for
 
 from tapestry.tables.log import Tables
 
@@ -122,7 +122,7 @@ class Puller:
 
     def __init__(self, data):
         self.process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("puller.py"))],
+            [sys.executable, str(TESTS / "support" / "servers" / "puller.py")],
             env=environment_for(data) | {"PYTHONPATH": os.pathsep.join(sys.path)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

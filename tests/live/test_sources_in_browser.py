@@ -1,9 +1,9 @@
 """What a person does with a source: add it, choose folders, see mail come at once, pause it."""
 
 import pytest
-from live.dovecot import PASSWORD as MAIL_PASSWORD
-from live.dovecot import USER, running_dovecot
-from live_site import end, manage, start, wait_ready
+from support.servers.dovecot import PASSWORD as MAIL_PASSWORD
+from support.servers.dovecot import USER, running_dovecot
+from support.servers.site import end, manage, start, wait_ready
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from live_site import end, start, wait_ready
+from support.servers.site import end, start, wait_ready
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 

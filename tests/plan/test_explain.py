@@ -1,10 +1,10 @@
 """Every stage of a filter as it is shown, what its owner is warned of, and Spark's SQL."""
 
 import json
-from pathlib import Path
 
 import pytest
 import sqlglot
+from support.paths import FIXTURES
 
 from tapestry.core.clock import DAY, WEEK
 from tapestry.core.errors import TapestryError
@@ -15,7 +15,6 @@ from tapestry.query.context import Context
 from tapestry.run.execute import Subscription, groups
 from tapestry.spark.dialect import FUNCTIONS, spark_sql
 
-FIXTURES = Path(__file__).parent.parent / "fixtures" / "plan"
 TERRY = Context("terry", ("terry@parc.com",))
 NOW = 1000 * WEEK
 
@@ -40,11 +39,11 @@ def show_spark(case):
 
 
 def test_every_stage_is_shown(datadriven):
-    datadriven(FIXTURES / "explain.test", show_explanation)
+    datadriven(FIXTURES / "plan" / "explain.test", show_explanation)
 
 
 def test_statements_are_printed_in_the_sql_of_spark(datadriven):
-    datadriven(FIXTURES / "spark.test", show_spark)
+    datadriven(FIXTURES / "plan" / "spark.test", show_spark)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """Filters of many alternatives: those of one shape share a plan; what explodes is refused."""
 
 import pytest
-from sqlite_engine import SqliteEngine
-from work import SECOND, counted
+from support.sqlite_engine import SqliteEngine
+from support.work import SECOND, counted
 
 from filters.bench.texts import MANY, alternatives
 from tapestry.core.clock import BEGINNING

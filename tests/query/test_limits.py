@@ -1,7 +1,7 @@
 """What is too much is refused at once, with its place."""
 
 import pytest
-from work import SECOND, counted
+from support.work import SECOND, counted
 
 from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context

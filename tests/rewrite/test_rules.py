@@ -5,9 +5,9 @@ the normal stage show the condition as the rule leaves it; the others every disj
 """
 
 import time
-from pathlib import Path
 
 import pytest
+from support.paths import FIXTURES
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.schema import MESSAGES
@@ -28,7 +28,7 @@ from tapestry.rewrite.restore import (
 )
 from tapestry.rewrite.stages import NormalQuery
 
-FIXTURES = Path(__file__).parent.parent / "fixtures" / "rewrite"
+SPECS = FIXTURES / "rewrite"
 TERRY = Context("terry", ("terry@parc.com",))
 
 NORMAL = {rule.__name__: rule for rule in pipeline.NORMAL}
@@ -119,18 +119,18 @@ def test_a_rule_does_what_its_fixture_shows(datadriven, name):
         assert fired is wanted[kind], f"line {case.line}: {shown}"
         return shown
 
-    datadriven(FIXTURES / f"{name}.spec", evaluate)
+    datadriven(SPECS / f"{name}.spec", evaluate)
 
 
 @pytest.mark.parametrize("name", RULES)
 def test_a_rule_has_a_case_in_which_it_fires_and_one_in_which_it_must_not(name):
-    text = (FIXTURES / f"{name}.spec").read_text()
+    text = (SPECS / f"{name}.spec").read_text()
     assert f" expect={name}\n" in text
     assert f" expect-not={name}\n" in text
 
 
 def test_no_fixture_is_without_a_rule():
-    assert {path.stem for path in FIXTURES.glob("*.spec")} == {*RULES, "refused"}
+    assert {path.stem for path in SPECS.glob("*.spec")} == {*RULES, "refused"}
 
 
 def test_what_is_refused_is_refused_in_a_second_with_its_place(datadriven):
@@ -141,7 +141,7 @@ def test_what_is_refused_is_refused_in_a_second_with_its_place(datadriven):
         assert time.process_time() - started < 1
         return caught.value.render()
 
-    datadriven(FIXTURES / "refused.spec", evaluate)
+    datadriven(SPECS / "refused.spec", evaluate)
 
 
 def test_256_disjuncts_are_not_too_many():

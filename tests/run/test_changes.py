@@ -1,12 +1,11 @@
 """The changes of live filters, replayed, give their answers: on random filters and by hand."""
 
-import change_laws
-import generate
-import laws
-import oracle
 import pytest
-from generate import World
-from sqlite_engine import SqliteEngine
+from laws import change_laws, filter_laws
+from support import oracle
+from support.generators import filters
+from support.generators.filters import World
+from support.sqlite_engine import SqliteEngine
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.schema import Type
@@ -21,22 +20,22 @@ both = pytest.mark.parametrize("aggregates", (False, True), ids=("plain", "aggre
 @by_name
 @both
 def test_law_of_live_filters(law, aggregates):
-    laws.check(law, change_laws.LAWS[law], aggregates)
+    filter_laws.check(law, change_laws.LAWS[law], aggregates)
 
 
 @pytest.mark.long
 @by_name
 @both
 def test_law_of_live_filters_in_a_long_campaign(law, aggregates):
-    laws.check(law, 30 * change_laws.LAWS[law], aggregates)
+    filter_laws.check(law, 30 * change_laws.LAWS[law], aggregates)
 
 
 M, R, A = n.Binding("m", "messages"), n.Binding("r", "messages"), n.Binding("a", "annotations")
-REPLY = n.Compare("=", generate.column(R, "inreplyto"), generate.column(M, "msgid"))
+REPLY = n.Compare("=", filters.column(R, "inreplyto"), filters.column(M, "msgid"))
 UNANSWERED = n.Not(n.Exists((R,), REPLY))
-VOTE = n.Compare("=", generate.column(A, "msgid"), generate.column(M, "msgid"))
-SCORE = n.Aggregate("SUM", False, generate.column(A, "number"), (A,), VOTE, Type.NUMBER)
-LIKED = n.Threshold(SCORE, ">", generate.number(0.0))
+VOTE = n.Compare("=", filters.column(A, "msgid"), filters.column(M, "msgid"))
+SCORE = n.Aggregate("SUM", False, filters.column(A, "number"), (A,), VOTE, Type.NUMBER)
+LIKED = n.Threshold(SCORE, ">", filters.number(0.0))
 
 
 def told(condition, data, *schedule, net=False, since=BEGINNING):
@@ -97,9 +96,9 @@ def test_votes_of_one_instant_that_cancel_are_no_change():
 
 def test_a_message_leaves_the_top_when_another_takes_its_place():
     x = n.Binding("x", "messages")
-    votes = n.Compare("=", generate.column(A, "msgid"), generate.column(x, "msgid"))
+    votes = n.Compare("=", filters.column(A, "msgid"), filters.column(x, "msgid"))
     by = n.Aggregate("COUNT", False, None, (A,), votes, Type.INTEGER)
-    top = n.Top(generate.column(M, "msgid"), generate.integer(1), x, by, n.Truth(True))
+    top = n.Top(filters.column(M, "msgid"), filters.integer(1), x, by, n.Truth(True))
     data = table([("b", 0, None), ("a", 0, None)], [("b", 1, 1.0), ("a", 3, 1.0), ("b", 4, 1.0)])
     assert told(top, data, 1, 3, 4) == [
         [("insert", "b", 1)],
@@ -111,7 +110,7 @@ def test_a_message_leaves_the_top_when_another_takes_its_place():
 def test_another_reply_is_an_update_where_it_is_the_evidence():
     data = table([("q", 0, None), ("s", 2, "q"), ("r", 5, "q")])
     query = n.CheckedQuery("m", n.Exists((R,), REPLY), "")
-    asked = Subscription(0, laws.compiled(query, "general"), ("public",), BEGINNING)
+    asked = Subscription(0, filter_laws.compiled(query, "general"), ("public",), BEGINNING)
     found = changes(SqliteEngine(data), [asked], 9, net=False)
     assert [(one.op, one.msgid, one.at, one.evidence) for one in found] == [
         ("insert", "q", 2, ("s",)),

@@ -1,7 +1,7 @@
 """What is too much for one run is set aside, on real Spark, and nothing else is."""
 
 import pytest
-from memory_clock import MemoryClock
+from support.clocks import MemoryClock
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError

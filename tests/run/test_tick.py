@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pyarrow.parquet as pq
 import pytest
-from joint import MemoryDirectory
-from memory_clock import MemoryClock
-from sqlite_engine import SqliteEngine
+from support.clocks import MemoryClock
+from support.memory_index import MemoryDirectory
+from support.sqlite_engine import SqliteEngine
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError

@@ -7,7 +7,7 @@ import resource
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memory_clock import MemoryClock
+from support.clocks import MemoryClock
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Annotation, Message

@@ -7,7 +7,7 @@ import multiprocessing
 from pathlib import Path
 
 import pyarrow.parquet as pq
-from memory_clock import FileClock, MemoryClock
+from support.clocks import FileClock, MemoryClock
 
 from tapestry.core.message import Message
 from tapestry.tables.append import Cursor, append_messages, cursor_of, read_until

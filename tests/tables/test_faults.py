@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from append_faults import MESSAGES, one_run, struck_once
+from support.append_faults import MESSAGES, one_run, struck_once
 
 from tapestry.core.clock import BEGINNING
 from tapestry.tables.find import by_key, by_time

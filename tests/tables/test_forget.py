@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow.parquet as pq
 import pytest
-from memory_clock import MemoryClock
+from support.clocks import MemoryClock
 
 from tapestry.core.message import Annotation, Message
 from tapestry.tables.append import Cursor, append_annotations, append_messages, cursor_of

@@ -8,7 +8,7 @@ import deltalake
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from memory_clock import MemoryClock
+from support.clocks import MemoryClock
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError

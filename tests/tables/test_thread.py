@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from memory_clock import MemoryClock
+from support.clocks import MemoryClock
 
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages

@@ -1,0 +1,260 @@
+"""What is changed while a source is pulled counts at once, and what goes wrong is written down."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group, User
+from django.db import connection
+from support.servers.fake_servers import FakeImap, FakeNews, letter
+
+from filters.models.source import Place, Pull, Source
+from filters.sources import pulling, tasks
+from filters.sources.credentials import keep_secret
+from filters.sources.memory import PlaceMemory
+from filters.upkeep.forgetting import forget
+from tapestry.core.clock import MINUTE, wall_clock
+from tapestry.core.errors import TapestryError
+from tapestry.ingest import ingest_batch
+from tapestry.ingest import pull as pull_account
+from tapestry.ingest.pull import PlaceReport
+from tapestry.tables.append import Receipt
+from tapestry.tables.log import Tables
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Change = Callable[[], Any]
+
+
+class Meanwhile:
+    """Have something done, once, when a server is told a command."""
+
+    def __init__(self, command: str, change: Change) -> None:
+        self.command, self.change, self.done = command, change, False
+
+    def __call__(self, _say: Any, command: str, _argument: str, _place: str) -> None:
+        if command == self.command and not self.done:
+            self.done = True
+            self.change()
+            connection.close()
+
+
+def source_at(server: Any, owner: User, audience: str = "public", user: str = "") -> Source:
+    made = Source(
+        owner=owner,
+        kind="imap" if user else "nntp",
+        host="127.0.0.1",
+        port=server.port,
+        security="none",
+        user=user,
+        places=["INBOX"] if user else ["a.b"],
+        active=True,
+        audience=audience,
+    )
+    keep_secret(made, "secret" if user else "")
+    made.save()
+    return made
+
+
+@pytest.fixture
+def news() -> Iterator[FakeNews]:
+    with FakeNews({"a.b": {n: letter(n) for n in range(1, 6)}}) as server:
+        yield server
+
+
+def pull(source: Source) -> None:
+    tasks.pull_source(source.pk)
+    source.refresh_from_db()
+
+
+def audiences(tables: Tables) -> Counter[str]:
+    return Counter(tables.open("messages").to_pyarrow_table().column("audience").to_pylist())
+
+
+def pause() -> None:
+    Source.objects.update(active=False)
+
+
+def make_private() -> None:
+    Source.objects.update(audience="user:alice")
+
+
+def move() -> None:
+    Source.objects.update(host="localhost")
+
+
+def dismiss() -> None:
+    User.objects.update(is_active=False)
+
+
+def leave() -> None:
+    Group.objects.get().user_set.clear()
+
+
+def delete() -> None:
+    Source.objects.get().delete()
+
+
+def forget_it() -> None:
+    forget("group:parc")
+
+
+@pytest.mark.parametrize("change", [pause, make_private, move, dismiss, leave, delete])
+@pytest.mark.parametrize("command", ["OVER", "ARTICLE"])
+def test_what_was_fetched_is_not_kept_once_it_may_not_be(
+    news: FakeNews,
+    alice: User,
+    tables: Tables,
+    caplog: pytest.LogCaptureFixture,
+    command: str,
+    change: Change,
+) -> None:
+    source = source_at(news, alice, "group:parc")
+    news.hook = Meanwhile(command, change)
+    with caplog.at_level(logging.WARNING):
+        tasks.pull_source(source.pk)
+    assert news.hook.done and audiences(tables) == {}
+    assert not Pull.objects.exists() and caplog.text == ""
+    assert not Source.objects.exclude(error="").exists()
+
+
+@pytest.mark.parametrize("change", [pause, make_private, dismiss, leave, delete, forget_it])
+def test_nor_is_what_waits_for_the_clock_by_then(
+    news: FakeNews,
+    alice: User,
+    tables: Tables,
+    monkeypatch: pytest.MonkeyPatch,
+    change: Change,
+) -> None:
+    source = source_at(news, alice, "group:parc")
+    append = ingest_batch.append_messages
+
+    def wait(*args: Any, **given: Any) -> Receipt:
+        change()
+        return append(*args, **given)
+
+    monkeypatch.setattr(ingest_batch, "append_messages", wait)
+    tasks.pull_source(source.pk)
+    assert audiences(tables) == {}
+    assert not Place.objects.filter(read__gt=0).exists()
+
+
+def test_what_is_made_private_meanwhile_is_fetched_again(
+    news: FakeNews, alice: User, tables: Tables
+) -> None:
+    source = source_at(news, alice)
+    news.hook = Meanwhile("ARTICLE", make_private)
+    pull(source)
+    pull(source)
+    assert audiences(tables) == {"user:alice": 5}
+
+
+def test_for_whom_may_not_sign_in_any_more_nothing_is_pulled(news: FakeNews, alice: User) -> None:
+    source = source_at(news, alice)
+    dismiss()
+    pull(source)
+    assert news.log == []
+
+
+def test_what_has_come_is_appended_after_some_seconds(
+    news: FakeNews, alice: User, tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingest_batch, "BATCH_SECONDS", 0.0)
+    pull(source_at(news, alice))
+    instants = tables.open("messages").to_pyarrow_table().column("ts").to_pylist()
+    assert len(set(instants)) == 5
+
+
+def test_a_line_that_broke_is_not_reached_again_for_what_was_paused(
+    news: FakeNews, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pull_account, "FIRST_PAUSE", 0.01)
+
+    def hang_up(_say: Any, command: str, _argument: str, _place: str) -> bool | None:
+        if command != "GROUP":
+            return None
+        pause()
+        connection.close()
+        return False
+
+    news.hook = hang_up
+    source = source_at(news, alice)
+    pull(source)
+    assert sum(told.startswith("GROUP") for told in news.log) == 1
+    assert (source.error, source.failures) == ("", 0)
+
+
+class Counting(FakeImap):
+    """A server that counts changes, and says that there were none."""
+
+    capabilities = "IMAP4rev1 CONDSTORE"
+
+    def hook(self, say: Any, command: str, _argument: str, _place: str) -> bool | None:
+        if command != "STATUS":
+            return None
+        say('* STATUS "INBOX" (UIDVALIDITY 1 HIGHESTMODSEQ 7)', "TAG OK done")
+        return True
+
+
+def test_what_is_remembered_of_a_folder_holds_for_one_account_and_audience(
+    alice: User, tables: Tables
+) -> None:
+    with Counting({"INBOX": {1: letter(1)}}) as server:
+        source = source_at(server, alice, "user:alice", user="one")
+        pull(source)
+        pull(source)
+        assert sum("EXAMINE" in told for told in server.log) == 1
+        Source.objects.update(audience="public")
+        pull(source)
+        assert audiences(tables) == {"user:alice": 1, "public": 1}
+        server.folders["INBOX"] = {1: letter(2)}
+        Source.objects.update(user="another")
+        pull(source)
+        assert audiences(tables) == {"user:alice": 1, "public": 2}
+
+
+def test_whatever_a_message_is_called_can_be_remembered(news: FakeNews, alice: User) -> None:
+    memory = PlaceMemory(source_at(news, alice), "nntp://x.org")
+    for marks in ({"1": "\udcfc@x.org"}, {"1": "\0@x.org"}, {"1": "ü@x.org"}):
+        memory.remember("a.b", {"marks": marks})
+        assert memory.recall("a.b")["marks"] == marks
+        stored = json.dumps(Place.objects.get().remembered).replace("\\\\", "")
+        assert "\\udcfc" not in stored and "\\u0000" not in stored
+
+
+def test_whatever_a_server_says_can_be_stored(
+    news: FakeNews, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    error = TapestryError("Acc\udce8s\0 refused.", hint="\udce8")
+    reports = [PlaceReport("de.gr\udcfc", error=error), PlaceReport("de.\udcdf")]
+    monkeypatch.setattr(pulling, "pull_account", lambda *_args, **_named: iter(reports))
+    source = source_at(news, alice)
+    pull(source)
+    assert (source.error, source.hint) == ("Acc?s refused.", "?")
+    assert [place.name for place in Place.objects.all()] == [r"de.\udcdf", r"de.gr\udcfc"]
+
+
+@pytest.mark.parametrize("step", ["run", "succeed", "_note_quiet"])
+def test_what_nobody_foresaw_is_written_down_and_tried_again_after_ever_longer(
+    news: FakeNews, alice: User, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    def fails(_work: Any) -> None:
+        raise KeyError("nobody foresaw this")
+
+    monkeypatch.setattr(pulling._Work, step, fails)
+    source = source_at(news, alice)
+    waits = []
+    for failures in (1, 2, 3):
+        began = wall_clock()
+        with pytest.raises(KeyError):
+            pull(source)
+        source.refresh_from_db()
+        assert source.error == "It failed (KeyError); the log says why."
+        assert source.failures == failures
+        waits.append((source.due_at - began) // (MINUTE // 2))
+    assert waits == [2, 2, 4]

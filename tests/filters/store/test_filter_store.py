@@ -1,0 +1,206 @@
+"""The ports on Django's database: one clock, and windows that are stored once or not at all."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+
+import pytest
+from django.contrib.auth.models import User
+from support.races import race
+
+from filters.models import Clock, Filter
+from filters.models import Match as StoredMatch
+from filters.store.filter_store import DjangoClock, DjangoFilterStore
+from tapestry.core.clock import BEGINNING, HOUR, wall_clock
+from tapestry.core.ports import Match
+
+
+def install(owner: User, name: str = "jones", **fields: object) -> Filter:
+    return Filter.objects.create(
+        owner=owner, name=name, text="from jones", tql="from jones", **fields
+    )
+
+
+def match(found: Filter, msgid: str = "a@x") -> Match:
+    return Match(found.pk, msgid, "public", 5, 0, (msgid,))
+
+
+class TestClock:
+    def test_it_begins_at_zero_and_keeps_what_it_was_advanced_to(self, db: None) -> None:
+        with DjangoClock().lock() as held:
+            assert held.last == 0
+            held.advance(7)
+            assert held.last == 7
+        with DjangoClock().lock() as held:
+            assert held.last == 7
+
+    def test_it_never_goes_back(self, db: None) -> None:
+        with DjangoClock().lock() as held:
+            held.advance(7)
+            held.advance(3)
+        assert Clock.objects.get().last == 7
+
+    def test_an_error_under_the_lock_leaves_it_as_it_was(self, db: None) -> None:
+        with pytest.raises(KeyError), DjangoClock().lock() as held:
+            held.advance(7)
+            raise KeyError
+        with DjangoClock().lock() as held:
+            assert held.last == 0
+
+    @pytest.mark.django_db(transaction=True)
+    def test_it_refuses_to_be_held_inside_another_transaction(self) -> None:
+        from django.db import transaction
+
+        with transaction.atomic(), pytest.raises(RuntimeError), DjangoClock().lock():
+            pass
+
+    @pytest.mark.django_db(transaction=True)
+    def test_many_who_advance_it_at_once_each_see_the_other(self) -> None:
+        def step() -> None:
+            for _ in range(10):
+                with DjangoClock().lock() as held:
+                    held.advance(held.last + 1)
+
+        race(step, step, step, step)
+        assert Clock.objects.get().last == 40
+
+
+class TestDue:
+    def test_it_says_who_asks_what_and_what_they_may_see(self, alice: User) -> None:
+        found = install(alice)
+        (due,) = DjangoFilterStore().due(wall_clock())
+        assert (due.id, due.text, due.owner) == (found.pk, "from jones", "alice")
+        assert due.addresses == ("alice@example.org", "al@example.com")
+        assert due.audiences == ("public", "user:alice", "group:parc")
+        assert (due.since, due.start, due.revision) == (BEGINNING, None, 0)
+
+    @pytest.mark.parametrize(
+        "fields", [{"active": False}, {"error": "It cannot be compiled."}, {"since": 2**62}]
+    )
+    def test_it_leaves_out_what_is_not_to_run(self, alice: User, fields: dict[str, object]) -> None:
+        install(alice, **fields)
+        assert DjangoFilterStore().due(wall_clock()) == []
+
+    def test_a_thousand_filters_are_found_in_five_statements(
+        self, alice: User, django_assert_num_queries: Callable[..., object]
+    ) -> None:
+        Filter.objects.bulk_create(
+            Filter(owner=alice, name=f"f{i}", text="from jones") for i in range(1000)
+        )
+        with django_assert_num_queries(5):  # type: ignore[attr-defined]
+            assert len(DjangoFilterStore().due(wall_clock())) == 1000
+
+
+class TestCommit:
+    def test_it_stores_the_matches_and_advances_the_windows(self, alice: User) -> None:
+        found = install(alice)
+        store = DjangoFilterStore()
+        assert store.commit(store.due(9), 9, [match(found)])
+        found.refresh_from_db()
+        assert found.since == 9
+        stored = StoredMatch.objects.get()
+        assert (stored.msgid, stored.matched_at, stored.evidence) == ("a@x", 5, ["a@x"])
+        assert stored.shown_at == stored.found_at
+        assert store.known([(found.pk, "a@x"), (found.pk, "b@x")]) == {(found.pk, "a@x")}
+
+    def test_a_window_is_stored_once(self, alice: User) -> None:
+        found = install(alice)
+        store = DjangoFilterStore()
+        due = store.due(9)
+        assert store.commit(due, 9, [match(found)])
+        assert not store.commit(due, 9, [match(found, "b@x")])
+        assert StoredMatch.objects.count() == 1
+
+    def test_one_filter_that_has_moved_on_stops_the_whole_window(self, alice: User) -> None:
+        first, second = install(alice), install(alice, "other")
+        store = DjangoFilterStore()
+        due = store.due(9)
+        Filter.objects.filter(pk=second.pk).update(since=8)
+        assert not store.commit(due, 9, [match(first)])
+        assert not StoredMatch.objects.exists()
+        first.refresh_from_db()
+        assert first.since == BEGINNING
+
+    @pytest.mark.parametrize("change", [{"revision": 1}, {"active": False}])
+    def test_a_filter_that_was_changed_meanwhile_gets_nothing_of_its_old_text(
+        self, alice: User, change: dict[str, object]
+    ) -> None:
+        found = install(alice)
+        store = DjangoFilterStore()
+        due = store.due(9)
+        Filter.objects.filter(pk=found.pk).update(**change)
+        assert not store.commit(due, 9, [match(found)])
+        assert not StoredMatch.objects.exists()
+
+    def test_a_filter_that_was_deleted_meanwhile_gets_nothing(self, alice: User) -> None:
+        found = install(alice)
+        store = DjangoFilterStore()
+        due = store.due(9)
+        stale = match(found)
+        found.delete()
+        assert not store.commit(due, 9, [stale])
+
+    def test_a_failure_in_the_middle_leaves_nothing(self, alice: User) -> None:
+        from django.db import IntegrityError
+
+        found = install(alice)
+        store = DjangoFilterStore()
+        due = store.due(9)
+        with pytest.raises(IntegrityError):
+            store.commit(due, 9, [match(found), match(found, "b@x"), match(found)])
+        assert not StoredMatch.objects.exists()
+        assert [each.since for each in store.due(9)] == [BEGINNING]
+
+    @pytest.mark.django_db(transaction=True)
+    def test_of_two_that_commit_one_window_at_once_one_does(self, alice: User) -> None:
+        found = install(alice)
+        store = DjangoFilterStore()
+        due = store.due(9)
+
+        def commit(msgid: str) -> Callable[[], bool]:
+            return lambda: store.commit(due, 9, [match(found, msgid)])
+
+        answers = race(commit("a@x"), commit("b@x"), commit("c@x"))
+        assert sorted(answers) == [False, False, True]
+        assert StoredMatch.objects.count() == 1
+
+    def test_a_thousand_filters_and_five_thousand_matches_go_in_together(self, alice: User) -> None:
+        Filter.objects.bulk_create(
+            Filter(owner=alice, name=f"f{i}", text="from jones") for i in range(1000)
+        )
+        store = DjangoFilterStore()
+        due = store.due(9)
+        matches = [Match(each.id, f"{i}@x", "public", 5, 0, ()) for each in due for i in range(5)]
+        assert store.commit(due, 9, matches)
+        pairs = {(each.filter, each.msgid) for each in matches}
+        assert store.known(pairs | {(1, "none@x")}) == pairs
+
+    def test_a_match_is_shown_when_its_owner_wants_to_hear(self, bob: User) -> None:
+        found = install(bob, timeliness="hourly")
+        store = DjangoFilterStore()
+        store.commit(store.due(9), 9, [match(found)])
+        stored = StoredMatch.objects.get()
+        assert stored.shown_at % HOUR == 0
+        assert 0 <= stored.shown_at - stored.found_at < HOUR
+
+
+def test_a_filter_that_failed_says_why_and_is_left_alone(alice: User) -> None:
+    found = install(alice)
+    store = DjangoFilterStore()
+    [due] = store.due(wall_clock())
+    store.fail(due, "Unknown word.")
+    found.refresh_from_db()
+    assert found.error == "Unknown word."
+    assert store.due(wall_clock()) == []
+
+
+@pytest.mark.sqlite
+@pytest.mark.django_db(transaction=True)
+def test_sqlite_is_opened_for_many_readers_and_one_patient_writer() -> None:
+    from django.conf import settings
+
+    options = settings.DATABASES["default"]["OPTIONS"]
+    assert options["transaction_mode"] == "IMMEDIATE"
+    assert "WAL" in options["init_command"]
+    assert sqlite3.threadsafety

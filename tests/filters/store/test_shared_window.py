@@ -1,0 +1,203 @@
+"""Joint runs: one window for all that share it, each stored once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from support.joint_filters import STORE, apart, found_in, joined
+from support.races import race
+
+from filters.models import Filter, Joint, Rest
+from filters.models import Match as StoredMatch
+from filters.store.shared_window import part
+from tapestry.core.clock import HOUR, wall_clock
+from tapestry.core.ports import DueFilter, Match
+
+Sign = Callable[[User], Client]
+
+
+class TestJoining:
+    def test_there_was_no_joint_window_at_first(self, db: None) -> None:
+        assert STORE.joint_since() is None
+        assert STORE.joined([1, 2]) == []
+        assert STORE.commit_joint(None, 5, [], [])
+        assert STORE.joint_since() == 5
+
+    def test_a_joined_filter_is_due_from_the_joint_since_and_no_more_by_itself(
+        self, alice: User
+    ) -> None:
+        one = joined(alice)
+        since = STORE.joint_since()
+        assert since is not None
+        assert STORE.commit_joint(since, since + 9, [], [])
+        assert STORE.due(2**62) == []
+        assert STORE.joined([one.pk, 10**9]) == [
+            DueFilter(
+                one.pk,
+                "from jones",
+                "alice",
+                ("alice@example.org", "al@example.com"),
+                ("public", "user:alice", "group:parc"),
+                since + 9,
+                None,
+            )
+        ]
+
+    @pytest.mark.parametrize(
+        "fields",
+        [
+            {"active": False},
+            {"error": "No."},
+            {"mode": "live"},
+            {"revision": 1},
+            {"since": 8},
+        ],
+        ids=str,
+    )
+    def test_one_that_does_not_stand_there_as_it_was_run_remains_apart(
+        self, alice: User, fields: dict[str, object]
+    ) -> None:
+        one = apart(alice)
+        due = STORE.due(9)
+        assert STORE.commit(due, 9, []) and STORE.commit_joint(None, 9, [], [])
+        Filter.objects.filter(pk=one.pk).update(**fields)
+        STORE.join(due, 9)
+        assert not Filter.objects.get().joined
+
+    def test_one_with_a_rest_remains_apart(self, alice: User) -> None:
+        one = apart(alice)
+        due = STORE.due(9)
+        assert STORE.commit(due, 9, []) and STORE.commit_joint(None, 9, [], [])
+        Rest.objects.create(filter=one, tql="from x", since=3, until=5)
+        STORE.join(due, 9)
+        assert not Filter.objects.get().joined
+
+    def test_one_of_somebody_who_was_shut_out_remains_apart(self, alice: User) -> None:
+        apart(alice)
+        due = STORE.due(9)
+        assert STORE.commit(due, 9, []) and STORE.commit_joint(None, 9, [], [])
+        User.objects.update(is_active=False)
+        STORE.join(due, 9)
+        assert not Filter.objects.get().joined
+
+    def test_none_joins_a_window_that_does_not_end_where_it_stands(self, alice: User) -> None:
+        apart(alice)
+        due = STORE.due(9)
+        assert STORE.commit(due, 9, []) and STORE.commit_joint(None, 10, [], [])
+        STORE.join(due, 9)
+        STORE.join(due, 10)
+        assert not Filter.objects.get().joined
+
+    @pytest.mark.sqlite
+    def test_of_many_joined_ones_those_apart_are_found_by_an_index(self, alice: User) -> None:
+        with CaptureQueriesContext(connection) as asked:
+            STORE.due(9)
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN QUERY PLAN {asked.captured_queries[0]['sql']}")
+            steps = [step for *_, step in cursor.fetchall()]
+        assert steps[0] == "SEARCH filters_filter USING INDEX filter_apart (since<?)"
+
+    def test_ten_thousand_are_found_and_committed_in_few_statements(
+        self, alice: User, bob: User, django_assert_max_num_queries: Callable[..., object]
+    ) -> None:
+        Filter.objects.bulk_create(
+            Filter(owner=(alice, bob)[i % 2], name=f"f{i}", text="t", tql="t", joined=True)
+            for i in range(10_000)
+        )
+        Joint.objects.update_or_create(pk=1, defaults={"since": 5})
+        ids = list(Filter.objects.values_list("pk", flat=True))
+        with django_assert_max_num_queries(25):  # type: ignore[attr-defined]
+            found = STORE.joined(ids)
+        assert len(found) == 10_000
+        matches = [Match(one.id, "a@x", "public", 6, 0, ()) for one in found]
+        with django_assert_max_num_queries(300):  # type: ignore[attr-defined]
+            assert STORE.commit_joint(5, 9, found, matches)
+        assert StoredMatch.objects.count() == 10_000
+
+
+class TestCommitting:
+    def test_it_stores_the_matches_and_moves_the_window_of_all(self, alice: User) -> None:
+        one, other = joined(alice), joined(alice, "other")
+        since = STORE.joint_since()
+        assert since is not None
+        assert STORE.commit_joint(since, since + 5, STORE.joined([one.pk]), [found_in(one)])
+        assert StoredMatch.objects.get().filter == one
+        assert {each.since for each in STORE.joined([one.pk, other.pk])} == {since + 5}
+
+    def test_a_window_is_stored_once(self, alice: User) -> None:
+        one = joined(alice)
+        since = STORE.joint_since()
+        assert since is not None
+        due = STORE.joined([one.pk])
+        assert STORE.commit_joint(since, since + 5, due, [found_in(one)])
+        assert not STORE.commit_joint(since, since + 5, due, [found_in(one, "b@x")])
+        assert StoredMatch.objects.count() == 1
+
+    def test_a_failure_in_the_middle_leaves_nothing(self, alice: User) -> None:
+        from django.db import IntegrityError
+
+        one = joined(alice)
+        since = STORE.joint_since()
+        assert since is not None
+        with pytest.raises(IntegrityError):
+            STORE.commit_joint(since, since + 5, STORE.joined([one.pk]), [found_in(one)] * 2)
+        assert STORE.joint_since() == since
+        assert not StoredMatch.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_edits_and_joint_windows_take_turns(alice: User) -> None:
+    one = joined(alice)
+    since = STORE.joint_since()
+    assert since is not None
+    due = STORE.joined([one.pk])
+    results = race(
+        lambda: STORE.commit_joint(since, since + 5, due, [found_in(one)]),
+        lambda: part(Filter.objects.filter(pk=one.pk)),
+    )
+    one.refresh_from_db()
+    assert not one.joined
+    assert (results[0], one.since) in [(True, since + 5), (False, since)]
+    assert StoredMatch.objects.count() == int(results[0] is True)
+
+
+class TestShowing:
+    def test_the_list_says_when_the_joint_run_last_was(self, alice: User, as_user: Sign) -> None:
+        joined(alice)
+        Joint.objects.update(ran_at=wall_clock() - 3 * HOUR)
+        assert "last run 3 h ago" in as_user(alice).get(reverse("filters")).content.decode()
+
+    def test_the_administration_pages_say_where_a_joined_filter_stands(
+        self, alice: User, as_user: Sign
+    ) -> None:
+        one = joined(alice)
+        Joint.objects.update(since=1234567)
+        User.objects.update(is_staff=True, is_superuser=True)
+        page = as_user(alice).get(reverse("admin:filters_filter_change", args=[one.pk]))
+        assert "1234567" in page.content.decode()
+
+    def test_what_is_mended_there_parts_from_the_joint_run(
+        self, alice: User, as_user: Sign
+    ) -> None:
+        one = joined(alice)
+        since = STORE.joint_since()
+        assert since is not None
+        assert STORE.commit_joint(since, since + 5, [], [])
+        User.objects.update(is_staff=True, is_superuser=True)
+        fields = {
+            "owner": alice.pk,
+            "name": "jones",
+            "visibility": "private",
+            "timeliness": "at once",
+            "error": "",
+        }
+        page = as_user(alice).post(reverse("admin:filters_filter_change", args=[one.pk]), fields)
+        assert page.status_code == 302
+        one.refresh_from_db()
+        assert (one.active, one.joined, one.since) == (False, False, since + 5)

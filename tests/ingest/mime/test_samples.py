@@ -1,0 +1,48 @@
+"""Awkward and broken mail of many parsers' tests: each becomes a row, its bytes are kept."""
+
+from __future__ import annotations
+
+import tarfile
+
+import pytest
+from support.clocks import MemoryClock
+
+from tapestry.ingest.ingest_batch import Intake, Tally, take_in
+from tapestry.ingest.mime.parse import parse
+from tapestry.ingest.source import Item, Source
+from tapestry.tables.log import Tables, parts_of
+from tapestry.tables.originals import original
+from tapestry.tables.read import copies, message
+
+PUBLIC = ("public",)
+
+
+@pytest.fixture(scope="module")
+def samples(shared_mail):
+    with tarfile.open(shared_mail / "parser-samples.tar.xz") as archive:
+        return [
+            archive.extractfile(member).read()
+            for member in archive
+            if member.isfile() and not member.name.endswith("MANIFEST.tsv")
+        ]
+
+
+def test_each_becomes_a_row_with_its_bytes_and_what_is_wrong(samples, tmp_path):
+    tables, tally = Tables(tmp_path), Tally()
+    source = Source("samples", iter(Item(raw) for raw in samples), lambda: len(samples))
+    take_in(source, Intake(tables, MemoryClock(), "public", batch=100), tally)
+    assert tally.read == len(samples) > 1000
+    first = {}
+    for raw in samples:
+        parsed = parse(raw)
+        first.setdefault(parsed.message.msgid, (raw, parsed.problems))
+    assert sum(part.rows for part in parts_of(tables.open("messages"))) == len(first)
+    for msgid, (raw, problems) in list(first.items())[::7]:
+        kept = original(tables, msgid, *copies(tables, msgid, PUBLIC))
+        assert (kept.raw, kept.problems) == (raw, problems)
+        assert message(tables, msgid, PUBLIC).message.size == len(raw)
+    assert {problem for _, problems in first.values() for problem in problems} >= {
+        "no headers",
+        "unreadable date",
+        "its parts are announced but not there",
+    }

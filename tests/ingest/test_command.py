@@ -1,0 +1,202 @@
+"""Pulling: batches with cursors, going on, growing files, and the whole of a real archive."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import shutil
+
+import pytest
+from support.clocks import MemoryClock
+
+from tapestry.core.errors import TapestryError
+from tapestry.ingest.command import ingest
+from tapestry.tables.log import Tables, snapshot
+from tapestry.tables.read import message
+
+PUBLIC = ("public",)
+
+
+@pytest.fixture
+def tables(tmp_path):
+    return Tables(tmp_path / "tables")
+
+
+@pytest.fixture
+def clock():
+    return MemoryClock()
+
+
+def one(n, body="hello"):
+    head = f"From joe at x.org  Fri Jan  2 14:26:52 2004\nMessage-ID: <{n}@x.org>\n"
+    return f"{head}From: joe at x.org (Joe)\n\n{body}\n\n"
+
+
+def write(path, numbers, more=""):
+    path.write_text("".join(one(n) for n in numbers) + more)
+    return str(path)
+
+
+def counts(report):
+    return report.read, report.added, report.duplicates, report.broken
+
+
+def ids(tables):
+    rows = tables.open("messages").to_pyarrow_table(columns=["msgid"])
+    return sorted(rows.column("msgid").to_pylist())
+
+
+def test_an_mbox_is_taken_in_once(tmp_path, tables, clock):
+    what = write(tmp_path / "box", range(5))
+    assert counts(ingest(what, tables, clock)) == (5, 5, 0, 0)
+    assert counts(ingest(what, tables, clock)) == (0, 0, 0, 0)
+    row = message(tables, "3@x.org", PUBLIC)
+    assert (row.message.sender, row.message.source) == ("joe@x.org", "box")
+
+
+def test_a_file_that_grew_is_read_from_where_it_ended(tmp_path, tables, clock):
+    ingest(write(tmp_path / "box", range(5)), tables, clock)
+    what = write(tmp_path / "box", range(8))
+    assert counts(ingest(what, tables, clock)) == (3, 3, 0, 0)
+
+
+def test_a_file_that_was_rewritten_or_shrank_is_read_anew(tmp_path, tables, clock):
+    ingest(write(tmp_path / "box", range(5)), tables, clock)
+    what = write(tmp_path / "box", [0, 1, 2, 9])
+    assert counts(ingest(what, tables, clock)) == (4, 1, 3, 0)
+    what = write(tmp_path / "box", [7, 0, 1, 2, 9, 8])
+    assert counts(ingest(what, tables, clock)) == (6, 2, 4, 0)
+    assert len(ids(tables)) == 8
+
+
+@pytest.mark.parametrize("then", [(1, 2, 4), (1, 9, 2, 3), (1, 3, 4, 5)])
+def test_a_file_that_changed_before_its_end_is_read_anew(tmp_path, tables, clock, then):
+    """Messages of one length: what stood at the cursor still begins a message there."""
+    path = tmp_path / "box"
+    write(path, (1, 2, 3))
+    ingest(str(path), tables, clock)
+    write(path, then)
+    ingest(str(path), tables, clock)
+    assert sorted(ids(tables)) == sorted(f"{n}@x.org" for n in {1, 2, 3, *then})
+
+
+def test_a_message_whose_end_was_not_yet_written_does_not_hide_what_follows(
+    tmp_path, tables, clock
+):
+    whole = "".join(one(n, "hello\n" * 5) for n in range(4))
+    path = tmp_path / "box"
+    within = whole.index("hello", whole.index("<2@"))
+    for cut in (within + 3, within + 12, within + 15, len(whole)):
+        path.write_text(whole[:cut])
+        ingest(str(path), tables, clock)
+    assert ids(tables) == [f"{n}@x.org" for n in range(4)]
+
+
+def test_an_interrupted_pull_goes_on_from_its_last_batch(tmp_path, tables, clock):
+    what = write(tmp_path / "box", range(10))
+
+    def stop(done, total):
+        assert total == 10
+        if done >= 6:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ingest(what, tables, clock, progress=stop, batch=3)
+    assert counts(ingest(what, tables, clock, batch=3)) == (4, 4, 0, 0)
+    assert len(ids(tables)) == 10
+
+
+def test_every_batch_has_its_own_instant(tmp_path, tables, clock):
+    ingest(write(tmp_path / "box", range(6)), tables, clock, batch=2, now=lambda: 100)
+    assert [part.max_ts for part in snapshot(tables).messages] == [101, 102, 103]
+
+
+def test_each_audience_takes_in_its_own(tmp_path, tables, clock):
+    what = write(tmp_path / "box", range(2))
+    ingest(what, tables, clock)
+    assert ingest(what, tables, clock, audience="user:joe").added == 2
+    assert ingest(what, tables, clock, audience="group:parc").added == 2
+    assert message(tables, "0@x.org", ("user:joe",)).message.audience == "user:joe"
+
+
+@pytest.mark.parametrize("name", ["Human Resources", "comp:lang", "a\u00a0b/c", "Éire"])
+def test_a_group_may_have_any_name(tmp_path, tables, clock, name):
+    what = write(tmp_path / "box", range(2))
+    assert ingest(what, tables, clock, audience=f"group:{name}").added == 2
+    assert ingest(what, tables, clock, audience=f"group:{name}").added == 0
+    assert message(tables, "0@x.org", (f"group:{name}",)) is not None
+
+
+@pytest.mark.parametrize(
+    "audience",
+    [
+        "",
+        "everyone",
+        "user:",
+        "user: a",
+        "group:a\n",
+        "group:\0",
+        "group:\ud800",
+        "Public",
+        "group",
+    ],
+)
+def test_an_unknown_audience_is_refused(tmp_path, tables, clock, audience):
+    with pytest.raises(TapestryError, match="is not an audience"):
+        ingest(str(tmp_path), tables, clock, audience=audience)
+
+
+def test_what_is_no_source_of_mail_is_refused(tables, clock):
+    with pytest.raises(TapestryError, match="cannot be pulled from https"):
+        ingest("https://x.org/a.mbox", tables, clock)
+
+
+def test_a_directory_of_mboxes_keeps_a_cursor_for_each(tmp_path, tables, clock):
+    mail = tmp_path / "mail"
+    mail.mkdir()
+    write(mail / "a.mbox", range(3))
+    write(mail / "b.mbox", range(3, 7))
+    (mail / "c.eml").write_text("Message-ID: <c@x.org>\nSubject: hi\n\nhi\n")
+    assert counts(ingest(str(mail), tables, clock)) == (8, 8, 0, 0)
+    write(mail / "a.mbox", [0, 1, 2, 8])
+    assert counts(ingest(str(mail), tables, clock)) == (2, 1, 1, 0)
+
+
+def test_broken_messages_are_kept_and_counted(tmp_path, tables, clock):
+    broken = one("x").replace("From: joe", "Date: whenever\nFrom: joe")
+    what = write(tmp_path / "box", range(2), broken)
+    assert counts(ingest(what, tables, clock)) == (3, 3, 0, 1)
+
+
+def test_what_came_before_the_damage_is_kept(tmp_path, tables, clock):
+    text = "".join(one(n, f"{n} " * 5000) for n in range(50))
+    packed = gzip.compress(text.encode(), 0)
+    path = tmp_path / "box.gz"
+    path.write_bytes(packed[: len(packed) // 2])
+    with pytest.raises(TapestryError, match="cut short after its message"):
+        ingest(str(path), tables, clock)
+    before = len(ids(tables))
+    assert before > 10
+    path.write_bytes(packed)
+    assert ingest(str(path), tables, clock).added == 50 - before
+
+
+def test_a_real_archive_goes_in_whole(shared_mail, tmp_path, tables, clock):
+    archive = shared_mail / "r-devel" / "2004.mbox.gz"
+    text = gzip.decompress(archive.read_bytes())
+    headers = re.findall(rb"^From .*\n(?:[!-9;-~]+:.*\n(?:[ \t].*\n)*)+", text, re.MULTILINE)
+    found = [re.search(rb"^Message-ID: *<(.*)>", head, re.MULTILINE) for head in headers]
+    report = ingest(str(archive), tables, clock)
+    assert counts(report) == (len(headers), len({match[1] for match in found}), 0, 0)
+    assert set(ids(tables)) == {match[1].decode() for match in found}
+    # Elsewhere it is another archive, and its messages are known.
+    copy = shutil.copy(archive, tmp_path / "copy.gz")
+    assert ingest(str(copy), tables, clock).added == 0
+
+
+def test_a_news_archive_has_its_newsgroups(shared_mail, tables, clock):
+    report = ingest(str(shared_mail / "comp.lang.cobol.sample.mbox.gz"), tables, clock)
+    assert (report.read, report.broken) == (5000, 0)
+    rows = tables.open("messages").to_pyarrow_table(columns=["newsgroups", "sender", "date"])
+    assert all("comp.lang.cobol" in groups for groups in rows.column("newsgroups").to_pylist())
+    assert rows.column("date").null_count == 0

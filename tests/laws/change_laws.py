@@ -1,0 +1,152 @@
+"""The laws of live filters: what is told of an answer's changes, replayed, is the answer.
+
+``laws`` explains how a law is run; ``oracle`` is the judge here too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from hypothesis import strategies as st
+from laws import filter_laws
+from laws.filter_laws import Law
+from support import oracle
+from support.generators import filters
+from support.generators.filters import World
+from support.sqlite_engine import SqliteEngine
+
+from tapestry.core.clock import BEGINNING
+from tapestry.core.ports import Change
+from tapestry.core.schema import KEYS
+from tapestry.run.changes import change_windows, changes
+from tapestry.run.execute import Subscription
+
+
+def replayed(held: set[str], told: Iterable[Change]) -> set[str]:
+    """Return an answer after some changes, none of which may contradict it."""
+    now = set(held)
+    for change in told:
+        assert (change.msgid in now) == (change.op != "insert"), change
+        if change.op == "insert":
+            now.add(change.msgid)
+        elif change.op == "delete":
+            now.remove(change.msgid)
+    return now
+
+
+def follow(world: World, judge: oracle.Oracle, net: bool) -> list[list[Change]]:
+    """Run a live filter by a world's schedule, and hold every run against the oracle."""
+    plan, engine = filter_laws.compiled(world.query, "general"), SqliteEngine(world.data)
+    since = BEGINNING if world.start is None else world.start
+    held = judge.answer(since)
+    runs = []
+    for until in world.schedule:
+        asked = Subscription(0, plan, world.audiences, since, world.start)
+        told = changes(engine, [asked], until, net=net)
+        assert told == sorted(told, key=lambda change: (change.at, change.msgid))
+        assert len({(change.at, change.msgid) for change in told}) == len(told)
+        if net:
+            assert all(change.at == until for change in told)
+            held = replayed(held, told)
+        else:
+            assert all(since < change.at <= until for change in told)
+            held = step_by_step(held, told, judge, since, until)
+        assert held == judge.answer(until)
+        runs.append(told)
+        since = until
+    return runs
+
+
+def step_by_step(
+    held: set[str], told: list[Change], judge: oracle.Oracle, since: int, until: int
+) -> set[str]:
+    """Replay changes one instant after the other; the answer is right at each of them."""
+    instants = {at for at in judge.events if since < at <= until}
+    for at in sorted(instants | {change.at for change in told}):
+        held = replayed(held, (change for change in told if change.at == at))
+        assert held == judge.answer(at), at
+    return held
+
+
+def every_change_in_order_gives_the_answer_of_every_instant(
+    draw: st.DataObject, aggregates: bool
+) -> None:
+    world = draw.draw(filters.worlds(depth=2, aggregates=aggregates))
+    follow(world, oracle.Oracle(world.query, world.data, world.audiences), net=False)
+
+
+def every_count_and_every_top_give_the_answer_of_every_instant(
+    draw: st.DataObject, aggregates: bool
+) -> None:
+    world = draw.draw(filters.counting_worlds())
+    follow(world, oracle.Oracle(world.query, world.data, world.audiences), net=False)
+
+
+def net_changes_give_the_answer_of_every_run(draw: st.DataObject, aggregates: bool) -> None:
+    world = draw.draw(filters.worlds(depth=2, aggregates=aggregates))
+    follow(world, oracle.Oracle(world.query, world.data, world.audiences), net=True)
+
+
+def all_windows_at_once_tell_what_each_would(draw: st.DataObject, aggregates: bool) -> None:
+    world = draw.draw(filters.worlds(depth=2, aggregates=aggregates))
+    net = draw.draw(st.booleans())
+    runs = follow(world, oracle.Oracle(world.query, world.data, world.audiences), net)
+    since = BEGINNING if world.start is None else world.start
+    asked = Subscription(0, filter_laws.compiled(world.query, "general"), world.audiences, since)
+    engine = SqliteEngine(world.data)
+    assert change_windows(engine, [asked], world.schedule, net=net) == runs
+
+
+def live_filters_run_together_tell_what_each_would_alone(
+    draw: st.DataObject, aggregates: bool
+) -> None:
+    world = draw.draw(filters.worlds(depth=2, aggregates=aggregates))
+    queries = [world.query, draw.draw(filters.queries(depth=1, aggregates=aggregates))]
+    queries += [draw.draw(filters.siblings(world.query)) for _ in range(2)]
+    until, net = world.schedule[-1], draw.draw(st.booleans())
+    asked = [
+        Subscription(
+            fid,
+            filter_laws.compiled(query, "general"),
+            draw.draw(filters.audiences),
+            draw.draw(st.sampled_from((BEGINNING, until - 1, until - 4))),
+        )
+        for fid, query in enumerate(queries)
+    ]
+    engine = SqliteEngine(world.data)
+    together = changes(engine, asked, until, net=net)
+    assert together == [told for one in asked for told in changes(engine, [one], until, net=net)]
+    for one, query in zip(asked, queries, strict=True):
+        judge = oracle.Oracle(query, world.data, one.audiences)
+        told = [change for change in together if change.filter == one.fid]
+        assert replayed(judge.answer(one.since), told) == judge.answer(until)
+
+
+def no_change_and_no_evidence_crosses_an_audience(draw: st.DataObject, aggregates: bool) -> None:
+    world = draw.draw(filters.worlds(depth=2, aggregates=aggregates))
+    others = draw.draw(filters.data(crowded=aggregates))
+    shown, changed = filter_laws.with_hidden_rows(world, others)
+    net = draw.draw(st.booleans())
+    judge = oracle.Oracle(world.query, shown, world.audiences)
+    runs = follow(replace(world, data=shown), judge, net)
+    assert follow(replace(world, data=changed), judge, net) == runs
+    for change in (change for told in runs for change in told):
+        names = {
+            row[KEYS[table]]
+            for table, rows in shown.items()
+            for row in rows
+            if row["ts"] <= change.at
+        }
+        assert names.issuperset((change.msgid, *change.evidence))
+
+
+LAWS: dict[Law, int] = {
+    every_change_in_order_gives_the_answer_of_every_instant: 100,
+    every_count_and_every_top_give_the_answer_of_every_instant: 50,
+    net_changes_give_the_answer_of_every_run: 50,
+    all_windows_at_once_tell_what_each_would: 25,
+    live_filters_run_together_tell_what_each_would_alone: 25,
+    no_change_and_no_evidence_crosses_an_audience: 25,
+}
+"""How many examples of each law are tried in `make test`, with aggregates and without."""

@@ -1,0 +1,57 @@
+"""Plant a fault and search for it: what the files of planted faults share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import Phase
+from laws import filter_laws
+
+BOUND = 600
+"""Examples within which a law must fail; the search is the same in every run."""
+
+
+@dataclass(frozen=True)
+class Plant:
+    """A fault, and the law that must catch it: over filters with aggregates, or without."""
+
+    law: filter_laws.Law
+    plant: Callable[[pytest.MonkeyPatch], None]
+    aggregates: bool
+
+    @property
+    def name(self) -> str:
+        return self.plant.__name__
+
+    def search(self, examples: int = BOUND) -> None:
+        """Run the law until it fails; it is not made small, for nobody reads it."""
+        filter_laws.check(
+            self.law,
+            examples,
+            self.aggregates,
+            phases=(Phase.generate,),
+            derandomize=True,
+            report_multiple_bugs=False,
+        )
+
+
+class Plants(list[Plant]):
+    """The faults of one file."""
+
+    def __init__(self, aggregates: bool = False) -> None:
+        super().__init__()
+        self.aggregates = aggregates
+
+    def caught_by(self, law: filter_laws.Law):
+        """Return the decorator that adds a fault which the law must catch."""
+
+        def register(plant: Callable[[pytest.MonkeyPatch], None]):
+            self.append(Plant(law, plant, self.aggregates))
+            return plant
+
+        return register
+
+    def one_for_each_law(self) -> list[Plant]:
+        return list({plant.law: plant for plant in self}.values())

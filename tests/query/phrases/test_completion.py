@@ -1,0 +1,247 @@
+"""Phrases complete as one types: what is offered, where, and that it never leads astray."""
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from support import datadriven as fixtures
+from support.paths import FIXTURES
+from support.work import SECOND, counted
+
+from tapestry.core.errors import TapestryError
+from tapestry.query.context import Context
+from tapestry.query.frontend import read
+from tapestry.query.phrases.completion import LONGEST, MEANINGS, MOST, complete
+from tapestry.query.phrases.grammar import KEYWORDS
+from tapestry.query.phrases.parser import parse_phrase
+from tapestry.query.phrases.phrasebook import phrasebook
+from tapestry.query.phrases.printer import CANONICAL
+from tapestry.query.phrases.vocabulary import Vocabulary
+
+PHRASES = FIXTURES / "query" / "phrases.test"
+KNOWN = Vocabulary(
+    filters=("baseball", "jones-replies", "two"),
+    shared=(("terry", "hardware"), ("terry", "plans"), ("mary", "secret"), ("a b", "x")),
+    newsgroups=("comp.databases", "comp.sys.mac", "filter", "bad\u202egroup"),
+    lists=("everyone.parc", "r-devel.r-project.org"),
+    people=(
+        ("mary@x.org", "Mary Jones"),
+        ("bob@y.org", ""),
+        ("odd@z.org", 'Say "so"'),
+        ("o'brien@x.org", "me"),
+        ("(nobody)", "…"),
+    ),
+)
+TERRY = Context(owner="terry", addresses=("terry@parc.com",))
+
+
+def offered(text, at=None):
+    return [each.text for each in complete(text, at, KNOWN)]
+
+
+def accepted(text, completion):
+    return text[: completion.start] + completion.text + text[completion.end :]
+
+
+@pytest.mark.parametrize(
+    ("text", "texts"),
+    [
+        ("re", ["replies", "replies by ", "replies to ", "replied to", "replied to by "]),
+        ("RepliED ", ["to", "to by "]),
+        ("replies", ["replies by ", "replies to "]),
+        ("with no r", ["reply", "reply by ", "reply for "]),
+        ("with no replies", ["replies by ", "replies for "]),
+        ("un", ["unanswered"]),
+        ("from joe b", ["but ", "between ", "by "]),
+        ("from joe a", ["and ", "about ", "among the top ", "annotated by "]),
+        ("tw", ["two weeks old", "twelve weeks old"]),
+        ("3", ["3 weeks old", "3 days old", "3 hours old"]),
+        ("one ", ["week old", "day old", "hour old"]),
+        ("older than 1 ", ["week", "day", "hour"]),
+        ("between two and three d", ["days old"]),
+        ("larger than ", ["100 KB", "two MB"]),
+        ("voted for by more than one ", ["person"]),
+        ("with at least ", ["two replies"]),
+        ("with a score ", ["above ", "below "]),
+        ("among the top 10 by v", ["votes", "votes this week", "votes today"]),
+        ("among the top 10 by replies thi", ["this week", "thirteen weeks old"]),
+        ("voted for by m", ["more than ", "me"]),
+        ("from m", ["me", '"Mary Jones"', '"me"']),
+        ("from jo", ['"Mary Jones"']),
+        ('from "Mary J', ['"Mary Jones"']),
+        ("from bo", ["bob@y.org"]),
+        ("to say", ['"Say ""so"""']),
+        ("in f", ["filter ", '"filter"']),
+        ("in comp.d", ["comp.databases"]),
+        ("in ter", ["terry's "]),
+        ("in terry's ", ["hardware", "plans"]),
+        ("in filter ", ["baseball", "jones-replies", '"two"']),
+        ("on list r", ["r-devel.r-project.org"]),
+        ("about ", []),
+        ("about spark", []),
+        ("from joe and and ", []),
+        ("unanswerable", []),
+        ("m.su", ["m.subject"]),
+        ("m.size > 3 AND m.re", ["m.references"]),
+        ("EXISTS (r: r.in", ["r.inreplyto"]),
+        ("EXISTS (a IN annotations: a.va", ["a.value"]),
+        ("SELECT x.msgid FROM messages x WHERE x.da", ["x.date"]),
+        ("m.size > 3 AND r.", []),
+        ("in m.su", []),
+        ("x" * (LONGEST + 1), []),
+    ],
+)
+def test_what_is_typed_is_completed(text, texts):
+    assert offered(text) == texts
+
+
+def test_nothing_typed_yet_offers_the_usual_phrases():
+    found = complete("")
+    assert [each.text for each in found[:3]] == ["from ", "about ", "with no reply"]
+    assert len(found) == MOST
+    assert all(each.meaning for each in found)
+
+
+def test_after_a_whole_phrase_it_goes_on_is_joined_or_another_begins():
+    assert offered("replies ")[:6] == ["by ", "to ", "and ", "or ", "but ", "from "]
+    assert offered("(from joe ")[:3] == ["and ", "or ", "but "]
+
+
+def test_a_completion_replaces_the_whole_word_at_the_cursor():
+    text = "from joe, repxyz by Jones"
+    (first, *_) = complete(text, 13)
+    assert text[first.start : first.end] == "repxyz"
+    assert accepted(text, first) == "from joe, replies by Jones"
+    quoted = 'from "Mary J" and replies'
+    (first,) = complete(quoted, 12, KNOWN)
+    assert accepted(quoted, first) == 'from "Mary Jones" and replies'
+
+
+def test_no_space_is_doubled():
+    assert offered("fr joe", 2) == ["from"]
+
+
+def test_votes_and_tags_name_users_and_not_senders():
+    for text in ("annotated by ", "tagged urgent by "):
+        assert offered(text) == ["me"]
+    for text in ("voted for by ", "voted against by "):
+        assert offered(text) == ["more than ", "me"]
+
+
+def test_every_kind_of_phrase_can_be_completed_and_says_what_it_means():
+    assert set(CANONICAL) <= set(MEANINGS)
+    begun = ("", "with ", "in ", "starting a thread ", "with a score ", "among the top ten by ")
+    seen = {
+        each.meaning
+        for prefix in (*begun, *(word[:-1] for word in KEYWORDS))
+        for each in complete(prefix)
+    }
+    assert {MEANINGS[kind] for kind in CANONICAL} <= seen
+
+
+def test_the_phrasebook_has_an_example_of_each_kind_in_its_canonical_spelling():
+    context = Context("terry", resolve=lambda owner, name: "replies")
+    examples = [example for example, _ in phrasebook()]
+    assert [read(example, context).phrase for example in examples] == examples
+    assert {parse_phrase(example).kind for example in examples} == set(CANONICAL)
+
+
+def is_beginning(text):
+    """Tell whether a text is a phrase, or wants only more at its end."""
+    try:
+        parse_phrase(text)
+    except TapestryError as error:
+        return error.span.start == len(text)
+    return True
+
+
+def canonical_phrases():
+    cases, _ = fixtures.parse(PHRASES.read_text())
+    return [case.expected.splitlines()[0] for case in cases]
+
+
+@pytest.mark.parametrize("phrase", canonical_phrases())
+def test_from_any_place_in_a_phrase_a_completion_leads_on(phrase):
+    for at in range(len(phrase) + 1):
+        for each in complete(phrase[:at], None, KNOWN):
+            assert is_beginning(accepted(phrase[:at], each)), (phrase[:at], each.text)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_whatever_one_accepts_one_after_the_other_begins_a_phrase(data):
+    text = ""
+    for _ in range(data.draw(st.integers(1, 10))):
+        typed = data.draw(st.sampled_from(["", "", "(", *"abcdefimnorstuvw", "2", '"M', "Jo"]))
+        found = complete(text + typed, None, KNOWN)
+        if found:
+            text = accepted(text + typed, data.draw(st.sampled_from(found)))
+        else:
+            text += "x"
+            if not is_beginning(text):
+                return
+        assert is_beginning(text), text
+        text += " " * data.draw(st.integers(0 if text.endswith(" ") else 1, 1))
+
+
+def test_what_is_completed_to_its_end_is_a_filter():
+    for prefix in ("replies", "unans", "two", "wit", "starting", "larger than ", "two weeks o"):
+        for each in complete(prefix):
+            if not each.text.endswith(" "):
+                assert read(accepted(prefix, each), TERRY).phrase
+
+
+_PIECES = (
+    *KEYWORDS,
+    *[
+        "(",
+        ")",
+        ",",
+        "'",
+        '"',
+        "“",
+        "”",
+        "\n",
+        "\x00",
+        "\u202e",
+        "é",
+        "two",
+        "2",
+        "weeks",
+        "and",
+        "or",
+        "terry's",
+        "m.",
+        "a.",
+        "m.su",
+        "EXISTS",
+    ],
+)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.one_of(
+        st.text(max_size=30),
+        st.lists(st.sampled_from(_PIECES), max_size=12).map(" ".join),
+        st.lists(st.sampled_from(_PIECES), max_size=8).map("".join),
+    ),
+    st.one_of(st.none(), st.integers(-5, 60)),
+)
+@example("\ud800", None)
+@example("(" * 3000, None)
+@example("not " * 900, None)
+@example("9" * 3000, None)
+@example('"' * 2001, None)
+def test_it_never_raises_and_stays_within_the_text(text, at):
+    for each in complete(text, at, KNOWN):
+        assert 0 <= each.start <= each.end <= len(text)
+        assert each.text and each.meaning
+
+
+def test_it_is_fast():
+    complete("")
+    texts = ["", "re", "with no ", "from joe and two weeks old and ", "in c", "m.", "replies " * 40]
+    for text in texts:
+        with counted() as work:
+            complete(text, None, KNOWN)
+        assert work.calls < SECOND // 20

@@ -1,0 +1,122 @@
+"""What each phrase finds in one small mailbox, by the oracle."""
+
+import pytest
+from support.oracle import Oracle
+
+from tapestry.core.clock import DAY, HOUR, WEEK
+from tapestry.query.context import Context
+from tapestry.query.frontend import read
+
+NOW = 100 * WEEK
+TERRY = Context(owner="terry", addresses=("terry@parc.com", "terry@home.org"))
+
+
+def message(msgid, age, **columns):
+    return {"msgid": msgid, "audience": "public", "ts": NOW - age} | columns
+
+
+def vote(number, msgid, owner, age=0, kind="vote", value=None):
+    found = {"audience": "public", "ts": NOW - age, "msgid": msgid, "owner": owner, "kind": kind}
+    return found | {"annid": f"{msgid} {owner} {age}", "number": number, "value": value}
+
+
+DATA = {
+    "messages": [
+        message("q", 3 * WEEK, sender="joe@x.org", sender_name="Joe Jones", to=("terry@parc.com",)),
+        message("q1", 2 * WEEK, sender="mary@y.org", inreplyto="q", references=("q",)),
+        message("q1", 2 * WEEK, sender="mary@y.org", inreplyto="q", audience="user:terry"),
+        message("q2", 6 * DAY, sender="jones@x.org", inreplyto="q1", references=("q", "q1")),
+        message("q3", 2 * HOUR, sender="terry@home.org", inreplyto="q", references=()),
+        message("r", 2 * WEEK, sender="ann@jones.org", to=("mary@y.org",), cc=("x.joe@x.org",)),
+        message("r1", 2 * WEEK, sender="joe.jones@x.org", to=("joe@z.org",), inreplyto="r"),
+        message("s", 2 * WEEK + 1, sender="xjoe@x.org", to=("ann@joe.org", "joey@x.org")),
+    ],
+    "annotations": [
+        vote(1, "q", "ann", 2 * WEEK),
+        vote(1, "q", "ann", 2 * WEEK - 1),
+        vote(1, "q", "joe", WEEK),
+        vote(-1, "q", "mary", DAY),
+        vote(1, "r", "ann", WEEK - 1),
+        vote(1, "r", "joe", DAY - 1),
+        vote(-1, "s", "joe"),
+        vote(-1, "s", "ann"),
+        vote(5, "q1", "joe", kind="priority"),
+        vote(None, "q2", "joe", kind="tag", value="later"),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("phrase", "found"),
+    [
+        ("from Jones", "q q2"),
+        ("from joe", "q"),
+        ("from joe.jones", "q r1"),
+        ("from @x.org", "q q2 r1 s"),
+        ("from me", "q3"),
+        ("to joe", "r1"),
+        ("cc joe", ""),
+        ("cc X.Joe", "r"),
+        ("to x", ""),
+        ("to org", ""),
+        ("to @x.org", "r s"),
+        ("to joey@x.org", "s"),
+        ("to me", "q"),
+        ("replies", "q1 q2 q3 r1"),
+        ("replies by Jones", "q2"),
+        ("replies to Jones", "q1 q3"),
+        ("replied to", "q q1 r"),
+        ("replied to by me", "q"),
+        # A reply that two audiences see is one reply.
+        ("with more than one reply", "q"),
+        ("with more than two replies", ""),
+        ("with at least two replies", "q"),
+        ("with at least one reply", "q q1 r"),
+        ("with fewer than two replies", "q1 q2 q3 r r1 s"),
+        ("with fewer than one reply", "q2 q3 r1 s"),
+        ("with no reply", "q2 q3 r1 s"),
+        ("with no reply by mary", "q1 q2 q3 r r1 s"),
+        ("two weeks old", "q s"),
+        ("newer than two weeks", "q2 q3"),
+        ("between 2 and 3 weeks old", "s"),
+        ("with no reply for two weeks", "r r1 s"),
+        ("with no reply for one week", "r r1 s"),
+        ("starting a thread", "q r s"),
+        ("starting a thread of more than 0", "q r s"),
+        ("starting a thread of more than one", "q r"),
+        ("starting a thread of more than two", "q"),
+        ("starting a thread of more than three", "q"),
+        ("starting a thread of more than four", ""),
+        ("voted for by ann", "q r"),
+        ("voted against by joe", "s"),
+        # Who votes twice is one person, and scores twice.
+        ("voted for by more than one person", "q r"),
+        ("voted for by more than two people", ""),
+        ("voted for by more than 0 people", "q r"),
+        ("voted against by more than one person", "s"),
+        ("with a score above one", "q r"),
+        ("with a score above two", ""),
+        ("with a score below 3", "q r s"),
+        ("with a score below -1", "s"),
+        ("with a score above -2", "q r"),
+        ("among the top one by votes", "q"),
+        ("among the top two by votes", "q r"),
+        ("among the top three by votes", "q r s"),
+        ("among the top ten by votes", "q r s"),
+        ("among the top one by votes this week", "r"),
+        ("among the top one by votes today", "r"),
+        ("among the top two by votes today", "r s"),
+        ("among the top one by replies", "q"),
+        ("among the top two by replies", "q q1"),
+        ("among the top ten by replies", "q q1 r"),
+        ("among the top ten by replies this week", "q q1"),
+        ("among the top ten by replies today", "q"),
+        ("tagged later", "q2"),
+        ("tagged later by ann", ""),
+        ("annotated by joe", "q q1 q2 r s"),
+    ],
+)
+def test_a_phrase_finds_what_it_says(phrase, found):
+    query = read(phrase, TERRY)
+    assert query.notation == "phrase"
+    assert Oracle(query, DATA, ("public", "user:terry")).answer(NOW) == set(found.split())

@@ -1,0 +1,140 @@
+"""The usual shape of a condition keeps what it means, and forgets how it was written."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support import oracle
+from support.generators import filters
+
+from tapestry.query.context import Context
+from tapestry.query.frontend import read
+from tapestry.query.phrases.recognize import phrase_of
+from tapestry.query.tree import nodes as n
+from tapestry.query.tree.canonical import shaped
+from tapestry.query.tree.ordering import arranged, settled
+
+TERRY = Context(owner="terry", addresses=("terry@parc.com",))
+often = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def shape(text):
+    return settled(shaped(read(text, TERRY).condition))
+
+
+def answers(condition, world):
+    query = n.CheckedQuery("m", condition, "")
+    instants = sorted({*oracle.instants(world.data, world.query), *world.schedule})
+    return [oracle.answer(query, world.data, world.audiences, at) for at in instants]
+
+
+@often
+@given(st.one_of(filters.worlds(), filters.worlds(aggregates=True)))
+def test_a_shaped_condition_is_true_of_the_same_messages_at_every_instant(world):
+    expected = answers(world.query.condition, world)
+    usual = shaped(world.query.condition)
+    assert answers(usual, world) == expected
+    assert answers(arranged(usual), world) == expected
+
+
+@often
+@given(st.one_of(filters.queries(), filters.queries(aggregates=True)))
+def test_a_shaped_condition_has_its_shape(query):
+    usual = shaped(query.condition)
+    assert settled(arranged(usual)) == settled(usual)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("m.size > 5 AND m.subject HAS 'x'", "m.subject HAS 'x' AND 5 < m.size"),
+        ("EXISTS (r: r.sender = m.sender)", "EXISTS (s: m.sender = s.sender)"),
+        ("EXISTS (r: r.ts < m.ts)", "EXISTS (r: m.ts > r.ts)"),
+        ("m.ts + 1 day > now()", "now() - 24 hours < m.ts"),
+        ("m.size <= 5", "NOT m.size > 5"),
+        ("m.size < 5", "NOT m.size > 4"),
+        ("m.size >= 5", "m.size > 4"),
+        ("NOT NOT m.size = 1", "m.size IN (1)"),
+        ("EXISTS (r, s: r.ts < s.ts)", "EXISTS (r, s: s.ts > r.ts)"),
+        ("COUNT(r: r.ts < m.ts) > 2", "COUNT(s: m.ts > s.ts) >= 3"),
+        ("COUNT(r: r.ts < m.ts) < 2", "NOT COUNT(r: m.ts > r.ts) > 1"),
+        ("COUNT(r: r.ts < m.ts) <> 0", "EXISTS (r: r.ts < m.ts)"),
+        ("COUNT(DISTINCT r.msgid: r.ts < m.ts) = 0", "NOT EXISTS (r: r.ts < m.ts)"),
+        ("m IN TOP 3 BY MAX(r.size: m.ts < r.ts)", "m IN TOP 3 x BY MAX(s.size: s.ts > x.ts)"),
+    ],
+)
+def test_what_means_the_same_looks_the_same(one, other):
+    assert shape(one) == shape(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("m.ts < now() - 1 day", "m.ts <= now() - 1 day"),
+        ("m.ts < now() - 1 day", "m.date < now() - 1 day"),
+        ("m.size > 5", "m.size >= 5"),
+        ("m.size < 5", "m.size <= 5"),
+        ("m.size > 5.0", "m.size >= 6.0"),
+        ("NOT m.newsgroups = 'a'", "m.newsgroups <> 'a'"),
+        ("EXISTS (r, s: r.ts < s.ts)", "EXISTS (r, s: r.ts <= s.ts)"),
+        ("EXISTS (r: EXISTS (s: s.ts < r.ts))", "EXISTS (r: EXISTS (s: s.ts > r.ts))"),
+        ("EXISTS (r: r.sender = m.subject)", "EXISTS (r: r.subject = m.sender)"),
+        (
+            "NOT EXISTS (r: r.inreplyto = m.msgid AND m.size > 5)",
+            "NOT (m.size > 5 AND EXISTS (r: r.inreplyto = m.msgid))",
+        ),
+        (
+            "m.msgid NOT IN (SELECT r.inreplyto FROM messages r)",
+            "NOT EXISTS (r: r.inreplyto = m.msgid)",
+        ),
+        ("EXISTS (r: m.size > 5)", "m.size > 5"),
+        ("COUNT(r: r.ts < m.ts) > 2", "COUNT(r: r.ts < m.ts) >= 2"),
+        ("COUNT(r: r.ts < m.ts) = 2", "COUNT(r: r.ts < m.ts) >= 2"),
+        ("COUNT(r.subject: r.ts < m.ts) > 0", "EXISTS (r: r.ts < m.ts)"),
+        ("SUM(r.size: r.ts < m.ts) > 2", "SUM(r.size: r.ts < m.ts) >= 3"),
+        ("SUM(r.size: r.ts < m.ts) > 2", "NOT SUM(r.size: r.ts < m.ts) <= 2"),
+        ("COUNT(r: r.ts < m.ts) > 2", "COUNT(DISTINCT r.msgid: r.ts < m.ts) > 2"),
+        ("m IN TOP 3 BY MAX(r.size: TRUE)", "m IN TOP 4 BY MAX(r.size: TRUE)"),
+        ("EXISTS (a IN annotations: a.ts < m.ts)", "EXISTS (r: r.ts < m.ts)"),
+    ],
+)
+def test_what_means_something_else_looks_otherwise(one, other):
+    assert shape(one) != shape(other)
+
+
+SPECIAL = [
+    "m.size < 2 OR m.attachments <= 1 AND NOT m.attachments < 1",
+    "NOT (m.size >= 2 OR 1 >= m.attachments)",
+    "EXISTS (r: m.to = r.sender OR r.newsgroups = m.subject)",
+    "m.inreplyto NOT IN (SELECT r.msgid FROM messages r WHERE r.size > 1)",
+    "NOT (m.inreplyto IN (SELECT r.inreplyto FROM messages r WHERE r.inreplyto IS NOT NULL))",
+    "EXISTS (a IN annotations: m.size >= 1)",
+    "NOT EXISTS (a IN annotations: m.size >= 1 AND a.owner = m.sender_name)",
+]
+
+
+@pytest.mark.parametrize("text", SPECIAL)
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@given(world=filters.worlds())
+def test_the_special_cases_keep_their_meaning(text, world):
+    condition = read(text, TERRY).condition
+    assert answers(shaped(condition), world) == answers(condition, world)
+
+
+ALTERNATIVES = [
+    "m.msgid NOT IN (SELECT r.inreplyto FROM messages r WHERE r.inreplyto IS NOT NULL)",
+    "m.inreplyto IN (SELECT p.msgid FROM messages p WHERE p.sender = 'joe@x.org')",
+    "NOT m.size < 2 AND m.ts + 1 second < now() AND m.sender IN ('joe@x.org', 'bob@x.org')",
+    "EXISTS (r: m.msgid = r.inreplyto AND m.sender = 'joe@x.org')",
+    "m.inreplyto IS NULL AND EXISTS (r: r.references = m.msgid OR m.msgid = r.inreplyto)",
+    "3 < COUNT(DISTINCT r.msgid: m.msgid = r.inreplyto)",
+]
+
+
+@pytest.mark.parametrize("text", ALTERNATIVES)
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@given(world=filters.worlds())
+def test_the_phrase_shown_finds_the_same_messages(text, world):
+    condition = read(text, TERRY).condition
+    phrase = phrase_of(condition, TERRY)
+    assert phrase is not None
+    assert answers(read(phrase, TERRY).condition, world) == answers(condition, world)

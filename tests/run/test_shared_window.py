@@ -1,0 +1,119 @@
+"""Filters that run together from the register deliver what each would alone."""
+
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import strategies as st
+from laws import filter_laws
+from support.generators import filters
+from support.generators.filters import World
+from support.memory_index import DictRows, MemoryDirectory
+from support.sqlite_engine import SqliteEngine
+
+from tapestry.core.clock import BEGINNING
+from tapestry.core.ports import DueFilter
+from tapestry.plan.compile import compile_filter
+from tapestry.query.context import Context
+from tapestry.query.frontend import read
+from tapestry.query.tree.printer import print_tql
+from tapestry.run import shared_window
+from tapestry.run.execute import Subscription, execute
+from tapestry.run.shared_window import entries_of, run_together
+
+
+@dataclass
+class Store:
+    """The joined filters, and what they have delivered."""
+
+    due: dict[int, DueFilter]
+    found: set[tuple[int, str]]
+
+    def joined(self, ids):
+        return [self.due[i] for i in sorted(ids) if i in self.due]
+
+    def known(self, pairs):
+        return set(pairs) & self.found
+
+
+def joint_runs_deliver_what_the_oracle_does(draw: st.DataObject, aggregates: bool) -> None:
+    world = draw.draw(filters.worlds(aggregates=aggregates))
+    queries = [world.query, draw.draw(filters.queries(depth=2, aggregates=aggregates))]
+    queries += [draw.draw(filters.siblings(world.query)) for _ in range(2)]
+    worlds = []
+    for query in queries:
+        filter_laws.compiled(query)
+        start = draw.draw(st.sampled_from((None, world.schedule[0] - 1)))
+        worlds.append(World(query, world.data, draw.draw(filters.audiences), world.schedule, start))
+    assert delivered(worlds) == [filter_laws.expected(one) for one in worlds]
+
+
+def delivered(worlds):
+    """Return what each world's runs find: the first one alone, the others together."""
+    first, *rest = worlds[0].schedule
+    data = worlds[0].data
+    present = {row["audience"] for rows in data.values() for row in rows}
+    engine, rows, directory = SqliteEngine(data), DictRows(data), MemoryDirectory()
+    store = Store({}, set())
+    asked = []
+    for i, one in enumerate(worlds):
+        text = print_tql(one.query)
+        due = DueFilter(i, text, "terry", (), one.audiences, first, one.start)
+        plan = compile_filter(text, Context("terry"))
+        directory.add(*entries_of(due, plan))
+        store.due[i] = due
+        since = BEGINNING if one.start is None else one.start
+        asked.append(Subscription(i, plan, one.audiences, since, one.start))
+    runs = [execute(engine, asked, first, store.known)]
+    store.found |= {(m.filter, m.msgid) for m in runs[0]}
+    since = first
+    for until in rest:
+        joint = run_together(lambda: engine, rows, directory, store, present, since, until)
+        assert not joint.failed
+        assert {one.id for one in joint.filters} == {m.filter for m in joint.matches}
+        runs.append(joint.matches)
+        store.found |= {(m.filter, m.msgid) for m in joint.matches}
+        since = until
+    return [
+        [filter_laws.times([m for m in matches if m.filter == i]) for matches in runs]
+        for i, _ in enumerate(worlds)
+    ]
+
+
+both = pytest.mark.parametrize("aggregates", (False, True), ids=("plain", "aggregates"))
+
+
+@both
+def test_joint_runs_deliver_what_the_oracle_does(aggregates):
+    filter_laws.check(joint_runs_deliver_what_the_oracle_does, 60, aggregates)
+
+
+@pytest.mark.long
+@both
+def test_joint_runs_in_a_long_campaign(aggregates):
+    filter_laws.check(joint_runs_deliver_what_the_oracle_does, 2000, aggregates)
+
+
+ANSWERED = "EXISTS (r: r.inreplyto = m.msgid AND r.sender = 'joe@x.org')"
+
+
+@pytest.mark.parametrize("forgotten", range(2))
+def test_a_key_that_is_forgotten_is_noticed(forgotten, monkeypatch):
+    question = {"msgid": "m0", "sender": "jill@x.org", "audience": "public"}
+    answer = {"msgid": "m1", "sender": "joe@x.org", "inreplyto": "m0", "audience": "public"}
+    orders = [
+        {"messages": [question | {"ts": asked}, answer | {"ts": 7 - asked}], "annotations": []}
+        for asked in (3, 4)
+    ]
+    query = read(ANSWERED, Context())
+    runs = [[World(query, data, ("public",), (1, 3, 9), None)] for data in orders]
+    true = [[filter_laws.expected(world) for world in run] for run in runs]
+    assert true == [[[{}, {}, {"m0": 4}]]] * 2
+    assert [delivered(run) for run in runs] == true
+    real = shared_window.keys_of
+
+    def forgetful(disjunct, constants):
+        keys = sorted(real(disjunct, constants), key=str)
+        return frozenset(keys[:forgotten] + keys[forgotten + 1 :])
+
+    monkeypatch.setattr(shared_window, "keys_of", forgetful)
+    assert [delivered(run) for run in runs] != true

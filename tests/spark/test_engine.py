@@ -1,0 +1,286 @@
+"""The same statements on Spark as on sqlite: fixed filters and random ones, grouped."""
+
+import re
+from contextlib import suppress
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+from support.datadriven import parse
+from support.generators import filters
+from support.paths import FIXTURES
+from support.sqlite_engine import SqliteEngine
+
+from tapestry.core.clock import BEGINNING, DAY, WEEK
+from tapestry.core.errors import TapestryError
+from tapestry.core.schema import ANNOTATIONS, COLUMNS, MESSAGES, Type
+from tapestry.plan.compile import compile_filter, compile_query
+from tapestry.plan.lowering.lower import lower
+from tapestry.query.context import Context
+from tapestry.run.changes import change_windows
+from tapestry.run.execute import Subscription, execute, execute_windows, groups
+from tapestry.spark import engine as spark
+from tapestry.spark.local_rows import Limits
+from tapestry.spark.session import connect
+from tapestry.tables.log import Part, Snapshot
+from tapestry.tables.rows import arrow_schema
+
+pytestmark = pytest.mark.spark
+
+AUDIENCES = ("public", "user:alice")
+
+RULES = FIXTURES / "rewrite"
+
+EVERY = list(range(10))
+
+FILTERS = [
+    "m.subject HAS 'naïve über'",
+    "m.subject LIKE '%ÜBER\\_%'",
+    "m.to = {'joe@x.org', LIKE '%BILL%'}",
+    "NOT (m.to = 'joe@x.org')",
+    "m.newsgroups IN ('comp.sys.mac', 'rec.x') OR m.newsgroups > 'y'",
+    "m.cc HAS 'x org'",
+    "m.sender IN ('joe@x.org', 'o''hara@x.org') AND m.subject IS NOT NULL",
+    "lower(m.subject) = 'naïve—über_ test' AND length(m.subject) = 16",
+    "substr(m.sender, 1, 3) = 'joe' AND trim(upper(m.sender_name)) = 'JOE'",
+    "coalesce(m.date, m.ts) < now() - 3 seconds",
+    "m.size * 2 + 1 > 20 AND m.attachments - 1 >= 0",
+    "m.msgid NOT IN (SELECT r.inreplyto FROM messages r WHERE r.size > 10)",
+    "EXISTS (a IN annotations: a.msgid = m.msgid AND a.number > 0.5)",
+    "NOT EXISTS (r: r.inreplyto = m.msgid AND NOT EXISTS (s: s.inreplyto = r.msgid"
+    " AND NOT EXISTS (a IN annotations: a.msgid = s.msgid AND a.ts > m.ts)))",
+    "NOT EXISTS (r: r.inreplyto = m.msgid AND r.ts > now() - 2 seconds)",
+    "EXISTS (r: m.references = r.msgid)",
+    "m.subject LIKE '%{brace}%' OR m.subject = '$1 ''quoted'' \\ back'",
+]
+
+ROWS = {
+    MESSAGES: [
+        {
+            "msgid": f"m{i}",
+            "ts": 1_000_000 * (i // 2 + 1),
+            "date": None if i % 3 == 0 else 1_000_000 * (i - 2),
+            "sender": ["joe@x.org", None, "o'hara@x.org"][i % 3],
+            "sender_name": [" Joe ", "Bill", None][i % 3],
+            "subject": ["Naïve—Über_ test", "{brace}", None, "$1 'quoted' \\ back"][i % 4],
+            "to": [["joe@x.org", "bill@y.org"], [], ["joe@x.org"]][i % 3],
+            "cc": [["a@x.org"], []][i % 2],
+            "newsgroups": [[], ["comp.sys.mac", "zoo"]][i % 2],
+            "references": [f"m{i - 1}", f"m{i + 1}"],
+            "inreplyto": f"m{i - 2}" if i % 5 else None,
+            "size": i * 3,
+            "attachments": i % 2,
+            "audience": ["public", "public", "user:alice", "user:bob"][i % 4],
+        }
+        for i in range(12)
+    ],
+    ANNOTATIONS: [
+        {
+            "annid": f"a{i}",
+            "ts": 1_500_000 * (i + 1),
+            "msgid": f"m{i}",
+            "owner": "bob",
+            "kind": "vote",
+            "number": 1.0 if i % 2 else -1.0,
+            "audience": ["public", "user:bob"][i // 3],
+        }
+        for i in range(6)
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def session(spark_server):
+    session = connect(spark_server)
+    yield session
+    session.stop()
+
+
+def snapshot_of(data, directory):
+    """Write rows as the tables' Parquet files, two a table."""
+    parts = {}
+    for table, columns in COLUMNS.items():
+        rows = sorted((_row(row, columns) for row in data.get(table, ())), key=lambda r: r["ts"])
+        parts[table] = []
+        for number, some in enumerate((rows[: len(rows) // 2], rows[len(rows) // 2 :])):
+            if some:
+                path = directory / f"{table}-{number}.parquet"
+                pq.write_table(pa.Table.from_pylist(some, schema=arrow_schema(table)), path)
+                parts[table].append(Part(str(path), len(some), some[0]["ts"], some[-1]["ts"]))
+    return Snapshot(tuple(parts[MESSAGES]), tuple(parts[ANNOTATIONS]))
+
+
+def _row(row, columns):
+    empty = {name: [] if kind is Type.SET else None for name, kind in columns.items()}
+    made = empty | {name: value for name, value in row.items() if name in columns}
+    return {k: list(v) if isinstance(v, tuple) else v for k, v in made.items()}
+
+
+def subscriptions(plans):
+    return [
+        Subscription(number, plan, AUDIENCES[: 1 + number % 2], BEGINNING)
+        for number, plan in enumerate(plans)
+    ]
+
+
+ALL_SENT, LOOKED_UP, ALL_READ = None, Limits(sent=0), Limits(0, 0, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    "limits", [ALL_SENT, LOOKED_UP, ALL_READ], ids=["sent along", "looked up", "read by Spark"]
+)
+def test_spark_delivers_what_sqlite_does(session, tmp_path, limits):
+    asked = subscriptions([compile_filter(text, Context("alice")) for text in FILTERS])
+    instants = [1_500_000, 3_000_000, 4_000_001, 30_000_000]
+    engine = spark.SparkEngine(session, snapshot_of(ROWS, tmp_path), limits)
+    expected = execute_windows(SqliteEngine(ROWS), asked, instants)
+    assert execute_windows(engine, asked, instants) == expected
+    assert {m.filter for run in expected for m in run} == set(range(len(FILTERS)))
+
+
+def test_a_filter_from_now_on_delivers_the_same_on_spark(session, tmp_path):
+    plan = compile_filter(FILTERS[14], Context("alice"))
+    asked = [Subscription(0, plan, AUDIENCES, 2_500_000, 2_500_000)]
+    engine = spark.SparkEngine(session, snapshot_of(ROWS, tmp_path))
+    expected = execute(SqliteEngine(ROWS), asked, 9_000_000, lambda _: set())
+    assert execute(engine, asked, 9_000_000, lambda _: set()) == expected
+    assert expected
+
+
+def test_random_filters_deliver_the_same_on_spark(session, tmp_path_factory):
+    """200 and more, eight at a time over one set of random tables, in three windows."""
+    ran = 0
+
+    @seed(19920602)
+    @settings(
+        max_examples=30,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(filters.data(), st.lists(filters.queries(), min_size=8, max_size=8))
+    def same(data, queries):
+        nonlocal ran
+        plans = []
+        for query in queries:
+            try:
+                plan = compile_query(query)
+            except TapestryError:
+                continue
+            if len(plan.query.variants) <= 6:
+                plans.append(plan)
+        ran += len(plans)
+        asked = subscriptions(plans)
+        stamps = sorted({row["ts"] for table in data.values() for row in table} | {0})
+        instants = sorted({stamps[0], stamps[len(stamps) // 2], stamps[-1] + 10**12})
+        engine = spark.SparkEngine(session, snapshot_of(data, tmp_path_factory.mktemp("random")))
+        assert execute_windows(engine, asked, instants) == execute_windows(
+            SqliteEngine(data), asked, instants
+        )
+
+    same()
+    assert ran >= 200
+
+
+def test_random_counts_and_tops_deliver_the_same_on_spark(session, tmp_path_factory):
+    """60, of few shapes that each share a plan: what matches, and every change of what matches.
+
+    The rows are sent along with a statement, or no more of them than a window reaches.
+    """
+    ran = 0
+
+    @seed(19920602)
+    @settings(
+        max_examples=3,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(st.data())
+    def same(draw):
+        nonlocal ran
+        worlds = [draw.draw(filters.counting_worlds()) for _ in range(4)]
+        queries = [world.query for world in worlds]
+        queries += [draw.draw(filters.siblings(query)) for query in queries for _ in range(4)]
+        data, limits = worlds[0].data, LOOKED_UP if ran % 40 else ALL_SENT
+        asked = subscriptions([compile_query(query, "general") for query in queries])
+        ran += len(asked)
+        directory = tmp_path_factory.mktemp("counts")
+        engine = spark.SparkEngine(session, snapshot_of(data, directory), limits)
+        sqlite = SqliteEngine(data)
+        instants = [3, 12]
+        assert execute_windows(engine, asked, instants) == execute_windows(sqlite, asked, instants)
+        told = change_windows(sqlite, asked[:1], instants, net=False)
+        assert change_windows(engine, asked[:1], instants, net=False) == told
+
+    same()
+    assert ran >= 60
+
+
+def _counts(part):
+    return bool(part.counted) or any(map(_counts, part.absent))
+
+
+@pytest.mark.parametrize("counting", [False, True], ids=["plain", "counting"])
+def test_the_examples_of_every_rule_deliver_the_same_on_spark(session, tmp_path, counting):
+    cases = [case for file in sorted(RULES.glob("*.spec")) for case in parse(file.read_text())[0]]
+    plans = []
+    for text in dict.fromkeys(case.input for case in cases):
+        with suppress(TapestryError):
+            plan = compile_filter(text, Context("alice"))
+            if counting == any(map(_counts, plan.query.normal.disjuncts)):
+                plans.append(plan)
+    assert len(plans) >= (15 if counting else 100)
+    asked = subscriptions(plans)
+    instants = [3_000_000, 10**12]
+    engine = spark.SparkEngine(session, snapshot_of(ROWS, tmp_path))
+    expected = execute_windows(SqliteEngine(ROWS), asked, instants)
+    assert execute_windows(engine, asked, instants) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "slices"),
+    [
+        ("about lunch", {"messages": [[9]]}),
+        ("two weeks old from joe", {"messages": [[7]]}),
+        ("between 2 and 3 weeks old", {"messages": [[7]]}),
+        ("replied to by joe", {"messages": [[9], EVERY]}),
+        ("voted for by bob", {"messages": [[9], EVERY], "annotations": [[9], EVERY]}),
+        ("two weeks old with no reply", {"messages": [[7], EVERY]}),
+        ("with no reply for two weeks", {"messages": [[7], EVERY]}),
+    ],
+)
+def test_spark_reads_the_windows_slice_of_what_drives_a_rule(session, tmp_path, text, slices):
+    """Ten files a table, each a week's; the window is the last day of the tenth week."""
+    engine = spark.SparkEngine(session, weekly(tmp_path, 10), ALL_READ)
+    plan = compile_filter(text, Context("alice"))
+    asked = groups([(Subscription(0, plan, AUDIENCES, 10 * WEEK - DAY), 10 * WEEK)])
+    statement = lower(asked, 10 * WEEK, engine.covers)
+    read = {}
+    for view in statement.views:
+        named = engine.frame(view, statement, ["msgid", "ts"]).inputFiles()
+        weeks = sorted(int(re.search(r"-(\d+)\.parquet$", name)[1]) for name in named)
+        if weeks not in read.setdefault(view.table, []):
+            read[view.table].append(weeks)
+    assert {table: sorted(files) for table, files in read.items()} == {
+        table: sorted(files) for table, files in slices.items()
+    }
+
+
+def weekly(directory, weeks):
+    """Write a row each day to both tables, a file for each week."""
+    parts = {}
+    for table, columns in COLUMNS.items():
+        parts[table] = []
+        for week in range(weeks):
+            days = [week * WEEK + day * DAY + DAY for day in range(7)]
+            row = {"msgid": "m@x", "owner": "bob", "kind": "vote", "audience": "public"}
+            rows = [_row(row | {"ts": ts, "annid": str(ts)}, columns) for ts in days]
+            path = directory / f"{table}-{week}.parquet"
+            pq.write_table(pa.Table.from_pylist(rows, schema=arrow_schema(table)), path)
+            parts[table].append(Part(str(path), 7, days[0], days[-1]))
+    return Snapshot(tuple(parts[MESSAGES]), tuple(parts[ANNOTATIONS]))

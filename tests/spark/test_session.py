@@ -1,0 +1,112 @@
+"""A Spark that goes down and comes again: who asks gets an answer all the same."""
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+from support.clocks import MemoryClock
+
+from tapestry.core.clock import BEGINNING
+from tapestry.core.errors import TapestryError
+from tapestry.core.message import Message
+from tapestry.plan.compile import compile_filter
+from tapestry.plan.engine import TooMuchError
+from tapestry.query.context import Context
+from tapestry.run.execute import Subscription, execute
+from tapestry.spark import server as spark_server
+from tapestry.spark.engine import SparkEngine
+from tapestry.spark.session import connect, is_lost, reconnect
+from tapestry.tables.append import append_messages
+from tapestry.tables.log import Tables, snapshot
+
+pytestmark = pytest.mark.spark
+MANY = 3_000
+
+
+class Spark:
+    """A server that is killed, and started again at the same address."""
+
+    def __init__(self, run):
+        self.server = spark_server.start(run)
+        self.server.wait()
+        self.remote = self.server.remote
+
+    def kill(self):
+        os.killpg(self.server.child.process.pid, signal.SIGKILL)
+        self.server.child.process.wait()
+
+    def kill_and_start(self):
+        self.kill()
+        self.server = self.server.again()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    made = Spark(tmp_path_factory.mktemp("spark"))
+    yield made
+    made.server.stop()
+
+
+@pytest.fixture(scope="module")
+def mail(tmp_path_factory):
+    tables = Tables(tmp_path_factory.mktemp("tables"))
+    append_messages(tables, MemoryClock(), [Message(f"{n}@x", size=n) for n in range(MANY)])
+    return snapshot(tables)
+
+
+def engine_on(server, mail):
+    return SparkEngine(
+        connect(server.remote), mail, again=lambda: reconnect(server.remote, patience=60)
+    )
+
+
+def asked(engine, text="m.size < 3"):
+    window = Subscription(1, compile_filter(text, Context()), ("public",), BEGINNING)
+    return [match.msgid for match in execute(engine, [window], 2**60, lambda pairs: set())]
+
+
+SLOW = f"EXISTS (r: r.size + m.size = {2 * MANY}) OR m.size = 1"
+"""Nothing but one message, after some tens of millions of comparisons."""
+
+
+def test_a_statement_under_way_is_asked_once_more(server, mail):
+    engine = engine_on(server, mail)
+    asked(engine)
+    found = []
+    under_way = threading.Thread(target=lambda: found.append(asked(engine, SLOW)))
+    under_way.start()
+    time.sleep(1)
+    assert not found
+    server.kill_and_start()
+    under_way.join()
+    assert found == [["1@x"]]
+    assert not is_lost(connect(server.remote))
+
+
+@pytest.mark.long
+def test_what_spark_goes_down_over_twice_is_too_much(server, mail, monkeypatch):
+    engine = engine_on(server, mail)
+    ask = engine._ask
+
+    def fatal(sql, frames):
+        server.kill_and_start()
+        return ask(sql, frames)
+
+    monkeypatch.setattr(engine, "_ask", fatal)
+    with pytest.raises(TooMuchError, match="twice"):
+        asked(engine)
+    monkeypatch.undo()
+    assert asked(engine, "m.size = 5") == ["5@x"]
+
+
+def test_a_server_that_stays_away_is_one_sentence(server, mail):
+    session = connect(server.remote)
+    engine = SparkEngine(session, mail, again=lambda: reconnect(server.remote, patience=1))
+    server.kill()
+    with pytest.raises(TapestryError, match=r"Spark cannot be reached at localhost:"):
+        asked(engine)
+    with pytest.raises(TapestryError, match="Spark did not answer"):
+        asked(engine)  # at once: it is not waited for again
+    assert session.is_stopped  # or pyspark would ask it about what others make

@@ -1,0 +1,25 @@
+"""A process that takes in an archive with workers that parse, to be killed by a test."""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from support.clocks import FileClock
+
+from tapestry.ingest.archive.files import open_archive_source
+from tapestry.ingest.ingest_batch import Intake, Tally, take_in
+from tapestry.tables.log import Tables
+
+
+def main(root: Path, mbox: str, batch: int) -> None:
+    intake = Intake(Tables(root), FileClock(root / "clock"), "public", batch=batch)
+    intake = replace(intake, workers=2, progress=lambda read, total: print(read, flush=True))
+    take_in(open_archive_source(mbox, "public", intake.cursor_of), intake, Tally())
+    assert not multiprocessing.active_children()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))

@@ -1,0 +1,233 @@
+"""Random tables, audiences and schedules for the laws, as Hypothesis strategies.
+
+Values are few, so that joins, ties and NULLs happen all the time: whole batches share one
+``ts``, replies arrive in the batch of their parents or before them, one Message-ID is there
+for two audiences.  Instants are small integers (microseconds), so that "one microsecond
+later" meets another event as often as not.
+"""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+from support.oracle import Data, Row
+
+from tapestry.core.schema import ANNOTATIONS, MESSAGES
+
+LAST = 12  # the newest ts of a table
+MSGIDS = tuple(f"m{i}" for i in range(8))
+AUDIENCES = ("public", "user:alice", "user:bob", "group:x")
+PEOPLE = ("joe@x.org", "mary@x.org", "bill@y.org")
+SUBJECTS = ("Re: Spark index", "index", "ÄPFEL und Birnen", "100% a_b", "")
+WORDS = ("index", "spark index", "äpfel", "und birnen", "a b", "B", "100")
+PATTERNS = ("%index", "re:%", "%ä%", "100\\%%", "%a\\_b", "_ndex", "%", "joe@%", "%@x.org", "m_")
+GROUPS = ("comp.sys", "comp.databases", "rec.food")
+KINDS = ("vote", "tag")
+VALUES = ("later", "index", "m1")
+DELAYS = (0, 1, 2, 3, 5, 8)
+TEXTS: dict[str, tuple[str, ...]] = {
+    "msgid": MSGIDS,
+    "inreplyto": (*MSGIDS, "mx"),
+    "sender": PEOPLE,
+    "sender_name": ("Joe", "Mary Jones", "joe@x.org"),
+    "subject": SUBJECTS,
+    "list": ("r-devel", "index"),
+    "body": ("Spark", "the index, again", "x"),
+    "source": ("a", "b"),
+    "audience": AUDIENCES,
+    "annid": tuple(f"a{i}" for i in range(6)),
+    "owner": ("alice", "bob", "Joe"),
+    "kind": KINDS,
+    "value": VALUES,
+    "to": PEOPLE,
+    "cc": PEOPLE,
+    "newsgroups": GROUPS,
+    "references": (*MSGIDS, "mx"),
+}
+
+_PROFILES: tuple[Row, ...] = (
+    {},
+    {
+        **{"sender_name": "Joe", "subject": "index", "body": "Spark", "size": 1, "attachments": 0},
+        **{"to": ("mary@x.org",), "newsgroups": ("comp.sys",), "list": "r-devel", "source": "a"},
+    },
+    {
+        **{"subject": "Re: Spark index", "body": "Spark", "size": 2, "attachments": 1},
+        **{"newsgroups": ("comp.sys", "rec.food"), "to": PEOPLE, "source": "b"},
+    },
+    {
+        **{"sender_name": "Mary Jones", "subject": "ÄPFEL und Birnen", "size": 2, "body": "x"},
+        **{"cc": ("joe@x.org", "bill@y.org"), "source": "a", "list": "index", "attachments": 0},
+    },
+    {
+        **{"sender_name": "Mary Jones", "subject": "100% a_b", "list": "r-devel", "size": 3},
+        **{"attachments": 2, "to": ("joe@x.org",), "cc": ("joe@x.org",)},
+    },
+    {
+        **{"sender_name": "joe@x.org", "subject": "", "body": "the index, again", "size": 3},
+        **{"newsgroups": ("comp.databases",), "to": ("mary@x.org", "bill@y.org"), "source": "b"},
+    },
+)
+
+
+@st.composite
+def messages(
+    draw: st.DrawFn,
+    batches: tuple[int, ...],
+    unit: int = 1,
+    fewest: tuple[int, ...] = (3, 1, 6, 0),
+) -> list[Row]:
+    """Draw up to eight rows, one per msgid and audience, whose ts is one of ``batches``."""
+    keys = draw(
+        st.lists(
+            st.tuples(st.sampled_from(MSGIDS[:6]), st.sampled_from(_LIKELY_AUDIENCES)),
+            unique=True,
+            min_size=draw(st.sampled_from(fewest)),
+            max_size=8,
+        )
+    )
+    rows: list[Row] = []
+    parents = _parents(keys)
+    for msgid, audience in keys:
+        late = draw(st.sampled_from((None, None, -9, -2, 0, 1, 4, 20)))
+        row = {"msgid": msgid, "audience": audience, "ts": draw(st.sampled_from(batches))}
+        row |= {
+            "sender": draw(st.sampled_from((*PEOPLE, *PEOPLE, None))),
+            "inreplyto": draw(st.sampled_from(parents)),
+            "date": None if late is None else row["ts"] + late * unit,
+        }
+        row |= draw(st.sampled_from(_PROFILES))
+        row["references"] = draw(st.sampled_from(_REFERENCES))
+        rows.append(row)
+    return rows + draw(_twins(rows, batches))
+
+
+def _parents(keys: list[tuple[str, str]]) -> list[str | None]:
+    """Return what a reply may name: most often a message that is there or will be."""
+    there = [msgid for msgid, _ in keys]
+    return [*there, None, None, "mx", *there]
+
+
+@st.composite
+def _twins(draw: st.DrawFn, rows: list[Row], batches: tuple[int, ...]) -> list[Row]:
+    """Draw a second arrival of one message, for another audience and at another time."""
+    keys = {(row["msgid"], row["audience"]) for row in rows}
+    if not rows or draw(st.sampled_from((False, False, True))):
+        return []
+    row, audience = draw(st.sampled_from(rows)), draw(st.sampled_from(_LIKELY_TWINS))
+    twin = row | {"audience": audience, "ts": draw(st.sampled_from(batches))}
+    if draw(st.booleans()):
+        twin |= draw(st.sampled_from(_PROFILES))
+    return [] if (row["msgid"], audience) in keys else [twin]
+
+
+_LIKELY_TWINS = ("user:alice", "user:alice", "public", "user:bob")
+_LIKELY_AUDIENCES = (*["public"] * 6, *AUDIENCES)
+_REFERENCES: tuple[tuple[str, ...], ...] = ((), (), ("m0",), ("m1", "m0"), ("m2", "mx"))
+
+
+@st.composite
+def annotations(
+    draw: st.DrawFn, batches: tuple[int, ...], about: tuple[str, ...] = MSGIDS[:5]
+) -> list[Row]:
+    """Draw up to six annotations, most of them on a message that can be there."""
+    keys = draw(
+        st.lists(
+            st.tuples(st.sampled_from(TEXTS["annid"]), st.sampled_from(_LIKELY_AUDIENCES)),
+            unique=True,
+            min_size=draw(st.sampled_from((2, 0, 4))),
+            max_size=6,
+        )
+    )
+    return [
+        {
+            "annid": annid,
+            "audience": audience,
+            "ts": draw(st.sampled_from(batches)),
+            "msgid": draw(st.sampled_from((*about, "mx"))),
+            "owner": draw(st.sampled_from(TEXTS["owner"])),
+            "kind": draw(st.sampled_from(KINDS)),
+            "value": draw(st.sampled_from((None, *VALUES))),
+            "number": draw(st.sampled_from((None, 1.0, -1.0, 2.5))),
+        }
+        for annid, audience in keys
+    ]
+
+
+@st.composite
+def votes(draw: st.DrawFn, batches: tuple[int, ...], about: tuple[str, ...]) -> list[Row]:
+    """Draw up to nine annotations that count: crowded on a few messages, by a few people.
+
+    Their numbers cancel or are NULL, and are multiples of a half: every sum is exact.
+    """
+    crowd = about[: draw(st.integers(1, 3))]
+    one = st.tuples(
+        st.sampled_from(_LIKELY_AUDIENCES),
+        st.sampled_from(batches),
+        st.sampled_from((*crowd, *crowd, *crowd, *about, "mx")),
+        st.sampled_from(TEXTS["owner"]),
+        st.sampled_from(("vote", "vote", "vote", "tag")),
+        st.sampled_from((None, *VALUES)),
+        st.sampled_from((1.0, -1.0, 0.5, None, 1.0, -1.0, -0.5)),
+    )
+    size = draw(st.sampled_from((5, 2, 7)))
+    drawn = draw(st.lists(one, min_size=size, max_size=9))
+    names = ("audience", "ts", "msgid", "owner", "kind", "value", "number")
+    return [{"annid": f"a{i}"} | dict(zip(names, row, strict=True)) for i, row in enumerate(drawn)]
+
+
+@st.composite
+def data(draw: st.DrawFn, unit: int = 1, crowded: bool = False) -> Data:
+    """Draw both tables; they share their batches.  ``crowded``: with many votes."""
+    at = st.lists(st.integers(0, LAST), min_size=1, max_size=5, unique=True)
+    batches = tuple(instant * unit for instant in sorted(draw(at)))
+    mail = draw(messages(batches, unit, (3, 5, 1) if crowded else (3, 1, 6, 0)))
+    about = tuple(str(row["msgid"]) for row in mail)
+    notes = votes(batches, about or MSGIDS[:2]) if crowded else annotations(batches, about)
+    return {MESSAGES: mail, ANNOTATIONS: draw(notes)}
+
+
+@st.composite
+def crowds(draw: st.DrawFn) -> Data:
+    """Draw three messages, and close together what refers to them: a few replies, many votes."""
+    about, soon = st.sampled_from(("m0", "m0", "m1", "m2")), st.integers(0, 6)
+    seen = st.sampled_from(("public", "public", "user:alice"))
+    reply = st.tuples(about, soon, seen, st.sampled_from(PEOPLE), st.sampled_from((None, 1, 2, 3)))
+    number = st.sampled_from((1.0, 1.0, -1.0, 0.5, None))
+    owner = st.sampled_from(TEXTS["owner"])
+    vote = st.tuples(about, soon, seen, owner, st.sampled_from((None, *VALUES)), number)
+    mail: list[Row] = [{"msgid": name, "ts": draw(soon) // 3} for name in ("m0", "m1", "m2")]
+    if draw(st.booleans()):
+        mail.append({"msgid": "m0", "ts": draw(soon), "audience": "user:alice"})
+    names = ("inreplyto", "ts", "audience", "sender", "size")
+    mail += [
+        {"msgid": f"m{i}"} | dict(zip(names, row, strict=True))
+        for i, row in enumerate(draw(st.lists(reply, max_size=3)), start=3)
+    ]
+    names = ("msgid", "ts", "audience", "owner", "value", "number")
+    notes = [
+        {"annid": f"a{i}", "kind": "vote"} | dict(zip(names, row, strict=True))
+        for i, row in enumerate(draw(st.lists(vote, min_size=3, max_size=8)))
+    ]
+    return {MESSAGES: [{"audience": "public"} | row for row in mail], ANNOTATIONS: notes}
+
+
+audiences = st.sampled_from(
+    (
+        ("public",),
+        ("public", "user:alice"),
+        ("public", "user:alice"),
+        ("public", "user:alice", "group:x"),
+        ("user:bob",),
+        AUDIENCES,
+    )
+)
+
+
+@st.composite
+def schedules(draw: st.DrawFn, events: tuple[int, ...] = (), unit: int = 1) -> list[int]:
+    """Draw an increasing list of instants of runs, one to dozens, many of them on an event."""
+    step = st.integers(-3, LAST + 25).map(lambda instant: instant * unit)
+    if events:
+        step = st.one_of(step, st.sampled_from(events))
+    runs = draw(st.lists(step, min_size=1, max_size=draw(st.sampled_from((1, 2, 4, 30)))))
+    return sorted(set(runs))

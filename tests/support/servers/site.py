@@ -1,0 +1,89 @@
+"""The product as a person starts it: `manage.py up` on a data directory of its own."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from support.paths import ROOT
+
+from tapestry.core.child_process import free_port
+
+
+@dataclass
+class Site:
+    """A running `manage.py up` on a data directory of its own."""
+
+    data: Path
+    url: str
+    process: subprocess.Popen
+
+    def manage(self, *arguments: str, **environment: str) -> str:
+        """Run another command on the same data and return what it prints."""
+        return manage(self.data, *arguments, **environment)
+
+
+def manage(data: Path, *arguments: str, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=ROOT,
+        env=environment_for(data) | environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def environment_for(data: Path) -> dict[str, str]:
+    """The environment without anything that would name parts of somebody else's."""
+    theirs = ("REDIS_URL", "SPARK_REMOTE", "DATABASE_URL")
+    kept = {name: value for name, value in os.environ.items() if name not in theirs}
+    return kept | {"TAPESTRY_DATA": str(data), "TAPESTRY_TICK": "1"}
+
+
+def start(data: Path, *arguments: str, command: str = "up", port: int | None = None) -> Site:
+    """Start `up` and return at once; its words go to DATA/up.log."""
+    port = port or free_port()
+    with (data / "up.log").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "manage.py", command, "--port", str(port), *arguments],
+            cwd=ROOT,
+            env=environment_for(data),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            # Ctrl-C stops it, though these tests may run in the background of a shell.
+            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+        )
+    return Site(data, f"http://127.0.0.1:{port}/", process)
+
+
+def wait_ready(site: Site, seconds: float = 150) -> str:
+    """Wait for the line that says so; return all that was printed."""
+    deadline = time.monotonic() + seconds
+    log = site.data / "up.log"
+    while f"Tapestry is ready at {site.url}" not in log.read_text():
+        assert site.process.poll() is None, log.read_text()
+        assert time.monotonic() < deadline, log.read_text()
+        time.sleep(0.2)
+    return log.read_text()
+
+
+def end(site: Site) -> int:
+    """Stop it as Ctrl-C does and return its exit code."""
+    if site.process.poll() is None:
+        site.process.send_signal(signal.SIGINT)
+    try:
+        return site.process.wait(90)
+    except subprocess.TimeoutExpired:
+        os.killpg(site.process.pid, signal.SIGKILL)
+        raise
