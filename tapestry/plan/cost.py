@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tapestry.plan.compile import Compiled
-from tapestry.plan.predicate_keys import Key, Probe, keys_of
+from tapestry.plan.predicate_keys import KeyExtractor, PredicateKey, predicate_keys
 from tapestry.query.tree.printer import print_duration
 
 COSTS = ("light", "shared", "heavy")
@@ -13,44 +13,45 @@ vote, and evaluated once for all that ask the same.  Heavy: evaluated in every r
 _SHOWN = {"is": "is", "has": "has the word", "starts": "begins with", "ends": "ends with"}
 
 
-def keys(compiled: Compiled) -> list[tuple[int, Key]]:
+def disjunct_keys(compiled: Compiled) -> list[tuple[int, PredicateKey]]:
     """Return the keys that wake each disjunct, by its number."""
     return [
         (plan.disjunct.monotone.index, key)
         for plan in compiled.plans
         for key in sorted(
-            keys_of(plan.disjunct, {c.slot: c.value for c in plan.signature.constants}), key=str
+            predicate_keys(plan.disjunct, {c.slot: c.value for c in plan.signature.constants}),
+            key=str,
         )
     ]
 
 
 def cost(compiled: Compiled) -> str:
     """Return the last of ``COSTS`` that holds for one of a filter's keys."""
-    kinds = {Probe.parse(key.probe).kind for _, key in keys(compiled)}
+    kinds = {KeyExtractor.parse(key.extractor).kind for _, key in disjunct_keys(compiled)}
     if "always" in kinds:
         return "heavy"
     return "shared" if "any" in kinds else "light"
 
 
-def wakes(compiled: Compiled) -> tuple[dict[str, object], ...]:
+def triggers(compiled: Compiled) -> tuple[dict[str, object], ...]:
     """Return for each key which new rows wake the filter, and how long after they came."""
     return tuple(
         {"disjunct": index, "rows": _rows(key), "after": _after(key.offset)}
-        for index, key in keys(compiled)
+        for index, key in disjunct_keys(compiled)
     )
 
 
-def _rows(key: Key) -> str:
-    probe = Probe.parse(key.probe)
-    if probe.kind == "always":
+def _rows(key: PredicateKey) -> str:
+    extractor = KeyExtractor.parse(key.extractor)
+    if extractor.kind == "always":
         return "none: it is evaluated in every run"
-    rows = f"any of {probe.table}"
-    if probe.hop is not None:
-        column, table, other = probe.hop
-        rows = f"{probe.table} whose {column} is the {other} of any of {table}"
-    if probe.kind == "any":
+    rows = f"any of {extractor.table}"
+    if extractor.hop is not None:
+        column, table, other = extractor.hop
+        rows = f"{extractor.table} whose {column} is the {other} of any of {table}"
+    if extractor.kind == "any":
         return rows
-    return f"{rows} whose {probe.column} {_SHOWN[probe.kind]} '{key.token}'"
+    return f"{rows} whose {extractor.column} {_SHOWN[extractor.kind]} '{key.token}'"
 
 
 def _after(offset: int) -> str:

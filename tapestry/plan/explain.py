@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 
 from tapestry.core.schema import Type
 from tapestry.plan.compile import Compiled, compile_query
-from tapestry.plan.cost import cost, wakes
+from tapestry.plan.cost import cost, triggers
 from tapestry.plan.signature import Constant, constants
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
@@ -50,7 +50,7 @@ class Explanation:
     signature: str
     constants: tuple[dict[str, object], ...]
     cost: str
-    wakes: tuple[dict[str, object], ...]
+    triggers: tuple[dict[str, object], ...]
     warnings: tuple[str, ...]
 
     def as_dict(self) -> dict[str, object]:
@@ -100,7 +100,7 @@ def explain_query(checked: CheckedQuery, rule: Rule = "fast") -> Explanation:
         signature=print_condition(either([*map(_with_parameters, numbered)])),
         constants=tuple(_constant(c) for part in numbered for c in constants(part)),
         cost=cost(plan),
-        wakes=wakes(plan),
+        triggers=triggers(plan),
         warnings=warnings(plan),
     )
 

@@ -47,7 +47,7 @@ _TOKEN = re.compile(r"[a-z0-9]+|[^\x00-\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
+class KeyExtractor:
     """Where tokens come from: a column of the new rows of a table, or of those they lead to.
 
     ``hop`` is (a column of the new rows, another table, its column that equals that).  Kind
@@ -61,15 +61,15 @@ class Probe:
 
     @property
     def name(self) -> str:
-        """Return the probe as one word, which ``parse`` reads."""
+        """Return the extractor as one word, which ``parse`` reads."""
         return " ".join([self.table, self.kind, self.column or "-", *(self.hop or ())])
 
     @classmethod
-    def parse(cls, name: str) -> Probe:
-        """Return the probe of a name.
+    def parse(cls, name: str) -> KeyExtractor:
+        """Return the extractor of a name.
 
-        >>> one = Probe("messages", "is", "sender", ("inreplyto", "messages", "msgid"))
-        >>> Probe.parse(one.name) == one
+        >>> one = KeyExtractor("messages", "is", "sender", ("inreplyto", "messages", "msgid"))
+        >>> KeyExtractor.parse(one.name) == one
         True
         """
         table, kind, column, *hop = name.split(" ")
@@ -78,10 +78,10 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class PredicateKey:
     """A token that wakes a filter, if a row with it came ``offset`` microseconds before."""
 
-    probe: str
+    extractor: str
     offset: int
     token: str
 
@@ -90,33 +90,39 @@ class Key:
 class _Choice:
     """One way to wake a variant: by any of some conditions."""
 
-    probes: tuple[tuple[Probe, Literal | Values | None], ...]
+    extractors: tuple[tuple[KeyExtractor, Literal | Values | None], ...]
     rank: int
 
 
-def keys_of(disjunct: IncrementalDisjunct, constants: Mapping[int, Value]) -> frozenset[Key]:
+def predicate_keys(
+    disjunct: IncrementalDisjunct, constants: Mapping[int, Value]
+) -> frozenset[PredicateKey]:
     """Return the keys of a disjunct's variants, its constants given by their slots."""
-    found: set[Key] = set()
+    found: set[PredicateKey] = set()
     for variant in disjunct.variants:
         offset = _offset(variant, constants)
         for choice in _choices(variant):
-            keys = [_keys(probe, value, constants) for probe, value in choice.probes]
+            keys = [_keys(extractor, value, constants) for extractor, value in choice.extractors]
             if all(keys):
-                found |= {Key(probe.name, offset, token) for some in keys for probe, token in some}
+                found |= {
+                    PredicateKey(extractor.name, offset, token)
+                    for pairs in keys
+                    for extractor, token in pairs
+                }
                 break
     return frozenset(found)
 
 
-def tokens(text: str) -> list[str]:
+def tokenize(text: str) -> list[str]:
     """Return the parts of a text, at least as fine as its words.
 
-    >>> tokens("Re: naïve Bayes2")
+    >>> tokenize("Re: naïve Bayes2")
     ['re', 'na', 'ï', 've', 'bayes2']
     """
-    return _TOKEN.findall(folded(text))
+    return _TOKEN.findall(fold_case(text))
 
 
-def folded(text: str) -> str:
+def fold_case(text: str) -> str:
     """Return a text as LIKE and HAS compare it: without case."""
     return text.lower().replace("ς", "σ")
 
@@ -137,12 +143,12 @@ def _choices(variant: Variant) -> list[_Choice]:
     """Return the ways to wake a variant, the best first; the last is always open."""
     anchor = variant.event.anchor
     if anchor is None or anchor[0].name != "ts":
-        return [_Choice(((Probe(MESSAGES, "always"), None),), 99)]
+        return [_Choice(((KeyExtractor(MESSAGES, "always"), None),), 99)]
     driver = next(b for b in variant.bindings if b.var == anchor[0].var)
-    places = {driver.var: Probe(driver.table, "any")}
+    places = {driver.var: KeyExtractor(driver.table, "any")}
     found = [_Choice(((places[driver.var], None),), 40)]
     for binding, hop in _hops(driver, variant.bindings, variant.plain):
-        places[binding.var] = Probe(driver.table, "any", hop=hop)
+        places[binding.var] = KeyExtractor(driver.table, "any", hop=hop)
         found.append(_Choice(((places[binding.var], None),), 30))
     for condition in variant.plain:
         found += _ways(condition, places)
@@ -172,7 +178,7 @@ def _equalities(conditions: Sequence[Condition]) -> Iterator[tuple[Column, Colum
                     yield right, left
 
 
-def _ways(condition: Condition, places: Mapping[str, Probe]) -> list[_Choice]:
+def _ways(condition: Condition, places: Mapping[str, KeyExtractor]) -> list[_Choice]:
     """Return the ways in which a condition can be a key."""
     match condition:
         case And(args=args):
@@ -182,8 +188,8 @@ def _ways(condition: Condition, places: Mapping[str, Probe]) -> list[_Choice]:
             some = [way for way in best if way is not None]
             if len(some) < len(args):
                 return []
-            probes = tuple(probe for way in some for probe in way.probes)
-            return [_Choice(probes, max(way.rank for way in some))]
+            extractors = tuple(extractor for way in some for extractor in way.extractors)
+            return [_Choice(extractors, max(way.rank for way in some))]
         case Compare(op="=", left=Column() as column, right=Literal() as value):
             return _way(places, column, "is", value)
         case Compare(op="=", left=Literal() as value, right=Column() as column):
@@ -198,14 +204,14 @@ def _ways(condition: Condition, places: Mapping[str, Probe]) -> list[_Choice]:
 
 
 def _way(
-    places: Mapping[str, Probe], column: Column, kind: Kind, value: Literal | Values
+    places: Mapping[str, KeyExtractor], column: Column, kind: Kind, value: Literal | Values
 ) -> list[_Choice]:
     place = places.get(column.var)
     if place is None or column.type not in (Type.TEXT, Type.SET):
         return []
     rank = COMMON.get(column.name, 0) + (0 if kind == "is" else 1)
-    probe = replace(place, kind=kind, column=column.name)
-    return [_Choice(((probe, value),), 2 * rank + (place.hop is not None))]
+    extractor = replace(place, kind=kind, column=column.name)
+    return [_Choice(((extractor, value),), 2 * rank + (place.hop is not None))]
 
 
 def _value(literal: Literal | Values, constants: Mapping[int, Value]) -> Value | None:
@@ -215,24 +221,24 @@ def _value(literal: Literal | Values, constants: Mapping[int, Value]) -> Value |
 
 
 def _keys(
-    probe: Probe, literal: Literal | Values | None, constants: Mapping[int, Value]
-) -> list[tuple[Probe, str]]:
-    """Return a probe's keys for a value; none where the value gives none."""
+    extractor: KeyExtractor, literal: Literal | Values | None, constants: Mapping[int, Value]
+) -> list[tuple[KeyExtractor, str]]:
+    """Return an extractor's keys for a value; none where the value gives none."""
     if literal is None:
-        return [(probe, "")]
+        return [(extractor, "")]
     value = _value(literal, constants)
     if isinstance(value, tuple):
-        return [(probe, each) for each in value if isinstance(each, str)]
+        return [(extractor, each) for each in value if isinstance(each, str)]
     if not isinstance(value, str):
         return []
-    if probe.kind == "has":
-        return [(probe, word) for word in sorted(tokens(value), key=len)[-1:]]
-    if probe.kind == "starts":
-        return _ends_of(probe, value)
-    return [(probe, value)]
+    if extractor.kind == "has":
+        return [(extractor, word) for word in sorted(tokenize(value), key=len)[-1:]]
+    if extractor.kind == "starts":
+        return _ends_of(extractor, value)
+    return [(extractor, value)]
 
 
-def _ends_of(probe: Probe, pattern: str) -> list[tuple[Probe, str]]:
+def _ends_of(extractor: KeyExtractor, pattern: str) -> list[tuple[KeyExtractor, str]]:
     """Return the text with which a LIKE pattern begins, or else that with which it ends."""
     parts = re.findall(r"\\.|[^\\]", pattern, re.DOTALL)
     begins: list[str] = []
@@ -241,33 +247,33 @@ def _ends_of(probe: Probe, pattern: str) -> list[tuple[Probe, str]]:
             break
         begins.append(part[-1])
     else:
-        return [(probe, folded("".join(begins))[:LONGEST])] if begins else []
+        return [(extractor, fold_case("".join(begins))[:LONGEST])] if begins else []
     ends: list[str] = []
     for part in reversed(parts):
         if part in ("%", "_"):
             break
         ends.append(part[-1])
     if begins:
-        return [(probe, folded("".join(begins))[:LONGEST])]
+        return [(extractor, fold_case("".join(begins))[:LONGEST])]
     if ends:
-        return [(replace(probe, kind="ends"), folded("".join(reversed(ends)))[-LONGEST:])]
+        return [(replace(extractor, kind="ends"), fold_case("".join(reversed(ends)))[-LONGEST:])]
     return []
 
 
-def tokens_of(kind: Kind, value: str) -> Iterator[str]:
-    """Yield the tokens that a value has for a probe of a kind.
+def extract_tokens(kind: Kind, value: str) -> Iterator[str]:
+    """Yield the tokens that a value has for an extractor of a kind.
 
-    >>> sorted(tokens_of("starts", "Ab"))
+    >>> sorted(extract_tokens("starts", "Ab"))
     ['a', 'ab']
     """
     match kind:
         case "has":
-            yield from tokens(value)
+            yield from tokenize(value)
         case "starts":
-            text = folded(value)[:LONGEST]
+            text = fold_case(value)[:LONGEST]
             yield from (text[:end] for end in range(1, len(text) + 1))
         case "ends":
-            text = folded(value)[-LONGEST:]
+            text = fold_case(value)[-LONGEST:]
             yield from (text[begin:] for begin in range(len(text)))
         case _:
             yield value

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from tapestry.plan.predicate_keys import Key
+from tapestry.plan.predicate_keys import PredicateKey
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -37,7 +37,7 @@ class Directory(Protocol):
     def examples(self) -> Mapping[str, str]:
         """Return the text of a filter for each signature."""
 
-    def classes(self, keys: Collection[Key], present: Collection[str]) -> list[Class]:
+    def classes(self, keys: Collection[PredicateKey], present: Collection[str]) -> list[Class]:
         """Return the classes that one of the keys wakes; of audiences only those present."""
 
     def holders(self, some: Collection[Class], present: Collection[str]) -> list[Holder]:

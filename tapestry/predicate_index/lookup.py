@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tapestry.plan.predicate_keys import Key
+from tapestry.plan.predicate_keys import PredicateKey
 from tapestry.predicate_index.groups import Class, Holder, seen
 from tapestry.predicate_index.store import Register, alike_of, key_of
 
@@ -40,9 +40,9 @@ class ArrowDirectory:
         """Return the text of a filter for each signature."""
         return self.register.examples()
 
-    def classes(self, keys: Collection[Key], present: Collection[str]) -> list[Class]:
+    def classes(self, keys: Collection[PredicateKey], present: Collection[str]) -> list[Class]:
         """Return the classes that one of the keys wakes; of audiences only those present."""
-        hashes = _hashes(key_of(key.probe, key.offset, key.token) for key in keys)
+        hashes = _hashes(key_of(key.extractor, key.offset, key.token) for key in keys)
         visible = _Visible(present)
         found: set[Class] = set()
         for file in self._files:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from tapestry.core.clock import BEGINNING
 from tapestry.plan.group import merge
-from tapestry.plan.predicate_keys import Key, Probe, tokens_of
+from tapestry.plan.predicate_keys import KeyExtractor, PredicateKey, extract_tokens
 from tapestry.plan.relation import Range
 from tapestry.tables.find import by_key, by_time
 from tapestry.tables.log import Snapshot
@@ -50,11 +50,13 @@ class SnapshotRows:
         return by_key(parts, root, table, column, values, columns)
 
 
-def woken(rows: Rows, probes: Mapping[str, Collection[int]], since: int, until: int) -> set[Key]:
+def woken(
+    rows: Rows, probes: Mapping[str, Collection[int]], since: int, until: int
+) -> set[PredicateKey]:
     """Return the keys that rows of the window have, of the probes and offsets given."""
-    asked = {name: Probe.parse(name) for name in probes}
+    asked = {name: KeyExtractor.parse(name) for name in probes}
     keys = {
-        Key(name, offset, "")
+        PredicateKey(name, offset, "")
         for name, probe in asked.items()
         if probe.kind == "always"
         for offset in probes[name]
@@ -71,14 +73,14 @@ def woken(rows: Rows, probes: Mapping[str, Collection[int]], since: int, until: 
             if new.num_rows:
                 some = {name: p for name, p in own.items() if offset in probes[name]}
                 keys |= {
-                    Key(name, offset, token)
+                    PredicateKey(name, offset, token)
                     for name, probe in some.items()
                     for token in _tokens(rows, probe, new)
                 }
     return keys
 
 
-def _tokens(rows: Rows, probe: Probe, new: pa.Table) -> set[str]:
+def _tokens(rows: Rows, probe: KeyExtractor, new: pa.Table) -> set[str]:
     if probe.hop is not None:
         column, table, other = probe.hop
         values = _values(new, column)
@@ -87,7 +89,9 @@ def _tokens(rows: Rows, probe: Probe, new: pa.Table) -> set[str]:
         new = rows.having(table, other, values, [probe.column or other])
     if probe.kind == "any":
         return {""} if new.num_rows else set()
-    return {token for value in _values(new, probe.column) for token in tokens_of(probe.kind, value)}
+    return {
+        token for value in _values(new, probe.column) for token in extract_tokens(probe.kind, value)
+    }
 
 
 def _values(rows: pa.Table, column: str) -> set[str]:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.errors import PySparkException
 
 from tapestry.core.errors import TapestryError
-from tapestry.plan.predicate_keys import Key
+from tapestry.plan.predicate_keys import PredicateKey
 from tapestry.predicate_index.groups import Class, Holder
 from tapestry.predicate_index.lookup import ArrowDirectory
 from tapestry.predicate_index.store import Register, alike_of, key_of
@@ -62,11 +62,11 @@ class SparkDirectory:
         """Return the text of a filter for each signature."""
         return self.register.examples()
 
-    def classes(self, keys: Collection[Key], present: Collection[str]) -> list[Class]:
+    def classes(self, keys: Collection[PredicateKey], present: Collection[str]) -> list[Class]:
         """Return the classes that one of the keys wakes; of audiences only those present."""
         if not keys:
             return []
-        hashes = [key_of(key.probe, key.offset, key.token) for key in keys]
+        hashes = [key_of(key.extractor, key.offset, key.token) for key in keys]
         rows = pa.table({"key": pa.array(hashes, pa.int64())})
         found = self._ask(AWAKE, present, keys=rows)
         return sorted(Class(signature, values, tuple(who)) for signature, values, who in found)

@@ -23,7 +23,7 @@ from tapestry.plan.compile import Compiled, Plan, compile_filter
 from tapestry.plan.engine import Engine, Row, TooManyError, answer, must_answer
 from tapestry.plan.group import Group, Member
 from tapestry.plan.lowering.lower import lower_among
-from tapestry.plan.predicate_keys import keys_of
+from tapestry.plan.predicate_keys import predicate_keys
 from tapestry.plan.signature import Constant
 from tapestry.predicate_index.groups import Class, Directory, Holder, seen
 from tapestry.predicate_index.probe import Rows, woken
@@ -78,11 +78,11 @@ def entries_for(due: DueFilter, plan: Plan, constants: Sequence[Constant]) -> li
             plan.signature.name,
             values,
             due.audiences,
-            key.probe,
+            key.extractor,
             key.offset,
             key.token,
         )
-        for key in keys_of(plan.disjunct, {c.slot: c.value for c in constants})
+        for key in predicate_keys(plan.disjunct, {c.slot: c.value for c in constants})
     ]
 
 

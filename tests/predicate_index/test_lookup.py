@@ -7,7 +7,7 @@ from support.memory_index import MemoryDirectory
 
 from tapestry.core.ports import DueFilter
 from tapestry.plan.compile import compile_filter
-from tapestry.plan.predicate_keys import Key
+from tapestry.plan.predicate_keys import PredicateKey
 from tapestry.predicate_index import store as tables
 from tapestry.predicate_index.lookup import ArrowDirectory
 from tapestry.predicate_index.spark_directory import SparkDirectory, directory
@@ -39,8 +39,11 @@ def test_it_finds_the_classes_and_who_belongs_to_them(tmp_path, present, kind):
     entered(register, 30)
     found, memory = kind(register), MemoryDirectory.of(register)
     assert found.probes() == memory.probes()
-    keys = {Key(e.probe, e.offset, e.token) for e in memory.entries[::2]}
-    keys |= {Key("messages is sender", 0, "nobody@x.org"), Key("messages any -", 5, "")}
+    keys = {PredicateKey(e.probe, e.offset, e.token) for e in memory.entries[::2]}
+    keys |= {
+        PredicateKey("messages is sender", 0, "nobody@x.org"),
+        PredicateKey("messages any -", 5, ""),
+    }
     classes = found.classes(keys, present)
     assert classes == memory.classes(keys, present)
     assert len(classes) > 3

@@ -109,11 +109,11 @@ def test_a_key_that_is_forgotten_is_noticed(forgotten, monkeypatch):
     true = [[filter_laws.expected(world) for world in run] for run in runs]
     assert true == [[[{}, {}, {"m0": 4}]]] * 2
     assert [delivered(run) for run in runs] == true
-    real = shared_window.keys_of
+    real = shared_window.predicate_keys
 
     def forgetful(disjunct, constants):
         keys = sorted(real(disjunct, constants), key=str)
         return frozenset(keys[:forgotten] + keys[forgotten + 1 :])
 
-    monkeypatch.setattr(shared_window, "keys_of", forgetful)
+    monkeypatch.setattr(shared_window, "predicate_keys", forgetful)
     assert [delivered(run) for run in runs] != true

@@ -43,7 +43,7 @@ class MemoryDirectory:
         return self.texts
 
     def classes(self, keys, present):
-        asked = {(key.probe, key.offset, key.token) for key in keys}
+        asked = {(key.extractor, key.offset, key.token) for key in keys}
         woken = [e for e in self.entries if (e.probe, e.offset, e.token) in asked]
         return sorted({_class(one, present) for one in woken})
 
