@@ -17,7 +17,7 @@ from filters.runtime import services
 from filters.runtime.batching import chunks
 from filters.sources.credentials import account_of
 from filters.sources.file_lock import alone
-from filters.sources.memory import PlaceMemory, place_name
+from filters.sources.sync_state import PlaceMemory, place_name
 from filters.store.filter_store import DjangoClock
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.errors import TapestryError

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tapestry.ingest.account import Account
 from tapestry.ingest.nntp.session import NntpLine
 from tapestry.ingest.session import reached
-from tapestry.ingest.source import Offer
+from tapestry.ingest.stream import Offer
 
 PATIENCE = 10.0
 """Seconds that a server has for each answer."""

@@ -22,7 +22,7 @@ from tapestry.ingest.archive.files import open_archive_source, path_of
 from tapestry.ingest.ingest_batch import BATCH, Intake, Progress, Tally, take_in
 from tapestry.ingest.pull import pull_account
 from tapestry.ingest.quoted_reply import storable
-from tapestry.ingest.source import BriefMemory
+from tapestry.ingest.stream import BriefMemory
 from tapestry.tables.log import Tables
 
 PASSWORDS = {"imap": "TAPESTRY_IMAP_PASSWORD", "nntp": "TAPESTRY_NNTP_PASSWORD"}

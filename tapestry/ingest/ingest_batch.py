@@ -11,7 +11,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.ports import Clock
 from tapestry.core.schema import MESSAGES
 from tapestry.ingest.parallel import parsed
-from tapestry.ingest.source import CursorOf, Item, Source
+from tapestry.ingest.stream import CursorOf, Item, Source
 from tapestry.tables.append import Cursor, Forbidden, append_messages, cursor_of, never
 from tapestry.tables.log import Tables
 from tapestry.tables.originals import Original

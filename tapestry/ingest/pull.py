@@ -17,8 +17,8 @@ from tapestry.ingest.account import Account, LineBrokenError, RefusedError
 from tapestry.ingest.backoff import pause_after
 from tapestry.ingest.ingest_batch import Intake, Tally, take_in
 from tapestry.ingest.session import reached
-from tapestry.ingest.source import CursorOf, Line, Memory
-from tapestry.ingest.withheld import WithheldError
+from tapestry.ingest.stream import CursorOf, Line, Memory
+from tapestry.ingest.unavailable import WithheldError
 
 TRIES = 6
 """Times in a row that a line may break without bringing anything."""

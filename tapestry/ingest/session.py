@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from tapestry.ingest.account import TIMEOUT, Account
 from tapestry.ingest.imap.session import imap_line
 from tapestry.ingest.nntp.session import nntp_line
-from tapestry.ingest.source import Line
+from tapestry.ingest.stream import Line
 
 
 @contextmanager

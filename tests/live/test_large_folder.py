@@ -15,7 +15,7 @@ from memory_clock import MemoryClock
 from pathlib import Path
 from tapestry.ingest.account import Account
 from tapestry.ingest.pull_account import pull_account
-from tapestry.ingest.source import BriefMemory
+from tapestry.ingest.stream import BriefMemory
 from tapestry.ingest.taking import Intake
 from tapestry.tables.log import Tables
 

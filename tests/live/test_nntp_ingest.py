@@ -18,7 +18,7 @@ from tapestry.ingest.command import ingest
 from tapestry.ingest.ingest_batch import Intake
 from tapestry.ingest.nntp.session import nntp_line
 from tapestry.ingest.pull import pull_account
-from tapestry.ingest.source import BriefMemory
+from tapestry.ingest.stream import BriefMemory
 from tapestry.tables.log import Tables
 from tapestry.tables.read import message
 
@@ -260,7 +260,7 @@ def test_an_article_over_which_the_line_always_breaks_is_asked_for_again_later(
     server, tables, clock, monkeypatch
 ):
     monkeypatch.setattr("tapestry.ingest.pull.FIRST_PAUSE", 0.01)
-    monkeypatch.setattr("tapestry.ingest.withheld.ASK_AGAIN", 2.0)
+    monkeypatch.setattr("tapestry.ingest.unavailable.ASK_AGAIN", 2.0)
     server.post(article(0), article(1, body="long line\r\n" * 20_000), article(2))
     line, memory = CuttingProxy(server.port), KeptMemory()
     account = Account("nntp", "127.0.0.1", line.port, "none")

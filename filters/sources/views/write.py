@@ -22,7 +22,7 @@ from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.account import Account
 from tapestry.ingest.nntp.wildmat import is_pattern
-from tapestry.ingest.source import Offer
+from tapestry.ingest.stream import Offer
 
 SHOWN = 300
 """Of the groups that patterns stand for."""

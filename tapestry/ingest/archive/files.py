@@ -20,7 +20,7 @@ from tapestry.ingest.archive.mbox import (
     open_archive,
     settled_size,
 )
-from tapestry.ingest.source import CursorOf, Item, Source
+from tapestry.ingest.stream import CursorOf, Item, Source
 from tapestry.tables.append import Cursor
 
 _HEADER = re.compile(

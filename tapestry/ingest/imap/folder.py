@@ -12,8 +12,8 @@ from typing import Any
 from imapclient import IMAPClient
 from imapclient.exceptions import IMAPClientAbortError, IMAPClientError
 
-from tapestry.ingest.source import Item, Memory
-from tapestry.ingest.withheld import Answer, Withheld, sifted
+from tapestry.ingest.stream import Item, Memory
+from tapestry.ingest.unavailable import Answer, Withheld, sifted
 
 BATCH = 100
 BATCH_BYTES = 16 * 1024 * 1024

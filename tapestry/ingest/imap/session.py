@@ -26,8 +26,8 @@ from tapestry.ingest.account import (
 )
 from tapestry.ingest.imap.folder import LATER, Folder, NewMessages
 from tapestry.ingest.quoted_reply import harmless, is_plain, said
-from tapestry.ingest.source import CursorOf, Item, Memory, Offer, Source
-from tapestry.ingest.withheld import withholds
+from tapestry.ingest.stream import CursorOf, Item, Memory, Offer, Source
+from tapestry.ingest.unavailable import withholds
 
 # The library can write every line it sends to its log, tokens too: never in this program.
 logging.getLogger("imapclient").setLevel(logging.WARNING)

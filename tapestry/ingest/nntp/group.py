@@ -10,8 +10,8 @@ from typing import Any
 from tapestry.ingest.nntp.client import Client, NNTPError, code_of
 from tapestry.ingest.nntp.token_bucket import Pace
 from tapestry.ingest.quoted_reply import is_plain
-from tapestry.ingest.source import Item, Memory
-from tapestry.ingest.withheld import Answer, Withheld, sifted
+from tapestry.ingest.stream import Item, Memory
+from tapestry.ingest.unavailable import Answer, Withheld, sifted
 
 _WINDOW = 500
 _WIDEST = 10_000

@@ -17,8 +17,8 @@ from tapestry.ingest.nntp.group import Group, NewArticles, renumbered
 from tapestry.ingest.nntp.token_bucket import Pace
 from tapestry.ingest.nntp.wildmat import check_pattern, is_pattern, matches
 from tapestry.ingest.quoted_reply import is_plain
-from tapestry.ingest.source import CursorOf, Item, Memory, Offer, Source
-from tapestry.ingest.withheld import withholds
+from tapestry.ingest.stream import CursorOf, Item, Memory, Offer, Source
+from tapestry.ingest.unavailable import withholds
 
 PER_SECOND = 50.0
 """Articles asked of a server in a second, after the first hundred."""

@@ -16,7 +16,7 @@ from support.servers.fake_servers import FakeImap, FakeNews, letter
 from filters.models.source import Place, Pull, Source
 from filters.sources import pulling, tasks
 from filters.sources.credentials import keep_secret
-from filters.sources.memory import PlaceMemory
+from filters.sources.sync_state import PlaceMemory
 from filters.upkeep.forgetting import forget
 from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.core.errors import TapestryError

@@ -9,7 +9,7 @@ from support.clocks import MemoryClock
 
 from tapestry.ingest.ingest_batch import Intake, Tally, take_in
 from tapestry.ingest.mime.parse import parse
-from tapestry.ingest.source import Item, Source
+from tapestry.ingest.stream import Item, Source
 from tapestry.tables.log import Tables, parts_of
 from tapestry.tables.originals import original
 from tapestry.tables.read import copies, message

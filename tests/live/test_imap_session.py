@@ -22,7 +22,7 @@ from tapestry.ingest.account import Account, LineBrokenError, RefusedError
 from tapestry.ingest.imap.session import imap_line
 from tapestry.ingest.ingest_batch import Intake
 from tapestry.ingest.pull import pull_account
-from tapestry.ingest.source import BriefMemory
+from tapestry.ingest.stream import BriefMemory
 from tapestry.tables.log import Tables
 
 pytestmark = pytest.mark.live
@@ -208,7 +208,7 @@ def test_a_message_that_the_server_cannot_read_does_not_hold_up_the_others(
     (broken,) = [file for file in files if b"<2@x.org>" in file.read_bytes()]
     memory = KeptMemory()
     monkeypatch.setattr("tapestry.ingest.pull.FIRST_PAUSE", 0.01)
-    monkeypatch.setattr("tapestry.ingest.withheld.ASK_AGAIN", 2.0)
+    monkeypatch.setattr("tapestry.ingest.unavailable.ASK_AGAIN", 2.0)
     broken.chmod(0)
     if os.geteuid() == 0:
         os.chown(broken, 0, 0)
@@ -226,7 +226,7 @@ def test_a_message_whose_size_the_server_cannot_tell_does_not_hold_up_the_others
     server, folder, intake, monkeypatch
 ):
     monkeypatch.setattr("tapestry.ingest.pull.FIRST_PAUSE", 0.01)
-    monkeypatch.setattr("tapestry.ingest.withheld.ASK_AGAIN", 2.0)
+    monkeypatch.setattr("tapestry.ingest.unavailable.ASK_AGAIN", 2.0)
     server.put(folder, mail(0))
     new = server.home / "mail" / USER / f".{folder}" / "new"
     # Where a file's name does not say its size, Dovecot must open it, and hangs up if it cannot.
@@ -257,7 +257,7 @@ def test_a_message_over_which_the_line_always_breaks_is_asked_for_again_later(
     server, line, folder, intake, monkeypatch
 ):
     monkeypatch.setattr("tapestry.ingest.pull.FIRST_PAUSE", 0.01)
-    monkeypatch.setattr("tapestry.ingest.withheld.ASK_AGAIN", 2.0)
+    monkeypatch.setattr("tapestry.ingest.unavailable.ASK_AGAIN", 2.0)
     server.put(folder, mail(0), mail(1, size=200_000), mail(2))
     memory = KeptMemory()
     line.cuts = [100_000] * 20

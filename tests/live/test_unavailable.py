@@ -13,8 +13,8 @@ from tapestry.ingest.account import LineBrokenError
 from tapestry.ingest.command import ingest
 from tapestry.ingest.ingest_batch import Intake
 from tapestry.ingest.nntp import session
-from tapestry.ingest.source import BriefMemory
-from tapestry.ingest.withheld import MOST, Answer, Withheld
+from tapestry.ingest.stream import BriefMemory
+from tapestry.ingest.unavailable import MOST, Answer, Withheld
 from tapestry.tables.log import Tables
 
 pytestmark = pytest.mark.live

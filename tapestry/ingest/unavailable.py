@@ -14,7 +14,7 @@ from typing import Any
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.account import LineBrokenError
 from tapestry.ingest.backoff import pause_after
-from tapestry.ingest.source import BriefMemory, Memory
+from tapestry.ingest.stream import BriefMemory, Memory
 from tapestry.tables.append import Cursor
 
 BREAKS = 3
