@@ -11,7 +11,7 @@ from filters.runtime.encryption import seal, unseal
 from filters.sources.file_lock import alone
 from filters.sources.oauth import Grant, renew
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
-from tapestry.ingest.account import Account, LineBrokenError
+from tapestry.ingest.account import Account, ConnectionLostError
 
 PATIENCE = 20.0
 """Seconds to wait for another process that renews the same token."""
@@ -59,7 +59,7 @@ def _renewed_and_stored(source: Source) -> str:
     """
     with alone(source, "token", PATIENCE) as mine:
         if not mine:
-            raise LineBrokenError(
+            raise ConnectionLostError(
                 "Its token is being renewed, and that takes long.", hint="It is tried again later."
             )
         same = Source.objects.filter(

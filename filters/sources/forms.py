@@ -118,7 +118,7 @@ class SourceForm(forms.Form):
             self.add_error("secret", "Give the password again: it is to be sent elsewhere.")
 
 
-class PlacesForm(forms.Form):
+class FoldersForm(forms.Form):
     """Which folders of a mailbox, or which groups, one on each line."""
 
     places = forms.CharField(required=False, widget=forms.Textarea(attrs={"rows": 6}))

@@ -25,7 +25,7 @@ from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.account import Account, RefusedError
 from tapestry.ingest.backoff import pause_after
-from tapestry.ingest.imap.idle import CannotIdleError, listen
+from tapestry.ingest.imap.idle import CannotIdleError, watch_mailbox
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ Key = tuple[int, str]
 
 
 @dataclass(slots=True)
-class Ear:
+class IdleWatcher:
     """One line that is listened to; ``as_it_was`` tells whether its source has changed since."""
 
     as_it_was: tuple[object, ...]
@@ -63,85 +63,87 @@ class Listener:
 
     def __init__(self, pull_soon: Callable[[int], None]) -> None:
         self.pull_soon = pull_soon
-        self.ears: dict[Key, Ear] = {}
-        self.heard: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self.watchers: dict[Key, IdleWatcher] = {}
+        self.notified: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._reconciled = self._told = float("-inf")
 
     def turn(self) -> None:
         """Have those sources pulled that were heard of; listen to what there is by now."""
-        heard = set()
-        while not self.heard.empty():
-            heard.add(self.heard.get())
-        for source_id in heard:
+        notified = set()
+        while not self.notified.empty():
+            notified.add(self.notified.get())
+        for source_id in notified:
             make_due(source_id)
             self.pull_soon(source_id)
         now = time.monotonic()
         if now - self._reconciled >= RECONCILE:
             self._reconciled = now
             self._reconcile(now)
-        if heard or now - self._told >= SIGN_OF_LIFE:
+        if notified or now - self._told >= SIGN_OF_LIFE:
             self._told = now
-            listened = {source for (source, _folder), ear in self.ears.items() if ear.listens}
+            listened = {
+                source for (source, _folder), watcher in self.watchers.items() if watcher.listens
+            }
             Source.objects.filter(pk__in=listened).update(listened_at=wall_clock())
             Pulse.objects.update_or_create(pk=Pulse.LISTENER, defaults={"ended_at": wall_clock()})
 
     def stop(self) -> None:
         """End all threads."""
-        for ear in self.ears.values():
-            ear.stop.set()
-        for ear in self.ears.values():
-            if ear.thread is not None:
-                ear.thread.join(10)
-        self.ears.clear()
+        for watcher in self.watchers.values():
+            watcher.stop.set()
+        for watcher in self.watchers.values():
+            if watcher.thread is not None:
+                watcher.thread.join(10)
+        self.watchers.clear()
 
     def _reconcile(self, now: float) -> None:
         wanted = {(source.pk, folder): source for source, folder in _wanted()}
-        for key in [key for key in self.ears if key not in wanted]:
-            self.ears.pop(key).stop.set()
+        for key in [key for key in self.watchers if key not in wanted]:
+            self.watchers.pop(key).stop.set()
         for key, source in wanted.items():
-            ear = self.ears.get(key)
-            if ear is not None and ear.as_it_was != _as_it_is(source):
-                ear.stop.set()
-                ear = None
-            if ear is None:
-                ear = self.ears[key] = Ear(_as_it_is(source))
-            if not ear.alive and now >= ear.not_before:
-                self._begin(key, ear, source)
+            watcher = self.watchers.get(key)
+            if watcher is not None and watcher.as_it_was != _as_it_is(source):
+                watcher.stop.set()
+                watcher = None
+            if watcher is None:
+                watcher = self.watchers[key] = IdleWatcher(_as_it_is(source))
+            if not watcher.alive and now >= watcher.not_before:
+                self._begin(key, watcher, source)
 
-    def _begin(self, key: Key, ear: Ear, source: Source) -> None:
+    def _begin(self, key: Key, watcher: IdleWatcher, source: Source) -> None:
         thread = threading.Thread(
-            target=self._listen, args=(key, ear, source), name=f"source {key}", daemon=True
+            target=self._listen, args=(key, watcher, source), name=f"source {key}", daemon=True
         )
         try:
             thread.start()
         except RuntimeError as error:
-            self._failed(ear, TapestryError(f"{error}."))
+            self._failed(watcher, TapestryError(f"{error}."))
         else:
-            ear.thread = thread
+            watcher.thread = thread
 
-    def _listen(self, key: Key, ear: Ear, source: Source) -> None:
+    def _listen(self, key: Key, watcher: IdleWatcher, source: Source) -> None:
         source_id, folder = key
 
-        def heard() -> None:
-            ear.listens, ear.failures = True, 0
-            self.heard.put(source_id)
+        def notified() -> None:
+            watcher.listens, watcher.failures = True, 0
+            self.notified.put(source_id)
 
         try:
             # Here, for to renew a token may take long, and others are not to wait for it.
-            listen(_account_of(source), folder, heard, ear.stop.is_set)
+            watch_mailbox(_account_of(source), folder, notified, watcher.stop.is_set)
         except TapestryError as error:
-            self._failed(ear, error)
+            self._failed(watcher, error)
         except Exception as error:
             log.exception("Listening to source %s failed.", source_id)
-            self._failed(ear, TapestryError(type(error).__name__))
+            self._failed(watcher, TapestryError(type(error).__name__))
         finally:
-            ear.listens = False
+            watcher.listens = False
 
-    def _failed(self, ear: Ear, error: TapestryError) -> None:
-        ear.failures += 1
+    def _failed(self, watcher: IdleWatcher, error: TapestryError) -> None:
+        watcher.failures += 1
         lasting = isinstance(error, CannotIdleError | RefusedError)
-        pause = LONG if lasting else pause_after(ear.failures, first=5.0, longest=LONG / 6)
-        ear.not_before = time.monotonic() + pause
+        pause = LONG if lasting else pause_after(watcher.failures, first=5.0, longest=LONG / 6)
+        watcher.not_before = time.monotonic() + pause
         if not isinstance(error, CannotIdleError):
             log.warning("Not listening for %.0f s: %s", pause, error.message)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.account import LineBrokenError, RefusedError, is_this_machine, tls_context
+from tapestry.ingest.account import ConnectionLostError, RefusedError, is_this_machine, tls_context
 
 TIMEOUT = 20
 LONGEST_ANSWER = 1024 * 1024
@@ -85,7 +85,7 @@ def check_token_url(url: str) -> None:
 def renew(grant: Grant) -> Token:
     """Ask for a new access token.
 
-    Raises RefusedError if the provider will not give one, LineBrokenError if it does not answer.
+    Raises RefusedError if the provider refuses, ConnectionLostError if it does not answer.
     """
     check_token_url(grant.url)
     fields = {
@@ -108,7 +108,7 @@ def renew(grant: Grant) -> Token:
             return _read(said)
     except urllib.error.HTTPError as error:
         if error.code >= 500 or error.code == 429:
-            raise LineBrokenError(
+            raise ConnectionLostError(
                 f"{host} gives no tokens just now ({error.code}).", hint="It is asked again later."
             ) from None
         raise RefusedError(
@@ -117,11 +117,11 @@ def renew(grant: Grant) -> Token:
         ) from None
     except OSError as error:
         reason = getattr(error, "reason", None) or error
-        raise LineBrokenError(
+        raise ConnectionLostError(
             f"{host} cannot be asked for a token: {reason}.", hint="It is asked again later."
         ) from None
     except _NO_TOKEN as error:
-        raise LineBrokenError(
+        raise ConnectionLostError(
             f"{host} answers with what is no token.", hint="Check the address of its tokens."
         ) from error
 

@@ -17,14 +17,14 @@ from filters.runtime import services
 from filters.runtime.batching import chunks
 from filters.sources.credentials import account_of
 from filters.sources.file_lock import alone
-from filters.sources.sync_state import PlaceMemory, place_name
+from filters.sources.sync_state import StoredSyncStates, place_name
 from filters.store.filter_store import DjangoClock
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.account import RefusedError
 from tapestry.ingest.backoff import pause_after
-from tapestry.ingest.ingest_batch import Intake, Tally
-from tapestry.ingest.pull import PlaceReport, pull_account
+from tapestry.ingest.ingest_batch import IngestTarget, Tally
+from tapestry.ingest.pull import FolderReport, pull_account
 from tapestry.ingest.quoted_reply import storable
 
 log = logging.getLogger(__name__)
@@ -96,7 +96,7 @@ class _Work:
                 hint="Choose another audience.",
             )
         account = account_of(source)
-        intake = Intake(
+        target = IngestTarget(
             services.tables(),
             DjangoClock(),
             source.audience,
@@ -106,8 +106,8 @@ class _Work:
         reports = pull_account(
             account,
             source.places,
-            intake,
-            PlaceMemory(source, account.address),
+            target,
+            StoredSyncStates(source, account.address),
             self._in_turn,
             pause=self._pause,
         )
@@ -177,19 +177,19 @@ class _Work:
         looked = {name: at or 0 for name, at in found}
         return sorted(places, key=lambda place: looked.get(place_name(place), 0))
 
-    def _note(self, report: PlaceReport) -> None:
+    def _note(self, report: FolderReport) -> None:
         now = wall_clock()
         came = report.tally
         self.tally += came
-        self.whole = self.whole and (report.whole or report.error is not None)
-        self.left = report.left
+        self.whole = self.whole and (report.complete or report.error is not None)
+        self.left = report.remaining
         if report.error is not None:
             self.errors.append(report.error)
         elif not came.read:
-            self.quiet.append(place_name(report.place))
+            self.quiet.append(place_name(report.folder))
             return
         place, _made = Place.objects.get_or_create(
-            source=self.source, name=place_name(report.place)
+            source=self.source, name=place_name(report.folder)
         )
         changes: dict[str, Any] = {"looked_at": now, "error": _sentence(report.error)}
         if came.added:

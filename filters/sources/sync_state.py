@@ -13,38 +13,38 @@ _STRANGE = re.compile(r"\\u(?:0000|d[89a-f])")
 """NUL and half characters, as JSON writes them: PostgreSQL takes neither."""
 
 
-def place_name(place: str) -> str:
+def place_name(folder: str) -> str:
     r"""Return the name of a folder or group as it is stored, whatever a server calls it.
 
     >>> place_name("de.gr\udcfc\udcdfe")
     'de.gr\\udcfc\\udcdfe'
     """
-    return place.encode(errors="backslashreplace").decode().replace("\0", "\\0")[:500]
+    return folder.encode(errors="backslashreplace").decode().replace("\0", "\\0")[:500]
 
 
 @dataclass(frozen=True, slots=True)
-class PlaceMemory:
+class StoredSyncStates:
     """The memory of a source's places; it holds for one account and one audience only."""
 
     source: Source
     account: str
 
-    def recall(self, place: str) -> dict[str, Any]:
+    def load(self, folder: str) -> dict[str, Any]:
         """Return what was remembered last, empty if nothing was."""
-        found = Place.objects.filter(source=self.source, name=place_name(place)).first()
+        found = Place.objects.filter(source=self.source, name=place_name(folder)).first()
         kept = dict(found.remembered) if found else {}
         if kept.get("of", self._of) != self._of:
             return {}
         written: dict[str, Any] = json.loads(kept["text"]) if "text" in kept else kept
         return written
 
-    def remember(self, place: str, what: dict[str, Any]) -> None:
+    def save(self, folder: str, state: dict[str, Any]) -> None:
         """Remember that instead, at once."""
-        text = json.dumps(what)
-        kept = {"text": text} if _STRANGE.search(text) else what
+        text = json.dumps(state)
+        kept = {"text": text} if _STRANGE.search(text) else state
         Place.objects.update_or_create(
             source=self.source,
-            name=place_name(place),
+            name=place_name(folder),
             defaults={"remembered": kept | {"of": self._of}},
         )
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tapestry.ingest.account import Account
-from tapestry.ingest.nntp.session import NntpLine
-from tapestry.ingest.session import reached
-from tapestry.ingest.stream import Offer
+from tapestry.ingest.session import open_session
+from tapestry.ingest.stream import ListedFolder
 
 PATIENCE = 10.0
 """Seconds that a server has for each answer."""
@@ -15,13 +14,11 @@ PATIENCE = 10.0
 
 def try_out(account: Account) -> None:
     """Log in, and out again.  Raises TapestryError where that does not go."""
-    with reached(account, PATIENCE):
+    with open_session(account, PATIENCE):
         pass
 
 
-def offers(account: Account, wanted: Sequence[str] = ("*",)) -> list[Offer]:
+def list_folders(account: Account, patterns: Sequence[str] = ("*",)) -> list[ListedFolder]:
     """Return the folders there are, or the groups that names and patterns stand for."""
-    with reached(account, PATIENCE) as line:
-        if isinstance(line, NntpLine):
-            return line.offers(wanted)
-        return line.offers()
+    with open_session(account, PATIENCE) as session:
+        return session.list_folders(patterns)

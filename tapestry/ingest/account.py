@@ -29,7 +29,7 @@ TIMEOUT = 60.0
 AskPassword = Callable[[str], str]
 
 
-class LineBrokenError(TapestryError):
+class ConnectionLostError(TapestryError):
     """The server cannot be reached, or the line to it broke: later it may go better."""
 
 
@@ -145,16 +145,16 @@ def explain_os_error(account: Account, error: OSError) -> TapestryError:
             hint="Check the host's name; SSL_CERT_FILE names a file of authorities of your own.",
         )
     if isinstance(error, ssl.SSLError):
-        return LineBrokenError(
+        return ConnectionLostError(
             f"{account.where} does not speak TLS as it should: {error.reason or error}.",
             hint="Check the port (imaps is 993, nntps 563) and the server's certificate.",
         )
     if isinstance(error, TimeoutError):
-        return LineBrokenError(
+        return ConnectionLostError(
             f"{account.where} does not answer.",
             hint="Check host and port, and that the server runs; what was read before is kept.",
         )
-    return LineBrokenError(
+    return ConnectionLostError(
         f"{account.where} cannot be reached: {error.strerror or error}.",
         hint="Check host and port, and that the server runs; what was read before is kept.",
     )

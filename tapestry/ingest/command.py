@@ -19,10 +19,10 @@ from tapestry.core.message import PUBLIC
 from tapestry.core.ports import Clock
 from tapestry.ingest.account import Account, AskPassword, read_url
 from tapestry.ingest.archive.files import open_archive_source, path_of
-from tapestry.ingest.ingest_batch import BATCH, Intake, Progress, Tally, take_in
+from tapestry.ingest.ingest_batch import BATCH, IngestTarget, Progress, Tally, ingest_batches
 from tapestry.ingest.pull import pull_account
 from tapestry.ingest.quoted_reply import storable
-from tapestry.ingest.stream import BriefMemory
+from tapestry.ingest.stream import InMemorySyncStates
 from tapestry.tables.log import Tables
 
 PASSWORDS = {"imap": "TAPESTRY_IMAP_PASSWORD", "nntp": "TAPESTRY_NNTP_PASSWORD"}
@@ -66,13 +66,13 @@ def ingest(
     """
     check_audience(audience)
     started = time.monotonic()
-    intake = Intake(tables, clock, audience, progress, now, batch)
+    target = IngestTarget(tables, clock, audience, progress, now, batch)
     tally = Tally()
     scheme = _SCHEME.match(what)
     if scheme and scheme[1].lower() in ("imap", "imaps", "nntp", "nntps"):
-        account, place = _account(what, ask_password)
+        account, folder = _account_and_folder(what, ask_password)
         errors = []
-        for report in pull_account(account, [place], intake, BriefMemory()):
+        for report in pull_account(account, [folder], target, InMemorySyncStates()):
             tally += report.tally
             if report.error is not None:
                 errors.append(report.error)
@@ -85,8 +85,8 @@ def ingest(
             "or nntp(s)://host/GROUP.",
         )
     else:
-        source = open_archive_source(what, audience, intake.cursor_of)
-        take_in(source, replace(intake, workers=_workers(path_of(what))), tally)
+        source = open_archive_source(what, audience, target.cursor_of)
+        ingest_batches(source, replace(target, workers=_workers(path_of(what))), tally)
     seconds = time.monotonic() - started
     return IngestReport(tally.read, tally.added, tally.duplicates, tally.broken, seconds)
 
@@ -113,26 +113,26 @@ def check_audience(audience: str) -> None:
         )
 
 
-def _account(url: str, ask: AskPassword | None) -> tuple[Account, str]:
+def _account_and_folder(url: str, ask_password: AskPassword | None) -> tuple[Account, str]:
     """Return the account and place of a URL, with a password from wherever there is one."""
-    account, place = read_url(url)
+    account, folder = read_url(url)
     if account.kind == "imap":
-        place = place or "INBOX"
-    elif not place:
+        folder = folder or "INBOX"
+    elif not folder:
         raise TapestryError(
             f"Which newsgroups of {account.host}?",
             hint="Name them at the end: nntps://news.example.org/comp.databases, or comp.*.",
         )
     if account.secret or not account.user:
-        return account, place
+        return account, folder
     variable = PASSWORDS[account.kind]
     password = os.environ.get(variable)
-    where = f"{account.address}/{place}"
-    if password is None and ask is not None:
-        password = ask(where)
+    where = f"{account.address}/{folder}"
+    if password is None and ask_password is not None:
+        password = ask_password(where)
     if password is None:
         raise TapestryError(
             f"No password is given for {where}.",
             hint=f"Set {variable}, or write it into the URL: {account.kind}s://user:password@host/…",
         )
-    return account.with_secret(password), place
+    return account.with_secret(password), folder

@@ -11,7 +11,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.ports import Clock
 from tapestry.core.schema import MESSAGES
 from tapestry.ingest.parallel import parsed
-from tapestry.ingest.stream import CursorOf, Item, Source
+from tapestry.ingest.stream import CursorOf, Item, MessageStream
 from tapestry.tables.append import Cursor, Forbidden, append_messages, cursor_of, never
 from tapestry.tables.log import Tables
 from tapestry.tables.originals import Original
@@ -58,7 +58,7 @@ class _Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Intake:
+class IngestTarget:
     """Where mail goes, for whom, and who is told; ``batch`` messages are one append.
 
     ``stop`` is asked after every append; ``forbidden`` under its lock, and if so what was fetched
@@ -95,43 +95,44 @@ class Intake:
         return taken
 
 
-def take_in(source: Source, intake: Intake, tally: Tally) -> bool:
+def ingest_batches(stream: MessageStream, target: IngestTarget, tally: Tally) -> bool:
     """Append what a source yields, counting it in ``tally``; return whether that was all.
 
     Every batch is one append with one ``ts``, together with the cursor.  If the source
     breaks off, what came before that is appended first.
     """
-    progress = intake.progress
-    total = source.total() if progress else None
-    batches = _batches(source, intake.batch)
-    for part, read in parsed(batches, source.name, intake.audience, intake.workers):
+    progress = target.progress
+    total = stream.total() if progress else None
+    batches = _batches(stream, target.batch)
+    for part, read in parsed(batches, stream.name, target.audience, target.workers):
         receipt = append_messages(
-            intake.tables,
-            intake.clock,
-            [one.message for one in read],
+            target.tables,
+            target.clock,
+            [parsed_message.message for parsed_message in read],
             part.cursor,
-            intake.now,
+            target.now,
             originals=[
-                Original(raw, one.problems) for raw, one in zip(part.raws, read, strict=True)
+                Original(raw, parsed_message.problems)
+                for raw, parsed_message in zip(part.raws, read, strict=True)
             ],
-            forbidden=intake.forbidden,
+            forbidden=target.forbidden,
         )
         if receipt.refused:
             return False
         tally.read += len(read)
         tally.added += receipt.added
         tally.duplicates += receipt.duplicates
-        tally.broken += sum(one.broken for one in read)
+        tally.broken += sum(parsed_message.broken for parsed_message in read)
         if progress and read:
             progress(tally.read, total)
-        if intake.stop():
+        if target.stop():
             return False
     return True
 
 
-def _batches(source: Source, size: int) -> Iterator[_Batch]:
+def _batches(stream: MessageStream, size: int) -> Iterator[_Batch]:
     batch, length, began = _Batch(), 0, time.monotonic()
-    items = source.items
+    items = stream.items
     while True:
         try:
             item: Item | None = next(items, None)

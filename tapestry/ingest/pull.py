@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.account import Account, LineBrokenError, RefusedError
+from tapestry.ingest.account import Account, ConnectionLostError, RefusedError
 from tapestry.ingest.backoff import pause_after
-from tapestry.ingest.ingest_batch import Intake, Tally, take_in
-from tapestry.ingest.session import reached
-from tapestry.ingest.stream import CursorOf, Line, Memory
-from tapestry.ingest.unavailable import WithheldError
+from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
+from tapestry.ingest.session import open_session
+from tapestry.ingest.stream import CursorOf, MailSession, SyncStates
+from tapestry.ingest.unavailable import UnavailableError
 
 TRIES = 6
 """Times in a row that a line may break without bringing anything."""
@@ -28,84 +28,91 @@ LONGEST_PAUSE = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class PlaceReport:
-    """What came from a folder or group; ``error`` if it cannot be read, ``whole`` if all did.
+class FolderReport:
+    """What came from a folder or group; ``error`` if it cannot be read, ``complete`` if all did.
 
-    ``left`` counts the places that are still to be looked at.  A place over which the line
+    ``remaining`` counts the places that are still to be looked at.  A place over which the line
     broke is reported with that error, so that another can be first in turn the next time.
     """
 
-    place: str
+    folder: str
     tally: Tally = field(default_factory=Tally)
     error: TapestryError | None = None
-    whole: bool = True
-    left: int = 0
+    complete: bool = True
+    remaining: int = 0
 
 
 def pull_account(
     account: Account,
-    wanted: Sequence[str],
-    intake: Intake,
-    memory: Memory,
-    in_turn: Callable[[list[str]], list[str]] = list,
-    tries: int = TRIES,
+    patterns: Sequence[str],
+    target: IngestTarget,
+    sync_states: SyncStates,
+    order: Callable[[list[str]], list[str]] = list,
+    max_breaks: int = TRIES,
     pause: Callable[[float], None] = time.sleep,
-) -> Iterator[PlaceReport]:
+) -> Iterator[FolderReport]:
     """Take in what is new in each folder or group, in turn; yield a report when done with it.
 
     A line that breaks is reached again, at first after a second, then after ever more, and
-    read on from the cursor.  Raises LineBrokenError when it broke ``tries`` times in a row
+    read on from the cursor.  Raises ConnectionLostError when it broke ``max_breaks`` times in a row
     and brought nothing, RefusedError where that would not help or where every place was
     refused; what was appended stays.
     """
-    left: deque[str] | None = None
+    remaining: deque[str] | None = None
     tally = Tally()
-    broken = 0
+    breaks = 0
     refused: RefusedError | None = None
-    let_in = False
+    admitted = False
     while True:
         before = tally.read
         try:
-            with reached(account) as line:
-                if left is None:
-                    left = deque(in_turn(line.places(wanted)))
+            with open_session(account) as session:
+                if remaining is None:
+                    remaining = deque(order(session.expand(patterns)))
                 # As they stand now: what this line brings moves no cursor but its own place's.
-                taken = intake.cursors_by_now()
-                while left:
-                    report = _pull_place(line, left[0], intake, taken, memory, tally)
-                    left.popleft()
-                    report = replace(report, left=len(left))
-                    tally, before, broken = Tally(), 0, 0
+                cursor_of = target.cursors_by_now()
+                while remaining:
+                    report = _pull_folder(
+                        session, remaining[0], target, cursor_of, sync_states, tally
+                    )
+                    remaining.popleft()
+                    report = replace(report, remaining=len(remaining))
+                    tally, before, breaks = Tally(), 0, 0
                     if isinstance(report.error, RefusedError):
                         refused = report.error
                     else:
-                        let_in = True
+                        admitted = True
                     yield report
-                    if not report.whole or intake.stop():
+                    if not report.complete or target.stop():
                         break
             break
-        except LineBrokenError as error:
-            broken = 1 if tally.read > before else broken + 1
+        except ConnectionLostError as error:
+            breaks = 1 if tally.read > before else breaks + 1
             # A server that could not be reached at all is for the caller to try later.
-            if left is None or broken >= tries:
-                if left:
-                    yield PlaceReport(left[0], tally, error, whole=False)
+            if remaining is None or breaks >= max_breaks:
+                if remaining:
+                    yield FolderReport(remaining[0], tally, error, complete=False)
                 raise
-            pause(pause_after(broken, FIRST_PAUSE, LONGEST_PAUSE))
-    if refused is not None and not let_in:
+            pause(pause_after(breaks, FIRST_PAUSE, LONGEST_PAUSE))
+    if refused is not None and not admitted:
         raise refused
 
 
-def _pull_place(
-    line: Line, place: str, intake: Intake, taken: CursorOf, memory: Memory, tally: Tally
-) -> PlaceReport:
+def _pull_folder(
+    session: MailSession,
+    folder: str,
+    target: IngestTarget,
+    cursor_of: CursorOf,
+    sync_states: SyncStates,
+    tally: Tally,
+) -> FolderReport:
     try:
-        source = line.open(place, intake.audience, taken, memory)
-    except LineBrokenError:
+        stream = session.open(folder, target.audience, cursor_of, sync_states)
+    except ConnectionLostError:
         raise
     except TapestryError as error:
-        return PlaceReport(place, tally, error)
+        return FolderReport(folder, tally, error)
     try:
-        return PlaceReport(place, tally, whole=take_in(source, intake, tally))
-    except (RefusedError, WithheldError) as error:
-        return PlaceReport(place, tally, error)
+        return FolderReport(folder, tally, complete=ingest_batches(stream, target, tally))
+    except (RefusedError, UnavailableError) as error:
+        return FolderReport(folder, tally, error)

@@ -12,7 +12,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{4,}")
 
 
-def said(error: Exception, secret: str = "") -> str:
+def quoted_reply(error: Exception, secret: str = "") -> str:
     r"""Return what an error quotes, without bytes that are no text and without the secret.
 
     >>> said(ValueError("502 Acc\udce8s refus\udce9."))
@@ -36,7 +36,7 @@ def storable(text: str) -> str:
     return text.encode("utf-8", "replace").decode().replace("\0", "")
 
 
-def harmless(error: Exception, secret: str) -> Exception | None:
+def cause_without_secret(error: Exception, secret: str) -> Exception | None:
     """Return an error, to be named as a cause, or None if it quotes the secret."""
     return error if not secret or _without(str(error), secret) == str(error) else None
 

@@ -6,17 +6,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tapestry.ingest.account import TIMEOUT, Account
-from tapestry.ingest.imap.session import imap_line
-from tapestry.ingest.nntp.session import nntp_line
-from tapestry.ingest.stream import Line
+from tapestry.ingest.imap.session import open_imap
+from tapestry.ingest.nntp.session import open_nntp
+from tapestry.ingest.stream import MailSession
 
 
 @contextmanager
-def reached(account: Account, timeout: float = TIMEOUT) -> Iterator[Line]:
+def open_session(account: Account, timeout: float = TIMEOUT) -> Iterator[MailSession]:
     """Connect and log in for the length of the block.
 
-    Raises LineBrokenError or RefusedError, in words.
+    Raises ConnectionLostError or RefusedError, in words.
     """
-    line = nntp_line if account.kind == "nntp" else imap_line
-    with line(account, timeout) as opened:
+    session = open_nntp if account.kind == "nntp" else open_imap
+    with session(account, timeout) as opened:
         yield opened

@@ -27,7 +27,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class MessageStream:
     """Something mail is pulled from, opened; ``total`` counts the items, where it can."""
 
     name: str
@@ -35,53 +35,55 @@ class Source:
     total: Callable[[], int | None]
 
 
-class Memory(Protocol):
+class SyncStates(Protocol):
     """What is remembered of a folder or group from one pull to the next, beside the cursor.
 
     It saves work, or lets one see that a server has numbered anew; losing it loses no mail.
     """
 
-    def recall(self, place: str) -> dict[str, Any]:
+    def load(self, folder: str) -> dict[str, Any]:
         """Return what was remembered last, empty if nothing was."""
 
-    def remember(self, place: str, what: dict[str, Any]) -> None:
+    def save(self, folder: str, state: dict[str, Any]) -> None:
         """Remember that instead, at once."""
 
 
 @dataclass(frozen=True, slots=True)
-class BriefMemory:
+class InMemorySyncStates:
     """The memory of one process, which ends with it."""
 
     kept: dict[str, dict[str, Any]] = field(default_factory=dict)
 
-    def recall(self, place: str) -> dict[str, Any]:
+    def load(self, folder: str) -> dict[str, Any]:
         """Return what was remembered last, empty if nothing was."""
-        return dict(self.kept.get(place, {}))
+        return dict(self.kept.get(folder, {}))
 
-    def remember(self, place: str, what: dict[str, Any]) -> None:
+    def save(self, folder: str, state: dict[str, Any]) -> None:
         """Remember that instead."""
-        self.kept[place] = dict(what)
+        self.kept[folder] = dict(state)
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class ListedFolder:
     """A folder or group that a server offers, with the messages in it where it says so."""
 
     name: str
     messages: int | None = None
 
 
-class Line(Protocol):
-    """A server that was reached and has let us in."""
+class MailSession(Protocol):
+    """A connection to a server that has let us in."""
 
-    def offers(self) -> list[Offer]:
-        """Return what it offers, by name."""
+    def list_folders(self, patterns: Sequence[str] = ("*",)) -> list[ListedFolder]:
+        """Return the folders that the server lists, by name; of newsgroups, those that match."""
 
-    def places(self, wanted: Sequence[str]) -> list[str]:
-        """Return the folders or groups that names and patterns stand for."""
+    def expand(self, patterns: Sequence[str]) -> list[str]:
+        """Return the names of the folders that names and patterns stand for."""
 
-    def open(self, place: str, audience: str, cursor_of: CursorOf, memory: Memory) -> Source:
-        """Return a folder or group, its items those after its cursor.
+    def open(
+        self, folder: str, audience: str, cursor_of: CursorOf, sync_states: SyncStates
+    ) -> MessageStream:
+        """Return a folder, its items the messages after its cursor.
 
-        Raises TapestryError if it is not there; reading it, LineBrokenError.
+        Raises TapestryError if it is not there; reading it, ConnectionLostError.
         """

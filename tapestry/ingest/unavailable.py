@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.account import LineBrokenError
+from tapestry.ingest.account import ConnectionLostError
 from tapestry.ingest.backoff import pause_after
-from tapestry.ingest.stream import BriefMemory, Memory
+from tapestry.ingest.stream import InMemorySyncStates, SyncStates
 from tapestry.tables.append import Cursor
 
 BREAKS = 3
@@ -29,53 +29,53 @@ IN_A_ROW = 20
 """When so many follow each other, it is not about them: the server has a bad day."""
 
 
-class WithheldError(TapestryError):
+class UnavailableError(TapestryError):
     """Some messages could not be had, and nobody will remember to ask for them again."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class FetchResult:
     """What a server said when it was asked for a message.
 
-    ``raw`` is None if it has expired or was expunged, or if it is ``withheld``; the answer
+    ``raw`` is None if it has expired or was expunged, or if it is ``unavailable``; the answer
     may then be ``about_all`` messages, and not just this one.
     """
 
     number: int
     raw: bytes | None
-    withheld: bool = False
+    unavailable: bool = False
     about_all: Exception | None = None
 
 
-def sifted(answers: Iterable[Answer], alone: bool) -> Iterator[Answer]:
+def hold_server_faults(results: Iterable[FetchResult], trusted: bool) -> Iterator[FetchResult]:
     """Yield the answers, those that may be about all messages once another message came.
 
-    If none comes, what was said is raised.  Of one that is asked for ``alone`` there is
+    If none comes, what was said is raised.  Of one that is asked for ``trusted`` there is
     nothing to be learnt, so it is yielded as it is.
     """
-    held: list[Answer] = []
-    came = alone
-    for answer in answers:
-        came = came or answer.raw is not None
-        if came or not (held or answer.about_all):
+    held: list[FetchResult] = []
+    came = trusted
+    for result in results:
+        came = came or result.raw is not None
+        if came or not (held or result.about_all):
             yield from held
-            yield answer
+            yield result
             held = []
         else:
-            held.append(answer)
-            if sum(each.withheld for each in held) >= IN_A_ROW:
+            held.append(result)
+            if sum(each.unavailable for each in held) >= IN_A_ROW:
                 break
     if held and held[0].about_all:
         raise held[0].about_all
 
 
-def withholds(remembered: dict[str, Any]) -> bool:
+def has_unavailable(remembered: dict[str, Any]) -> bool:
     """Tell whether there is something to ask for again, by what is remembered of a place."""
     return bool(remembered.get("withheld", {}).get("missing"))
 
 
 @dataclass(slots=True)
-class Withheld:
+class UnavailableMessages:
     """The withheld messages of a folder or group, by UID or article number.
 
     ``numbering`` says for how long the numbers mean the same messages.  What is written down
@@ -88,8 +88,8 @@ class Withheld:
     stays before the first of them, and ``through`` says how far this command came.
     """
 
-    memory: Memory
-    place: str
+    sync_states: SyncStates
+    folder: str
     numbering: int
     now: Callable[[], float] = time.time
     trouble: list[int] | None = field(default=None, init=False)
@@ -98,7 +98,7 @@ class Withheld:
     through: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        before = self.memory.recall(self.place).get("withheld", {})
+        before = self.sync_states.load(self.folder).get("withheld", {})
         if before.get("numbering") == self.numbering:
             self.trouble, self.missing = before["trouble"], dict(before["missing"])
             self.in_a_row = before.get("in_a_row", 0)
@@ -113,7 +113,7 @@ class Withheld:
         """Whether no other can be put aside before one of them comes."""
         return len(self.missing) >= MOST or self.in_a_row >= IN_A_ROW
 
-    def touches(self, number: int) -> bool:
+    def broke_near(self, number: int) -> bool:
         """Tell whether the line broke when this was asked for, alone or with others."""
         return self.trouble is not None and self.trouble[0] <= number <= self.trouble[1]
 
@@ -128,23 +128,23 @@ class Withheld:
         self.trouble = [first, last, again + 1 if first == last else 0]
         self._remember()
 
-    def note(self, answer: Answer) -> None:
+    def note(self, result: FetchResult) -> None:
         """Write down that a message came, or put it aside if it is withheld.
 
-        Raises LineBrokenError, with nothing put aside, where that would be too many.
+        Raises ConnectionLostError, with nothing put aside, where that would be too many.
         """
-        if answer.withheld:
+        if result.unavailable:
             if self.is_full:
-                raise LineBrokenError(
-                    f"Too much of {self.place} cannot be had: {len(self.missing)} messages, "
+                raise ConnectionLostError(
+                    f"Too much of {self.folder} cannot be had: {len(self.missing)} messages, "
                     f"{self.in_a_row} of them in a row.",
                     hint="It is tried again later, from there; nothing is left out.",
                 )
-            self.missing[str(answer.number)] = [1, self.now() + ASK_AGAIN]
+            self.missing[str(result.number)] = [1, self.now() + ASK_AGAIN]
             self.in_a_row += 1
             self.trouble = None
             self._remember()
-        elif answer.raw is not None and self.in_a_row:
+        elif result.raw is not None and self.in_a_row:
             self.in_a_row = 0
             self._remember()
 
@@ -167,7 +167,7 @@ class Withheld:
 
     def cursor(self, origin: str, number: int) -> Cursor | None:
         """Return the cursor once all up to this number was asked for, None if it must stay."""
-        if not self.missing or not isinstance(self.memory, BriefMemory):
+        if not self.missing or not isinstance(self.sync_states, InMemorySyncStates):
             return Cursor(origin, number)
         self.through = number
         self._remember()
@@ -181,9 +181,9 @@ class Withheld:
 
     def must_be_empty(self) -> None:
         """Raise WithheldError if some are missing and the memory of that ends here."""
-        if self.missing and isinstance(self.memory, BriefMemory):
-            raise WithheldError(
-                f"The server does not hand over everything in {self.place}: of what it lists, "
+        if self.missing and isinstance(self.sync_states, InMemorySyncStates):
+            raise UnavailableError(
+                f"The server does not hand over everything in {self.folder}: of what it lists, "
                 f"{len(self.missing)} could not be had.",
                 hint="Run the same again: they are asked for again, and nothing comes twice.",
             )
@@ -196,4 +196,4 @@ class Withheld:
             "in_a_row": self.in_a_row,
             "through": self.through,
         }
-        self.memory.remember(self.place, self.memory.recall(self.place) | {"withheld": what})
+        self.sync_states.save(self.folder, self.sync_states.load(self.folder) | {"withheld": what})

@@ -12,7 +12,7 @@ from tapestry.ingest.account import (
     must_not_be_overheard,
     read_url,
 )
-from tapestry.ingest.nntp.token_bucket import Pace
+from tapestry.ingest.nntp.token_bucket import TokenBucket
 from tapestry.ingest.nntp.wildmat import check_pattern, matches
 
 
@@ -91,15 +91,15 @@ def test_a_handful_goes_at_once_and_then_so_many_in_a_second():
         slept.append(seconds)
         now += seconds
 
-    pace = Pace(10, burst=5, clock=lambda: now, sleep=sleep)
+    bucket = TokenBucket(10, burst=5, clock=lambda: now, sleep=sleep)
     for _ in range(5):
-        pace.wait()
+        bucket.acquire()
     assert slept == []
     for _ in range(20):
-        pace.wait()
+        bucket.acquire()
     assert now == pytest.approx(2.0)
     now += 60
     slept.clear()
     for _ in range(5):
-        pace.wait()
+        bucket.acquire()
     assert slept == []

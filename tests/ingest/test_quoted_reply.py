@@ -6,7 +6,7 @@ from base64 import b64encode
 
 import pytest
 
-from tapestry.ingest.quoted_reply import harmless, said
+from tapestry.ingest.quoted_reply import cause_without_secret, quoted_reply
 
 SECRETS = ["s3cret", 'a "quoted\\ one', "pässwörd", "密码-密码", "x.y+z/(w)"]
 
@@ -28,21 +28,23 @@ def forms(secret):
 def test_the_secret_is_quoted_in_no_form(secret):
     for form in forms(secret):
         error = ValueError(f"what is {form} to me")
-        quoted = said(error, secret)
+        quoted = quoted_reply(error, secret)
         for hidden in forms(secret):
             assert hidden not in quoted
         assert quoted.startswith("what is")
         assert "…" in quoted
-        assert harmless(error, secret) is None
+        assert cause_without_secret(error, secret) is None
 
 
 def test_what_is_no_secret_is_quoted_as_it_is():
     error = ValueError("502 No permission for AUTHENTICATE.")
-    assert said(error, "s3cret") == said(error) == "502 No permission for AUTHENTICATE"
-    assert harmless(error, "s3cret") is harmless(error, "") is error
+    assert (
+        quoted_reply(error, "s3cret") == quoted_reply(error) == "502 No permission for AUTHENTICATE"
+    )
+    assert cause_without_secret(error, "s3cret") is cause_without_secret(error, "") is error
 
 
 def test_what_cannot_be_stored_is_replaced():
-    assert said(ValueError("Acc\udce8s\0 refus\x85\r\n")) == "Acc?s  refus"
-    assert said(ValueError("\0")) == "ValueError"
-    assert len(said(ValueError("x" * 1000))) == 200
+    assert quoted_reply(ValueError("Acc\udce8s\0 refus\x85\r\n")) == "Acc?s  refus"
+    assert quoted_reply(ValueError("\0")) == "ValueError"
+    assert len(quoted_reply(ValueError("x" * 1000))) == 200

@@ -8,9 +8,9 @@ from support.kept_memory import KeptMemory
 from support.servers.fake_servers import FakeImap, FakeNews, letter
 from support.servers.pulled import ids, pulled
 
-from tapestry.ingest.account import LineBrokenError, RefusedError
+from tapestry.ingest.account import ConnectionLostError, RefusedError
 from tapestry.ingest.imap.folder import windows
-from tapestry.ingest.ingest_batch import Intake
+from tapestry.ingest.ingest_batch import IngestTarget
 from tapestry.tables.log import Tables
 
 pytestmark = pytest.mark.live
@@ -22,8 +22,8 @@ def no_pauses(monkeypatch):
 
 
 @pytest.fixture
-def intake(tmp_path):
-    return Intake(Tables(tmp_path / "tables"), MemoryClock(), "user:alice")
+def target(tmp_path):
+    return IngestTarget(Tables(tmp_path / "tables"), MemoryClock(), "user:alice")
 
 
 # Places
@@ -37,23 +37,23 @@ class Members(FakeNews):
         return None
 
 
-def test_a_group_that_is_refused_does_not_hold_up_the_others(intake):
+def test_a_group_that_is_refused_does_not_hold_up_the_others(target):
     with Members({f"a.{x}": {1: letter(x)} for x in ("x", "members", "y")}) as server:
-        reports, error = pulled(server.account, ["a.x", "a.members", "a.y"], intake)
+        reports, error = pulled(server.account, ["a.x", "a.members", "a.y"], target)
     assert error is None
-    assert ids(intake) == ["x", "y"]
+    assert ids(target) == ["x", "y"]
     assert "480 Authentication required" in reports["a.members"].error.message
     assert [reports[f"a.{x}"].error for x in "xy"] == [None, None]
 
 
-def test_where_every_group_is_refused_so_is_the_whole(intake):
+def test_where_every_group_is_refused_so_is_the_whole(target):
     with Members({f"a.members.{x}": {} for x in "xy"}) as server:
-        reports, error = pulled(server.account, ["a.members.x", "a.members.y"], intake)
+        reports, error = pulled(server.account, ["a.members.x", "a.members.y"], target)
     assert isinstance(error, RefusedError)
     assert len(reports) == 2
 
 
-def test_a_group_that_is_refused_while_it_is_read_does_not_hold_up_the_others(intake):
+def test_a_group_that_is_refused_while_it_is_read_does_not_hold_up_the_others(target):
     class Closing(FakeNews):
         def hook(self, say, command, argument, place):
             if place == "a.x" and command == "OVER":
@@ -62,12 +62,12 @@ def test_a_group_that_is_refused_while_it_is_read_does_not_hold_up_the_others(in
             return None
 
     with Closing({f"a.{x}": {1: letter(x)} for x in "xy"}) as server:
-        reports, error = pulled(server.account, ["a.x", "a.y"], intake)
-    assert (error, ids(intake)) == (None, ["y"])
+        reports, error = pulled(server.account, ["a.x", "a.y"], target)
+    assert (error, ids(target)) == (None, ["y"])
     assert "502 not any more" in reports["a.x"].error.message
 
 
-def test_a_folder_over_which_the_line_always_breaks_is_reported_before_it_is_raised(intake):
+def test_a_folder_over_which_the_line_always_breaks_is_reported_before_it_is_raised(target):
     class Breaking(FakeImap):
         def hook(self, say, command, argument, place):
             if command == "EXAMINE" and "Bad" in argument:
@@ -76,8 +76,8 @@ def test_a_folder_over_which_the_line_always_breaks_is_reported_before_it_is_rai
             return None
 
     with Breaking({x: {1: letter(x)} for x in ("A", "Bad", "C")}) as server:
-        reports, error = pulled(server.account, ["A", "Bad", "C"], intake)
-    assert isinstance(error, LineBrokenError)
+        reports, error = pulled(server.account, ["A", "Bad", "C"], target)
+    assert isinstance(error, ConnectionLostError)
     assert list(reports) == ["A", "Bad"]
     assert reports["Bad"].error is error
     assert not reports["Bad"].whole
@@ -87,7 +87,7 @@ def test_a_folder_over_which_the_line_always_breaks_is_reported_before_it_is_rai
 
 
 @pytest.mark.parametrize("hangs_up", [False, True])
-def test_a_message_without_a_size_does_not_hold_up_the_others(intake, hangs_up):
+def test_a_message_without_a_size_does_not_hold_up_the_others(target, hangs_up):
     class Sizeless(FakeImap):
         def hook(self, say, command, argument, place):
             if command == "UID FETCH" and "SIZE" in argument:
@@ -96,22 +96,22 @@ def test_a_message_without_a_size_does_not_hold_up_the_others(intake, hangs_up):
             return None
 
     with Sizeless({"INBOX": {uid: letter(uid) for uid in range(1, 6)}}) as server:
-        _reports, error = pulled(server.account, ["INBOX"], intake)
-    assert (error, ids(intake)) == (None, ["1", "2", "3", "4", "5"])
+        _reports, error = pulled(server.account, ["INBOX"], target)
+    assert (error, ids(target)) == (None, ["1", "2", "3", "4", "5"])
 
 
-def test_a_server_that_does_not_say_the_next_uid_is_never_asked_without_an_end(intake):
+def test_a_server_that_does_not_say_the_next_uid_is_never_asked_without_an_end(target):
     class Open(FakeImap):
         knows_next = False
 
     memory = KeptMemory()
     with Open({"INBOX": {uid: letter(uid) for uid in (2, 7, 9)}, "None": {}}) as server:
-        assert pulled(server.account, ["INBOX", "None"], intake, memory)[1] is None
+        assert pulled(server.account, ["INBOX", "None"], target, memory)[1] is None
         server.folders["INBOX"][12] = letter(12)
         server.log.clear()
-        assert pulled(server.account, ["INBOX"], intake, memory)[1] is None
+        assert pulled(server.account, ["INBOX"], target, memory)[1] is None
         searches = [told for told in server.log if "SEARCH" in told]
-    assert ids(intake) == ["12", "2", "7", "9"]
+    assert ids(target) == ["12", "2", "7", "9"]
     assert not any(":*" in told for told in searches)
 
 
@@ -129,18 +129,18 @@ def test_no_search_is_for_more_than_fits_into_a_line():
     assert max(asked) == 65_536
 
 
-def test_a_broken_line_of_an_overview_has_every_number_asked_for(intake):
+def test_a_broken_line_of_an_overview_has_every_number_asked_for(target):
     class Continued(FakeNews):
         def overview(self, place, first, last):
             return [*super().overview(place, first, last), "continued subject\tx"]
 
     with Continued({"a.b": {n: letter(n) for n in (1, 2, 4)}}) as server:
-        _reports, error = pulled(server.account, ["a.b"], intake)
-    assert (error, ids(intake)) == (None, ["1", "2", "4"])
+        _reports, error = pulled(server.account, ["a.b"], target)
+    assert (error, ids(target)) == (None, ["1", "2", "4"])
 
 
 @pytest.mark.parametrize("answer", ["400 internal error", "garbage", "220 2", "502 not this"])
-def test_an_article_that_is_always_answered_wrongly_is_put_aside(intake, answer):
+def test_an_article_that_is_always_answered_wrongly_is_put_aside(target, answer):
     class Wrong(FakeNews):
         def hook(self, say, command, argument, place):
             if command == "ARTICLE" and argument == "2":
@@ -151,14 +151,14 @@ def test_an_article_that_is_always_answered_wrongly_is_put_aside(intake, answer)
     memory = KeptMemory()
     with Wrong({"a.b": {n: letter(n) for n in range(1, 5)}}) as server:
         for _ in range(5):
-            _reports, error = pulled(server.account, ["a.b"], intake, memory)
-    assert (error, ids(intake)) == (None, ["1", "3", "4"])
-    assert list(memory.recall("a.b")["withheld"]["missing"]) == ["2"]
+            _reports, error = pulled(server.account, ["a.b"], target, memory)
+    assert (error, ids(target)) == (None, ["1", "3", "4"])
+    assert list(memory.load("a.b")["withheld"]["missing"]) == ["2"]
 
 
-def test_a_dense_stretch_after_a_sparse_one_is_not_listed_at_once(intake):
+def test_a_dense_stretch_after_a_sparse_one_is_not_listed_at_once(target):
     with FakeNews({"a.b": {n: letter(n) for n in (1, 300_000)}}) as server:
-        _reports, error = pulled(server.account, ["a.b"], intake)
+        _reports, error = pulled(server.account, ["a.b"], target)
         overs = [told.split()[1].split("-") for told in server.log if told.startswith("OVER")]
-    assert (error, ids(intake)) == (None, ["1", "300000"])
+    assert (error, ids(target)) == (None, ["1", "300000"])
     assert max(int(last) - int(first) + 1 for first, last in overs) == 10_000

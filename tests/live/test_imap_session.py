@@ -18,11 +18,11 @@ from support.servers.dovecot import PASSWORD, PASSWORD_ABROAD, USER, USER_ABROAD
 from support.servers.provider import running_provider
 
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.account import Account, LineBrokenError, RefusedError
-from tapestry.ingest.imap.session import imap_line
-from tapestry.ingest.ingest_batch import Intake
+from tapestry.ingest.account import Account, ConnectionLostError, RefusedError
+from tapestry.ingest.imap.session import open_imap
+from tapestry.ingest.ingest_batch import IngestTarget
 from tapestry.ingest.pull import pull_account
-from tapestry.ingest.stream import BriefMemory
+from tapestry.ingest.stream import InMemorySyncStates
 from tapestry.tables.log import Tables
 
 pytestmark = pytest.mark.live
@@ -60,8 +60,8 @@ def folder(request):
 
 
 @pytest.fixture
-def intake(tmp_path):
-    return Intake(Tables(tmp_path / "tables"), MemoryClock(), "user:alice")
+def target(tmp_path):
+    return IngestTarget(Tables(tmp_path / "tables"), MemoryClock(), "user:alice")
 
 
 @pytest.fixture
@@ -80,15 +80,15 @@ def mail(n, size=0):
     return f"{head}{'x' * 70}\r\n".encode() * 1 + b"y" * size
 
 
-def pull(account, folder, intake, memory=None):
-    (report,) = pull_account(account, [folder], intake, memory or BriefMemory())
+def pull(account, folder, target, memory=None):
+    (report,) = pull_account(account, [folder], target, memory or InMemorySyncStates())
     if report.error is not None:
         raise report.error
     return report.tally.read, report.tally.added
 
 
-def ids(intake):
-    rows = intake.tables.open("messages").to_pyarrow_table(columns=["msgid"])
+def ids(target):
+    rows = target.tables.open("messages").to_pyarrow_table(columns=["msgid"])
     return sorted(rows.column("msgid").to_pylist())
 
 
@@ -101,20 +101,20 @@ def test_one_is_let_in_over_tls(server, provider, authority, security, method):
     provider.access.add("good")
     secret = PASSWORD if method == "password" else "good"
     port = server.tls_port if security == "tls" else server.port
-    with imap_line(account(port, security, secret, method)) as opened:
+    with open_imap(account(port, security, secret, method)) as opened:
         assert opened.client.socket().version().startswith("TLS")
-        assert "INBOX" in [offer.name for offer in opened.offers()]
+        assert "INBOX" in [listed.name for listed in opened.list_folders()]
 
 
 @pytest.mark.parametrize("user", [USER_ABROAD, USER])
 def test_names_and_passwords_may_be_of_any_letters(server, user):
     account = Account("imap", "127.0.0.1", server.port, "none", user, PASSWORD_ABROAD)
     if user == USER_ABROAD:
-        with imap_line(account) as opened:
-            assert opened.offers()
+        with open_imap(account) as opened:
+            assert opened.list_folders()
         return
     refused = pytest.raises(RefusedError, match="refused the user name or password")
-    with refused, imap_line(account):
+    with refused, open_imap(account):
         pass
 
 
@@ -124,7 +124,7 @@ def test_names_and_passwords_may_be_of_any_letters(server, user):
 )
 def test_a_wrong_secret_is_refused_in_one_sentence(server, authority, secret, method, what):
     refused = pytest.raises(RefusedError, match=f"refused the {what} of {USER}")
-    with refused as caught, imap_line(account(server.tls_port, "tls", secret, method)):
+    with refused as caught, open_imap(account(server.tls_port, "tls", secret, method)):
         pass
     assert secret not in caught.value.render()
     # Nor is it in what a log would show of where it came from.
@@ -135,13 +135,13 @@ def test_a_wrong_secret_is_refused_in_one_sentence(server, authority, secret, me
 def test_a_certificate_of_somebody_elses_is_refused(server, authority, security, port):
     authority(OTHER_AUTHORITY)
     refused = pytest.raises(RefusedError, match=r"certificate .* is not to be trusted")
-    with refused, imap_line(account(getattr(server, port), security)):
+    with refused, open_imap(account(getattr(server, port), security)):
         pass
 
 
 def test_a_certificate_for_another_name_is_refused(server, authority):
     refused = pytest.raises(RefusedError, match=r"certificate .* is not to be trusted")
-    with refused, imap_line(account(server.tls_port, "tls", host="localhost")):
+    with refused, open_imap(account(server.tls_port, "tls", host="localhost")):
         pass
 
 
@@ -151,7 +151,7 @@ def test_the_password_is_never_sent_in_the_clear_to_another_machine(server, monk
     with running_dovecot() as plain:
         for security in ("none", "starttls"):
             refused = pytest.raises(RefusedError, match="the password would travel for all to read")
-            with refused, imap_line(account(plain.port, security)):
+            with refused, open_imap(account(plain.port, security)):
                 pass
         assert "alice" not in (plain.home / "dovecot.log").read_text()
 
@@ -159,7 +159,7 @@ def test_the_password_is_never_sent_in_the_clear_to_another_machine(server, monk
 # What is left behind: nothing
 
 
-def test_no_flag_is_set_and_nothing_is_moved(server, folder, intake):
+def test_no_flag_is_set_and_nothing_is_moved(server, folder, target):
     server.put(folder, *map(mail, range(3)))
 
     def state():
@@ -169,39 +169,39 @@ def test_no_flag_is_set_and_nothing_is_moved(server, folder, intake):
             return status, client.get_flags(client.search())
 
     before = state()
-    assert pull(account(server.port), folder, intake) == (3, 3)
+    assert pull(account(server.port), folder, target) == (3, 3)
     assert state() == before
 
 
-def test_what_was_not_changed_is_known_by_one_number(server, line, folder, intake):
+def test_what_was_not_changed_is_known_by_one_number(server, line, folder, target):
     server.put(folder, *map(mail, range(50)))
-    memory = BriefMemory()
-    assert pull(account(line.port), folder, intake, memory) == (50, 50)
+    memory = InMemorySyncStates()
+    assert pull(account(line.port), folder, target, memory) == (50, 50)
     line.passed = 0
-    assert pull(account(line.port), folder, intake, memory) == (0, 0)
+    assert pull(account(line.port), folder, target, memory) == (0, 0)
     unchanged = line.passed
     line.passed = 0
-    assert pull(account(line.port), folder, intake) == (0, 0)
+    assert pull(account(line.port), folder, target) == (0, 0)
     assert unchanged < line.passed
     server.put(folder, mail(50))
-    assert pull(account(line.port), folder, intake, memory) == (1, 1)
+    assert pull(account(line.port), folder, target, memory) == (1, 1)
 
 
-def test_a_change_of_flags_brings_nothing_again(server, folder, intake):
+def test_a_change_of_flags_brings_nothing_again(server, folder, target):
     server.put(folder, *map(mail, range(5)))
-    memory = BriefMemory()
-    pull(account(server.port), folder, intake, memory)
+    memory = InMemorySyncStates()
+    pull(account(server.port), folder, target, memory)
     with server.session() as client:
         client.select_folder(folder)
         client.add_flags(client.search(), [b"\\Seen"])
-    assert pull(account(server.port), folder, intake, memory) == (0, 0)
+    assert pull(account(server.port), folder, target, memory) == (0, 0)
 
 
 # What the server cannot give
 
 
 def test_a_message_that_the_server_cannot_read_does_not_hold_up_the_others(
-    server, folder, intake, monkeypatch
+    server, folder, target, monkeypatch
 ):
     server.put(folder, *map(mail, range(5)))
     files = [file for file in (server.home / "mail").rglob("*S=*") if folder in str(file)]
@@ -212,18 +212,18 @@ def test_a_message_that_the_server_cannot_read_does_not_hold_up_the_others(
     broken.chmod(0)
     if os.geteuid() == 0:
         os.chown(broken, 0, 0)
-    pull(account(server.port), folder, intake, memory)
-    assert ids(intake) == [f"{n}@x.org" for n in (0, 1, 3, 4)]
+    pull(account(server.port), folder, target, memory)
+    assert ids(target) == [f"{n}@x.org" for n in (0, 1, 3, 4)]
     # Once somebody has mended it, it comes as well.
     server.put(folder, mail(5))
-    assert pull(account(server.port), folder, intake, memory) == (1, 1)
+    assert pull(account(server.port), folder, target, memory) == (1, 1)
     (broken,) = (server.home / "mail").rglob(f"{broken.name.partition(':')[0]}*")
     broken.chmod(0o644)
-    wait_for_all(6, server.port, folder, intake, memory)
+    wait_for_all(6, server.port, folder, target, memory)
 
 
 def test_a_message_whose_size_the_server_cannot_tell_does_not_hold_up_the_others(
-    server, folder, intake, monkeypatch
+    server, folder, target, monkeypatch
 ):
     monkeypatch.setattr("tapestry.ingest.pull.FIRST_PAUSE", 0.01)
     monkeypatch.setattr("tapestry.ingest.unavailable.ASK_AGAIN", 2.0)
@@ -237,42 +237,42 @@ def test_a_message_whose_size_the_server_cannot_tell_does_not_hold_up_the_others
     broken = new / "1700000001.M1P1.host"
     broken.chmod(0)
     memory = KeptMemory()
-    pull(account(server.port), folder, intake, memory)
-    assert ids(intake) == ["0@x.org", "2@x.org"]
+    pull(account(server.port), folder, target, memory)
+    assert ids(target) == ["0@x.org", "2@x.org"]
     (broken,) = (server.home / "mail").rglob("1700000001.M1P1.host*")
     broken.chmod(0o644)
-    wait_for_all(3, server.port, folder, intake, memory)
+    wait_for_all(3, server.port, folder, target, memory)
 
 
-def wait_for_all(count, port, folder, intake, memory):
+def wait_for_all(count, port, folder, target, memory):
     until = time.monotonic() + 60
-    while len(ids(intake)) < count:
+    while len(ids(target)) < count:
         assert time.monotonic() < until
         time.sleep(0.3)
-        pull(account(port), folder, intake, memory)
-    assert ids(intake) == [f"{n}@x.org" for n in range(count)]
+        pull(account(port), folder, target, memory)
+    assert ids(target) == [f"{n}@x.org" for n in range(count)]
 
 
 def test_a_message_over_which_the_line_always_breaks_is_asked_for_again_later(
-    server, line, folder, intake, monkeypatch
+    server, line, folder, target, monkeypatch
 ):
     monkeypatch.setattr("tapestry.ingest.pull.FIRST_PAUSE", 0.01)
     monkeypatch.setattr("tapestry.ingest.unavailable.ASK_AGAIN", 2.0)
     server.put(folder, mail(0), mail(1, size=200_000), mail(2))
     memory = KeptMemory()
     line.cuts = [100_000] * 20
-    pull(account(line.port), folder, intake, memory)
-    assert ids(intake) == ["0@x.org", "2@x.org"]
+    pull(account(line.port), folder, target, memory)
+    assert ids(target) == ["0@x.org", "2@x.org"]
     line.cuts = []
-    wait_for_all(3, line.port, folder, intake, memory)
+    wait_for_all(3, line.port, folder, target, memory)
 
 
-def test_a_line_that_is_always_cut_at_once_is_given_up(server, line, folder, intake, monkeypatch):
+def test_a_line_that_is_always_cut_at_once_is_given_up(server, line, folder, target, monkeypatch):
     monkeypatch.setattr("tapestry.ingest.pull.FIRST_PAUSE", 0.01)
     server.put(folder, mail(0))
     line.cuts = [1500, *[700] * 20]
-    with pytest.raises(LineBrokenError, match="broke off"):
-        pull(account(line.port), folder, intake)
+    with pytest.raises(ConnectionLostError, match="broke off"):
+        pull(account(line.port), folder, target)
     assert len(line.cuts) > 10
 
 
@@ -281,10 +281,10 @@ def saying(*lines):
     """A server that says this to each who calls, a line for a line, and hangs up."""
 
     def talk(caller):
-        with caller, caller.makefile("rb") as heard:
+        with caller, caller.makefile("rb") as asked:
             for line in lines:
                 caller.sendall(line)
-                if not heard.readline():
+                if not asked.readline():
                     return
 
     def serve(listener):
@@ -325,20 +325,20 @@ HELLO = b"* OK [CAPABILITY IMAP4rev1] hello\r\n"
     ],
 )
 def test_whatever_a_server_says_the_error_is_one_sentence(lines):
-    with saying(*lines) as port, pytest.raises(TapestryError), imap_line(account(port), 2):
+    with saying(*lines) as port, pytest.raises(TapestryError), open_imap(account(port), 2):
         pass
 
 
 def test_a_server_that_says_nothing_is_given_up():
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-        refused = pytest.raises(LineBrokenError, match="does not answer")
-        with refused, imap_line(account(port), 0.3):
+        refused = pytest.raises(ConnectionLostError, match="does not answer")
+        with refused, open_imap(account(port), 0.3):
             pass
 
 
 def test_the_library_logs_no_password(server, caplog):
-    with caplog.at_level("DEBUG"), imap_line(account(server.port)) as opened:
-        opened.offers()
+    with caplog.at_level("DEBUG"), open_imap(account(server.port)) as opened:
+        opened.list_folders()
     assert PASSWORD not in caplog.text
     assert IMAPClient.__name__ not in caplog.text

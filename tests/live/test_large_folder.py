@@ -14,15 +14,15 @@ import json, resource, sys
 from memory_clock import MemoryClock
 from pathlib import Path
 from tapestry.ingest.account import Account
-from tapestry.ingest.pull_account import pull_account
-from tapestry.ingest.stream import BriefMemory
-from tapestry.ingest.taking import Intake
+from tapestry.ingest.ingest_batch import IngestTarget
+from tapestry.ingest.pull import pull_account
+from tapestry.ingest.stream import InMemorySyncStates
 from tapestry.tables.log import Tables
 
 port, user, secret, folder, root = sys.argv[1:]
 account = Account("imap", "127.0.0.1", int(port), "none", user, secret)
-intake = Intake(Tables(Path(root)), MemoryClock(), "user:alice")
-(report,) = pull_account(account, [folder], intake, BriefMemory())
+target = IngestTarget(Tables(Path(root)), MemoryClock(), "user:alice")
+(report,) = pull_account(account, [folder], target, InMemorySyncStates())
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 print(json.dumps({"read": report.tally.read, "added": report.tally.added, "peak": peak}))
 """

@@ -15,8 +15,8 @@ from filters.sources.credentials import account_of, keep_secret
 from filters.sources.due import due
 from filters.sources.listening import Listener
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.account import Account, LineBrokenError
-from tapestry.ingest.imap.idle import listen
+from tapestry.ingest.account import Account, ConnectionLostError
+from tapestry.ingest.imap.idle import watch_mailbox
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
 
@@ -63,18 +63,18 @@ class Listening:
     """One line that is listened to, in a thread."""
 
     def __init__(self, port, folder, renew=60.0):
-        self.heard, self.error = [], None
+        self.notified, self.error = [], None
         self.stop = threading.Event()
         self.thread = threading.Thread(target=self._run, args=(port, folder, renew))
         self.thread.start()
-        wait_for(lambda: self.heard or self.error)
+        wait_for(lambda: self.notified or self.error)
 
     def _run(self, port, folder, renew):
         try:
-            listen(
+            watch_mailbox(
                 account(port),
                 folder,
-                lambda: self.heard.append(time.monotonic()),
+                lambda: self.notified.append(time.monotonic()),
                 self.stop.is_set,
                 renew,
             )
@@ -89,9 +89,9 @@ class Listening:
 def test_mail_is_heard_of_within_seconds(server, folder):
     listening = Listening(server.port, folder)
     for n in range(2):
-        before = len(listening.heard)
+        before = len(listening.notified)
         server.put(folder, mail(n))
-        wait_for(lambda: len(listening.heard) > before)  # noqa: B023
+        wait_for(lambda: len(listening.notified) > before)  # noqa: B023
     listening.end()
     assert listening.error is None
 
@@ -99,9 +99,9 @@ def test_mail_is_heard_of_within_seconds(server, folder):
 def test_mail_is_heard_of_while_listening_is_begun_anew_all_the_time(server, folder):
     listening = Listening(server.port, folder, renew=0.01)
     for n in range(5):
-        before = len(listening.heard)
+        before = len(listening.notified)
         server.put(folder, mail(n))
-        wait_for(lambda: len(listening.heard) > before)  # noqa: B023
+        wait_for(lambda: len(listening.notified) > before)  # noqa: B023
     listening.end()
     assert listening.error is None
 
@@ -111,7 +111,7 @@ def test_a_line_that_is_cut_is_noticed(line, folder):
     listening = Listening(line.port, folder)
     line.hang_up()
     wait_for(lambda: listening.error)
-    assert isinstance(listening.error, LineBrokenError)
+    assert isinstance(listening.error, ConnectionLostError)
 
 
 def test_a_wrong_folder_is_one_sentence(server):
@@ -170,18 +170,18 @@ def test_after_a_broken_line_one_listens_again(server, source, folder, listener,
 
 def test_who_pauses_a_source_is_not_listened_to(source, listener):
     Source.objects.update(active=False)
-    wait_for(lambda: not listener.ears, listener.turn)
+    wait_for(lambda: not listener.watchers, listener.turn)
     Source.objects.update(active=True)
     before = len(listener.pulled)
     wait_for(lambda: len(listener.pulled) > before, listener.turn)
 
 
 def test_another_password_is_a_line_of_its_own(source, listener):
-    (ear,) = listener.ears.values()
+    (watcher,) = listener.watchers.values()
     keep_secret(source, "wrong")
     source.save()
-    wait_for(lambda: ear not in listener.ears.values(), listener.turn)
-    wait_for(lambda: all(each.failures for each in listener.ears.values()), listener.turn)
+    wait_for(lambda: watcher not in listener.watchers.values(), listener.turn)
+    wait_for(lambda: all(each.failures for each in listener.watchers.values()), listener.turn)
 
 
 def test_whatever_goes_wrong_with_one_source_the_others_are_listened_to(
@@ -204,8 +204,8 @@ def test_whatever_goes_wrong_with_one_source_the_others_are_listened_to(
     wait_for(lambda: pulled, made.turn)
     assert set(pulled) == {source.pk}
     slow.set()
-    (ear,) = (ear for (pk, _folder), ear in made.ears.items() if pk == other.pk)
-    wait_for(lambda: ear.failures and not ear.alive, made.turn)
-    assert 0 < ear.not_before - time.monotonic() < 10
+    (watcher,) = (watcher for (pk, _folder), watcher in made.watchers.items() if pk == other.pk)
+    wait_for(lambda: watcher.failures and not watcher.alive, made.turn)
+    assert 0 < watcher.not_before - time.monotonic() < 10
     assert f"Listening to source {other.pk} failed." in caplog.text
     made.stop()

@@ -15,10 +15,10 @@ from support.servers.inn import PASSWORD, USER, running_inn
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.account import Account
 from tapestry.ingest.command import ingest
-from tapestry.ingest.ingest_batch import Intake
-from tapestry.ingest.nntp.session import nntp_line
+from tapestry.ingest.ingest_batch import IngestTarget
+from tapestry.ingest.nntp.session import open_nntp
 from tapestry.ingest.pull import pull_account
-from tapestry.ingest.stream import BriefMemory
+from tapestry.ingest.stream import InMemorySyncStates
 from tapestry.tables.log import Tables
 from tapestry.tables.read import message
 
@@ -101,18 +101,18 @@ def test_groups_are_named_by_pattern(server, tables, clock):
 
 def test_patterns_can_leave_groups_out(server):
     account = Account("nntp", "127.0.0.1", server.port, "none")
-    with nntp_line(account) as line:
-        assert line.places(["comp.*", "!comp.sys.*"]) == ["comp.misc"]
-        assert line.places(["*", "!comp.*", "!control*", "!junk"]) == ["test.one"]
-        assert line.places(["test.none"]) == ["test.none"]
-        assert [offer.messages for offer in line.offers(["test.*"])] == [0]
+    with open_nntp(account) as line:
+        assert line.expand(["comp.*", "!comp.sys.*"]) == ["comp.misc"]
+        assert line.expand(["*", "!comp.*", "!control*", "!junk"]) == ["test.one"]
+        assert line.expand(["test.none"]) == ["test.none"]
+        assert [listed.messages for listed in line.list_folders(["test.*"])] == [0]
 
 
 def test_a_cross_post_is_recorded_once_with_all_its_groups(server, tables, clock):
     server.post(article(1, "comp.misc,comp.sys.misc,test.one"), article(2, "test.one"))
     account = Account("nntp", "127.0.0.1", server.port, "none")
-    intake = Intake(tables, clock, "public")
-    reports = list(pull_account(account, ["comp.*", "test.*"], intake, BriefMemory()))
+    target = IngestTarget(tables, clock, "public")
+    reports = list(pull_account(account, ["comp.*", "test.*"], target, InMemorySyncStates()))
     # It was fetched once, too.
     assert [(r.place, r.tally.read, r.tally.added) for r in reports] == [
         ("comp.misc", 1, 1),
@@ -122,7 +122,7 @@ def test_a_cross_post_is_recorded_once_with_all_its_groups(server, tables, clock
     ]
     row = message(tables, "1@x.org", PUBLIC)
     assert row.message.newsgroups == ("comp.misc", "comp.sys.misc", "test.one")
-    reports = list(pull_account(account, ["comp.*", "test.*"], intake, BriefMemory()))
+    reports = list(pull_account(account, ["comp.*", "test.*"], target, InMemorySyncStates()))
     assert {r.tally.read for r in reports} == {0}
 
 
@@ -142,11 +142,11 @@ def test_expired_articles_are_passed_by(server, tables, clock):
 
 @pytest.mark.parametrize("then", [3, 8, 12], ids=["fewer", "as many", "more"])
 def test_a_server_that_numbers_anew_is_read_from_its_start(server, tables, clock, then):
-    intake, memory = Intake(tables, clock, "public"), BriefMemory()
+    target, memory = IngestTarget(tables, clock, "public"), InMemorySyncStates()
     account = Account("nntp", "127.0.0.1", server.port, "none")
 
     def pulled():
-        (report,) = pull_account(account, ["comp.misc"], intake, memory)
+        (report,) = pull_account(account, ["comp.misc"], target, memory)
         return report.tally.read, report.tally.added
 
     server.post(*map(article, range(8)))
@@ -176,13 +176,13 @@ def test_without_a_memory_fewer_numbers_tell_of_numbering_anew(server, tables, c
 def test_a_server_that_begins_anew_with_the_same_articles_but_fewer_is_noticed(
     server, tables, clock
 ):
-    intake, memory = Intake(tables, clock, "public"), BriefMemory()
+    target, memory = IngestTarget(tables, clock, "public"), InMemorySyncStates()
     account = Account("nntp", "127.0.0.1", server.port, "none")
     server.post(*map(article, range(8)))
-    list(pull_account(account, ["comp.misc"], intake, memory))
+    list(pull_account(account, ["comp.misc"], target, memory))
     server.begin_anew()
     server.post(*map(article, [0, 1, 2, 3, "new"]))
-    (report,) = pull_account(account, ["comp.misc"], intake, memory)
+    (report,) = pull_account(account, ["comp.misc"], target, memory)
     assert (report.tally.read, report.tally.added) == (5, 1)
 
 
@@ -215,12 +215,12 @@ def test_what_is_no_group_is_one_sentence(server, tables, clock, groups):
 def test_one_logs_in_over_tls(server, tables, clock, authority, security):
     port = server.tls_port if security == "tls" else server.port
     account = Account("nntp", "127.0.0.1", port, security, USER, PASSWORD)
-    with nntp_line(account) as line:
+    with open_nntp(account) as line:
         assert line.client.sock.version().startswith("TLS")
-        assert "secret.plans" in line.places(["*"])
+        assert "secret.plans" in line.expand(["*"])
         line.client.post(article("secret", "secret.plans"))
         reports = pull_account(
-            account, ["secret.*"], Intake(tables, clock, "user:joe"), BriefMemory()
+            account, ["secret.*"], IngestTarget(tables, clock, "user:joe"), InMemorySyncStates()
         )
         assert [report.tally.added for report in reports] == [1]
 
@@ -234,20 +234,20 @@ def test_who_has_not_logged_in_does_not_see_what_is_for_members(server, tables, 
 def test_a_wrong_password_is_one_sentence(server):
     account = Account("nntp", "127.0.0.1", server.port, "none", USER, "guess")
     refused = pytest.raises(TapestryError, match="refused the user name or password")
-    with refused as caught, nntp_line(account):
+    with refused as caught, open_nntp(account):
         pass
     assert "guess" not in caught.value.render()
 
 
 def test_a_certificate_that_nobody_vouches_for_is_refused(server):
     account = Account("nntp", "127.0.0.1", server.tls_port, "tls", USER, PASSWORD)
-    with pytest.raises(TapestryError, match="is not to be trusted"), nntp_line(account):
+    with pytest.raises(TapestryError, match="is not to be trusted"), open_nntp(account):
         pass
 
 
 def test_a_certificate_for_another_name_is_refused(server, authority):
     account = Account("nntp", "localhost", server.tls_port, "tls", USER, PASSWORD)
-    with pytest.raises(TapestryError, match="is not to be trusted"), nntp_line(account):
+    with pytest.raises(TapestryError, match="is not to be trusted"), open_nntp(account):
         pass
 
 
@@ -266,7 +266,7 @@ def test_an_article_over_which_the_line_always_breaks_is_asked_for_again_later(
     account = Account("nntp", "127.0.0.1", line.port, "none")
 
     def pull():
-        list(pull_account(account, ["comp.misc"], Intake(tables, clock, "public"), memory))
+        list(pull_account(account, ["comp.misc"], IngestTarget(tables, clock, "public"), memory))
 
     try:
         line.cuts = [100_000] * 20
@@ -278,7 +278,7 @@ def test_an_article_over_which_the_line_always_breaks_is_asked_for_again_later(
             assert time.monotonic() < until
             time.sleep(0.3)
             pull()
-        assert memory.recall("comp.misc")["withheld"]["missing"] == {}
+        assert memory.load("comp.misc")["withheld"]["missing"] == {}
     finally:
         line.close()
 

@@ -13,9 +13,9 @@ from support.servers.fake_servers import FakeImap, FakeNews, letter
 from support.servers.pulled import ids, pulled
 
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.account import LineBrokenError
-from tapestry.ingest.ingest_batch import Intake
-from tapestry.ingest.session import reached
+from tapestry.ingest.account import ConnectionLostError
+from tapestry.ingest.ingest_batch import IngestTarget
+from tapestry.ingest.session import open_session
 from tapestry.tables.log import Tables
 
 pytestmark = pytest.mark.live
@@ -25,14 +25,14 @@ TOKEN = b64encode(f"user=joe\1auth=Bearer {SECRET}\1\1".encode()).decode()
 
 
 @pytest.fixture
-def intake(tmp_path):
-    return Intake(Tables(tmp_path / "tables"), MemoryClock(), "user:alice")
+def target(tmp_path):
+    return IngestTarget(Tables(tmp_path / "tables"), MemoryClock(), "user:alice")
 
 
 # Bytes that are no text
 
 
-def test_an_answer_that_is_not_utf8_can_be_stored(intake):
+def test_an_answer_that_is_not_utf8_can_be_stored(target):
     class French(FakeNews):
         def hook(self, say, command, argument, place):
             if command == "GROUP":
@@ -41,37 +41,37 @@ def test_an_answer_that_is_not_utf8_can_be_stored(intake):
             return None
 
     with French({"a.b": {}}) as server:
-        _reports, error = pulled(server.account, ["a.b"], intake)
+        _reports, error = pulled(server.account, ["a.b"], target)
     assert error.message == "127.0.0.1 does not let everybody in: 502 Acc?s refus?."
 
 
-def test_groups_whose_names_are_no_text_are_left_out(intake):
+def test_groups_whose_names_are_no_text_are_left_out(target):
     odd = b"de.gr\xfc\xdfe".decode(errors="surrogateescape")
     groups = {"de.a": {1: letter("a")}, odd: {1: letter("odd")}, "de.z": {1: letter("z")}}
     with FakeNews(groups) as server:
-        _reports, error = pulled(server.account, ["de.*"], intake)
-        with reached(server.account) as line:
-            offered = [offer.name for offer in line.offers()]
-    assert (error, ids(intake)) == (None, ["a", "z"])
+        _reports, error = pulled(server.account, ["de.*"], target)
+        with open_session(server.account) as session:
+            offered = [listed.name for listed in session.list_folders()]
+    assert (error, ids(target)) == (None, ["a", "z"])
     assert offered == ["de.a", "de.z"]
 
 
 def test_lines_of_a_list_that_name_no_group_are_left_out():
     groups = {"de.a": {}, "de b": {}, "": {}, "de.größe": {}}
-    with FakeNews(groups) as server, reached(server.account) as line:
-        assert line.places(["*"]) == ["de.a", "de.größe"]
+    with FakeNews(groups) as server, open_session(server.account) as session:
+        assert session.expand(["*"]) == ["de.a", "de.größe"]
 
 
-def test_a_message_id_that_is_no_text_is_not_remembered(intake):
+def test_a_message_id_that_is_no_text_is_not_remembered(target):
     class Odd(FakeNews):
         def overview(self, place, first, last):
             return [b"1\tsubject\tfrom\tdate\t<gr\xfc\xdfe@x.org>\t\t10\t1"]
 
     memory = KeptMemory()
     with Odd({"a.b": {1: letter("a")}}) as server:
-        _reports, error = pulled(server.account, ["a.b"], intake, memory)
-    assert (error, ids(intake)) == (None, ["a"])
-    assert "marks" not in memory.recall("a.b")
+        _reports, error = pulled(server.account, ["a.b"], target, memory)
+    assert (error, ids(target)) == (None, ["a"])
+    assert "marks" not in memory.load("a.b")
 
 
 @pytest.mark.parametrize(
@@ -83,14 +83,17 @@ def test_a_folder_whose_name_is_no_text_is_left_out(odd):
         def listing(self):
             return [b'* LIST () "/" ' + name for name in (b'"Z"', odd, b'"Gr&APYA3w-e"', b"INBOX")]
 
-    with Odd({}) as server, reached(server.account) as line:
-        assert [offer.name for offer in line.offers()] == ["INBOX", "Größe", "Z"]
+    with Odd({}) as server, open_session(server.account) as session:
+        assert [listed.name for listed in session.list_folders()] == ["INBOX", "Größe", "Z"]
 
 
-def test_a_folder_of_any_letters_is_opened_after_the_folders_were_listed(intake):
-    with FakeImap({"Gr&APYA3w-e": {1: letter(1)}}) as server, reached(server.account) as line:
-        (offer,) = line.offers()
-        assert line.examine(offer.name).messages == 1
+def test_a_folder_of_any_letters_is_opened_after_the_folders_were_listed(target):
+    with (
+        FakeImap({"Gr&APYA3w-e": {1: letter(1)}}) as server,
+        open_session(server.account) as session,
+    ):
+        (listed,) = session.list_folders()
+        assert session.examine(listed.name).messages == 1
 
 
 # The password
@@ -120,7 +123,7 @@ class ParrotOfNews(FakeNews):
 
 
 def refused(account):
-    with pytest.raises(TapestryError) as caught, reached(account):
+    with pytest.raises(TapestryError) as caught, open_session(account):
         pass
     # Neither does a log show it, of where the error came from.
     shown = "".join(traceback.format_exception(caught.value))
@@ -135,7 +138,7 @@ def test_a_goodbye_that_repeats_the_login_is_not_quoted_whole(method):
     with Parrot({}) as server:
         server.capabilities = "IMAP4rev1 AUTH=XOAUTH2"
         error = refused(replace(server.account, method=method, secret=SECRET))
-    assert isinstance(error, LineBrokenError)
+    assert isinstance(error, ConnectionLostError)
     assert "…" in error.message
 
 
@@ -146,4 +149,4 @@ def test_an_answer_that_repeats_the_password_is_not_quoted_whole(code):
         account = replace(server.account, user="joe", secret=SECRET)
         error = refused(account)
     if not code:
-        assert isinstance(error, LineBrokenError)
+        assert isinstance(error, ConnectionLostError)

@@ -9,12 +9,12 @@ from support.servers.fake_servers import FakeImap, FakeNews, letter
 from support.servers.pulled import ids, pulled
 
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.account import LineBrokenError
+from tapestry.ingest.account import ConnectionLostError
 from tapestry.ingest.command import ingest
-from tapestry.ingest.ingest_batch import Intake
+from tapestry.ingest.ingest_batch import IngestTarget
 from tapestry.ingest.nntp import session
-from tapestry.ingest.stream import BriefMemory
-from tapestry.ingest.unavailable import MOST, Answer, Withheld
+from tapestry.ingest.stream import InMemorySyncStates
+from tapestry.ingest.unavailable import MOST, FetchResult, UnavailableMessages
 from tapestry.tables.log import Tables
 
 pytestmark = pytest.mark.live
@@ -27,8 +27,8 @@ def no_pauses(monkeypatch):
 
 
 @pytest.fixture
-def intake(tmp_path):
-    return Intake(Tables(tmp_path / "tables"), MemoryClock(), "user:alice")
+def target(tmp_path):
+    return IngestTarget(Tables(tmp_path / "tables"), MemoryClock(), "user:alice")
 
 
 class Withholding(FakeImap):
@@ -74,75 +74,75 @@ BUSY = [
 
 
 @pytest.mark.parametrize(("kind", "no"), BUSY)
-def test_a_server_that_has_a_bad_day_is_a_broken_line(intake, kind, no):
+def test_a_server_that_has_a_bad_day_is_a_broken_line(target, kind, no):
     memory = KeptMemory()
     server, place = server_of(kind, 250)
     server.no, server.bad = no, range(1, 251)
     with server:
-        _reports, error = pulled(server.account, [place], intake, memory)
-        assert isinstance(error, LineBrokenError)
+        _reports, error = pulled(server.account, [place], target, memory)
+        assert isinstance(error, ConnectionLostError)
         # After 400 the line is cut, as over an article that breaks it: one is put aside.
-        aside = memory.recall(place).get("withheld", {}).get("missing", {})
+        aside = memory.load(place).get("withheld", {}).get("missing", {})
         assert len(aside) == ("400" in no)
         server.bad = ()
         for _ in range(2):
-            assert pulled(server.account, [place], intake, memory)[1] is None
+            assert pulled(server.account, [place], target, memory)[1] is None
             if "400" in no:
                 memory.make_due(place)
-        assert pulled(server.account, [place], intake, memory)[1] is None
-    assert len(ids(intake)) == 250
+        assert pulled(server.account, [place], target, memory)[1] is None
+    assert len(ids(target)) == 250
 
 
 @pytest.mark.parametrize(("kind", "no"), BUSY[:3])
-def test_what_is_said_of_one_of_many_is_about_that_one(intake, kind, no):
+def test_what_is_said_of_one_of_many_is_about_that_one(target, kind, no):
     memory = KeptMemory()
     server, place = server_of(kind, 5)
     server.no, server.bad = no, [1, 4]
     with server:
-        assert pulled(server.account, [place], intake, memory)[1] is None
-        assert ids(intake) == ["2", "3", "5"]
+        assert pulled(server.account, [place], target, memory)[1] is None
+        assert ids(target) == ["2", "3", "5"]
         server.bad = ()
         memory.make_due(place)
-        assert pulled(server.account, [place], intake, memory)[1] is None
-    assert ids(intake) == ["1", "2", "3", "4", "5"]
+        assert pulled(server.account, [place], target, memory)[1] is None
+    assert ids(target) == ["1", "2", "3", "4", "5"]
 
 
 @pytest.mark.parametrize("kind", ["imap", "nntp"])
-def test_twenty_in_a_row_are_put_aside_and_the_cursor_stays_before_the_next(intake, kind):
+def test_twenty_in_a_row_are_put_aside_and_the_cursor_stays_before_the_next(target, kind):
     memory = KeptMemory()
     server, place = server_of(kind, 60)
     server.no = "NO cannot read it" if kind == "imap" else "503 cannot read it"
     server.bad = range(11, 51)
     with server:
-        _reports, error = pulled(server.account, [place], intake, memory)
-        assert isinstance(error, LineBrokenError)
+        _reports, error = pulled(server.account, [place], target, memory)
+        assert isinstance(error, ConnectionLostError)
         assert "20 of them in a row" in error.message
-        assert len(ids(intake)) == 10
-        assert len(memory.recall(place)["withheld"]["missing"]) == 20
+        assert len(ids(target)) == 10
+        assert len(memory.load(place)["withheld"]["missing"]) == 20
         # What is withheld for good holds the others up only until it was asked for again.
         for _ in range(2):
             memory.make_due(place)
-            _reports, error = pulled(server.account, [place], intake, memory)
-        assert (error, len(ids(intake))) == (None, 20)
+            _reports, error = pulled(server.account, [place], target, memory)
+        assert (error, len(ids(target))) == (None, 20)
         server.bad = ()
         memory.make_due(place)
-        assert pulled(server.account, [place], intake, memory)[1] is None
-    assert len(ids(intake)) == 60
+        assert pulled(server.account, [place], target, memory)[1] is None
+    assert len(ids(target)) == 60
 
 
 def test_nothing_that_was_put_aside_is_ever_dropped():
     memory = KeptMemory()
-    withheld = Withheld(memory, "INBOX", 1)
+    unavailable = UnavailableMessages(memory, "INBOX", 1)
     for number in range(MOST):
-        withheld.note(Answer(2 * number, None, withheld=True))
-        withheld.note(Answer(2 * number + 1, b"x"))
-    with pytest.raises(LineBrokenError, match="1000 messages"):
-        withheld.note(Answer(9999, None, withheld=True))
-    again = Withheld(memory, "INBOX", 1)
+        unavailable.note(FetchResult(2 * number, None, unavailable=True))
+        unavailable.note(FetchResult(2 * number + 1, b"x"))
+    with pytest.raises(ConnectionLostError, match="1000 messages"):
+        unavailable.note(FetchResult(9999, None, unavailable=True))
+    again = UnavailableMessages(memory, "INBOX", 1)
     assert len(again.missing) == MOST
     assert again.is_full
     again.settle(0)
-    again.note(Answer(9999, None, withheld=True))
+    again.note(FetchResult(9999, None, unavailable=True))
     assert 9999 in again
 
 
@@ -150,34 +150,34 @@ def test_nothing_that_was_put_aside_is_ever_dropped():
 
 
 @pytest.mark.parametrize("kind", ["imap", "nntp"])
-def test_a_command_takes_in_the_rest_says_so_and_asks_again_when_it_is_run_again(intake, kind):
+def test_a_command_takes_in_the_rest_says_so_and_asks_again_when_it_is_run_again(target, kind):
     server, place = server_of(kind, 9)
     server.bad = [3, 6]
     url = f"{kind}://u:p@127.0.0.1:{server.port}/{place}"
     with server:
         for _ in range(2):
             with pytest.raises(TapestryError, match="2 could not be had") as caught:
-                ingest(url, intake.tables, intake.clock, "user:alice")
+                ingest(url, target.tables, target.clock, "user:alice")
             assert "Run the same again" in caught.value.hint
-            assert ids(intake) == ["1", "2", "4", "5", "7", "8", "9"]
+            assert ids(target) == ["1", "2", "4", "5", "7", "8", "9"]
         server.bad = ()
-        assert ingest(url, intake.tables, intake.clock, "user:alice").added == 2
-        assert ingest(url, intake.tables, intake.clock, "user:alice").read == 0
-    assert ids(intake) == [f"{n}" for n in range(1, 10)]
+        assert ingest(url, target.tables, target.clock, "user:alice").added == 2
+        assert ingest(url, target.tables, target.clock, "user:alice").read == 0
+    assert ids(target) == [f"{n}" for n in range(1, 10)]
 
 
-def test_a_command_takes_in_the_other_groups_before_it_says_so(intake):
+def test_a_command_takes_in_the_other_groups_before_it_says_so(target):
     with Faulty({f"a.{n}": {n: letter(n)} for n in range(1, 4)}) as server:
         server.bad = [2]
-        reports, error = pulled(server.account, ["a.*"], intake, BriefMemory())
+        reports, error = pulled(server.account, ["a.*"], target, InMemorySyncStates())
     said = "everything in a.2: of what it lists, 1 could not be had"
     assert said in reports["a.2"].error.message
     assert error is None
     assert list(reports) == ["a.1", "a.2", "a.3"]
-    assert ids(intake) == ["1", "3"]
+    assert ids(target) == ["1", "3"]
 
 
-def test_a_command_reads_on_from_where_the_line_broke_not_from_what_is_withheld(intake):
+def test_a_command_reads_on_from_where_the_line_broke_not_from_what_is_withheld(target):
     class Cutting(Withholding):
         cuts = 3
 
@@ -189,27 +189,27 @@ def test_a_command_reads_on_from_where_the_line_broke_not_from_what_is_withheld(
 
     with Cutting({"INBOX": {n: letter(n) for n in range(1, 10)}}) as server:
         server.bad = [2]
-        reports, error = pulled(server.account, ["INBOX"], intake, BriefMemory())
+        reports, error = pulled(server.account, ["INBOX"], target, InMemorySyncStates())
         asked = [told for told in server.log if "BODY" in told and told.split()[3] == "5"]
     assert "1 could not be had" in reports["INBOX"].error.message
     assert error is None
-    assert ids(intake) == ["1", "3", "4", "5", "6", "7", "8", "9"]
+    assert ids(target) == ["1", "3", "4", "5", "6", "7", "8", "9"]
     assert len(asked) == 1
 
 
 # Where there are many groups
 
 
-def test_a_quiet_group_among_many_is_asked_for_what_it_withholds(intake):
+def test_a_quiet_group_among_many_is_asked_for_what_it_withholds(target):
     memory = KeptMemory()
     with Faulty({f"a.g{n}": {n: letter(n)} for n in range(1, 61)}) as server:
         server.bad = [3]
-        assert pulled(server.account, ["a.*"], intake, memory)[1] is None
-        assert len(ids(intake)) == 59
+        assert pulled(server.account, ["a.*"], target, memory)[1] is None
+        assert len(ids(target)) == 59
         server.bad = ()
         memory.make_due("a.g3")
         server.log.clear()
-        assert pulled(server.account, ["a.*"], intake, memory)[1] is None
+        assert pulled(server.account, ["a.*"], target, memory)[1] is None
         entered = [told for told in server.log if told.startswith("GROUP")]
-    assert len(ids(intake)) == 60
+    assert len(ids(target)) == 60
     assert entered == ["GROUP a.g3"]

@@ -35,7 +35,7 @@ processes = multiprocessing.get_context("forkserver")
 processes.set_forkserver_preload(["append_faults"])
 
 
-def take_in(root, source, fault, place, at):
+def ingest_batches(root, source, fault, place, at):
     """Append a source from its cursor on; the fault strikes at a batch and a step of it."""
     tables, clock = Tables(root), FileClock(root / "clock")
     reached = cursor_of(tables, source)
@@ -103,8 +103,8 @@ def struck_once(root, seed):
     (root / "clock").touch()
     tidier = processes.Process(target=tidy, args=(root,), daemon=True)
     runner = processes.Process(target=run, args=(root,), daemon=True)
-    other = processes.Process(target=take_in, args=(root, "b", None, "", 0))
-    first = processes.Process(target=take_in, args=(root, "a", fault, place, at))
+    other = processes.Process(target=ingest_batches, args=(root, "b", None, "", 0))
+    first = processes.Process(target=ingest_batches, args=(root, "a", fault, place, at))
     for process in (tidier, runner, other, first):
         process.start()
     if fault in ("killed", "runner killed"):
@@ -114,7 +114,7 @@ def struck_once(root, seed):
     if fault in ("die", "full disk"):
         assert first.exitcode != 0, "the fault struck"
     runner.kill() if chance.random() < 0.5 else tidier.kill()
-    again = processes.Process(target=take_in, args=(root, "a", None, "", 0))
+    again = processes.Process(target=ingest_batches, args=(root, "a", None, "", 0))
     again.start()
     again.join(240)
     other.join(240)

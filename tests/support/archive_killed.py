@@ -10,14 +10,14 @@ from pathlib import Path
 from support.clocks import FileClock
 
 from tapestry.ingest.archive.files import open_archive_source
-from tapestry.ingest.ingest_batch import Intake, Tally, take_in
+from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
 from tapestry.tables.log import Tables
 
 
 def main(root: Path, mbox: str, batch: int) -> None:
-    intake = Intake(Tables(root), FileClock(root / "clock"), "public", batch=batch)
-    intake = replace(intake, workers=2, progress=lambda read, total: print(read, flush=True))
-    take_in(open_archive_source(mbox, "public", intake.cursor_of), intake, Tally())
+    target = IngestTarget(Tables(root), FileClock(root / "clock"), "public", batch=batch)
+    target = replace(target, workers=2, progress=lambda read, total: print(read, flush=True))
+    ingest_batches(open_archive_source(mbox, "public", target.cursor_of), target, Tally())
     assert not multiprocessing.active_children()
 
 

@@ -7,15 +7,15 @@ class KeptMemory:
     def __init__(self):
         self.kept = {}
 
-    def recall(self, place):
-        return json.loads(self.kept.get(place, "{}"))
+    def load(self, folder):
+        return json.loads(self.kept.get(folder, "{}"))
 
-    def remember(self, place, what):
-        self.kept[place] = json.dumps(what)
+    def save(self, folder, state):
+        self.kept[folder] = json.dumps(state)
 
-    def make_due(self, place):
+    def make_due(self, folder):
         """Let what is withheld there be asked for again at once."""
-        what = self.recall(place)
-        for asked in what["withheld"]["missing"].values():
+        state = self.load(folder)
+        for asked in state["withheld"]["missing"].values():
             asked[1] = 0
-        self.remember(place, what)
+        self.save(folder, state)

@@ -14,15 +14,15 @@ from django.views.decorators.http import require_http_methods
 from filters.accounts.requests import PersonRequest
 from filters.models.source import Source
 from filters.sources.credentials import SECRETS, account_of, keep_secret, read_secret
-from filters.sources.forms import PlacesForm, SourceForm
+from filters.sources.forms import FoldersForm, SourceForm
 from filters.sources.tasks import pull_soon
-from filters.sources.trial import offers, try_out
+from filters.sources.trial import list_folders, try_out
 from filters.sources.views.sources import mine
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.account import Account
 from tapestry.ingest.nntp.wildmat import is_pattern
-from tapestry.ingest.stream import Offer
+from tapestry.ingest.stream import ListedFolder
 
 SHOWN = 300
 """Of the groups that patterns stand for."""
@@ -64,11 +64,11 @@ def places(request: PersonRequest, pk: int) -> HttpResponse:
     """Choose the folders of a mailbox, or groups by name and pattern."""
     chosen = mine(request, pk)
     if request.method == "GET":
-        form = PlacesForm(kind=chosen.kind)
+        form = FoldersForm(kind=chosen.kind)
         form.initial = {"places": "\n".join(chosen.places)}
         return _choose(request, chosen, form, chosen.places)
     ticked = request.POST.getlist("folder")
-    form = PlacesForm(request.POST, kind=chosen.kind, chosen=ticked)
+    form = FoldersForm(request.POST, kind=chosen.kind, chosen=ticked)
     if not form.is_valid() or "show" in request.POST:
         named = form.cleaned_data.get("places", ticked)
         return _choose(request, chosen, form, named, status=400 if form.errors else 200)
@@ -139,9 +139,9 @@ def _page(request: PersonRequest, form: SourceForm, source: Source) -> HttpRespo
 
 
 def _choose(
-    request: PersonRequest, source: Source, form: PlacesForm, named: list[str], status: int = 200
+    request: PersonRequest, source: Source, form: FoldersForm, named: list[str], status: int = 200
 ) -> HttpResponse:
-    found: list[Offer] = []
+    found: list[ListedFolder] = []
     error: TapestryError | None = None
     try:
         found = _offered(account_of(source), source, named)
@@ -160,8 +160,8 @@ def _choose(
     return render(request, "filters/sources/places.html", context, status=status)
 
 
-def _offered(account: Account, source: Source, named: list[str]) -> list[Offer]:
+def _offered(account: Account, source: Source, named: list[str]) -> list[ListedFolder]:
     if not source.is_news:
-        return offers(account)
+        return list_folders(account)
     # One's own names alone need no question; patterns are shown with what they stand for.
-    return offers(account, named) if any(map(is_pattern, named)) else []
+    return list_folders(account, named) if any(map(is_pattern, named)) else []

@@ -20,7 +20,7 @@ from tapestry.ingest.archive.mbox import (
     open_archive,
     settled_size,
 )
-from tapestry.ingest.stream import CursorOf, Item, Source
+from tapestry.ingest.stream import CursorOf, Item, MessageStream
 from tapestry.tables.append import Cursor
 
 _HEADER = re.compile(
@@ -54,7 +54,7 @@ def path_of(what: str) -> Path:
         ) from error
 
 
-def open_archive_source(what: str, audience: str, cursor_of: CursorOf) -> Source:
+def open_archive_source(what: str, audience: str, cursor_of: CursorOf) -> MessageStream:
     """Open a file or directory of mail; an mbox goes on from its cursor.
 
     What cannot be read of a directory is told once the rest is.  Raises TapestryError if
@@ -74,9 +74,9 @@ def open_archive_source(what: str, audience: str, cursor_of: CursorOf) -> Source
     match kind:
         case Kind.MBOX:
             items = _mbox(path, audience, cursor_of)
-            return Source(path.name, items, lambda: count_messages(path))
+            return MessageStream(path.name, items, lambda: count_messages(path))
         case Kind.MESSAGE:
-            return Source(path.name, _file(path), lambda: 1)
+            return MessageStream(path.name, _file(path), lambda: 1)
         case Kind.DAMAGED:
             raise _damaged(path, 0)
         case Kind.EMPTY:
@@ -122,10 +122,12 @@ def count_messages(path: Path) -> int | None:
     return count
 
 
-def _directory(path: Path, audience: str, cursor_of: CursorOf) -> Source:
+def _directory(path: Path, audience: str, cursor_of: CursorOf) -> MessageStream:
     if (path / "cur").is_dir() or (path / "new").is_dir():
         files = [*_sorted_files(path / "new"), *_sorted_files(path / "cur")]
-        return Source(path.name, _all_of((_file(each) for each in files), []), lambda: len(files))
+        return MessageStream(
+            path.name, _all_of((_file(each) for each in files), []), lambda: len(files)
+        )
     mboxes: list[Path] = []
     messages: list[Path] = []
     failed: list[TapestryError] = []
@@ -152,7 +154,7 @@ def _directory(path: Path, audience: str, cursor_of: CursorOf) -> Source:
         return None if None in counts else len(messages) + sum(count or 0 for count in counts)
 
     readers = chain(map(_file, messages), (_mbox(file, audience, cursor_of) for file in mboxes))
-    return Source(path.name, _all_of(readers, failed), total)
+    return MessageStream(path.name, _all_of(readers, failed), total)
 
 
 def _all_of(readers: Iterable[Iterator[Item]], failed: list[TapestryError]) -> Iterator[Item]:

@@ -12,8 +12,8 @@ from typing import Any
 from imapclient import IMAPClient
 from imapclient.exceptions import IMAPClientAbortError, IMAPClientError
 
-from tapestry.ingest.stream import Item, Memory
-from tapestry.ingest.unavailable import Answer, Withheld, sifted
+from tapestry.ingest.stream import Item, SyncStates
+from tapestry.ingest.unavailable import FetchResult, UnavailableMessages, hold_server_faults
 
 BATCH = 100
 BATCH_BYTES = 16 * 1024 * 1024
@@ -39,16 +39,16 @@ _BREAKING = (
 
 
 @dataclass(frozen=True, slots=True)
-class Folder:
+class MailboxStatus:
     """A folder as it stood when it was opened.
 
-    ``next`` is the UID that its next message will have, 0 where the server does not say;
+    ``uidnext`` is the UID that its next message will have, 0 where the server does not say;
     ``modseq`` counts its changes, 0 where the server does not.
     """
 
     name: str
-    validity: int
-    next: int
+    uidvalidity: int
+    uidnext: int
     messages: int
     modseq: int = 0
 
@@ -58,9 +58,9 @@ class Folder:
         >>> Folder("INBOX", 1, 91, 20).at_most_after(80)
         10
         """
-        if not self.next:
+        if not self.uidnext:
             return self.messages
-        return max(0, min(self.messages, self.next - 1 - last))
+        return max(0, min(self.messages, self.uidnext - 1 - last))
 
 
 @dataclass(slots=True)
@@ -71,13 +71,15 @@ class NewMessages:
     """
 
     client: IMAPClient
-    folder: Folder
+    mailbox: MailboxStatus
     origin: str
-    memory: Memory
-    withheld: Withheld = field(init=False)
+    sync_states: SyncStates
+    unavailable: UnavailableMessages = field(init=False)
 
     def __post_init__(self) -> None:
-        self.withheld = Withheld(self.memory, self.folder.name, self.folder.validity)
+        self.unavailable = UnavailableMessages(
+            self.sync_states, self.mailbox.name, self.mailbox.uidvalidity
+        )
 
     def after(self, last: int) -> Iterator[Item]:
         """Yield the messages with a UID above ``last``, lowest first.
@@ -85,40 +87,42 @@ class NewMessages:
         At the end the cursor passes UIDs that vanished, and those that could not be had
         before are asked for again.
         """
-        if self.withheld.is_full:
-            yield from self._again()
-        reached = last = max(last, self.withheld.through)
-        following = self.folder.next or self._following()
-        for uids in windows(self.client, last + 1, following):
+        if self.unavailable.is_full:
+            yield from self._retry_unavailable()
+        reached = last = max(last, self.unavailable.through)
+        uidnext = self.mailbox.uidnext or self._uid_after_last()
+        for uids in windows(self.client, last + 1, uidnext):
             for batch in self._batches(uids):
                 for answer in self._fetch(batch):
-                    self.withheld.note(answer)
+                    self.unavailable.note(answer)
                     reached = answer.number
                     yield self._item(answer.raw, reached)
-        end = max(reached, following - 1)
+        end = max(reached, uidnext - 1)
         if end > last:
             yield replace(self._item(None, end), now=True)
-        self.withheld.all_is_well()
-        yield from self._again()
-        self.withheld.must_be_empty()
-        standing = {"uidvalidity": self.folder.validity, "modseq": self.folder.modseq}
-        self.memory.remember(self.folder.name, self.memory.recall(self.folder.name) | standing)
+        self.unavailable.all_is_well()
+        yield from self._retry_unavailable()
+        self.unavailable.must_be_empty()
+        standing = {"uidvalidity": self.mailbox.uidvalidity, "modseq": self.mailbox.modseq}
+        self.sync_states.save(
+            self.mailbox.name, self.sync_states.load(self.mailbox.name) | standing
+        )
 
     def _item(self, raw: bytes | None, uid: int) -> Item:
-        return Item(raw, self.origin, self.withheld.cursor(self.origin, uid))
+        return Item(raw, self.origin, self.unavailable.cursor(self.origin, uid))
 
-    def _following(self) -> int:
+    def _uid_after_last(self) -> int:
         """Return the UID after the last, where the server does not say what the next will be."""
-        if not self.folder.messages:
+        if not self.mailbox.messages:
             return 1
         return max(self.client.search(["UID", "*"]), default=0) + 1
 
     def _batches(self, uids: list[int]) -> Iterator[list[int]]:
         """Yield the UIDs in batches, alone those of unknown size or over which the line broke."""
-        uids = [uid for uid in uids if uid not in self.withheld]
+        uids = [uid for uid in uids if uid not in self.unavailable]
         for start in range(0, len(uids), _SIZES_AT_ONCE):
             some = uids[start : start + _SIZES_AT_ONCE]
-            sizes = self._sizes([uid for uid in some if not self.withheld.touches(uid)])
+            sizes = self._sizes([uid for uid in some if not self.unavailable.broke_near(uid)])
             batch: list[int] = []
             length = 0
             for uid in some:
@@ -143,7 +147,7 @@ class NewMessages:
             return {}
         return {uid: told.get(uid, {}).get(b"RFC822.SIZE") or 0 for uid in uids}
 
-    def _fetch(self, uids: list[int]) -> Iterator[Answer]:
+    def _fetch(self, uids: list[int]) -> Iterator[FetchResult]:
         """Yield what the server answers for each, all at once or, if it says NO, one by one."""
         if len(uids) > 1:
             try:
@@ -156,43 +160,43 @@ class NewMessages:
                 for uid in uids:
                     raw = got.get(uid, {}).get(b"BODY[]")
                     # Listed, but without its bytes: unlike one that was expunged, it is there.
-                    yield Answer(uid, raw, withheld=raw is None and uid in got)
+                    yield FetchResult(uid, raw, unavailable=raw is None and uid in got)
                 return
-        yield from sifted(map(self._fetch_one, uids), alone=len(uids) == 1)
+        yield from hold_server_faults(map(self._fetch_one, uids), trusted=len(uids) == 1)
 
-    def _fetch_one(self, uid: int) -> Answer:
-        if self.withheld.is_hopeless(uid):
-            return Answer(uid, None, withheld=True)
+    def _fetch_one(self, uid: int) -> FetchResult:
+        if self.unavailable.is_hopeless(uid):
+            return FetchResult(uid, None, unavailable=True)
         try:
             got = self._asked([uid], "BODY.PEEK[]")
         except IMAPClientAbortError:
             raise
         except IMAPClientError as error:
             about_all = any(code in str(error).upper() for code in LATER)
-            return Answer(uid, None, withheld=True, about_all=error if about_all else None)
+            return FetchResult(uid, None, unavailable=True, about_all=error if about_all else None)
         raw = got.get(uid, {}).get(b"BODY[]")
-        return Answer(uid, raw, withheld=raw is None and uid in got)
+        return FetchResult(uid, raw, unavailable=raw is None and uid in got)
 
     def _asked(self, uids: list[int], what: str) -> dict[int, Any]:
         """Fetch this of each; where the line breaks, write down over which."""
         try:
             got: dict[int, Any] = self.client.fetch(uids, [what])
         except _BREAKING:
-            self.withheld.broke(uids[0], uids[-1])
+            self.unavailable.broke(uids[0], uids[-1])
             raise
         return got
 
-    def _again(self) -> Iterator[Item]:
+    def _retry_unavailable(self) -> Iterator[Item]:
         """Yield those that could not be had before and are due by now."""
-        for uid in self.withheld.due():
-            raw = self._ask_again(uid)
+        for uid in self.unavailable.due():
+            raw = self._fetch_again(uid)
             if raw is not None:
                 yield Item(raw, self.origin, now=True)
             if raw is not None or uid not in self.client.search(["UID", str(uid)]):
-                self.withheld.settle(uid)
+                self.unavailable.settle(uid)
 
-    def _ask_again(self, uid: int) -> bytes | None:
-        self.withheld.asking(uid)
+    def _fetch_again(self, uid: int) -> bytes | None:
+        self.unavailable.asking(uid)
         try:
             got: Any = self.client.fetch([uid], ["BODY.PEEK[]"])
         except IMAPClientAbortError:

@@ -10,8 +10,8 @@ from typing import Any
 from imapclient import IMAPClient
 
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.account import Account, LineBrokenError
-from tapestry.ingest.imap.session import explained, imap_line
+from tapestry.ingest.account import Account, ConnectionLostError
+from tapestry.ingest.imap.session import explained, open_imap
 
 RENEW = 9 * 60.0
 """Seconds after which IDLE is begun anew: some servers, and boxes between, end it after ten."""
@@ -24,19 +24,19 @@ class CannotIdleError(TapestryError):
     """The server has no IDLE: it must be asked from time to time."""
 
 
-def listen(
+def watch_mailbox(
     account: Account,
     folder: str,
-    heard: Callable[[], None],
+    on_mail: Callable[[], None],
     stopped: Callable[[], bool],
     renew: float = RENEW,
 ) -> None:
-    """Call ``heard`` once one listens, and then whenever mail comes, until ``stopped()``.
+    """Call ``on_mail`` once one listens, and then whenever mail comes, until ``stopped()``.
 
     The first call is for what came before: whoever pulls at each call misses nothing.
-    Raises CannotIdleError where there is no IDLE, LineBrokenError when the line breaks.
+    Raises CannotIdleError where there is no IDLE, ConnectionLostError when the line breaks.
     """
-    with imap_line(account) as line, explained(account):
+    with open_imap(account) as line, explained(account):
         if not line.client.has_capability("IDLE"):
             raise CannotIdleError(
                 f"{account.host} cannot say when mail comes.", hint="It is asked every so often."
@@ -47,25 +47,25 @@ def listen(
         while not stopped():
             line.client.idle()
             if first:
-                heard()
+                on_mail()
                 first = False
             until = time.monotonic() + renew
             while time.monotonic() < until and not stopped():
-                if _hears(account, line.client):
-                    heard()
+                if _mail_arrived(account, line.client):
+                    on_mail()
             _text, late = line.client.idle_done()
             if _tells_of_mail(late):
-                heard()
+                on_mail()
 
 
-def _hears(account: Account, client: IMAPClient) -> bool:
+def _mail_arrived(account: Account, client: IMAPClient) -> bool:
     began = time.monotonic()
     said = client.idle_check(timeout=_TURN)
     if not said and time.monotonic() - began < _TURN / 2:
         # Ready to be read, and nothing there: this is how the library tells of the end.
-        raise LineBrokenError(f"{account.where} hung up.", hint="It is called again.")
+        raise ConnectionLostError(f"{account.where} hung up.", hint="It is called again.")
     if any(each and each[0] == b"BYE" for each in said):
-        raise LineBrokenError(f"{account.where} said goodbye.", hint="It is called again.")
+        raise ConnectionLostError(f"{account.where} said goodbye.", hint="It is called again.")
     return _tells_of_mail(said)
 
 

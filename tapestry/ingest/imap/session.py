@@ -18,16 +18,16 @@ from tapestry.core.errors import TapestryError
 from tapestry.ingest.account import (
     TIMEOUT,
     Account,
-    LineBrokenError,
+    ConnectionLostError,
     RefusedError,
     explain_os_error,
     must_not_be_overheard,
     tls_context,
 )
-from tapestry.ingest.imap.folder import LATER, Folder, NewMessages
-from tapestry.ingest.quoted_reply import harmless, is_plain, said
-from tapestry.ingest.stream import CursorOf, Item, Memory, Offer, Source
-from tapestry.ingest.unavailable import withholds
+from tapestry.ingest.imap.folder import LATER, MailboxStatus, NewMessages
+from tapestry.ingest.quoted_reply import cause_without_secret, is_plain, quoted_reply
+from tapestry.ingest.stream import CursorOf, Item, ListedFolder, MessageStream, SyncStates
+from tapestry.ingest.unavailable import has_unavailable
 
 # The library can write every line it sends to its log, tokens too: never in this program.
 logging.getLogger("imapclient").setLevel(logging.WARNING)
@@ -36,13 +36,13 @@ _CLOSED = {b"\\noselect", b"\\nonexistent"}
 
 
 @dataclass(frozen=True, slots=True)
-class ImapLine:
+class ImapSession:
     """A session with an IMAP server, logged in."""
 
     account: Account
     client: IMAPClient
 
-    def offers(self) -> list[Offer]:
+    def list_folders(self, patterns: Sequence[str] = ("*",)) -> list[ListedFolder]:
         """Return the folders that can be read, INBOX first, then by name."""
         with explained(self.account):
             # Each name is decoded by itself: one that cannot be leaves the others as they are.
@@ -57,73 +57,77 @@ class ImapLine:
                 if not _CLOSED & {flag.lower() for flag in flags}
             }
         names = filter(is_plain, decoded)
-        return [Offer(name) for name in sorted(names, key=lambda name: (not _inbox(name), name))]
+        return [
+            ListedFolder(name) for name in sorted(names, key=lambda name: (not _inbox(name), name))
+        ]
 
-    def places(self, wanted: Sequence[str]) -> list[str]:
+    def expand(self, patterns: Sequence[str]) -> list[str]:
         """Return the folders, each once."""
-        return list(dict.fromkeys(wanted))
+        return list(dict.fromkeys(patterns))
 
-    def open(self, place: str, audience: str, cursor_of: CursorOf, memory: Memory) -> Source:
+    def open(
+        self, folder: str, audience: str, cursor_of: CursorOf, sync_states: SyncStates
+    ) -> MessageStream:
         """Return a folder, its items the messages after its cursor, by UID.
 
         The cursor belongs to the folder's UIDVALIDITY: if that changes, all is read again,
         and what is known is not added again.
         """
-        before = memory.recall(place)
+        sync_state = sync_states.load(folder)
         with explained(self.account):
-            standing = self._standing(place)
-            known = (before.get("uidvalidity"), before.get("modseq"))
-            if standing is not None and standing == known and not withholds(before):
-                return Source(f"{self.account.address}/{place}", iter(()), lambda: 0)
-            folder = self.examine(place)
-            if standing is not None and standing[0] == folder.validity:
+            version = self._mailbox_version(folder)
+            known = (sync_state.get("uidvalidity"), sync_state.get("modseq"))
+            if version is not None and version == known and not has_unavailable(sync_state):
+                return MessageStream(f"{self.account.address}/{folder}", iter(()), lambda: 0)
+            status = self.examine(folder)
+            if version is not None and version[0] == status.uidvalidity:
                 # As it was before it was opened: what came since then is a change.
-                folder = replace(folder, modseq=standing[1])
-        origin = f"{self.account.address}/{place};uidvalidity={folder.validity}@{audience}"
+                status = replace(status, modseq=version[1])
+        origin = f"{self.account.address}/{folder};uidvalidity={status.uidvalidity}@{audience}"
         stored = cursor_of(origin)
         last = stored.version if stored else 0
-        items = NewMessages(self.client, folder, origin, memory).after(last)
-        return Source(
-            f"{self.account.address}/{place}",
+        items = NewMessages(self.client, status, origin, sync_states).after(last)
+        return MessageStream(
+            f"{self.account.address}/{folder}",
             _explained_items(self.account, items),
-            lambda: folder.at_most_after(last),
+            lambda: status.at_most_after(last),
         )
 
-    def examine(self, place: str) -> Folder:
+    def examine(self, folder: str) -> MailboxStatus:
         """Open a folder for reading only."""
         try:
-            told: Any = self.client.select_folder(place, readonly=True)
+            response: Any = self.client.select_folder(folder, readonly=True)
         except IMAPClientAbortError:
             raise
         except IMAPClientError as error:
-            names = ", ".join(offer.name for offer in self.offers()[:20])
+            names = ", ".join(listed_folder.name for listed_folder in self.list_folders()[:20])
             who = f" that {self.account.user} may read"
             raise TapestryError(
-                f"{self.account.host} has no mailbox {place}{who}.", hint=f"It has: {names}."
+                f"{self.account.host} has no mailbox {folder}{who}.", hint=f"It has: {names}."
             ) from error
-        return Folder(
-            name=place,
-            validity=int(told[b"UIDVALIDITY"]),
-            next=int(told.get(b"UIDNEXT") or 0),
-            messages=int(told[b"EXISTS"]),
+        return MailboxStatus(
+            name=folder,
+            uidvalidity=int(response[b"UIDVALIDITY"]),
+            uidnext=int(response.get(b"UIDNEXT") or 0),
+            messages=int(response[b"EXISTS"]),
         )
 
-    def _standing(self, place: str) -> tuple[int, int] | None:
+    def _mailbox_version(self, folder: str) -> tuple[int, int] | None:
         """Return UIDVALIDITY and the count of changes, where the server counts them (CONDSTORE)."""
         if not self.client.has_capability("CONDSTORE"):
             return None
         try:
-            told: Any = self.client.folder_status(place, ["UIDVALIDITY", "HIGHESTMODSEQ"])
+            response: Any = self.client.folder_status(folder, ["UIDVALIDITY", "HIGHESTMODSEQ"])
         except IMAPClientAbortError:
             raise
         except IMAPClientError:
             return None  # opening it will say what is the matter
-        changes = told.get(b"HIGHESTMODSEQ")
-        return (int(told[b"UIDVALIDITY"]), int(changes)) if changes else None
+        changes = response.get(b"HIGHESTMODSEQ")
+        return (int(response[b"UIDVALIDITY"]), int(changes)) if changes else None
 
 
 @contextmanager
-def imap_line(account: Account, timeout: float = TIMEOUT) -> Iterator[ImapLine]:
+def open_imap(account: Account, timeout: float = TIMEOUT) -> Iterator[ImapSession]:
     """Connect and log in; the line is closed at the end of the block, however it ends."""
     with explained(account):
         client = _connect(account, timeout)
@@ -133,7 +137,7 @@ def imap_line(account: Account, timeout: float = TIMEOUT) -> Iterator[ImapLine]:
             _hang_up(client)
             raise
     try:
-        yield ImapLine(account, client)
+        yield ImapSession(account, client)
     finally:
         _hang_up(client)
 
@@ -178,7 +182,7 @@ def _log_in(client: IMAPClient, account: Account) -> None:
         if isinstance(error.__context__, IMAPClientAbortError):
             raise error.__context__ from None
         if any(code in str(error).upper() for code in LATER):
-            raise LineBrokenError(
+            raise ConnectionLostError(
                 f"{account.host} cannot let anybody in just now.", hint="It is tried again later."
             ) from error
         what = "token" if account.method == "xoauth2" else "user name or password"
@@ -196,16 +200,16 @@ def explained(account: Account) -> Iterator[None]:
     except OSError as error:
         raise explain_os_error(account, error) from error
     except IMAPClientError as error:
-        raise LineBrokenError(
-            f"{account.where} broke off: {said(error, account.secret)}.",
+        raise ConnectionLostError(
+            f"{account.where} broke off: {quoted_reply(error, account.secret)}.",
             hint="Run the same again: it goes on where it stopped, and nothing comes twice.",
-        ) from harmless(error, account.secret)
+        ) from cause_without_secret(error, account.secret)
     except (ValueError, LookupError, TypeError, MemoryError, OverflowError) as error:
         # What the library raises where a server does not speak IMAP as it should.
-        raise LineBrokenError(
+        raise ConnectionLostError(
             f"{account.where} answers with what is not IMAP ({type(error).__name__}).",
             hint="Check that host and port are those of an IMAP server.",
-        ) from harmless(error, account.secret)
+        ) from cause_without_secret(error, account.secret)
 
 
 def _explained_items(account: Account, items: Iterator[Item]) -> Iterator[Item]:

@@ -16,13 +16,13 @@ from contextlib import contextmanager, suppress
 
 from tapestry.ingest.account import (
     Account,
-    LineBrokenError,
+    ConnectionLostError,
     RefusedError,
     explain_os_error,
     must_not_be_overheard,
     tls_context,
 )
-from tapestry.ingest.quoted_reply import harmless, said
+from tapestry.ingest.quoted_reply import cause_without_secret, quoted_reply
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
@@ -98,7 +98,7 @@ def _log_in(client: Client, account: Account) -> None:
         ) from None
     except nntplib.NNTPProtocolError:
         # Many an answer that is none repeats what it was told: the password.
-        raise LineBrokenError(
+        raise ConnectionLostError(
             f"{account.where} does not answer to a user name and password as it should.",
             hint="Check that host and port are those of a news server.",
         ) from None
@@ -124,20 +124,22 @@ def explained(account: Account) -> Iterator[None]:
     except NNTPError as error:
         if code_of(error) in (480, 483, 502):
             raise RefusedError(
-                f"{account.host} does not let everybody in: {said(error, account.secret)}.",
+                f"{account.host} does not let everybody in: {quoted_reply(error, account.secret)}.",
                 hint="Give a user name and password, or ask those who run it.",
-            ) from harmless(error, account.secret)
-        raise _broken(account, said(error, account.secret)) from harmless(error, account.secret)
+            ) from cause_without_secret(error, account.secret)
+        raise _broken(account, quoted_reply(error, account.secret)) from cause_without_secret(
+            error, account.secret
+        )
     except (ValueError, LookupError, TypeError, MemoryError) as error:
         # What the library raises where a server does not speak NNTP as it should.
-        raise LineBrokenError(
+        raise ConnectionLostError(
             f"{account.where} answers with what is not NNTP ({type(error).__name__}).",
             hint="Check that host and port are those of a news server.",
-        ) from harmless(error, account.secret)
+        ) from cause_without_secret(error, account.secret)
 
 
-def _broken(account: Account, why: str) -> LineBrokenError:
-    return LineBrokenError(
+def _broken(account: Account, why: str) -> ConnectionLostError:
+    return ConnectionLostError(
         f"{account.where} broke off: {why}.",
         hint="Run the same again: it goes on where it stopped, and nothing comes twice.",
     )

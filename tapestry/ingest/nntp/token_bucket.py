@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(slots=True)
-class Pace:
+class TokenBucket:
     """Let ``burst`` go at once, then ``per_second`` in every second."""
 
     per_second: float
@@ -18,7 +18,7 @@ class Pace:
     _spent: float = field(default=0.0, init=False)
     _at: float | None = field(default=None, init=False)
 
-    def wait(self) -> None:
+    def acquire(self) -> None:
         """Wait until one more may be asked for."""
         now = self.clock()
         if self._at is not None:

@@ -18,7 +18,7 @@ from filters.sources.credentials import account_of, keep_secret, read_secret
 from filters.sources.file_lock import alone
 from filters.sources.oauth import Grant, Token, renew
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.account import LineBrokenError, RefusedError
+from tapestry.ingest.account import ConnectionLostError, RefusedError
 
 SignIn = Callable[[User], Client]
 
@@ -276,7 +276,7 @@ def test_nobody_waits_for_ever_for_somebody_else_who_renews(
     source: Source, provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(credentials, "PATIENCE", 0.2)
-    with alone(source, "token"), pytest.raises(LineBrokenError, match="is being renewed"):
+    with alone(source, "token"), pytest.raises(ConnectionLostError, match="is being renewed"):
         account_of(source)
 
 

@@ -16,13 +16,13 @@ from support.servers.fake_servers import FakeImap, FakeNews, letter
 from filters.models.source import Place, Pull, Source
 from filters.sources import pulling, tasks
 from filters.sources.credentials import keep_secret
-from filters.sources.sync_state import PlaceMemory
+from filters.sources.sync_state import StoredSyncStates
 from filters.upkeep.forgetting import forget
 from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.ingest import ingest_batch
 from tapestry.ingest import pull as pull_account
-from tapestry.ingest.pull import PlaceReport
+from tapestry.ingest.pull import FolderReport
 from tapestry.tables.append import Receipt
 from tapestry.tables.log import Tables
 
@@ -219,10 +219,10 @@ def test_what_is_remembered_of_a_folder_holds_for_one_account_and_audience(
 
 
 def test_whatever_a_message_is_called_can_be_remembered(news: FakeNews, alice: User) -> None:
-    memory = PlaceMemory(source_at(news, alice), "nntp://x.org")
+    memory = StoredSyncStates(source_at(news, alice), "nntp://x.org")
     for marks in ({"1": "\udcfc@x.org"}, {"1": "\0@x.org"}, {"1": "ü@x.org"}):
-        memory.remember("a.b", {"marks": marks})
-        assert memory.recall("a.b")["marks"] == marks
+        memory.save("a.b", {"marks": marks})
+        assert memory.load("a.b")["marks"] == marks
         stored = json.dumps(Place.objects.get().remembered).replace("\\\\", "")
         assert "\\udcfc" not in stored and "\\u0000" not in stored
 
@@ -231,7 +231,7 @@ def test_whatever_a_server_says_can_be_stored(
     news: FakeNews, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     error = TapestryError("Acc\udce8s\0 refused.", hint="\udce8")
-    reports = [PlaceReport("de.gr\udcfc", error=error), PlaceReport("de.\udcdf")]
+    reports = [FolderReport("de.gr\udcfc", error=error), FolderReport("de.\udcdf")]
     monkeypatch.setattr(pulling, "pull_account", lambda *_args, **_named: iter(reports))
     source = source_at(news, alice)
     pull(source)

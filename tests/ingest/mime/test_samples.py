@@ -7,7 +7,7 @@ import tarfile
 import pytest
 from support.clocks import MemoryClock
 
-from tapestry.ingest.ingest_batch import Intake, Tally, take_in
+from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
 from tapestry.ingest.mime.parse import parse
 from tapestry.ingest.stream import Item, Source
 from tapestry.tables.log import Tables, parts_of
@@ -30,7 +30,7 @@ def samples(shared_mail):
 def test_each_becomes_a_row_with_its_bytes_and_what_is_wrong(samples, tmp_path):
     tables, tally = Tables(tmp_path), Tally()
     source = Source("samples", iter(Item(raw) for raw in samples), lambda: len(samples))
-    take_in(source, Intake(tables, MemoryClock(), "public", batch=100), tally)
+    ingest_batches(source, IngestTarget(tables, MemoryClock(), "public", batch=100), tally)
     assert tally.read == len(samples) > 1000
     first = {}
     for raw in samples:

@@ -32,9 +32,9 @@ def main() -> None:
     from filters.sources import pulling
     from tapestry.ingest import pull as pull_account
     from tapestry.ingest.imap import folder
-    from tapestry.ingest.ingest_batch import Intake
+    from tapestry.ingest.ingest_batch import IngestTarget
 
-    pulling.Intake = partial(Intake, batch=MANY_COMMITS)
+    pulling.IngestTarget = partial(IngestTarget, batch=MANY_COMMITS)
     folder.BATCH = 5
     pull_account.FIRST_PAUSE = 0.02
     for line in sys.stdin:
