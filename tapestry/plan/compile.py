@@ -9,7 +9,7 @@ from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.query.tree.nodes import CheckedQuery
 from tapestry.query.tree.parsed import placed
-from tapestry.rewrite.pipeline import MOST_PLANS, Rule, rewrite, too_many_plans
+from tapestry.rewrite.pipeline import MOST_PLANS, Strategy, rewrite, too_many_plans
 from tapestry.rewrite.stages import IncrementalDisjunct, IncrementalQuery
 
 
@@ -35,28 +35,28 @@ class Compiled:
         return "\n".join(plan.signature.key for plan in self.plans)
 
 
-def compile_filter(text: str, context: Context, rule: Rule = "fast") -> Compiled:
+def compile_filter(text: str, context: Context, strategy: Strategy = "fast") -> Compiled:
     """Return the plans of a filter; raises TapestryError where the text is at fault."""
-    return compile_query(read(text, context), rule)
+    return compile_query(read(text, context), strategy)
 
 
-def compile_query(checked: CheckedQuery, rule: Rule = "fast") -> Compiled:
+def compile_query(checked: CheckedQuery, strategy: Strategy = "fast") -> Compiled:
     """Return the plans of a checked filter."""
     with placed(checked.text):
-        query = rewrite(checked, rule)
+        query = rewrite(checked, strategy)
         plans = _plans(query)
     return Compiled(checked, query, plans)
 
 
 def _plans(query: IncrementalQuery) -> tuple[Plan, ...]:
     """Return a plan for each disjunct; raises TapestryError as soon as they are too many."""
-    if any(len(disjunct.variants) > MOST_PLANS for disjunct in query.disjuncts):
+    if any(len(disjunct.delta_queries) > MOST_PLANS for disjunct in query.disjuncts):
         raise too_many_plans()
     plans: list[Plan] = []
     unlike: dict[str, int] = {}
     for disjunct in query.disjuncts:
         plans.append(Plan(disjunct, signature(disjunct)))
-        unlike[plans[-1].signature.key] = len(disjunct.variants)
+        unlike[plans[-1].signature.key] = len(disjunct.delta_queries)
         if sum(unlike.values()) > MOST_PLANS:
             raise too_many_plans()
     return tuple(plans)

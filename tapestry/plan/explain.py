@@ -21,14 +21,14 @@ from tapestry.query.tree.nodes import (
 )
 from tapestry.query.tree.printer import print_condition, print_sql, print_term, print_tql
 from tapestry.query.tree.walk import transform
-from tapestry.rewrite.pipeline import Rule
+from tapestry.rewrite.pipeline import Strategy
 from tapestry.rewrite.restore import (
     conjunction_condition,
+    delta_query_condition,
     either,
     monotone_condition,
-    variant_condition,
 )
-from tapestry.rewrite.stages import Conjunction, Moment, MonotoneDisjunct, NormalQuery
+from tapestry.rewrite.stages import Conjunction, EventPoint, MonotoneDisjunct, NormalQuery
 
 MESSAGE = Column("m", "msgid", Type.TEXT)
 """What a reply, a vote or a tag points to."""
@@ -36,7 +36,7 @@ MESSAGE = Column("m", "msgid", Type.TEXT)
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A filter in every form; lists have an entry for each disjunct or variant."""
+    """A filter in every form; lists have an entry for each disjunct or delta_query."""
 
     text: str
     notation: str
@@ -58,14 +58,14 @@ class Explanation:
         return asdict(self)
 
 
-def explain(text: str, context: Context, rule: Rule = "fast") -> Explanation:
+def explain(text: str, context: Context, strategy: Strategy = "fast") -> Explanation:
     """Compile a filter and return all its stages; raises TapestryError as ``read`` does."""
-    return explain_query(read(text, context), rule)
+    return explain_query(read(text, context), strategy)
 
 
-def explain_query(checked: CheckedQuery, rule: Rule = "fast") -> Explanation:
+def explain_query(checked: CheckedQuery, strategy: Strategy = "fast") -> Explanation:
     """Return all stages of a checked filter."""
-    plan = compile_query(checked, rule)
+    plan = compile_query(checked, strategy)
     numbered = _numbered_through(plan.query.normal)
     return Explanation(
         text=checked.text,
@@ -89,13 +89,13 @@ def explain_query(checked: CheckedQuery, rule: Rule = "fast") -> Explanation:
         incremental=tuple(
             {
                 "disjunct": disjunct.monotone.index,
-                "rule": variant.rule,
-                "C": _event(variant.event),
-                "from": [f"{binding.table} {binding.var}" for binding in variant.bindings],
-                "condition": print_condition(variant_condition(variant)),
+                "rule": delta_query.rule,
+                "C": _event(delta_query.event),
+                "from": [f"{binding.table} {binding.var}" for binding in delta_query.bindings],
+                "condition": print_condition(delta_query_condition(delta_query)),
             }
             for disjunct in plan.query.disjuncts
-            for variant in disjunct.variants
+            for delta_query in disjunct.delta_queries
         ),
         signature=print_condition(either([*map(_with_parameters, numbered)])),
         constants=tuple(_constant(c) for part in numbered for c in constants(part)),
@@ -136,10 +136,10 @@ def _matches_at_once(disjunct: MonotoneDisjunct) -> bool:
     whole = disjunct.conjunction
     later = any(
         isinstance(test, Compare) and test.op == "=" and MESSAGE in (test.left, test.right)
-        for part in whole.absent
+        for part in whole.not_exists
         for test in part.plain
     )
-    return later and disjunct.steady and not whole.bindings and not whole.times
+    return later and disjunct.steady and not whole.bindings and not whole.temporal_predicates
 
 
 def _notation(checked: CheckedQuery) -> str:
@@ -148,7 +148,7 @@ def _notation(checked: CheckedQuery) -> str:
     return "SQL" if checked.text.lstrip("( \t\n").upper().startswith("SELECT") else "TQL"
 
 
-def _event(moment: Moment) -> str:
+def _event(moment: EventPoint) -> str:
     shown = print_term(moment.term)
     return f"just after {shown}" if moment.shift else shown
 

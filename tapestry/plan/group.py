@@ -10,7 +10,7 @@ from tapestry.core.schema import Type
 from tapestry.plan.relation import Field, Range, Relation
 from tapestry.plan.signature import Constant, Value
 from tapestry.query.tree.nodes import Literal
-from tapestry.rewrite.stages import IncrementalDisjunct, Moment
+from tapestry.rewrite.stages import EventPoint, IncrementalDisjunct
 
 MOST_RANGES = 16
 """More slices of a table than this are read as one, from the first to the last."""
@@ -53,7 +53,7 @@ def constants(name: str, members: Sequence[Member]) -> Relation:
     return Relation(name, fields, rows)
 
 
-def slices(members: Sequence[Member], event: Moment) -> tuple[Range, ...]:
+def slices(members: Sequence[Member], event: EventPoint) -> tuple[Range, ...]:
     """Return the ranges of the event's column that can put it into a member's window.
 
     The event is a column and an offset, perhaps with constants that differ between the

@@ -1,11 +1,11 @@
 """Which new rows concern a filter: the keys by which it is woken.
 
-Of a million filters a window concerns few.  Every variant of a disjunct is driven by rows of
+Of a million filters a window concerns few.  Every delta query of a disjunct is driven by rows of
 one table; where a condition ties these rows, or the rows they lead to, to a constant (equal
-to it, having its words, beginning or ending with its text), the variant is asleep unless
+to it, having its words, beginning or ending with its text), the delta query is asleep unless
 some row has that key.
 
-Law: if a variant has a candidate in a window, one of its keys is among the tokens of the
+Law: if a delta query has a candidate in a window, one of its keys is among the tokens of the
 rows that arrived in that window (or, ``offset`` microseconds before it).  The converse need
 not hold: what is woken is run exactly.
 """
@@ -33,7 +33,7 @@ from tapestry.query.tree.nodes import (
     Or,
     Values,
 )
-from tapestry.rewrite.stages import IncrementalDisjunct, Variant
+from tapestry.rewrite.stages import DeltaQuery, IncrementalDisjunct
 
 Kind = OneOf["always", "any", "is", "has", "starts", "ends"]
 
@@ -88,7 +88,7 @@ class PredicateKey:
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """One way to wake a variant: by any of some conditions."""
+    """One way to wake a delta query: by any of some conditions."""
 
     extractors: tuple[tuple[KeyExtractor, Literal | Values | None], ...]
     rank: int
@@ -97,11 +97,11 @@ class _Choice:
 def predicate_keys(
     disjunct: IncrementalDisjunct, constants: Mapping[int, Value]
 ) -> frozenset[PredicateKey]:
-    """Return the keys of a disjunct's variants, its constants given by their slots."""
+    """Return the keys of a disjunct's delta queries, its constants given by their slots."""
     found: set[PredicateKey] = set()
-    for variant in disjunct.variants:
-        offset = _offset(variant, constants)
-        for choice in _choices(variant):
+    for delta_query in disjunct.delta_queries:
+        offset = _offset(delta_query, constants)
+        for choice in _choices(delta_query):
             keys = [_keys(extractor, value, constants) for extractor, value in choice.extractors]
             if all(keys):
                 found |= {
@@ -127,8 +127,8 @@ def fold_case(text: str) -> str:
     return text.lower().replace("ς", "σ")
 
 
-def _offset(variant: Variant, constants: Mapping[int, Value]) -> int:
-    anchor = variant.event.anchor
+def _offset(delta_query: DeltaQuery, constants: Mapping[int, Value]) -> int:
+    anchor = delta_query.event.anchor
     if anchor is None:
         return 0
     _, offset, slotted = anchor
@@ -139,18 +139,18 @@ def _offset(variant: Variant, constants: Mapping[int, Value]) -> int:
     return offset
 
 
-def _choices(variant: Variant) -> list[_Choice]:
-    """Return the ways to wake a variant, the best first; the last is always open."""
-    anchor = variant.event.anchor
+def _choices(delta_query: DeltaQuery) -> list[_Choice]:
+    """Return the ways to wake a delta query, the best first; the last is always open."""
+    anchor = delta_query.event.anchor
     if anchor is None or anchor[0].name != "ts":
         return [_Choice(((KeyExtractor(MESSAGES, "always"), None),), 99)]
-    driver = next(b for b in variant.bindings if b.var == anchor[0].var)
+    driver = next(b for b in delta_query.bindings if b.var == anchor[0].var)
     places = {driver.var: KeyExtractor(driver.table, "any")}
     found = [_Choice(((places[driver.var], None),), 40)]
-    for binding, hop in _hops(driver, variant.bindings, variant.plain):
+    for binding, hop in _hops(driver, delta_query.bindings, delta_query.plain):
         places[binding.var] = KeyExtractor(driver.table, "any", hop=hop)
         found.append(_Choice(((places[binding.var], None),), 30))
-    for condition in variant.plain:
+    for condition in delta_query.plain:
         found += _ways(condition, places)
     return sorted(found, key=lambda choice: choice.rank)
 

@@ -19,6 +19,15 @@ from tapestry.query.tree.nodes import Binding, Column, Literal, Values
 from tapestry.query.tree.walk import walk
 from tapestry.rewrite.stages import Conjunction, IncrementalDisjunct
 
+_TAGS = {
+    "NormalAggregate": "Total",
+    "HavingTest": "Measured",
+    "TopKTest": "Ranked",
+    "EventPoint": "Moment",
+    "DeltaQuery": "Variant",
+}
+"""What the predicate index on disk calls the stages: a class may be renamed, its tag may not."""
+
 Value = str | int | float | tuple[str | int | float, ...]
 
 
@@ -48,7 +57,9 @@ class Signature:
 def signature(disjunct: IncrementalDisjunct) -> Signature:
     """Return the signature and the constants of a disjunct."""
     whole = disjunct.monotone.conjunction
-    return Signature(_Shape(disjunct.message.var).of((whole, disjunct.variants)), constants(whole))
+    return Signature(
+        _Shape(disjunct.message.var).of((whole, disjunct.delta_queries)), constants(whole)
+    )
 
 
 def constants(whole: Conjunction) -> tuple[Constant, ...]:
@@ -70,7 +81,7 @@ class _Shape:
         self.written: dict[int, str] = {}
 
     def of(self, node: Any) -> str:
-        """Return the text of a tree; a tuple that stands in several variants is written once."""
+        """Return the text of a tree; a tuple shared by delta queries is written once."""
         kind: type = type(node)
         if kind is tuple:
             text = self.written.get(id(node))
@@ -88,7 +99,8 @@ class _Shape:
         parts = _fields(kind)
         if parts is None:
             return repr(node)
-        return f"{kind.__name__}({' '.join([self.of(part) for part in parts(node)])})"
+        tag = _TAGS.get(kind.__name__, kind.__name__)
+        return f"{tag}({' '.join([self.of(part) for part in parts(node)])})"
 
     def _name(self, var: str) -> str:
         return self.names.setdefault(var, f"v{len(self.names)}")

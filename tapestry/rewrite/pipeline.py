@@ -29,15 +29,16 @@ from tapestry.rewrite.normal.push_not import push_not
 from tapestry.rewrite.normal.simplify import simplify
 from tapestry.rewrite.stages import (
     Conjunction,
+    DeltaQuery,
     IncrementalDisjunct,
     IncrementalQuery,
     MonotoneDisjunct,
     MonotoneQuery,
     NormalQuery,
-    Variant,
 )
 
-Rule = OneOf["fast", "general"]
+Strategy = OneOf["fast", "general"]
+"""Which delta queries a filter gets: the cheapest that are exact, or the general ones."""
 
 NORMAL: tuple[Callable[[Condition], Condition], ...] = (
     push_not,
@@ -50,10 +51,10 @@ NORMAL: tuple[Callable[[Condition], Condition], ...] = (
 MOST_PLANS = 256
 """Plans of different shape that one filter may have: all filters wait while they run."""
 
-MOST_VARIANTS = 16 * MOST_PLANS
+MOST_DELTA_QUERIES = 16 * MOST_PLANS
 """Variants of all disjuncts together, before those of one shape share a plan."""
 
-FAST: tuple[Callable[[Binding, MonotoneDisjunct], tuple[Variant, ...] | None], ...] = (
+FAST: tuple[Callable[[Binding, MonotoneDisjunct], tuple[DeltaQuery, ...] | None], ...] = (
     own_columns,
     age,
     positive_join,
@@ -63,9 +64,9 @@ FAST: tuple[Callable[[Binding, MonotoneDisjunct], tuple[Variant, ...] | None], .
 """The fast rules, cheapest first; what none of them takes, ``general`` does."""
 
 
-def rewrite(query: CheckedQuery, rule: Rule = "fast") -> IncrementalQuery:
-    """Return a filter's incremental query; with rule "general", by the general rule alone."""
-    return incremental(monotone(normal(query)), rule)
+def rewrite(query: CheckedQuery, strategy: Strategy = "fast") -> IncrementalQuery:
+    """Return a filter's incremental query; with the strategy "general", by the general rule."""
+    return incremental(monotone(normal(query)), strategy)
 
 
 def normal(query: CheckedQuery) -> NormalQuery:
@@ -106,15 +107,17 @@ def monotone(query: NormalQuery) -> MonotoneQuery:
     return MonotoneQuery(query.var, query, tuple(part for part in bounded if part is not None))
 
 
-def incremental(query: MonotoneQuery, rule: Rule = "fast") -> IncrementalQuery:
-    """Return the variants of every disjunct, and which rule made them."""
+def incremental(query: MonotoneQuery, strategy: Strategy = "fast") -> IncrementalQuery:
+    """Return the delta queries of every disjunct, and which rule made them."""
     message = Binding(query.var, MESSAGES)
     disjuncts: list[IncrementalDisjunct] = []
-    room = MOST_VARIANTS
+    room = MOST_DELTA_QUERIES
     for disjunct in query.disjuncts:
-        variants = _variants(message, disjunct, rule)
-        disjuncts.append(IncrementalDisjunct(message, disjunct, variants[0].rule, variants))
-        room -= len(variants)
+        delta_queries = _delta_queries(message, disjunct, strategy)
+        disjuncts.append(
+            IncrementalDisjunct(message, disjunct, delta_queries[0].rule, delta_queries)
+        )
+        room -= len(delta_queries)
         if room < 0:
             raise too_many_plans()
     return IncrementalQuery(query.var, query.normal, tuple(disjuncts))
@@ -130,12 +133,14 @@ def too_many_plans() -> TapestryError:
 
 
 def _counts(part: Conjunction) -> bool:
-    return bool(part.measured or part.ranked) or any(map(_counts, part.absent))
+    return bool(part.having_tests or part.top_k_tests) or any(map(_counts, part.not_exists))
 
 
-def _variants(message: Binding, disjunct: MonotoneDisjunct, rule: Rule) -> tuple[Variant, ...]:
-    for fast in FAST if rule == "fast" and not _counts(disjunct.conjunction) else ():
-        variants = fast(message, disjunct)
-        if variants is not None:
-            return variants
+def _delta_queries(
+    message: Binding, disjunct: MonotoneDisjunct, strategy: Strategy
+) -> tuple[DeltaQuery, ...]:
+    for fast in FAST if strategy == "fast" and not _counts(disjunct.conjunction) else ():
+        delta_queries = fast(message, disjunct)
+        if delta_queries is not None:
+            return delta_queries
     return general(message, disjunct)

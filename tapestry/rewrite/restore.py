@@ -24,12 +24,12 @@ from tapestry.query.tree.nodes import (
 from tapestry.rewrite.monotone.bound_in_time import end, surely_before
 from tapestry.rewrite.stages import (
     Conjunction,
-    Measured,
-    Moment,
+    DeltaQuery,
+    EventPoint,
+    HavingTest,
     MonotoneDisjunct,
     NormalQuery,
-    Ranked,
-    Variant,
+    TopKTest,
 )
 
 FIRST = Column("", "C", Type.INSTANT)
@@ -46,9 +46,9 @@ def normal_condition(query: NormalQuery) -> Condition:
 
 def conjunction_condition(part: Conjunction) -> Condition:
     """Return EXISTS (bindings: the conjunction), or the conjunction where it binds nothing."""
-    absent = (Not(conjunction_condition(inner)) for inner in part.absent)
-    counts = (_count(test, conjunction_condition) for test in part.counted)
-    whole = both([*part.plain, *part.times, *absent, *counts])
+    absent = (Not(conjunction_condition(inner)) for inner in part.not_exists)
+    counts = (_count(test, conjunction_condition) for test in part.aggregate_tests)
+    whole = both([*part.plain, *part.temporal_predicates, *absent, *counts])
     return Exists(part.bindings, whole) if part.bindings else whole
 
 
@@ -61,13 +61,13 @@ def monotone_condition(disjunct: MonotoneDisjunct) -> Condition:
     whole = disjunct.conjunction
     absent = [
         _absent_at(part, FIRST) if disjunct.steady else Not(conjunction_condition(part))
-        for part in whole.absent
+        for part in whole.not_exists
     ]
-    begins = [time for time in whole.times if time.op in (">", ">=")]
-    ends = [time for time in whole.times if time.op in ("<", "<=")]
+    begins = [time for time in whole.temporal_predicates if time.op in (">", ">=")]
+    ends = [time for time in whole.temporal_predicates if time.op in ("<", "<=")]
     if disjunct.steady:
         ends = [replace(time, left=FIRST) for time in ends if not _surely_later(disjunct, time)]
-    counts = [_count(test, conjunction_condition) for test in whole.counted]
+    counts = [_count(test, conjunction_condition) for test in whole.aggregate_tests]
     inside = both([*whole.plain, *begins, *ends, *absent, *counts])
     return Exists(whole.bindings, inside) if whole.bindings else inside
 
@@ -76,13 +76,13 @@ def _surely_later(disjunct: MonotoneDisjunct, time: Compare) -> bool:
     return len(disjunct.starts) == 1 and surely_before(disjunct.starts[0], end(time))
 
 
-def variant_condition(variant: Variant) -> Condition:
-    """Return the condition under which a variant finds a match at C, the value of its event."""
+def delta_query_condition(delta_query: DeltaQuery) -> Condition:
+    """Return the condition under which a delta query finds a match at C, the value of its event."""
     low = Compare("<", SINCE, FIRST)
     high = Compare("<=", FIRST, UNTIL)
-    before = [_reached(moment) for moment in variant.before]
-    tested = _held_at(variant.test, FIRST)
-    return both([low, high, *variant.plain, *before, *tested])
+    before = [_reached(moment) for moment in delta_query.before]
+    tested = _held_at(delta_query.test, FIRST)
+    return both([low, high, *delta_query.plain, *before, *tested])
 
 
 def _absent_at(part: Conjunction, instant: Term) -> Condition:
@@ -95,19 +95,21 @@ def _held_at(
     """Return the parts of a conjunction at an instant, its rows visible by then."""
     rows = (visible or part).bindings
     arrived = [Compare("<=", Column(b.var, "ts", Type.INSTANT), instant) for b in rows]
-    times = [replace(time, left=instant) for time in part.times]
-    inner = [_absent_at(one, instant) for one in part.absent]
+    times = [replace(time, left=instant) for time in part.temporal_predicates]
+    inner = [_absent_at(one, instant) for one in part.not_exists]
 
     def row_at(row: Conjunction) -> Condition:
         return both(_held_at(row, instant))
 
-    counts = [_count(test, row_at, instant) for test in part.counted]
+    counts = [_count(test, row_at, instant) for test in part.aggregate_tests]
     whole: list[Condition] = [*part.plain, *arrived, *times, *inner, *counts]
     return [Exists(part.bindings, both(whole))] if part.bindings else whole
 
 
 def _count(
-    test: Measured | Ranked, row: Callable[[Conjunction], Condition], instant: Term | None = None
+    test: HavingTest | TopKTest,
+    row: Callable[[Conjunction], Condition],
+    instant: Term | None = None,
 ) -> Condition:
     """Return a test of an aggregate; ``row`` restores the conjunctions of its rows."""
 
@@ -119,7 +121,7 @@ def _count(
         ]
         return both([*arrived, either([row(part) for part in parts])])
 
-    total = test.total
+    total = test.aggregate
     aggregate = Aggregate(
         total.function,
         total.distinct,
@@ -127,14 +129,14 @@ def _count(
         total.bindings,
         rows(total.bindings, total.rows),
     )
-    if isinstance(test, Measured):
+    if isinstance(test, HavingTest):
         return Threshold(aggregate, test.op, test.constant)
     among = rows((test.binding,), test.among)
     top = Top(test.message, test.limit, test.binding, aggregate, among)
     return Not(top) if test.negated else top
 
 
-def _reached(moment: Moment) -> Compare:
+def _reached(moment: EventPoint) -> Compare:
     return Compare("<" if moment.shift else "<=", moment.term, FIRST)
 
 

@@ -14,32 +14,34 @@ from tapestry.query.tree.nodes import Arith, Binding, Column, Compare, Condition
 
 @dataclass(frozen=True, slots=True)
 class Conjunction:
-    """EXISTS (bindings: plain AND times AND NOT EXISTS each of absent AND measured AND ranked).
+    """EXISTS (bindings: plain AND temporal AND NOT EXISTS … AND having AND top-k tests).
 
-    ``plain`` holds boolean expressions without subqueries and without ``now()``; ``times``
-    comparisons ``now() op e``, op one of ``< <= > >=``, e free of ``now()``.
+    ``plain`` holds boolean expressions without subqueries and without ``now()``;
+    ``temporal_predicates`` comparisons ``now() op e``, op one of ``< <= > >=``, e free of
+    ``now()``; ``not_exists`` the insides of NOT EXISTS; ``having_tests`` and ``top_k_tests`` ask
+    about aggregates.
     """
 
     bindings: tuple[Binding, ...]
     plain: tuple[Condition, ...]
-    times: tuple[Compare, ...]
-    absent: tuple[Conjunction, ...]
-    measured: tuple[Measured, ...] = ()
-    ranked: tuple[Ranked, ...] = ()
+    temporal_predicates: tuple[Compare, ...]
+    not_exists: tuple[Conjunction, ...]
+    having_tests: tuple[HavingTest, ...] = ()
+    top_k_tests: tuple[TopKTest, ...] = ()
 
     @property
-    def counted(self) -> tuple[Measured | Ranked, ...]:
+    def aggregate_tests(self) -> tuple[HavingTest | TopKTest, ...]:
         """Return what is asked of aggregates."""
-        return (*self.measured, *self.ranked)
+        return (*self.having_tests, *self.top_k_tests)
 
     @property
-    def nested(self) -> tuple[Conjunction | Measured | Ranked, ...]:
+    def nested(self) -> tuple[Conjunction | HavingTest | TopKTest, ...]:
         """Return what is asked of rows that the conjunction itself does not bind."""
-        return (*self.absent, *self.counted)
+        return (*self.not_exists, *self.aggregate_tests)
 
 
 @dataclass(frozen=True, slots=True)
-class Total:
+class NormalAggregate:
     """``function([DISTINCT] term)`` over the bindings that meet some conjunction of ``rows``."""
 
     function: str
@@ -50,16 +52,16 @@ class Total:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """``total op constant``; false where the total is NULL."""
+class HavingTest:
+    """``aggregate op constant``, a test of HAVING; false where the aggregate is NULL."""
 
-    total: Total
+    aggregate: NormalAggregate
     op: str
     constant: Literal
 
     def passes_none(self, constant: object) -> bool:
         """Tell whether an aggregate of no rows passes: COUNT is 0, the others are NULL."""
-        if self.total.function != "COUNT" or not isinstance(constant, int | float):
+        if self.aggregate.function != "COUNT" or not isinstance(constant, int | float):
             return False
         below, equal = constant > 0, constant == 0
         above = not below and not equal
@@ -74,17 +76,17 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
-    """``message`` is (or, negated, is not) among the ``limit`` highest by ``total``.
+class TopKTest:
+    """``message`` is (or, negated, is not) among the ``limit`` highest by ``aggregate``.
 
-    Ranked are the messages of ``binding`` that meet some conjunction of ``among`` and of
-    which the total counts some row.
+    The messages ranked are those of ``binding`` that meet some conjunction of ``among`` and of
+    which the aggregate counts some row.
     """
 
     message: Column
     limit: Literal
     binding: Binding
-    total: Total
+    aggregate: NormalAggregate
     among: tuple[Conjunction, ...]
     negated: bool = False
 
@@ -101,7 +103,7 @@ class NormalQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class EventPoint:
     """The instant ``term + shift`` (shift in microseconds) of a binding of variables."""
 
     term: Term
@@ -129,7 +131,7 @@ def _anchor(term: Term, shift: int) -> tuple[Column, int, tuple[tuple[int, Liter
 class MonotoneDisjunct:
     """One conjunction as an interval of time per binding: from the last start to the first end.
 
-    A binding of the conjunction's variables satisfies ``plain`` and ``times`` just in
+    A binding of the conjunction's variables satisfies ``plain`` and ``temporal_predicates`` just in
     [max(starts), min(ends)); starts include the ``ts`` of every variable.  ``steady`` says
     that no NOT EXISTS inside can turn true again once it was false, so that testing it at
     the earliest instant is enough (section 4.3 of the paper); ``reason`` says it in words.
@@ -137,8 +139,8 @@ class MonotoneDisjunct:
 
     index: int
     conjunction: Conjunction
-    starts: tuple[Moment, ...]
-    ends: tuple[Moment, ...]
+    starts: tuple[EventPoint, ...]
+    ends: tuple[EventPoint, ...]
     steady: bool
     reason: str
 
@@ -153,44 +155,47 @@ class MonotoneQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class Variant:
+class DeltaQuery:
     """Candidates (message, c) driven by one moment, and the test they must pass at c.
 
     For each binding of ``bindings`` that satisfies ``plain``, c is the value of ``event``;
     only c in (since, until] with every moment of ``before`` <= c counts.  The candidate is
-    a match if some binding of ``test`` holds at c: ``test.times`` with ``now()`` = c, and
+    a match if some binding of ``test`` holds at c: ``test.temporal_predicates`` with
+    ``now()`` = c, and
     every row bound in ``test`` visible at c.  ``evidence`` names the variables whose rows
     show why.
     """
 
     rule: str
-    event: Moment
+    event: EventPoint
     bindings: tuple[Binding, ...]
     plain: tuple[Condition, ...]
-    before: tuple[Moment, ...]
+    before: tuple[EventPoint, ...]
     test: Conjunction
     evidence: tuple[Binding, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class IncrementalDisjunct:
-    """One disjunct and the variants that find its new matches; ``rule`` made them."""
+    """One disjunct and the delta queries that find its new matches; ``rule`` made them."""
 
     message: Binding
     monotone: MonotoneDisjunct
     rule: str
-    variants: tuple[Variant, ...]
+    delta_queries: tuple[DeltaQuery, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class IncrementalQuery:
-    """The union of all variants over (since, until] holds every new match of a filter."""
+    """The union of all delta queries over (since, until] holds every new match of a filter."""
 
     var: str
     normal: NormalQuery
     disjuncts: tuple[IncrementalDisjunct, ...]
 
     @property
-    def variants(self) -> tuple[Variant, ...]:
-        """Return the variants of all disjuncts."""
-        return tuple(variant for disjunct in self.disjuncts for variant in disjunct.variants)
+    def delta_queries(self) -> tuple[DeltaQuery, ...]:
+        """Return the delta queries of all disjuncts."""
+        return tuple(
+            delta_query for disjunct in self.disjuncts for delta_query in disjunct.delta_queries
+        )

@@ -18,7 +18,7 @@ from tapestry.plan.lowering.lower import lower, lower_among
 from tapestry.plan.relation import SEPARATOR
 from tapestry.rewrite.stages import IncrementalDisjunct
 
-MOST_VARIANTS = 12
+MOST_DELTA_QUERIES = 12
 """Variants in one statement: more share its fixed cost, but take longer to plan."""
 
 Pair = tuple[int, str]
@@ -148,23 +148,23 @@ def chunked(some: Iterable[Group], size: Callable[[Group], int]) -> list[list[Gr
     for piece in some:
         if size(piece) > room:
             chunks.append([])
-            room = MOST_VARIANTS
+            room = MOST_DELTA_QUERIES
         chunks[-1].append(piece)
         room -= size(piece)
     return chunks
 
 
 def variants_of(group: Group) -> int:
-    return len(group.disjunct.variants)
+    return len(group.disjunct.delta_queries)
 
 
 def pieces(all_groups: Sequence[Group]) -> Iterator[Group]:
-    """Yield the groups, those with many variants in several pieces."""
+    """Yield the groups, those with many delta queries in several pieces."""
     for group in all_groups:
-        variants = group.disjunct.variants
-        for begin in range(0, len(variants), MOST_VARIANTS):
-            some = variants[begin : begin + MOST_VARIANTS]
-            yield Group(replace(group.disjunct, variants=some), group.members)
+        delta_queries = group.disjunct.delta_queries
+        for begin in range(0, len(delta_queries), MOST_DELTA_QUERIES):
+            some = delta_queries[begin : begin + MOST_DELTA_QUERIES]
+            yield Group(replace(group.disjunct, delta_queries=some), group.members)
 
 
 def _held_at_start(

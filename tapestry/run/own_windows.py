@@ -18,7 +18,7 @@ from tapestry.plan.compile import Compiled, compile_filter
 from tapestry.plan.engine import Engine, TooManyError, must_answer
 from tapestry.plan.explanation import disjunct_in_words
 from tapestry.query.context import Context
-from tapestry.rewrite.pipeline import Rule
+from tapestry.rewrite.pipeline import Strategy
 from tapestry.run.changes import changes
 from tapestry.run.execute import Subscription, execute
 from tapestry.run.limits import set_aside
@@ -62,8 +62,8 @@ def run_apart(
     failed = 0
     for one in wanted:
         try:
-            rule: Rule = "general" if one.live else "fast"
-            plan = compiled(one.text, one.owner, one.addresses, rule)
+            strategy: Strategy = "general" if one.live else "fast"
+            plan = compiled(one.text, one.owner, one.addresses, strategy)
         except TapestryError as error:
             store.fail(one, error.message)
             failed += 1
@@ -173,8 +173,8 @@ class Words:
         if one.reason:
             return one.reason
         if key not in self._words:
-            rule: Rule = "general" if one.live else "fast"
-            plan = compiled(one.text, one.owner, one.addresses, rule)
+            strategy: Strategy = "general" if one.live else "fast"
+            plan = compiled(one.text, one.owner, one.addresses, strategy)
             self._words[key] = disjunct_in_words(plan, disjunct)
         return self._words[key]
 
@@ -184,6 +184,6 @@ class Words:
 
 
 @lru_cache(maxsize=10_000)
-def compiled(text: str, owner: str, addresses: tuple[str, ...], rule: Rule) -> Compiled:
+def compiled(text: str, owner: str, addresses: tuple[str, ...], strategy: Strategy) -> Compiled:
     """Return the plans of a filter; those used last are kept."""
-    return compile_filter(text, Context(owner, addresses), rule)
+    return compile_filter(text, Context(owner, addresses), strategy)

@@ -22,7 +22,7 @@ from tapestry.core.schema import ANNOTATIONS, COLUMNS, KEYS, MESSAGES, Type
 from tapestry.plan.compile import compile_filter
 from tapestry.plan.engine import Engine
 from tapestry.query.context import Context
-from tapestry.rewrite.pipeline import Rule
+from tapestry.rewrite.pipeline import Strategy
 from tapestry.run.changes import change_windows
 from tapestry.run.execute import Subscription, execute_windows
 from tapestry.tables.log import Part, Snapshot
@@ -52,7 +52,7 @@ def replay(
     data: Path,
     filters: Path,
     instants: Sequence[int],
-    rule: Rule = "fast",
+    strategy: Strategy = "fast",
     deltas: Deltas | None = None,
 ) -> Iterator[dict[str, object]]:
     """Yield what the filters deliver in the windows that end at the instants.
@@ -70,7 +70,7 @@ def replay(
     for number, line in enumerate(lines):
         try:
             context = Context(line.owner, (), _resolver(lines, line))
-            plans[number] = compile_filter(line.text, context, "general" if deltas else rule)
+            plans[number] = compile_filter(line.text, context, "general" if deltas else strategy)
         except TapestryError as error:
             yield {"filter": line.id, "error": error.message, "at": error.offset}
     with tempfile.TemporaryDirectory(prefix="tapestry-replay-") as made:

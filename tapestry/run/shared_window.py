@@ -183,7 +183,7 @@ def _evaluated(
 
 def _fresh(engine: Engine, groups: Sequence[Group], found: Sequence[Row], since: int) -> list[Row]:
     """Return the candidates without what held at ``since``: joined filters have delivered that."""
-    again = [g for g in groups if any(v.rule == "general" for v in g.disjunct.variants)]
+    again = [g for g in groups if any(v.rule == "general" for v in g.disjunct.delta_queries)]
     held: set[Pair] = set()
     for chunk in chunked(again, lambda _: 1):
         numbers = {member.fid for group in chunk for member in group.members}

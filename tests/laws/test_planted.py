@@ -1,6 +1,6 @@
 """Wrong rules, planted one at a time: the laws must catch each within a bounded search.
 
-Each is a mistake that is easy to make: ``<`` for ``<=``, a dropped delta variant, an event
+Each is a mistake that is easy to make: ``<`` for ``<=``, a dropped delta query, an event
 that was forgotten, NULLs taken lightly, an audience not passed inwards.
 """
 
@@ -28,7 +28,7 @@ from tapestry.rewrite.incremental import (
     positive_join,
 )
 from tapestry.rewrite.monotone import bound_in_time
-from tapestry.rewrite.stages import Conjunction, Moment, Variant
+from tapestry.rewrite.stages import Conjunction, DeltaQuery, EventPoint
 from tapestry.run import execute
 
 FAST_RULES = (own_columns, age, positive_join, absent_at_start, absent_after_end)
@@ -37,8 +37,10 @@ PLANTS = planting.Plants()
 caught_by = PLANTS.caught_by
 
 
-def change_starts(patch: pytest.MonkeyPatch, change: Callable[[Variant], Variant | None]) -> None:
-    """Change, or drop, every variant of the fast rules that is driven by a start."""
+def change_starts(
+    patch: pytest.MonkeyPatch, change: Callable[[DeltaQuery], DeltaQuery | None]
+) -> None:
+    """Change, or drop, every delta query of the fast rules that is driven by a start."""
     real = at_starts.at_starts
 
     def wrong(rule, message, disjunct):
@@ -104,7 +106,7 @@ def not_exists_over_an_or_keeps_one_part(patch):
     real = pipeline.distribute
 
     def wrong(tree):
-        return tuple(replace(part, absent=part.absent[:1]) for part in real(tree))
+        return tuple(replace(part, not_exists=part.not_exists[:1]) for part in real(tree))
 
     patch.setattr(pipeline, "distribute", wrong)
 
@@ -115,7 +117,7 @@ def not_exists_over_an_or_keeps_one_part(patch):
 @caught_by(filter_laws.every_schedule_delivers_what_the_oracle_does)
 def an_end_forgets_its_microsecond(patch):
     for room in (bound_in_time, at_starts, absent_after_end):
-        patch.setattr(room, "end", lambda time: Moment(time.right))
+        patch.setattr(room, "end", lambda time: EventPoint(time.right))
 
 
 @caught_by(filter_laws.every_schedule_delivers_what_the_oracle_does)
@@ -128,7 +130,7 @@ def a_row_counts_before_it_arrived(patch):
     real = bound_in_time.starts
 
     def wrong(whole: Conjunction, *more):
-        arrivals = {Moment(n.Column(b.var, "ts", Type.INSTANT)) for b in whole.bindings}
+        arrivals = {EventPoint(n.Column(b.var, "ts", Type.INSTANT)) for b in whole.bindings}
         found = real(whole, *more)
         return tuple(m for m in found if m not in arrivals) or found
 
@@ -138,7 +140,7 @@ def a_row_counts_before_it_arrived(patch):
 @caught_by(filter_laws.every_schedule_delivers_what_the_oracle_does)
 def a_rule_for_once_and_for_all_takes_what_comes_and_goes(patch):
     def wrong(message, disjunct):
-        if not disjunct.conjunction.absent:
+        if not disjunct.conjunction.not_exists:
             return None
         return at_starts.at_starts("absent_at_start", message, disjunct)
 
@@ -149,15 +151,17 @@ def a_rule_for_once_and_for_all_takes_what_comes_and_goes(patch):
 
 
 @caught_by(filter_laws.fast_rules_equal_the_general_rule)
-def a_delta_variant_is_dropped(patch):
+def a_delta_query_is_dropped(patch):
     real = at_starts.at_starts
     patch.setattr(positive_join, "at_starts", lambda *args: real(*args)[:1])
 
 
 @caught_by(filter_laws.every_schedule_delivers_what_the_oracle_does)
 def ties_are_lost(patch):
-    def change(variant):
-        return replace(variant, before=tuple(replace(m, shift=m.shift + 1) for m in variant.before))
+    def change(delta_query):
+        return replace(
+            delta_query, before=tuple(replace(m, shift=m.shift + 1) for m in delta_query.before)
+        )
 
     change_starts(patch, change)
 
@@ -169,7 +173,7 @@ def other_starts_are_not_waited_for(patch):
 
 @caught_by(filter_laws.every_schedule_delivers_what_the_oracle_does)
 def an_upper_bound_is_ignored(patch):
-    change_starts(patch, lambda v: replace(v, test=replace(v.test, times=())))
+    change_starts(patch, lambda v: replace(v, test=replace(v.test, temporal_predicates=())))
 
 
 @caught_by(filter_laws.every_schedule_delivers_what_the_oracle_does)
@@ -183,16 +187,16 @@ def nothing_is_looked_for_after_an_interval_ends(patch):
 
 @caught_by(filter_laws.the_general_rule_delivers_what_the_oracle_does)
 def events_inside_not_exists_are_forgotten(patch):
-    def keep(variant, whole):
-        return len(variant.bindings) <= 1 + len(whole.bindings)
+    def keep(delta_query, whole):
+        return len(delta_query.bindings) <= 1 + len(whole.bindings)
 
     change_general(patch, keep)
 
 
 @caught_by(filter_laws.the_general_rule_delivers_what_the_oracle_does)
 def events_of_now_are_forgotten(patch):
-    def keep(variant, whole):
-        return isinstance(variant.event.term, n.Column) and variant.event.term.name == "ts"
+    def keep(delta_query, whole):
+        return isinstance(delta_query.event.term, n.Column) and delta_query.event.term.name == "ts"
 
     change_general(patch, keep)
 
@@ -220,10 +224,10 @@ def not_exists_looks_at_all_audiences(patch):
 @caught_by(filter_laws.every_schedule_delivers_what_the_oracle_does)
 def a_slice_forgets_how_far_its_event_is(patch):
     real = lower.slices
-    patch.setattr(lower, "slices", lambda ms, event, *a: real(ms, Moment(_column(event)), *a))
+    patch.setattr(lower, "slices", lambda ms, event, *a: real(ms, EventPoint(_column(event)), *a))
 
 
-def _column(event: Moment) -> n.Term:
+def _column(event: EventPoint) -> n.Term:
     return event.anchor[0] if event.anchor is not None else event.term
 
 

@@ -25,7 +25,7 @@ from tapestry.plan.lowering import (
 from tapestry.query.tree import nodes as n
 from tapestry.rewrite import pipeline
 from tapestry.rewrite.incremental import general
-from tapestry.rewrite.stages import Conjunction, Measured, Moment
+from tapestry.rewrite.stages import Conjunction, EventPoint, HavingTest
 from tapestry.run import changes
 
 PLANTS = planting.Plants(aggregates=True)
@@ -48,13 +48,13 @@ def a_row_counts_on_when_its_week_is_over(patch):
 @every_count
 def a_row_counts_in_the_very_instant_of_an_age_that_is_to_be_passed(patch):
     """Alpha forgets its microsecond."""
-    patch.setattr(running_aggregates, "Moment", lambda term, shift=0: Moment(term))
+    patch.setattr(running_aggregates, "EventPoint", lambda term, shift=0: EventPoint(term))
 
 
 @every_count
 def a_row_counts_no_more_in_the_last_instant_of_its_week(patch):
     """Omega forgets its microsecond."""
-    patch.setattr(running_aggregates, "end", lambda time: Moment(time.right))
+    patch.setattr(running_aggregates, "end", lambda time: EventPoint(time.right))
 
 
 @every_count
@@ -102,7 +102,7 @@ def at_least_is_more_than(patch):
 
 @every_count
 def no_rows_are_not_fewer_than_one(patch):
-    patch.setattr(Measured, "passes_none", lambda self, constant: False)
+    patch.setattr(HavingTest, "passes_none", lambda self, constant: False)
 
 
 @every_schedule
@@ -120,7 +120,7 @@ def no_end_of_a_week_is_an_event(patch):
     real = general._counted
 
     def wrong(*args):
-        arrivals = (Moment(n.Column(b.var, "ts", Type.INSTANT)) for b in args[3].bindings)
+        arrivals = (EventPoint(n.Column(b.var, "ts", Type.INSTANT)) for b in args[3].bindings)
         kept = set(arrivals)
         return (event for event in real(*args) if event.moment in kept)
 

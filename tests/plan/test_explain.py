@@ -77,7 +77,7 @@ def test_other_filters_are_not(text):
 
 def test_the_general_rule_can_be_asked_for():
     shown = explain("from joe or two weeks old", TERRY, "general")
-    assert {variant["rule"] for variant in shown.incremental} == {"general"}
+    assert {delta_query["rule"] for delta_query in shown.incremental} == {"general"}
 
 
 def test_a_text_that_is_no_filter_is_refused_with_its_place():

@@ -15,7 +15,7 @@ def members(*texts, since=NOW - DAY, until=NOW):
         Member(number, 0, plan.signature.constants, ("public",), since, until)
         for number, plan in enumerate(plans)
     )
-    return made, plans[0].disjunct.variants[0].event
+    return made, plans[0].disjunct.delta_queries[0].event
 
 
 def test_merging_joins_what_overlaps_or_touches():

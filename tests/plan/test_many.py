@@ -18,7 +18,7 @@ TERRY = Context("terry", ("terry@parc.com",))
 def test_256_alternatives_of_any_common_kind_take_a_plan_or_two(kind):
     compiled = compile_filter(alternatives(kind, 256), TERRY)
     shared = groups([(Subscription(0, compiled, ("public",), BEGINNING), 1)])
-    assert sum(len(group.disjunct.variants) for group in shared) <= 2
+    assert sum(len(group.disjunct.delta_queries) for group in shared) <= 2
     assert sum(len(group.members) for group in shared) == len(compiled.query.normal.disjuncts)
 
 

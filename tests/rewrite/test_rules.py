@@ -22,9 +22,9 @@ from tapestry.rewrite.monotone.bound_in_time import bound_in_time
 from tapestry.rewrite.normal.distribute import distribute
 from tapestry.rewrite.restore import (
     conjunction_condition,
+    delta_query_condition,
     monotone_condition,
     normal_condition,
-    variant_condition,
 )
 from tapestry.rewrite.stages import NormalQuery
 
@@ -74,7 +74,7 @@ def show_bounds(text):
             fired = True
             lines.append(f"never: {print_condition(conjunction_condition(whole))}")
             continue
-        fired |= bool(whole.times or whole.absent)
+        fired |= bool(whole.temporal_predicates or whole.not_exists)
         until = "".join(f", until {show_moment(end)}" for end in bounded.ends)
         lines += [
             print_condition(monotone_condition(bounded)),
@@ -88,12 +88,12 @@ def show_incremental(name, text):
     query = read(text, TERRY)
     made = pipeline.rewrite(query, "general" if name == "general" else "fast")
     lines = []
-    for variant in made.variants:
-        tables = ", ".join(f"{binding.table} {binding.var}" for binding in variant.bindings)
+    for delta_query in made.delta_queries:
+        tables = ", ".join(f"{binding.table} {binding.var}" for binding in delta_query.bindings)
         lines += [
-            f"{variant.rule}: C is {show_moment(variant.event)}",
+            f"{delta_query.rule}: C is {show_moment(delta_query.event)}",
             f"  from {tables}",
-            f"  where {print_condition(variant_condition(variant))}",
+            f"  where {print_condition(delta_query_condition(delta_query))}",
         ]
     return name in {d.rule for d in pipeline.rewrite(query).disjuncts}, "\n".join(lines)
 

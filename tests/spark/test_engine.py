@@ -170,7 +170,7 @@ def test_random_filters_deliver_the_same_on_spark(session, tmp_path_factory):
                 plan = compile_query(query)
             except TapestryError:
                 continue
-            if len(plan.query.variants) <= 6:
+            if len(plan.query.delta_queries) <= 6:
                 plans.append(plan)
         ran += len(plans)
         asked = subscriptions(plans)
@@ -222,7 +222,7 @@ def test_random_counts_and_tops_deliver_the_same_on_spark(session, tmp_path_fact
 
 
 def _counts(part):
-    return bool(part.counted) or any(map(_counts, part.absent))
+    return bool(part.aggregate_tests) or any(map(_counts, part.not_exists))
 
 
 @pytest.mark.parametrize("counting", [False, True], ids=["plain", "counting"])

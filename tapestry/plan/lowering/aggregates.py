@@ -27,7 +27,7 @@ from tapestry.plan.relation import Field, Relation
 from tapestry.plan.signature import Value
 from tapestry.query.tree.nodes import Binding, Column, Compare, Condition, Literal
 from tapestry.query.tree.walk import walk
-from tapestry.rewrite.stages import Conjunction, Measured, Total
+from tapestry.rewrite.stages import Conjunction, HavingTest, NormalAggregate
 
 AGGREGATES = {"COUNT": exp.Count, "SUM": exp.Sum, "AVG": exp.Avg, "MIN": exp.Min, "MAX": exp.Max}
 
@@ -67,21 +67,21 @@ class Totals:
         """Return what lowers for the same members into another assembly."""
         return Totals(assembly, self.members, self.rows.elsewhere(assembly))
 
-    def measured(self, measured: Measured, outer: Scope) -> exp.Expr:
+    def measured(self, measured: HavingTest, outer: Scope) -> exp.Expr:
         """Return the test of an aggregate, for a relation of candidates."""
         free = free_columns((measured,))
         base = self.base(outer, slots(measured), free)
-        if running_aggregates.runs(measured.total):
+        if running_aggregates.runs(measured.aggregate):
             return self._running(measured, base, free, outer)
         return self._grouped(measured, base, free, outer)
 
-    def some(self, measured: Measured, scope: Scope, c: exp.Expr) -> exp.Expr | None:
+    def some(self, measured: HavingTest, scope: Scope, c: exp.Expr) -> exp.Expr | None:
         """Return whether an aggregate could count any row at c; None if it need not.
 
         Weaker than the aggregate's test, but the same for all members: what fails it is left
         out before it is joined with them.  Of rows, those count that some member may see.
         """
-        total = measured.total
+        total = measured.aggregate
         if len(total.rows) > 1 or total.rows[0].bindings or len(total.bindings) > 1:
             return None
         plain = total.rows[0].plain
@@ -107,10 +107,10 @@ class Totals:
         return exp.Exists(this=found)
 
     def _grouped(
-        self, measured: Measured, base: str, free: set[tuple[str, str]], outer: Scope
+        self, measured: HavingTest, base: str, free: set[tuple[str, str]], outer: Scope
     ) -> exp.Expr:
         """Return whether a group of rows passes the test, or there is none where 0 passes."""
-        total, constant = measured.total, measured.constant
+        total, constant = measured.aggregate, measured.constant
         wanted = slots(constant)
         rows = self.joined(base, total, total.rows, (), free, wanted)
         keys = keys_of(free)
@@ -131,14 +131,14 @@ class Totals:
         return exp.paren(exp.or_(passed, exp.and_(zero, exp.not_(failed))), copy=False)
 
     def _running(
-        self, measured: Measured, base: str, free: set[tuple[str, str]], outer: Scope
+        self, measured: HavingTest, base: str, free: set[tuple[str, str]], outer: Scope
     ) -> exp.Expr:
         """Return whether the running total passes the test at a candidate's instant.
 
         The rows of a group are read once: not for every instant, nor for every filter that
         counts the same ones and compares with something else.
         """
-        total = measured.total
+        total = measured.aggregate
         parameters = [f"p{slot}" for slot in sorted(slots(total))]
         group = ["audiences", *parameters, *sorted(carried_name(*one) for one in free)]
         name = self.assembly.name(select_from(base, group).distinct(copy=False))
@@ -170,7 +170,7 @@ class Totals:
 
     def counted(
         self,
-        total: Total,
+        total: NormalAggregate,
         outer: Scope,
         group: Sequence[str],
         columns: Sequence[tuple[str, str]] = (),
@@ -229,7 +229,7 @@ class Totals:
     def joined(
         self,
         base: str,
-        total: Total,
+        total: NormalAggregate,
         parts: Sequence[Conjunction],
         also: tuple[Binding, ...],
         columns: set[tuple[str, str]],
@@ -249,8 +249,8 @@ class Totals:
         found: list[exp.Query] = []
         for part in parts:
             whole = Conjunction(
-                (*bindings, *part.bindings), part.plain, part.times, part.absent,
-                part.measured, part.ranked,
+                (*bindings, *part.bindings), part.plain, part.temporal_predicates, part.not_exists,
+                part.having_tests, part.top_k_tests,
             )  # fmt: skip
             scope = at_c(base)
             rows = self.rows.join(exp.select().from_(exp.to_table(base), copy=False), whole, scope)
@@ -291,7 +291,7 @@ def _change(
     )
 
 
-def value_of(total: Total, rows: str) -> exp.Expr:
+def value_of(total: NormalAggregate, rows: str) -> exp.Expr:
     """Return the aggregate over a relation of rows."""
     if total.term is None:
         return exp.Count(this=exp.convert(1))

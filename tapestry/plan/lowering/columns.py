@@ -13,12 +13,12 @@ from tapestry.core.schema import KEYS
 from tapestry.plan.lowering.scope import Scope, carried_name
 from tapestry.query.tree.nodes import Binding, Column, Literal, Values
 from tapestry.query.tree.walk import walk
-from tapestry.rewrite.stages import Conjunction, Measured, Ranked
+from tapestry.rewrite.stages import Conjunction, HavingTest, TopKTest
 
 KEY = ("fid", "disjunct", "c")
 """What a candidate is known by, beside the columns that are carried with it."""
 
-Nest = Conjunction | Measured | Ranked
+Nest = Conjunction | HavingTest | TopKTest
 
 
 def add_table(select: exp.Select, table: exp.Expr) -> exp.Select:
@@ -70,14 +70,14 @@ def free_columns(parts: Collection[Nest]) -> set[tuple[str, str]]:
         match part:
             case Conjunction():
                 own = {binding.var for binding in part.bindings}
-                read = _columns((part.plain, part.times)) | free_columns(part.nested)
-            case Measured(total=total):
+                read = _columns((part.plain, part.temporal_predicates)) | free_columns(part.nested)
+            case HavingTest(aggregate=total):
                 own = {binding.var for binding in total.bindings}
                 read = _columns(total.term) | free_columns(total.rows)
-            case Ranked():
-                own = {part.binding.var, *(binding.var for binding in part.total.bindings)}
-                read = _columns((part.message, part.total.term))
-                read |= free_columns(part.total.rows) | free_columns(part.among)
+            case TopKTest():
+                own = {part.binding.var, *(binding.var for binding in part.aggregate.bindings)}
+                read = _columns((part.message, part.aggregate.term))
+                read |= free_columns(part.aggregate.rows) | free_columns(part.among)
         found |= {(var, name) for var, name in read if var not in own}
     return found
 

@@ -1,7 +1,7 @@
 """Lower disjuncts to one SQL statement, each for all members of its group.
 
 Spark refuses a correlated subquery that reaches over a level, so quantifiers become joins:
-what a variant is driven by gives candidates, a relation ``(filter, disjunct, c, columns …)``,
+what a delta query is driven by gives candidates, a relation ``(filter, disjunct, c, columns …)``,
 and ``nested`` lowers what is asked of other rows to joins with it.
 """
 
@@ -22,7 +22,7 @@ from tapestry.plan.lowering.scope import Scope, carried_name, column
 from tapestry.plan.lowering.top_k import can_sweep
 from tapestry.plan.relation import SEPARATOR, Field, Range, Reach, Relation, Statement
 from tapestry.query.tree.nodes import Binding
-from tapestry.rewrite.stages import Conjunction, Ranked, Variant
+from tapestry.rewrite.stages import Conjunction, DeltaQuery, TopKTest
 
 Covers = Callable[[str, tuple[Range, ...]], bool]
 
@@ -31,7 +31,7 @@ def lower(groups: Sequence[Group], until: int, covers: Covers) -> Statement | No
     """Return the statement that finds each member's candidates in (its since, its until].
 
     ``until`` is the greatest of theirs.  One row per filter and message: the least c, with
-    the evidence for it.  A variant whose slice of its driving table is empty, as ``covers``
+    the evidence for it.  A delta query whose slice of its driving table is empty, as ``covers``
     tells, is left out; None if all are.
     """
     assembly = Assembly(_windows(groups, until))
@@ -45,7 +45,7 @@ def lower_events(groups: Sequence[Group], until: int, covers: Covers) -> Stateme
     """Return the statement for the instants in each member's window at which Q can change.
 
     A row for each filter, message and instant c; msgid is NULL where every message's answer
-    can change at c.  For the variants of the general rule only; None if nothing happened.
+    can change at c.  For the delta queries of the general rule only; None if nothing happened.
     """
     assembly = Assembly(_windows(groups, until))
     for group in groups:
@@ -99,7 +99,7 @@ class _Builder:
         self.assembly = assembly
         self.members = group.members
         self.message = group.disjunct.message
-        self.variants = group.disjunct.variants
+        self.delta_queries = group.disjunct.delta_queries
         self.whole = group.disjunct.monotone.conjunction
         self.nested = Nested(assembly, group.members)
         self.constants = f"constants_{len(assembly.relations)}"
@@ -107,33 +107,33 @@ class _Builder:
         self.scope = Scope("k")
 
     def candidates(self, until: int, covers: Covers) -> Iterator[exp.Select]:
-        """Yield the candidates of each variant that pass its test."""
+        """Yield the candidates of each delta query that pass its test."""
         alone, tops = self._tops(until, covers)
-        for variant in alone:
-            select = self._driven(variant, until, covers)
+        for delta_query in alone:
+            select = self._driven(delta_query, until, covers)
             if select is not None:
-                names = {binding.var for binding in variant.bindings}
+                names = {binding.var for binding in delta_query.bindings}
                 scope = self.scope.binding(*names)
-                own = () if variant.test.bindings else variant.evidence
+                own = () if delta_query.test.bindings else delta_query.evidence
                 distinct = names != {self.message.var, *(b.var for b in own)}
-                c = scope.moment(variant.event)
-                yield self._tested(select, scope, c, variant.test, own, distinct)
+                c = scope.moment(delta_query.event)
+                yield self._tested(select, scope, c, delta_query.test, own, distinct)
         test = replace(self.whole, bindings=(self.message, *self.whole.bindings))
         for top in tops:
             select, name = self._moved(top, until, "begins")
             yield self._tested(select, self.scope, exp.column("begins", name), test, (), True)
 
     def events(self, until: int, covers: Covers) -> Iterator[exp.Select]:
-        """Yield the candidates of each variant, untested, in OUTPUT's columns."""
+        """Yield the candidates of each delta query, untested, in OUTPUT's columns."""
         alone, tops = self._tops(until, covers)
-        for variant in alone:
-            select = self._driven(variant, until, covers)
+        for delta_query in alone:
+            select = self._driven(delta_query, until, covers)
             if select is not None:
-                scope = self.scope.binding(*(binding.var for binding in variant.bindings))
+                scope = self.scope.binding(*(binding.var for binding in delta_query.bindings))
                 msgid = None
-                if self.message in variant.bindings:
+                if self.message in delta_query.bindings:
                     msgid = column(self.message.var, "msgid")
-                yield self._untested(select, msgid, scope.moment(variant.event))
+                yield self._untested(select, msgid, scope.moment(delta_query.event))
         for top in tops:
             for when in ("begins", "ends"):
                 select, name = self._moved(top, until, when)
@@ -141,19 +141,19 @@ class _Builder:
                 msgid = exp.column("msgid", name) if own else None
                 yield self._untested(select, msgid, exp.column(when, name))
 
-    def _tops(self, until: int, covers: Covers) -> tuple[list[Variant], list[Ranked]]:
-        """Return the variants to be driven each by itself, and the tops that drive the others.
+    def _tops(self, until: int, covers: Covers) -> tuple[list[DeltaQuery], list[TopKTest]]:
+        """Return the delta queries to be driven each by itself, and the tops that drive the others.
 
         What is among a top changes only when a message enters it or leaves it.
         """
-        tops = [top for top in self.whole.ranked if not top.negated]
+        tops = [top for top in self.whole.top_k_tests if not top.negated]
         if not all(map(can_sweep, tops)):
-            return list(self.variants), []
-        alone = [one for one in self.variants if self.message not in one.test.bindings]
-        others = (one for one in self.variants if self.message in one.test.bindings)
+            return list(self.delta_queries), []
+        alone = [one for one in self.delta_queries if self.message not in one.test.bindings]
+        others = (one for one in self.delta_queries if self.message in one.test.bindings)
         return alone, tops if any(self._drives(one, covers) for one in others) else []
 
-    def _moved(self, top: Ranked, until: int, when: str) -> tuple[exp.Select, str]:
+    def _moved(self, top: TopKTest, until: int, when: str) -> tuple[exp.Select, str]:
         """Return FROM and WHERE of what enters a top in the window, or leaves it."""
         name = self.nested.ranks.periods(top)
         select = exp.select().from_(exp.to_table(self.constants).as_("k"), copy=False)
@@ -184,32 +184,35 @@ class _Builder:
             copy=False,
         ).distinct(copy=False)
 
-    def _drives(self, variant: Variant, covers: Covers) -> bool:
-        """Tell whether some row can put the variant's event into a member's window."""
-        driver = self._driver(variant)
-        return driver is None or covers(driver.table, slices(self.members, variant.event))
+    def _drives(self, delta_query: DeltaQuery, covers: Covers) -> bool:
+        """Tell whether some row can put the delta query's event into a member's window."""
+        driver = self._driver(delta_query)
+        return driver is None or covers(driver.table, slices(self.members, delta_query.event))
 
-    def _driven(self, variant: Variant, until: int, covers: Covers) -> exp.Select | None:
-        """Return FROM and WHERE of one variant's candidates; None if no row drives it."""
-        scope = self.scope.binding(*(binding.var for binding in variant.bindings))
-        c = scope.moment(variant.event)
-        ranges = slices(self.members, variant.event)
-        driver = self._driver(variant)
-        if not self._drives(variant, covers):
+    def _driven(self, delta_query: DeltaQuery, until: int, covers: Covers) -> exp.Select | None:
+        """Return FROM and WHERE of one delta query's candidates; None if no row drives it."""
+        scope = self.scope.binding(*(binding.var for binding in delta_query.bindings))
+        c = scope.moment(delta_query.event)
+        ranges = slices(self.members, delta_query.event)
+        driver = self._driver(delta_query)
+        if not self._drives(delta_query, covers):
             return None
         select = exp.select().from_(exp.to_table(self.constants).as_("k"), copy=False)
         self.nested.reached.begin()
-        tables = self.nested.reached.tables(variant.bindings, variant.plain, driver, ranges)
-        for binding, table in zip(variant.bindings, tables, strict=True):
+        tables = self.nested.reached.tables(delta_query.bindings, delta_query.plain, driver, ranges)
+        for binding, table in zip(delta_query.bindings, tables, strict=True):
             select = select.join(table, join_type="cross", copy=False)
             select = select.where(self.nested.visible(binding, scope), copy=False)
-        anchor = variant.event.anchor
+        anchor = delta_query.event.anchor
         if anchor is not None:
             select = select.where(_within(scope.term(anchor[0]), ranges), copy=False)
         return select.where(
-            *(scope.condition(condition) for condition in variant.plain),
+            *(scope.condition(condition) for condition in delta_query.plain),
             *self._in_window(c, until),
-            *(exp.LTE(this=scope.moment(moment), expression=c.copy()) for moment in variant.before),
+            *(
+                exp.LTE(this=scope.moment(moment), expression=c.copy())
+                for moment in delta_query.before
+            ),
             copy=False,
         )
 
@@ -259,7 +262,7 @@ class _Builder:
             wanted |= shows
         first = self.nested.carry(select, scope, wanted, slots(test), c)
         if not test.bindings:
-            some = (self.nested.totals.some(measured, scope, c) for measured in test.measured)
+            some = (self.nested.totals.some(measured, scope, c) for measured in test.having_tests)
             first = first.where(*(one for one in some if one is not None), copy=False)
         name = self.assembly.name(first.distinct(copy=False) if distinct else first)
         shown, own = evidence, Scope(name, now=exp.column("c", name))
@@ -276,7 +279,7 @@ class _Builder:
             name, shown = self.assembly.name(joined), test.bindings
             own = Scope(name, now=exp.column("c", name))
         else:
-            conditions += [own.condition(c) for c in (*test.plain, *test.times)]
+            conditions += [own.condition(c) for c in (*test.plain, *test.temporal_predicates)]
         conditions += self.nested.conditions(test, own)
         keys = [own.carried(carried_name(b.var, KEYS[b.table])) for b in shown]
         why = exp.Anonymous(this="concat_ws", expressions=[exp.convert(SEPARATOR), *keys])
@@ -292,12 +295,12 @@ class _Builder:
         ).from_(exp.to_table(name), copy=False)
         return final.where(*conditions, copy=False) if conditions else final
 
-    def _driver(self, variant: Variant) -> Binding | None:
+    def _driver(self, delta_query: DeltaQuery) -> Binding | None:
         """Return the binding whose ``ts`` alone decides whether the event is in the window."""
-        anchor = variant.event.anchor
+        anchor = delta_query.event.anchor
         if anchor is None or anchor[0].name != "ts":
             return None
-        return next(b for b in variant.bindings if b.var == anchor[0].var)
+        return next(b for b in delta_query.bindings if b.var == anchor[0].var)
 
 
 def _within(column: exp.Expr, ranges: tuple[Range, ...]) -> exp.Expr:

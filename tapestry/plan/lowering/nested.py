@@ -28,7 +28,7 @@ from tapestry.plan.lowering.key_lookup import Reached
 from tapestry.plan.lowering.scope import Scope, carried_name, column
 from tapestry.plan.lowering.top_k import Ranks, same_place
 from tapestry.query.tree.nodes import Binding, Column, Now
-from tapestry.rewrite.stages import Conjunction, Ranked
+from tapestry.rewrite.stages import Conjunction, TopKTest
 
 
 class Nested:
@@ -47,11 +47,11 @@ class Nested:
 
     def conditions(self, part: Conjunction, scope: Scope) -> list[exp.Expr]:
         """Return the tests of what is nested in a conjunction, for a relation of candidates."""
-        tests = [self._absent(inner, scope) for inner in part.absent]
-        tests += [self.totals.measured(measured, scope) for measured in part.measured]
+        tests = [self._absent(inner, scope) for inner in part.not_exists]
+        tests += [self.totals.measured(measured, scope) for measured in part.having_tests]
         return tests + [
             self.ranks.contains(top, scope)
-            for top in part.ranked
+            for top in part.top_k_tests
             if not _joined(top, part.bindings)
         ]
 
@@ -64,12 +64,12 @@ class Nested:
             ts = column(binding.var, "ts")
             visible_at = exp.LTE(this=ts, expression=scope.term(Now()))
             select = select.where(self.visible(binding, scope), visible_at, copy=False)
-        for top in part.ranked:
+        for top in part.top_k_tests:
             if _joined(top, part.bindings):
                 name = self.ranks.at_each(top, outer)
                 select = add_table(select, exp.to_table(name))
                 select = select.where(*same_place(name, top, scope), copy=False)
-        conditions = [scope.condition(c) for c in (*part.plain, *part.times)]
+        conditions = [scope.condition(c) for c in (*part.plain, *part.temporal_predicates)]
         return select.where(*conditions, copy=False) if conditions else select
 
     def carry(
@@ -109,6 +109,6 @@ class Nested:
         return exp.not_(stands_in(self.assembly.name(left), keys_of(free), outer), copy=False)
 
 
-def _joined(top: Ranked, bindings: tuple[Binding, ...]) -> bool:
+def _joined(top: TopKTest, bindings: tuple[Binding, ...]) -> bool:
     """Tell whether a rank can be joined: it finds the message that the conjunction binds."""
     return not top.negated and any(binding.var == top.message.var for binding in bindings)

@@ -17,13 +17,13 @@ from tapestry.core.schema import Type
 from tapestry.plan.lowering.scope import Scope
 from tapestry.query.tree.nodes import Arith, Call, Column
 from tapestry.rewrite.monotone.bound_in_time import end
-from tapestry.rewrite.stages import Moment, Total
+from tapestry.rewrite.stages import EventPoint, NormalAggregate
 
 SUMS = {"SUM": exp.Sum, "AVG": exp.Sum, "COUNT": exp.Sum, "MIN": exp.Min, "MAX": exp.Max}
 """What is kept running of an aggregate's values."""
 
 
-def runs(total: Total) -> bool:
+def runs(total: NormalAggregate) -> bool:
     """Tell whether an aggregate can be kept running, exactly.
 
     Each of its rows must count over one interval: nothing is nested in what they meet.  What
@@ -39,17 +39,23 @@ def runs(total: Total) -> bool:
     return summed and not total.distinct
 
 
-def ends(total: Total) -> bool:
+def ends(total: NormalAggregate) -> bool:
     """Tell whether rows of an aggregate cease to count."""
-    return any(time.op in ("<", "<=") for row in total.rows for time in row.times)
+    return any(time.op in ("<", "<=") for row in total.rows for time in row.temporal_predicates)
 
 
-def interval(total: Total, scope: Scope) -> tuple[exp.Expr, exp.Expr | None, list[exp.Expr]]:
+def interval(
+    total: NormalAggregate, scope: Scope
+) -> tuple[exp.Expr, exp.Expr | None, list[exp.Expr]]:
     """Return a row's alpha, its omega, and the conditions under which it counts at all."""
     row = total.rows[0]
-    begins = [Moment(Column(binding.var, "ts", Type.INSTANT)) for binding in total.bindings]
-    begins += [Moment(t.right, 1 if t.op == ">" else 0) for t in row.times if t.op in (">", ">=")]
-    over = [end(time) for time in row.times if time.op in ("<", "<=")]
+    begins = [EventPoint(Column(binding.var, "ts", Type.INSTANT)) for binding in total.bindings]
+    begins += [
+        EventPoint(t.right, 1 if t.op == ">" else 0)
+        for t in row.temporal_predicates
+        if t.op in (">", ">=")
+    ]
+    over = [end(time) for time in row.temporal_predicates if time.op in ("<", "<=")]
     known: list[exp.Expr] = [
         exp.not_(exp.Is(this=scope.term(moment.term), expression=exp.null()), copy=False)
         for moment in (*begins, *over)
@@ -76,7 +82,7 @@ def over(aggregate: exp.Expr, keys: Sequence[str]) -> exp.Window:
     )
 
 
-def value(total: Total) -> exp.Expr:
+def value(total: NormalAggregate) -> exp.Expr:
     """Return the aggregate from its running columns ``v`` (of values) and ``n`` (their number)."""
     if total.function == "COUNT":
         return exp.column("n")

@@ -26,7 +26,7 @@ from tapestry.query.tree.nodes import (
     Truth,
     Values,
 )
-from tapestry.rewrite.stages import Moment
+from tapestry.rewrite.stages import EventPoint
 
 COMPARISONS = {
     "=": exp.EQ,
@@ -91,7 +91,7 @@ class Scope:
                 return exp.Anonymous(this=f"text_{name}", expressions=[*map(self.term, args)])
         raise ValueError(f"no SQL for {term!r}")
 
-    def moment(self, moment: Moment) -> exp.Expr:
+    def moment(self, moment: EventPoint) -> exp.Expr:
         """Return an instant as an SQL expression."""
         term = self.term(moment.term)
         if not moment.shift:

@@ -26,7 +26,7 @@ from tapestry.plan.lowering.sweep_line import Sweep
 from tapestry.plan.relation import Derived, Field, Statement
 from tapestry.query.tree.nodes import Column, Literal
 from tapestry.query.tree.walk import walk
-from tapestry.rewrite.stages import Conjunction, Ranked, Total
+from tapestry.rewrite.stages import Conjunction, NormalAggregate, TopKTest
 
 FILTER = ("fid", "disjunct")
 
@@ -47,16 +47,16 @@ class Ranks:
         self.assembly = assembly
         self.members = members
         self.totals = totals
-        self._swept: dict[Ranked, str] = {}
+        self._swept: dict[TopKTest, str] = {}
 
-    def contains(self, top: Ranked, outer: Scope) -> exp.Expr:
+    def contains(self, top: TopKTest, outer: Scope) -> exp.Expr:
         """Return whether a candidate's message is, or is not, among the top."""
         name = self.at_each(top, outer)
         one = exp.select(exp.convert(1), copy=False).from_(exp.to_table(name), copy=False)
         there = exp.Exists(this=one.where(*same_place(name, top, outer), copy=False))
         return exp.not_(there, copy=False) if top.negated else there
 
-    def at_each(self, top: Ranked, outer: Scope) -> str:
+    def at_each(self, top: TopKTest, outer: Scope) -> str:
         """Return the relation ``(fid, disjunct, c, msgid)`` of what is on top at each c."""
         if not can_sweep(top):
             return self._anew(top, outer)
@@ -76,7 +76,7 @@ class Ranks:
         )
         return self.assembly.name(select)
 
-    def periods(self, top: Ranked) -> str:
+    def periods(self, top: TopKTest) -> str:
         """Return the relation of the times in the spans at which messages are among the top."""
         top = replace(top, negated=False)
         if top not in self._swept:
@@ -90,13 +90,13 @@ class Ranks:
             asked = asked or [replace(self.members[0], since=BEGINNING, until=BEGINNING)]
             tops = {(m.fid, m.disjunct): (_limit(top.limit, m), m.until) for m in asked}
             derived = Derived(
-                name, PERIODS, self._values(top, asked), Sweep(top.total.function, tops)
+                name, PERIODS, self._values(top, asked), Sweep(top.aggregate.function, tops)
             )
             self.assembly.derived.append(derived)
             self._swept[top] = name
         return self._swept[top]
 
-    def _values(self, top: Ranked, members: Sequence[Member]) -> Statement:
+    def _values(self, top: TopKTest, members: Sequence[Member]) -> Statement:
         """Return the statement for the values at the start of each span, and their changes in it.
 
         Its rows are ``(fid, disjunct, msgid, audience, at, v, n)``.  Of the messages whose
@@ -104,9 +104,11 @@ class Ranks:
         """
         assembly = Assembly(self.assembly.spans)
         assembly.relations.append(constants("k", members))
-        (among,), (row,) = top.among, top.total.rows
+        (among,), (row,) = top.among, top.aggregate.rows
         part = both(among, row)
-        total = replace(top.total, bindings=(top.binding, *top.total.bindings), rows=(part,))
+        total = replace(
+            top.aggregate, bindings=(top.binding, *top.aggregate.bindings), rows=(part,)
+        )
         key = [(top.binding.var, "msgid"), (top.binding.var, "audience")]
         span = ["since", "until"]
         counted = self.totals.elsewhere(assembly).counted(total, Scope("k"), [*FILTER, *span], key)
@@ -156,18 +158,18 @@ class Ranks:
         every = select_from(change, [*names, "at", "v", "n"])
         return assembly.whole(exp.union(kept, every, distinct=False))
 
-    def _anew(self, top: Ranked, outer: Scope) -> str:
+    def _anew(self, top: TopKTest, outer: Scope) -> str:
         """Return the relation ``(fid, disjunct, c, msgid)``, ranked for each c."""
-        wanted = slots((top.limit, top.among, top.total))
+        wanted = slots((top.limit, top.among, top.aggregate))
         base = self.totals.base(outer, wanted, set())
         message = top.binding.var
-        parts = [both(among, row) for among, row in product(top.among, top.total.rows)]
+        parts = [both(among, row) for among, row in product(top.among, top.aggregate.rows)]
         kept = slots(top.limit)
         row = {(message, "msgid"), (message, "audience")}
-        rows = self.totals.joined(base, top.total, parts, (top.binding,), row, kept)
+        rows = self.totals.joined(base, top.aggregate, parts, (top.binding,), row, kept)
         keys = [*KEY, *(f"p{slot}" for slot in sorted(kept))]
         msgid = exp.column(carried_name(message, "msgid"), rows, quoted=True)
-        value = value_of(top.total, rows)
+        value = value_of(top.aggregate, rows)
         groups = select_from(rows, keys).select(
             exp.alias_(msgid, "msgid", copy=False), exp.alias_(value, "value", copy=False)
         )
@@ -175,7 +177,7 @@ class Ranks:
             *(exp.column(key, rows) for key in keys),
             *(exp.column(carried_name(*one), rows, quoted=True) for one in sorted(row)),
         )
-        if top.total.function == "COUNT":
+        if top.aggregate.function == "COUNT":
             groups = groups.having(exp.GT(this=value.copy(), expression=exp.convert(0)))
         else:
             groups = groups.having(exp.not_(exp.Is(this=value.copy(), expression=exp.null())))
@@ -195,22 +197,22 @@ class Ranks:
         return self.assembly.name(select_from(placed_name, [*KEY, "msgid"]).where(within))
 
 
-def can_sweep(top: Ranked) -> bool:
+def can_sweep(top: TopKTest) -> bool:
     """Tell whether a rank can be swept: its values can be kept running, and are numbers."""
-    if len(top.among) != 1 or len(top.total.rows) != 1:
+    if len(top.among) != 1 or len(top.aggregate.rows) != 1:
         return False
-    part = both(top.among[0], top.total.rows[0])
-    number = top.total.function == "COUNT" or _type(top.total) not in (Type.TEXT, None)
-    return number and running_aggregates.runs(replace(top.total, rows=(part,)))
+    part = both(top.among[0], top.aggregate.rows[0])
+    number = top.aggregate.function == "COUNT" or _type(top.aggregate) not in (Type.TEXT, None)
+    return number and running_aggregates.runs(replace(top.aggregate, rows=(part,)))
 
 
-def _type(total: Total) -> Type | None:
+def _type(total: NormalAggregate) -> Type | None:
     """Return the type of what is added up; of text, whose order engines know best, TEXT."""
     types = {n.type for n in walk(total.term) if isinstance(n, Column)}
     return types.pop() if len(types) == 1 else None
 
 
-def same_place(name: str, top: Ranked, scope: Scope) -> list[exp.Expr]:
+def same_place(name: str, top: TopKTest, scope: Scope) -> list[exp.Expr]:
     """Return the tests that a row of a rank is that of a candidate's message."""
     same: list[exp.Expr] = [
         exp.EQ(this=exp.column(key, name), expression=exp.column(key, scope.outer)) for key in KEY
@@ -224,10 +226,10 @@ def both(one: Conjunction, other: Conjunction) -> Conjunction:
     return Conjunction(
         (*one.bindings, *other.bindings),
         (*one.plain, *other.plain),
-        (*one.times, *other.times),
-        (*one.absent, *other.absent),
-        (*one.measured, *other.measured),
-        (*one.ranked, *other.ranked),
+        (*one.temporal_predicates, *other.temporal_predicates),
+        (*one.not_exists, *other.not_exists),
+        (*one.having_tests, *other.having_tests),
+        (*one.top_k_tests, *other.top_k_tests),
     )
 
 

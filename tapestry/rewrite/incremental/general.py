@@ -10,12 +10,12 @@ from tapestry.core.schema import Type
 from tapestry.query.tree.nodes import Binding, Column, Condition
 from tapestry.rewrite.stages import (
     Conjunction,
-    Measured,
-    Moment,
+    DeltaQuery,
+    EventPoint,
+    HavingTest,
     MonotoneDisjunct,
-    Ranked,
-    Total,
-    Variant,
+    NormalAggregate,
+    TopKTest,
 )
 
 
@@ -23,13 +23,13 @@ from tapestry.rewrite.stages import (
 class Event:
     """An instant, for each of the bindings that meet ``plain``, at which the answer can change."""
 
-    moment: Moment
+    moment: EventPoint
     bindings: tuple[Binding, ...]
     plain: tuple[Condition, ...]
 
 
-def general(message: Binding, disjunct: MonotoneDisjunct) -> tuple[Variant, ...]:
-    """Return a variant for every event of the disjunct, negation under negation included.
+def general(message: Binding, disjunct: MonotoneDisjunct) -> tuple[DeltaQuery, ...]:
+    """Return a delta query for every event of the disjunct, negation under negation included.
 
     Law (DESIGN, section 1): between two events the truth of the disjunct for a message is
     constant.  An event is the ``ts`` of a row that a variable can bind, those of aggregates
@@ -40,25 +40,25 @@ def general(message: Binding, disjunct: MonotoneDisjunct) -> tuple[Variant, ...]
     What is among the top depends on all messages: there the test finds the message.
     """
     whole = disjunct.conjunction
-    tops = [top for top in whole.ranked if not top.negated]
-    rest = replace(whole, ranked=tuple(top for top in whole.ranked if top.negated))
+    tops = [top for top in whole.top_k_tests if not top.negated]
+    rest = replace(whole, top_k_tests=tuple(top for top in whole.top_k_tests if top.negated))
     unbound = replace(whole, bindings=(message, *whole.bindings))
     events = _once(_events((), (message,), (), rest))
     ranks = _once(chain.from_iterable(_ranked((), (), top) for top in tops))
     return (
-        *[_variant(event, whole) for event in events],
-        *[_variant(event, unbound) for event in ranks],
+        *[_delta_query(event, whole) for event in events],
+        *[_delta_query(event, unbound) for event in ranks],
     )
 
 
 def _once(events: Iterable[Event]) -> tuple[Event, ...]:
-    """Return the events, each where it stands first: far quicker than to compare variants."""
+    """Return the events, each where it stands first: far quicker than to compare delta queries."""
     return tuple(dict.fromkeys(events))
 
 
-def _variant(event: Event, test: Conjunction) -> Variant:
+def _delta_query(event: Event, test: Conjunction) -> DeltaQuery:
     before = (_arrival(binding) for binding in event.bindings)
-    return Variant(
+    return DeltaQuery(
         "general",
         event.moment,
         event.bindings,
@@ -78,16 +78,18 @@ def _events(
     fresh = (*fresh, *part.bindings)
     bindings, plain = (*around, *fresh), (*plain, *part.plain)
     moments = [_arrival(binding) for binding in fresh]
-    moments += [Moment(t.right, 1 if t.op in ("<=", ">") else 0) for t in part.times]
+    moments += [
+        EventPoint(t.right, 1 if t.op in ("<=", ">") else 0) for t in part.temporal_predicates
+    ]
     for moment in dict.fromkeys(moments):
         yield Event(moment, bindings, plain)
     for inner in part.nested:
         match inner:
             case Conjunction():
                 yield from _events(bindings, (), plain, inner)
-            case Measured(total=total):
+            case HavingTest(aggregate=total):
                 yield from _counted(bindings, (), plain, total)
-            case Ranked():
+            case TopKTest():
                 yield from _ranked(bindings, plain, inner)
 
 
@@ -95,19 +97,19 @@ def _counted(
     around: tuple[Binding, ...],
     fresh: tuple[Binding, ...],
     plain: tuple[Condition, ...],
-    total: Total,
+    total: NormalAggregate,
 ) -> Iterator[Event]:
     for row in total.rows:
         yield from _events(around, (*fresh, *total.bindings), plain, row)
 
 
 def _ranked(
-    around: tuple[Binding, ...], plain: tuple[Condition, ...], top: Ranked
+    around: tuple[Binding, ...], plain: tuple[Condition, ...], top: TopKTest
 ) -> Iterator[Event]:
     for row in top.among:
         yield from _events(around, (top.binding,), plain, row)
-    yield from _counted(around, (top.binding,), plain, top.total)
+    yield from _counted(around, (top.binding,), plain, top.aggregate)
 
 
-def _arrival(binding: Binding) -> Moment:
-    return Moment(Column(binding.var, "ts", Type.INSTANT))
+def _arrival(binding: Binding) -> EventPoint:
+    return EventPoint(Column(binding.var, "ts", Type.INSTANT))

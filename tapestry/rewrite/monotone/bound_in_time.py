@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tapestry.core.schema import Type
 from tapestry.query.tree.nodes import Binding, Column, Compare
-from tapestry.rewrite.stages import Conjunction, Measured, Moment, MonotoneDisjunct
+from tapestry.rewrite.stages import Conjunction, EventPoint, HavingTest, MonotoneDisjunct
 
 
 def bound_in_time(index: int, message: Binding, whole: Conjunction) -> MonotoneDisjunct | None:
@@ -15,19 +15,23 @@ def bound_in_time(index: int, message: Binding, whole: Conjunction) -> MonotoneD
     a start; time being discrete, ``c < t`` is ``c + 1 µs <= t``.
     """
     first = starts(whole, message)
-    last = tuple(end(time) for time in whole.times if time.op in ("<", "<="))
+    last = tuple(end(time) for time in whole.temporal_predicates if time.op in ("<", "<="))
     if any(surely_before(e, s, equal=True) for e in last for s in first):
         return None
-    steady = all(turns_on_once(part) for part in whole.absent)
-    steady = steady and not whole.measured and not whole.ranked
+    steady = all(turns_on_once(part) for part in whole.not_exists)
+    steady = steady and not whole.having_tests and not whole.top_k_tests
     return MonotoneDisjunct(index, whole, first, last, steady, _reason(whole, bool(last), steady))
 
 
-def starts(whole: Conjunction, *more: Binding) -> tuple[Moment, ...]:
+def starts(whole: Conjunction, *more: Binding) -> tuple[EventPoint, ...]:
     """Return the moments from which a binding can hold, without those another implies."""
-    visible = [Moment(Column(b.var, "ts", Type.INSTANT)) for b in (*more, *whole.bindings)]
-    lower = [Moment(t.right, 1 if t.op == ">" else 0) for t in whole.times if t.op in (">", ">=")]
-    last: dict[object, Moment] = {}
+    visible = [EventPoint(Column(b.var, "ts", Type.INSTANT)) for b in (*more, *whole.bindings)]
+    lower = [
+        EventPoint(t.right, 1 if t.op == ">" else 0)
+        for t in whole.temporal_predicates
+        if t.op in (">", ">=")
+    ]
+    last: dict[object, EventPoint] = {}
     for moment in dict.fromkeys([*lower, *visible]):
         anchor = moment.anchor
         key = moment if anchor is None else anchor[0]
@@ -38,24 +42,24 @@ def starts(whole: Conjunction, *more: Binding) -> tuple[Moment, ...]:
     return tuple(last.values())
 
 
-def end(time: Compare) -> Moment:
+def end(time: Compare) -> EventPoint:
     """Return the first instant at which ``now() < e`` or ``now() <= e`` is false."""
-    return Moment(time.right, 1 if time.op == "<=" else 0)
+    return EventPoint(time.right, 1 if time.op == "<=" else 0)
 
 
 def turns_on_once(part: Conjunction) -> bool:
     """Tell whether EXISTS of the conjunction, once true, stays true as time goes on."""
-    return not part.nested and all(time.op in (">", ">=") for time in part.times)
+    return not part.nested and all(time.op in (">", ">=") for time in part.temporal_predicates)
 
 
-def only_grows(measured: Measured) -> bool:
+def only_grows(measured: HavingTest) -> bool:
     """Tell whether the comparison, once true, stays true: its rows stay, and can only add."""
-    rising = measured.op in (">", ">=") and measured.total.function in ("COUNT", "MAX")
-    falling = measured.op in ("<", "<=") and measured.total.function == "MIN"
-    return (rising or falling) and all(turns_on_once(row) for row in measured.total.rows)
+    rising = measured.op in (">", ">=") and measured.aggregate.function in ("COUNT", "MAX")
+    falling = measured.op in ("<", "<=") and measured.aggregate.function == "MIN"
+    return (rising or falling) and all(turns_on_once(row) for row in measured.aggregate.rows)
 
 
-def surely_before(left: Moment, right: Moment, equal: bool = False) -> bool:
+def surely_before(left: EventPoint, right: EventPoint, equal: bool = False) -> bool:
     """Tell whether left < right (or <=) for every row, by their offsets from one column."""
     one, two = left.anchor, right.anchor
     if one is None or two is None or one[0] != two[0]:
@@ -64,7 +68,7 @@ def surely_before(left: Moment, right: Moment, equal: bool = False) -> bool:
     return gap > 0 or (equal and gap == 0)
 
 
-def offset(moment: Moment) -> int:
+def offset(moment: EventPoint) -> int:
     """Return the microseconds between an anchored moment and its column."""
     anchor = moment.anchor
     if anchor is None:
@@ -73,17 +77,17 @@ def offset(moment: Moment) -> int:
 
 
 def _reason(whole: Conjunction, ends: bool, steady: bool) -> str:
-    if whole.ranked:
+    if whole.top_k_tests:
         return "evaluated at events: what is on top changes with every row that counts"
-    if not all(map(only_grows, whole.measured)):
+    if not all(map(only_grows, whole.having_tests)):
         return "evaluated at events: the aggregate can rise and fall"
-    if whole.measured and (whole.absent or ends):
+    if whole.having_tests and (whole.not_exists or ends):
         return "evaluated at events: an aggregate beside what ceases to hold"
-    if whole.measured:
+    if whole.having_tests:
         return "monotone: the aggregate is crossed once and for all"
     if not steady:
         return "evaluated at events: what must not exist can cease to exist again"
-    if whole.absent:
+    if whole.not_exists:
         return "made monotone: what must not exist can appear; tested at the earliest instant"
     if ends:
         return "made monotone: it ceases to hold as time goes on; tested at the earliest instant"

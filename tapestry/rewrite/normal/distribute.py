@@ -22,7 +22,7 @@ from tapestry.query.tree.nodes import (
     Truth,
 )
 from tapestry.query.tree.walk import is_plain, is_time, once, variables
-from tapestry.rewrite.stages import Conjunction, Measured, Ranked, Total
+from tapestry.rewrite.stages import Conjunction, HavingTest, NormalAggregate, TopKTest
 
 MOST_DISJUNCTS = 256
 """Disjuncts of a filter; and conjunctions in a disjunct, its NOT EXISTS included."""
@@ -173,32 +173,34 @@ def _distribute(condition: Condition) -> list[Conjunction]:
             absent = [_merge((own, part)) for part in _distribute(inner.condition)]
             return [Conjunction((), (), (), once(absent))]
         case Threshold(aggregate=aggregate, op=op, constant=constant):
-            measured = Measured(_total(aggregate), op, constant)
-            if measured.total.rows:
-                return [Conjunction((), (), (), (), measured=(measured,))]
+            measured = HavingTest(_total(aggregate), op, constant)
+            if measured.aggregate.rows:
+                return [Conjunction((), (), (), (), having_tests=(measured,))]
             return _distribute(Truth(measured.passes_none(constant.value)))
         case Top() | Not(arg=Top()):
             ranked = _ranked(condition)
-            if ranked.among and ranked.total.rows:
-                return [Conjunction((), (), (), (), ranked=(ranked,))]
+            if ranked.among and ranked.aggregate.rows:
+                return [Conjunction((), (), (), (), top_k_tests=(ranked,))]
             return _distribute(Truth(ranked.negated))
         case Compare() if is_time(condition):
             return [Conjunction((), (), (condition,), ())]
     return [Conjunction((), (condition,), (), ())]
 
 
-def _total(aggregate: Aggregate) -> Total:
+def _total(aggregate: Aggregate) -> NormalAggregate:
     rows = tuple(dict.fromkeys(_distribute(aggregate.condition)))
-    return Total(aggregate.function, aggregate.distinct, aggregate.term, aggregate.bindings, rows)
+    return NormalAggregate(
+        aggregate.function, aggregate.distinct, aggregate.term, aggregate.bindings, rows
+    )
 
 
-def _ranked(condition: Top | Not) -> Ranked:
+def _ranked(condition: Top | Not) -> TopKTest:
     negated = isinstance(condition, Not)
     top = condition.arg if isinstance(condition, Not) else condition
     assert isinstance(top, Top)
     among = tuple(dict.fromkeys(_distribute(top.condition)))
     total = _total(top.aggregate)
-    return Ranked(top.message, top.limit, top.binding, total, among, negated)
+    return TopKTest(top.message, top.limit, top.binding, total, among, negated)
 
 
 def _merge(parts: tuple[Conjunction, ...]) -> Conjunction:

@@ -34,8 +34,8 @@ def disjunct(text):
     ],
 )
 def test_what_counts_over_one_interval_is_kept_running(text):
-    (measured,) = disjunct(text).measured
-    assert running_aggregates.runs(measured.total)
+    (measured,) = disjunct(text).having_tests
+    assert running_aggregates.runs(measured.aggregate)
 
 
 @pytest.mark.parametrize(
@@ -52,8 +52,8 @@ def test_what_counts_over_one_interval_is_kept_running(text):
     ],
 )
 def test_what_comes_and_goes_in_other_ways_is_not(text, why):
-    (measured,) = disjunct(text).measured
-    assert not running_aggregates.runs(measured.total), why
+    (measured,) = disjunct(text).having_tests
+    assert not running_aggregates.runs(measured.aggregate), why
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_what_comes_and_goes_in_other_ways_is_not(text, why):
     ],
 )
 def test_a_rank_is_swept_where_its_values_are_numbers_that_can_be_kept_running(text, swept):
-    (top,) = disjunct(text).ranked
+    (top,) = disjunct(text).top_k_tests
     assert can_sweep(top) is swept
     asked = groups([(Subscription(0, compile_filter(text, Context()), ("public",), 0), 9)])
     assert bool(lower_at(asked, 9).derived) is swept
