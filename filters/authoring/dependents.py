@@ -20,12 +20,12 @@ from filters.runtime import services
 from filters.store.filter_store import DjangoClock, latest_instant
 from filters.store.shared_window import hold, part
 from tapestry.core.errors import TapestryError
-from tapestry.tables.append import read_until
+from tapestry.tables.append import advance_watermark
 
 
 def now() -> int:
     """Return the present as the clock's lock tells it: all that comes is later."""
-    return read_until(services.tables(), DjangoClock())
+    return advance_watermark(services.tables(), DjangoClock())
 
 
 def renew_dependents(changed: Iterable[Name], at: int | None) -> None:

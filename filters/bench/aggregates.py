@@ -54,7 +54,7 @@ def measure(options: Mapping[str, Any]) -> dict[str, Any]:
     from filters.runtime import services
     from tapestry.core.clock import BEGINNING
     from tapestry.plan.compile import compile_filter
-    from tapestry.plan.engine import answer
+    from tapestry.plan.engine import evaluate
     from tapestry.plan.lowering.lower import lower_at
     from tapestry.query.context import Context
     from tapestry.run.execute import Subscription, execute, groups
@@ -76,7 +76,7 @@ def measure(options: Mapping[str, Any]) -> dict[str, Any]:
             return len(execute(engine, [window], until, lambda pairs: set()))
 
         def of_all(engine: Engine, window: Subscription = window) -> int:
-            return len(answer(engine, lower_at(groups([(window, BEGINNING)]), until)))
+            return len(evaluate(engine, lower_at(groups([(window, BEGINNING)]), until)))
 
         def fresh() -> Engine:
             return SparkEngine(session, found)
@@ -116,7 +116,7 @@ def _fill(tables: Tables, annotations: int, delta: int, scattered: bool) -> tupl
     """
     from tapestry.core.message import Annotation, Message
     from tapestry.core.schema import ANNOTATIONS, MESSAGES
-    from tapestry.tables.hash_runs import extend
+    from tapestry.tables.hash_runs import extend_index
     from tapestry.tables.rows import to_arrow
 
     chance = random.Random(7)
@@ -140,7 +140,7 @@ def _fill(tables: Tables, annotations: int, delta: int, scattered: bool) -> tupl
         _add(tables, range(low, min(low + FILE, annotations)), vote)
     _add(tables, range(annotations, annotations + delta), vote)
     for table in (MESSAGES, ANNOTATIONS):
-        extend(tables, table)
+        extend_index(tables, table)
     return _at(annotations - 1), _at(annotations + delta - 1)
 
 

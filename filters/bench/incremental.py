@@ -72,7 +72,7 @@ def measure(options: Mapping[str, Any]) -> dict[str, Any]:
 
     def full(name: str) -> int:
         asked = Subscription(1, plans[name], ("public",), BEGINNING)
-        return len(answering.answer(engine_on_all(), lower_at(groups([(asked, until)]), until)))
+        return len(answering.evaluate(engine_on_all(), lower_at(groups([(asked, until)]), until)))
 
     # The small windows first: what Spark cannot do at all does not keep them from being told.
     for label, since in windows.items():

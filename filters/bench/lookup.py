@@ -23,8 +23,8 @@ def measure(options: Mapping[str, Any]) -> dict[str, float | int | str]:
     from filters.bench import mail
     from filters.runtime import services
     from tapestry.core.schema import MESSAGES
-    from tapestry.tables.deduplicate import unseen
-    from tapestry.tables.log import parts_of
+    from tapestry.tables.deduplicate import new_row_mask
+    from tapestry.tables.log import data_files_of
     from tapestry.tables.read import lookup, message
     from tapestry.tables.rows import arrow_schema
 
@@ -35,7 +35,7 @@ def measure(options: Mapping[str, Any]) -> dict[str, float | int | str]:
     filled = time.perf_counter() - begun
 
     def cards(column: str, msgids: Sequence[str]) -> int:
-        log = parts_of(tables.open(MESSAGES))
+        log = data_files_of(tables.open(MESSAGES))
         columns = ("msgid", "ts", "audience", "inreplyto", "subject")
         found = lookup(log, MESSAGES, column, msgids, public, columns, root=tables.root)
         return len(found)
@@ -59,7 +59,8 @@ def measure(options: Mapping[str, Any]) -> dict[str, float | int | str]:
         "parents_of_any_age_ms": _median_ms(lambda: cards("msgid", old), repeat),
         "replies_ms": _median_ms(lambda: cards("inreplyto", recent), repeat),
         "unseen_ms": _median_ms(
-            lambda: unseen(tables.open(MESSAGES), MESSAGES, new, tables.root).true_count, repeat
+            lambda: new_row_mask(tables.open(MESSAGES), MESSAGES, new, tables.root).true_count,
+            repeat,
         ),
         "filled_s": round(filled, 1),
     }
@@ -69,9 +70,9 @@ def _parents(tables: Any, batch: int) -> list[str]:
     """Return the parents of the newest replies."""
     from tapestry.core.schema import MESSAGES
     from tapestry.tables.find import by_time
-    from tapestry.tables.log import parts_of
+    from tapestry.tables.log import data_files_of
 
-    log = parts_of(tables.open(MESSAGES))
+    log = data_files_of(tables.open(MESSAGES))
     high = max(part.max_ts for part in log)
     rows = by_time(log, MESSAGES, [(high - 10 * batch * 60_000_000, high)], ["inreplyto", "ts"])
     assert rows is not None

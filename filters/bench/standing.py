@@ -25,7 +25,7 @@ class Standing:
         from filters.store.filter_store import DjangoClock
         from tapestry.core.schema import ANNOTATIONS, MESSAGES
         from tapestry.predicate_index.store import Register
-        from tapestry.tables.hash_runs import extend
+        from tapestry.tables.hash_runs import extend_index
 
         self.world = world
         self.tables = services.tables()
@@ -33,7 +33,7 @@ class Standing:
         _write(self.tables, MESSAGES, world.before())
         mail.fill(self.tables, world.archive, 0)
         _write(self.tables, ANNOTATIONS, world.old_votes())
-        extend(self.tables, ANNOTATIONS)
+        extend_index(self.tables, ANNOTATIONS)
         with DjangoClock().lock() as held:
             held.advance(world.begin)
         self.crowd = Crowd(self.register, hot, world.weeks, world.begin)

@@ -14,7 +14,7 @@ from filters.inbox import explanation
 from filters.models import Card, Match
 from tapestry.core.clock import wall_clock
 from tapestry.core.schema import MESSAGES
-from tapestry.tables.log import Tables, parts_of
+from tapestry.tables.log import Tables, data_files_of
 from tapestry.tables.read import CARD, lookup
 
 BATCH = 1000
@@ -51,7 +51,7 @@ def _give(tables: Tables, waiting: Sequence[Match]) -> int:
         wanted[match.audience].add(match.msgid)
     parents: dict[str, str | None] = {}
     made: list[Card] = []
-    log = parts_of(tables.open(MESSAGES))
+    log = data_files_of(tables.open(MESSAGES))
     for audience, msgids in wanted.items():
         for row in lookup(log, MESSAGES, "msgid", msgids, [audience], COLUMNS, root=tables.root):
             parents.setdefault(row["msgid"], row["inreplyto"])

@@ -12,7 +12,7 @@ from typing import Any
 from filters.accounts import people
 from filters.models import Match
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
-from tapestry.tables.log import Tables, parts_of
+from tapestry.tables.log import Tables, data_files_of
 from tapestry.tables.read import lookup
 
 MOST = 6
@@ -71,7 +71,7 @@ def _rows(
         (MESSAGES, "msgid", _OF_MESSAGE),
         (ANNOTATIONS, "annid", _OF_ANNOTATION),
     ):
-        log = parts_of(tables.open(table))
+        log = data_files_of(tables.open(table))
         for row in lookup(log, table, key, names, audiences, columns, root=tables.root):
             found[row[key]].append(row)
     return found

@@ -11,7 +11,7 @@ from filters.inbox import explanation, listing
 from filters.models import Match, PendingAnnotation
 from filters.runtime import services
 from tapestry.core.message import Annotation, Message
-from tapestry.deliver.annotations import Standing, may_be_public, standing
+from tapestry.deliver.annotations import AnnotationSummary, may_be_public, summarize
 from tapestry.tables.originals import problems_of
 from tapestry.tables.read import Copy, annotations_on, copies, read_copy
 from tapestry.tables.thread import ThreadEntry, thread
@@ -37,7 +37,7 @@ class Reading:
     ts: int
     others: tuple[str, ...]
     thread: tuple[ThreadEntry, ...]
-    standing: Standing
+    annotations: AnnotationSummary
     my_vote: int
     my_tags: tuple[str, ...]
     may_be_public: bool
@@ -62,15 +62,15 @@ def read(user: User, msgid: str, audience: str | None = None) -> Reading | None:
         return None
     audiences = people.audiences(user)
     name = user.get_username()
-    stands = standing(_annotations(msgid, audiences))
+    summary = summarize(_annotations(msgid, audiences))
     return Reading(
         message=row.message,
         ts=row.ts,
         others=tuple(copy.audience for copy in found[1:]),
         thread=tuple(thread(services.tables(), msgid, audiences)),
-        standing=stands,
-        my_vote=(name in stands.voted_for) - (name in stands.voted_against),
-        my_tags=tuple(tag for tag, owners in stands.tags if name in owners),
+        annotations=summary,
+        my_vote=(name in summary.voted_for) - (name in summary.voted_against),
+        my_tags=tuple(tag for tag, owners in summary.tags if name in owners),
         may_be_public=may_be_public(row.message.audience),
         problems=problems_of(services.tables(), msgid, found[0]),
         whys=tuple(

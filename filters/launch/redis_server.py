@@ -38,7 +38,7 @@ class RedisServer:
         deadline = time.monotonic() + timeout
         while not answers(self.url):
             if self.child is not None and not self.child.alive:
-                raise TapestryError(f"{self.child.obituary()}.")
+                raise TapestryError(f"{self.child.describe_exit()}.")
             if time.monotonic() > deadline:
                 raise TapestryError("Redis does not answer.", hint="See redis.log beside the data.")
             time.sleep(0.05)

@@ -46,7 +46,9 @@ class Stack:
         """Raise TapestryError, with the last line of its log, if a part has ended."""
         for child in [*self.children, *self.backing]:
             if not child.alive:
-                raise TapestryError(f"{child.obituary()}.", hint="Everything has been stopped.")
+                raise TapestryError(
+                    f"{child.describe_exit()}.", hint="Everything has been stopped."
+                )
 
     def wait(self, timeout: float = READY_SECONDS) -> None:
         """Wait until /healthz answers 200; TapestryError if a part ends or it takes too long."""
@@ -86,7 +88,7 @@ class Stack:
         asked.unlink(missing_ok=True)
         self._spark_starts.append(now)
         self.backing.remove(self.spark.child)
-        self.spark = self.spark.again()
+        self.spark = self.spark.restart()
         self.backing.insert(0, self.spark.child)
 
     def stop(self) -> None:

@@ -55,7 +55,7 @@ def engine_on(snapshot: Snapshot) -> Engine:
 
     remote = spark_remote() or LOCAL
     return SparkEngine(
-        _session(), snapshot, again=lambda: reconnect(remote), gave_up=ask_for_another_spark
+        _session(), snapshot, reopen=lambda: reconnect(remote), on_timeout=ask_for_another_spark
     )
 
 

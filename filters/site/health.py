@@ -20,7 +20,7 @@ from filters.runtime import services
 from filters.upkeep import rounds
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
 from tapestry.core.errors import TapestryError
-from tapestry.spark.session import must_answer
+from tapestry.spark.session import require_listening
 from tapestry.tables.log import snapshot
 
 log = logging.getLogger(__name__)
@@ -92,7 +92,7 @@ def _spark() -> str:
     remote = services.spark_remote()
     if remote is None:
         raise _UnwellError("Nobody has said where Spark is: set SPARK_REMOTE.")
-    must_answer(remote, SOON)
+    require_listening(remote, SOON)
     return "answers"
 
 

@@ -17,7 +17,7 @@ from filters.models import Match
 from filters.runtime import services
 from filters.runtime.batching import chunks
 from tapestry.core.schema import MESSAGES
-from tapestry.tables.log import parts_of
+from tapestry.tables.log import data_files_of
 from tapestry.tables.read import lookup, narrowest_first
 
 
@@ -30,7 +30,7 @@ def let_go(matches: QuerySet[Match], lost: Collection[str] = ()) -> int:
     if not seen:
         return 0
     tables = services.tables()
-    log = parts_of(tables.open(MESSAGES))
+    log = data_files_of(tables.open(MESSAGES))
     anybody = set[str]().union(*seen.values())
     count = 0
     for pks in chunks(list(matches.values_list("pk", flat=True))):

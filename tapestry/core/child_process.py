@@ -31,7 +31,7 @@ class Child:
         """Tell whether the part still runs."""
         return self.process.poll() is None
 
-    def obituary(self) -> str:
+    def describe_exit(self) -> str:
         """Say in one sentence how the part ended, with the last line of its log."""
         code = self.process.poll()
         how = f"by signal {-code}" if code is not None and code < 0 else f"with code {code}"

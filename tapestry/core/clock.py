@@ -39,7 +39,7 @@ def next_instant(now: int, last: int) -> int:
     return max(now, last) + 1
 
 
-def until_instant(now: int, last: int) -> int:
+def watermark_instant(now: int, last: int) -> int:
     """Return the end of a run's window: no later append can be stamped at or before it."""
     return max(now, last)
 

@@ -56,5 +56,11 @@ COLUMNS: dict[str, dict[str, Type]] = {
     },
 }
 
-KEYS: dict[str, str] = {MESSAGES: "msgid", ANNOTATIONS: "annid"}
+KEY_COLUMN: dict[str, str] = {MESSAGES: "msgid", ANNOTATIONS: "annid"}
 """The column that names a row of each table; a row is one per key and audience."""
+
+INDEXED: dict[str, tuple[str, ...]] = {
+    MESSAGES: ("msgid", "inreplyto"),
+    ANNOTATIONS: ("annid", "msgid"),
+}
+"""The columns of each table by which rows are looked up through an index."""

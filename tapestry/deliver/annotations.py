@@ -20,7 +20,7 @@ def annotation_audience(message_audience: str, owner: str, *, private: bool) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class AnnotationSummary:
     """How a message stands: who voted how, and its tags with who gave them.
 
     A person's last vote counts in what is shown; all of them are rows of the table.
@@ -31,7 +31,7 @@ class Standing:
     tags: tuple[tuple[str, tuple[str, ...]], ...]
 
 
-def standing(annotations: Iterable[Annotation]) -> Standing:
+def summarize(annotations: Iterable[Annotation]) -> AnnotationSummary:
     """Sum up annotations, given oldest first; an annid that comes twice counts once."""
     votes: dict[str, float] = {}
     tags: dict[str, dict[str, None]] = {}
@@ -45,7 +45,7 @@ def standing(annotations: Iterable[Annotation]) -> Standing:
             votes[each.owner] = each.number
         elif each.kind == "tag" and each.value:
             tags.setdefault(each.value, {})[each.owner] = None
-    return Standing(
+    return AnnotationSummary(
         tuple(owner for owner, number in votes.items() if number > 0),
         tuple(owner for owner, number in votes.items() if number < 0),
         tuple((tag, tuple(owners)) for tag, owners in sorted(tags.items())),

@@ -39,22 +39,22 @@ class TooManyError(TooMuchError):
 class Engine(Protocol):
     """Answers statements over one snapshot of the tables."""
 
-    def answer(self, statement: Statement) -> list[Row]:
+    def fetch(self, statement: Statement) -> list[Row]:
         """Return the rows of a statement, in the columns of ``plan.relation.OUTPUT``."""
 
     def covers(self, table: str, ranges: tuple[Range, ...]) -> bool:
         """Tell whether the table can hold rows whose ``ts`` lies in one of the ranges."""
 
 
-def answer(engine: Engine, statement: Statement) -> list[Row]:
+def evaluate(engine: Engine, statement: Statement) -> list[Row]:
     """Return the rows of a statement, in the columns of ``plan.relation.OUTPUT``."""
     made = [
-        Relation(one.name, one.fields, one.make(engine.answer(one.statement)))
+        Relation(one.name, one.fields, one.make(engine.fetch(one.statement)))
         for one in statement.derived
     ]
-    return engine.answer(replace(statement, relations=[*statement.relations, *made], derived=[]))
+    return engine.fetch(replace(statement, relations=[*statement.relations, *made], derived=[]))
 
 
-def must_answer(engine: Engine) -> None:
+def check_engine(engine: Engine) -> None:
     """Raise TapestryError if the engine answers nothing at all: then no filter is to blame."""
-    engine.answer(Assembly({}).statement())
+    engine.fetch(Assembly({}).statement())

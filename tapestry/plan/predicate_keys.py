@@ -17,8 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal as OneOf
 
-from tapestry.core.schema import MESSAGES, Type
-from tapestry.plan.lowering.key_lookup import LOOKED_UP
+from tapestry.core.schema import INDEXED, MESSAGES, Type
 from tapestry.plan.signature import Value
 from tapestry.query.tree.nodes import (
     And,
@@ -162,7 +161,7 @@ def _hops(
     for binding in bindings:
         for one, other in _equalities(plain):
             tied = (one.var, other.var) == (binding.var, driver.var) and one.var != other.var
-            if tied and one.name in LOOKED_UP[binding.table]:
+            if tied and one.name in INDEXED[binding.table]:
                 yield binding, (other.name, binding.table, one.name)
                 break
 

@@ -40,13 +40,13 @@ class SnapshotRows:
 
     def between(self, table: str, ranges: Sequence[Range], columns: Sequence[str]) -> pa.Table:
         """Return the rows whose ``ts`` lies in one of the ranges."""
-        return by_time(self.snapshot.parts(table), table, ranges, columns)
+        return by_time(self.snapshot.data_files(table), table, ranges, columns)
 
     def having(
         self, table: str, column: str, values: Collection[str], columns: Sequence[str]
     ) -> pa.Table:
         """Return the rows whose column is one of the values."""
-        parts, root = self.snapshot.parts(table), self.snapshot.root
+        parts, root = self.snapshot.data_files(table), self.snapshot.root
         return by_key(parts, root, table, column, values, columns)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tapestry.core.clock import BEGINNING
 from tapestry.plan.compile import compile_filter
-from tapestry.plan.engine import Engine, answer
+from tapestry.plan.engine import Engine, evaluate
 from tapestry.plan.lowering.lower import lower_at
 from tapestry.query.context import Context
 from tapestry.run.execute import Subscription, execute, groups
@@ -37,7 +37,7 @@ def ask(
     """Return Q(at): the messages that satisfy the filter at the instant, by ``ts``."""
     plan = compile_filter(text, context)
     asked = groups([(Subscription(0, plan, tuple(audiences), BEGINNING), at)])
-    rows = answer(engine_on(snapshot(tables)), lower_at(asked, at))
+    rows = evaluate(engine_on(snapshot(tables)), lower_at(asked, at))
     arrived: dict[str, int] = {}
     for _, msgid, _, ts, *_ in rows:
         arrived[msgid] = min(ts, arrived.get(msgid, ts))

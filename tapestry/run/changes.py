@@ -14,7 +14,7 @@ from typing import Literal
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.ports import Change
-from tapestry.plan.engine import Engine, Row, answer
+from tapestry.plan.engine import Engine, Row, evaluate
 from tapestry.plan.lowering.lower import lower_among, lower_each, lower_events
 from tapestry.plan.relation import SEPARATOR
 from tapestry.run.execute import (
@@ -106,8 +106,8 @@ def _held(
         fids = {member.fid for group in chunk for member in group.members}
         among = sorted(one for one in messages if one[0] in fids)
         each = sorted(one for one in answers if one[0] in fids)
-        rows = answer(engine, lower_among(chunk, among)) if among else []
-        for row in rows + (answer(engine, lower_each(chunk, each)) if each else []):
+        rows = evaluate(engine, lower_among(chunk, among)) if among else []
+        for row in rows + (evaluate(engine, lower_each(chunk, each)) if each else []):
             key = (row[0], row[1], row[4])
             if key not in held or row[5:] < held[key][5:]:
                 held[key] = row
@@ -123,7 +123,7 @@ def _events(
     whole = groups((s, until) for s in subscriptions)
     for chunk in chunked(pieces(whole), variants_of):
         statement = lower_events(chunk, until, engine.covers)
-        for fid, msgid, _, _, c, *_ in answer(engine, statement) if statement else ():
+        for fid, msgid, _, _, c, *_ in evaluate(engine, statement) if statement else ():
             if msgid is None:
                 every[fid].add(c)
             else:

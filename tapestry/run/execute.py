@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from tapestry.core.ports import Match
 from tapestry.plan.compile import Compiled
-from tapestry.plan.engine import Engine, Row, answer
+from tapestry.plan.engine import Engine, Row, evaluate
 from tapestry.plan.group import Group, Member
 from tapestry.plan.lowering.lower import lower, lower_among
 from tapestry.plan.relation import SEPARATOR
@@ -111,7 +111,7 @@ def candidates(engine: Engine, all_groups: Sequence[Group], until: int) -> list[
     first: dict[Pair, Row] = {}
     for chunk in chunked(pieces(all_groups), variants_of):
         statement = lower(chunk, until, engine.covers)
-        for row in answer(engine, statement) if statement else ():
+        for row in evaluate(engine, statement) if statement else ():
             other = first.setdefault((row[0], row[1]), row)
             if rank(row) < rank(other):
                 first[row[0], row[1]] = row
@@ -184,5 +184,5 @@ def _held_at_start(
             for fid, msgid in sorted(begun)
             if fid in fids and (start := by_id[fid].start) is not None
         ]
-        held |= {(row[0], row[1]) for row in answer(engine, lower_among(chunk, asked))}
+        held |= {(row[0], row[1]) for row in evaluate(engine, lower_among(chunk, asked))}
     return held

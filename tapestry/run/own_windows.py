@@ -15,7 +15,7 @@ from typing import TypeVar
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import Change, DueFilter, FilterStore, Match
 from tapestry.plan.compile import Compiled, compile_filter
-from tapestry.plan.engine import Engine, TooManyError, must_answer
+from tapestry.plan.engine import Engine, TooManyError, check_engine
 from tapestry.plan.explanation import disjunct_in_words
 from tapestry.query.context import Context
 from tapestry.rewrite.pipeline import Strategy
@@ -87,7 +87,7 @@ def run_apart(
     changed, more = _together(follow, [s for s in subscriptions if s.fid in live])
     failures |= more
     if failures:
-        must_answer(engine)
+        check_engine(engine)
     whole = [one for one in due if one.id not in failures]
     parts: list[tuple[DueFilter, int, list[Match]]] = []
     for one, subscription in zip(due, subscriptions, strict=True):

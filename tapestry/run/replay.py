@@ -18,14 +18,14 @@ import pyarrow.parquet as pq
 from tapestry.core.clock import BEGINNING, format_instant, parse_instant
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import PUBLIC, audiences_of
-from tapestry.core.schema import ANNOTATIONS, COLUMNS, KEYS, MESSAGES, Type
+from tapestry.core.schema import ANNOTATIONS, COLUMNS, KEY_COLUMN, MESSAGES, Type
 from tapestry.plan.compile import compile_filter
 from tapestry.plan.engine import Engine
 from tapestry.query.context import Context
 from tapestry.rewrite.pipeline import Strategy
 from tapestry.run.changes import change_windows
 from tapestry.run.execute import Subscription, execute_windows
-from tapestry.tables.log import Part, Snapshot
+from tapestry.tables.log import DataFile, Snapshot
 from tapestry.tables.rows import arrow_schema
 
 Deltas = OneOf["transactional", "compressed"]
@@ -149,7 +149,7 @@ def _snapshot(data: Path, made: Path) -> Snapshot:
     return Snapshot(_parts(data, MESSAGES, made), _parts(data, ANNOTATIONS, made))
 
 
-def _parts(data: Path, table: str, made: Path) -> tuple[Part, ...]:
+def _parts(data: Path, table: str, made: Path) -> tuple[DataFile, ...]:
     path = data / f"{table}.jsonl"
     if not path.exists() and table == ANNOTATIONS:
         return ()
@@ -161,7 +161,7 @@ def _parts(data: Path, table: str, made: Path) -> tuple[Part, ...]:
         some = rows[begin : begin + size]
         file = made / f"{table}-{begin}.parquet"
         pq.write_table(pa.Table.from_pylist(some, schema=arrow_schema(table)), file)
-        parts.append(Part(str(file), len(some), some[0]["ts"], some[-1]["ts"]))
+        parts.append(DataFile(str(file), len(some), some[0]["ts"], some[-1]["ts"]))
     return tuple(parts)
 
 
@@ -174,8 +174,8 @@ def _row(path: Path, number: int, raw: dict[str, Any], table: str) -> dict[str, 
         except (ValueError, OverflowError) as error:
             raise _fault(path, number, f"column {name}: {error}") from error
     row["audience"] = row["audience"] or PUBLIC
-    if row["ts"] is None or row[KEYS[table]] is None:
-        raise _fault(path, number, f"a row needs {KEYS[table]} and ts")
+    if row["ts"] is None or row[KEY_COLUMN[table]] is None:
+        raise _fault(path, number, f"a row needs {KEY_COLUMN[table]} and ts")
     return row
 
 

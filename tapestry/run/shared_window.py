@@ -20,7 +20,7 @@ from typing import Protocol
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import DueFilter, Match
 from tapestry.plan.compile import Compiled, Plan, compile_filter
-from tapestry.plan.engine import Engine, Row, TooManyError, answer, must_answer
+from tapestry.plan.engine import Engine, Row, TooManyError, check_engine, evaluate
 from tapestry.plan.group import Group, Member
 from tapestry.plan.lowering.lower import lower_among
 from tapestry.plan.predicate_keys import predicate_keys
@@ -177,7 +177,7 @@ def _evaluated(
         some, over = set_aside(run, group.members)
         found += some
         broken |= {member.fid: error for member, error in over}
-    must_answer(engine)
+    check_engine(engine)
     return found, broken
 
 
@@ -189,7 +189,7 @@ def _fresh(engine: Engine, groups: Sequence[Group], found: Sequence[Row], since:
         numbers = {member.fid for group in chunk for member in group.members}
         asked = [(row[0], row[1], since) for row in found if row[0] in numbers]
         if asked:
-            held |= {(row[0], row[1]) for row in answer(engine, lower_among(chunk, asked))}
+            held |= {(row[0], row[1]) for row in evaluate(engine, lower_among(chunk, asked))}
     return [row for row in found if (row[0], row[1]) not in held]
 
 

@@ -20,10 +20,10 @@ from tapestry.predicate_index.probe import SnapshotRows
 from tapestry.predicate_index.store import Entry, Register
 from tapestry.run.own_windows import Run, Words, compiled, run_apart
 from tapestry.run.shared_window import entries_of, run_together
-from tapestry.tables.append import read_until
+from tapestry.tables.append import advance_watermark
 from tapestry.tables.log import Snapshot, Tables, snapshot
 from tapestry.tables.read import audiences_in
-from tapestry.tables.tombstones import is_whole
+from tapestry.tables.tombstones import is_history_complete
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def tick(
     left where it stands.
     """
     begun = time.perf_counter()
-    until = read_until(tables, clock, wall_clock if at is None else lambda: at)
+    until = advance_watermark(tables, clock, wall_clock if at is None else lambda: at)
     register = Register(tables.root)
     if not register.files():
         store.part(None)  # lost, or made by an older version: all are entered anew
@@ -110,7 +110,7 @@ def _run_joint(
         present,
         since,
         until,
-        whole=is_whole(tables.root),
+        whole=is_history_complete(tables.root),
     )
     if joint.strangers:
         store.part(joint.strangers)

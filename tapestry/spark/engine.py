@@ -18,7 +18,7 @@ from tapestry.core.schema import COLUMNS, Type
 from tapestry.plan.engine import Row, TooManyError, TooMuchError
 from tapestry.plan.relation import Range, Relation, Statement, View
 from tapestry.spark.dialect import spark_sql
-from tapestry.spark.local_rows import Few, Limits, named, overlaps
+from tapestry.spark.local_rows import Limits, LocalRows, overlaps, selected_columns
 from tapestry.spark.session import is_lost
 from tapestry.tables.log import Snapshot
 
@@ -59,23 +59,23 @@ class SparkEngine:
         session: Any,
         snapshot: Snapshot,
         limits: Limits | None = None,
-        again: Callable[[], Any] | None = None,
-        gave_up: Callable[[], None] = lambda: None,
+        reopen: Callable[[], Any] | None = None,
+        on_timeout: Callable[[], None] = lambda: None,
     ) -> None:
         """Answer over a snapshot, on a session.
 
-        ``again`` gives another session when this one is lost, and ``gave_up`` is told of a
+        ``reopen`` gives another session when this one is lost, and ``on_timeout`` is called for a
         statement that took too long: Spark may go on with it all the same.
         """
         self.session = session
         self.snapshot = snapshot
-        self.few = Few(snapshot, limits)
-        self._again = again
-        self._gave_up = gave_up
+        self.local_rows = LocalRows(snapshot, limits)
+        self._reopen = reopen
+        self._on_timeout = on_timeout
         self._sent: dict[object, Any] = {}
         self._settings: dict[str, str] = {}
 
-    def answer(self, statement: Statement) -> list[Row]:
+    def fetch(self, statement: Statement) -> list[Row]:
         """Return the rows of a statement, in the columns of ``plan.relation.OUTPUT``.
 
         A statement only reads: if Spark goes down over it, it is asked once more.
@@ -97,11 +97,11 @@ class SparkEngine:
 
     def _renewed(self) -> bool:
         """Open another session if this one is lost; tell whether it was."""
-        if self._again is None or not is_lost(self.session):
+        if self._reopen is None or not is_lost(self.session):
             return False
-        again, self._again = self._again, None  # who waited in vain does not wait again
-        self.session = again()
-        self._again = again
+        reopen, self._reopen = self._reopen, None  # who waited in vain does not wait again
+        self.session = reopen()
+        self._reopen = reopen
         self._sent, self._settings = {}, {}
         return True
 
@@ -114,10 +114,10 @@ class SparkEngine:
         names = {name: f"{name}_{mark}" for name in used}
         sql = spark_sql(statement, names)
         scanned = sum(
-            part.rows
+            data_file.rows
             for view in statement.views
-            if self.few.rows(view, statement, columns) is None
-            for part in self.few.files(view)
+            if self.local_rows.rows(view, statement, columns) is None
+            for data_file in self.local_rows.files(view)
         )
         self._settle(scanned)
         late = threading.Event()
@@ -127,7 +127,7 @@ class SparkEngine:
         except PySparkException as error:
             if not (late.is_set() and "CANCELED" in str(error)):
                 raise
-            self._gave_up()
+            self._on_timeout()
             raise TooMuchError(
                 f"It takes more than {self.most_seconds} seconds to run.",
                 hint="Say more narrowly what it is to find.",
@@ -186,12 +186,12 @@ class SparkEngine:
 
     def frame(self, view: View, statement: Statement, columns: Collection[str]) -> Any:
         """Return the rows of a view: a few of them along with the statement, many by Spark."""
-        found = self.few.rows(view, statement, columns)
-        names, kinds = named(view.table, columns), COLUMNS[view.table]
+        found = self.local_rows.rows(view, statement, columns)
+        names, kinds = selected_columns(view.table, columns), COLUMNS[view.table]
         if found is None:
-            paths = [part.path for part in self.few.files(view)]
+            paths = [data_file.path for data_file in self.local_rows.files(view)]
             return self.session.read.schema(_schema(kinds)).parquet(*paths).select(names)
-        key = self.few.key(view, statement, columns)
+        key = self.local_rows.key(view, statement, columns)
         if key not in self._sent:
             # Of no rows the client cannot tell the columns.
             empty = _schema({name: kinds[name] for name in names})
@@ -204,7 +204,7 @@ class SparkEngine:
 
     def covers(self, table: str, ranges: tuple[Range, ...]) -> bool:
         """Tell whether the table can hold rows whose ``ts`` lies in one of the ranges."""
-        return any(overlaps(part, ranges) for part in self.snapshot.parts(table))
+        return any(overlaps(data_file, ranges) for data_file in self.snapshot.data_files(table))
 
     def _relation(self, relation: Relation) -> Any:
         if not relation.rows:

@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 
 from tapestry.core.schema import COLUMNS, Type
 from tapestry.plan.relation import Range, Reach, Statement, View
-from tapestry.tables.find import Most, by_key, by_time, unindexed, within
-from tapestry.tables.hash_runs import strings
-from tapestry.tables.log import Part, Snapshot
+from tapestry.tables.find import ReadLimit, by_key, by_time, unindexed, within
+from tapestry.tables.hash_runs import text_array
+from tapestry.tables.log import DataFile, Snapshot
 from tapestry.tables.rows import arrow_schema
 
 
@@ -44,7 +44,7 @@ class Limits:
     """Of what is sent along of one view, and of the row groups that a slice lies in."""
 
 
-class Few:
+class LocalRows:
     """Reads the few rows of views from one snapshot, each once."""
 
     def __init__(self, snapshot: Snapshot, limits: Limits | None = None) -> None:
@@ -55,13 +55,13 @@ class Few:
     def key(self, view: View, statement: Statement, columns: Collection[str]) -> object:
         """Return what is equal for views of the same rows and columns."""
         rows = view.table if self.is_small(view.table) else _asked(view, statement)
-        return (tuple(named(view.table, columns)), rows)
+        return (tuple(selected_columns(view.table, columns)), rows)
 
     def is_small(self, table: str) -> bool:
         """Tell whether all of a table is few rows: then all its views are the table."""
-        parts = self.snapshot.parts(table)
-        few = sum(part.rows for part in parts) <= self.limits.sent
-        return few and sum(part.bytes for part in parts) <= self.limits.bytes
+        data_files = self.snapshot.data_files(table)
+        few = sum(data_file.rows for data_file in data_files) <= self.limits.sent
+        return few and sum(data_file.bytes for data_file in data_files) <= self.limits.bytes
 
     def rows(self, view: View, statement: Statement, columns: Collection[str]) -> pa.Table | None:
         """Return the rows of a view, and perhaps others of its table; None if they are many."""
@@ -71,13 +71,16 @@ class Few:
         return self._read[key]
 
     def _rows(self, view: View, statement: Statement, columns: Collection[str]) -> pa.Table | None:
-        parts, names = self.snapshot.parts(view.table), named(view.table, columns)
+        data_files, names = (
+            self.snapshot.data_files(view.table),
+            selected_columns(view.table, columns),
+        )
         if self.is_small(view.table):
-            always = [(part.min_ts - 1, part.max_ts) for part in parts]
-            return by_time(parts, view.table, always, names)
+            always = [(data_file.min_ts - 1, data_file.max_ts) for data_file in data_files]
+            return by_time(data_files, view.table, always, names)
         if view.ranges is not None:
-            most = Most(self.limits.read, self.limits.bytes)
-            rows = by_time(parts, view.table, view.ranges, names, most)
+            most = ReadLimit(self.limits.read, self.limits.bytes)
+            rows = by_time(data_files, view.table, view.ranges, names, most)
             return None if rows is None or rows.num_rows > self.limits.sliced else rows
         if view.reach is None:
             return None
@@ -85,9 +88,9 @@ class Few:
         if keys is None or len(keys) > self.limits.keys:
             return None
         column, root = view.reach.column, self.snapshot.root
-        if unindexed(parts, root, view.table, column) > self.limits.found:
+        if unindexed(data_files, root, view.table, column) > self.limits.found:
             return None
-        rows = by_key(parts, root, view.table, column, keys, names)
+        rows = by_key(data_files, root, view.table, column, keys, names)
         many = rows.num_rows > self.limits.found or rows.nbytes > self.limits.bytes
         return None if many else rows
 
@@ -116,13 +119,13 @@ class Few:
         if view.reach is not None:
             keys = self._keys(view.reach, statement, columns)
             column = rows[view.reach.column]
-            return rows if keys is None else rows.filter(pc.is_in(column, strings(keys)))
+            return rows if keys is None else rows.filter(pc.is_in(column, text_array(keys)))
         return rows if view.ranges is None else within(rows, view.ranges)
 
-    def files(self, view: View) -> list[Part]:
+    def files(self, view: View) -> list[DataFile]:
         """Return the files of the snapshot that can hold rows of a view."""
-        parts = self.snapshot.parts(view.table)
-        return [p for p in parts if view.ranges is None or overlaps(p, view.ranges)]
+        data_files = self.snapshot.data_files(view.table)
+        return [p for p in data_files if view.ranges is None or overlaps(p, view.ranges)]
 
 
 def _asked(view: View, statement: Statement) -> object:
@@ -145,11 +148,11 @@ def _source(reach: Reach, statement: Statement) -> View | tuple[object, ...]:
     return tuple(row[place] for row in relation.rows)
 
 
-def named(table: str, columns: Collection[str]) -> list[str]:
+def selected_columns(table: str, columns: Collection[str]) -> list[str]:
     """Return those columns of a table that are among some names; one at least."""
     return [name for name in arrow_schema(table).names if name in columns] or ["ts"]
 
 
-def overlaps(part: Part, ranges: tuple[Range, ...]) -> bool:
+def overlaps(data_file: DataFile, ranges: tuple[Range, ...]) -> bool:
     """Tell whether a file can hold rows whose ``ts`` lies in one of the ranges."""
-    return any(low < part.max_ts and part.min_ts <= high for low, high in ranges)
+    return any(low < data_file.max_ts and data_file.min_ts <= high for low, high in ranges)

@@ -65,7 +65,7 @@ class SparkServer:
         deadline = time.monotonic() + timeout
         while not listens(self.port):
             if not self.child.alive:
-                raise TapestryError(f"{self.child.obituary()}.")
+                raise TapestryError(f"{self.child.describe_exit()}.")
             if time.monotonic() > deadline:
                 raise TapestryError(
                     f"Spark does not answer on port {self.port} after {timeout:.0f} s.",
@@ -77,7 +77,7 @@ class SparkServer:
         """End the server and everything it started."""
         stop([self.child], grace=3.0)
 
-    def again(self) -> SparkServer:
+    def restart(self) -> SparkServer:
         """End the server, if it has not ended, and start another at its address."""
         self.stop()
         return start(self.run, self.port, self.token)

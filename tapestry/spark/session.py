@@ -50,7 +50,7 @@ def connect(remote: str) -> Any:
     """
     with _opening:
         if remote != LOCAL:
-            must_answer(remote)
+            require_listening(remote)
         session = _sessions.get(remote)
         if session is None or is_lost(session):
             session = _opened(_own_server() if remote == LOCAL else remote)
@@ -115,7 +115,7 @@ def _own_server() -> str:
     return server.remote
 
 
-def must_answer(remote: str, timeout: float = 2.0) -> None:
+def require_listening(remote: str, timeout: float = 2.0) -> None:
     """Raise TapestryError unless something listens at the address of a Spark Connect server.
 
     By itself the client of a server that has died would wait for minutes.

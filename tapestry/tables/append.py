@@ -15,13 +15,13 @@ import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, WriterProperties, write_deltalake
 from deltalake.exceptions import DeltaError
 
-from tapestry.core.clock import next_instant, until_instant, wall_clock
+from tapestry.core.clock import next_instant, wall_clock, watermark_instant
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Annotation, Message
 from tapestry.core.ports import Clock
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
-from tapestry.tables.deduplicate import unseen
-from tapestry.tables.hash_runs import extend_if_behind
+from tapestry.tables.deduplicate import new_row_mask
+from tapestry.tables.hash_runs import extend_index_if_behind
 from tapestry.tables.log import Tables, newest_instant
 from tapestry.tables.originals import Original, originals_to_arrow
 from tapestry.tables.rows import ORIGINALS, ROW_GROUP, stamped, to_arrow
@@ -110,14 +110,14 @@ def append_annotations(
     return _append(tables, clock, ANNOTATIONS, rows, cursor, now, step, forbidden)
 
 
-def read_until(tables: Tables, clock: Clock, now: Callable[[], int] = wall_clock) -> int:
+def advance_watermark(tables: Tables, clock: Clock, now: Callable[[], int] = wall_clock) -> int:
     """Return the end of a run's window, and advance the clock to it.
 
     No row with ``ts`` at or before it will become visible later.
     """
     with clock.lock() as held:
         newest = newest_instant(tables.open(MESSAGES), tables.open(ANNOTATIONS))
-        until = until_instant(now(), max(held.last, newest))
+        until = watermark_instant(now(), max(held.last, newest))
         held.advance(until)
     return until
 
@@ -151,7 +151,7 @@ def _append(
         log = tables.open(table)
         if cursor is not None and not _is_newer(log, cursor):
             return Receipt(None, 0, rows.num_rows)
-        is_fresh = unseen(log, table, rows, tables.root)
+        is_fresh = new_row_mask(log, table, rows, tables.root)
         fresh = rows.filter(is_fresh)
         duplicates = rows.num_rows - fresh.num_rows
         step("read")
@@ -170,7 +170,7 @@ def _append(
         step("committed")
         held.advance(ts)
         step("advanced")
-    extend_if_behind(tables, table)
+    extend_index_if_behind(tables, table)
     return Receipt(ts, fresh.num_rows, duplicates)
 
 

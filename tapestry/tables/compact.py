@@ -28,9 +28,9 @@ from deltalake.transaction import AddAction, RemoveAction
 from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError
 from tapestry.core.file_lock import alone
-from tapestry.core.schema import ANNOTATIONS, MESSAGES
-from tapestry.tables.hash_runs import INDEXED, extend
-from tapestry.tables.log import Part, Tables, parts_of
+from tapestry.core.schema import ANNOTATIONS, INDEXED, MESSAGES
+from tapestry.tables.hash_runs import extend_index
+from tapestry.tables.log import DataFile, Tables, data_files_of
 from tapestry.tables.rows import ORIGINALS, REPEATING, ROW_GROUP, arrow_schema
 
 TARGET = 128 * 1024 * 1024
@@ -66,7 +66,7 @@ def compact(tables: Tables, target: int = TARGET, keep_hours: int = KEEP_HOURS) 
     with alone(tables.root / "compact.lock") as mine:
         for table in (MESSAGES, ANNOTATIONS, ORIGINALS) if mine else ():
             log = tables.open(table)
-            groups = mergeable(parts_of(log), target)
+            groups = mergeable(data_files_of(log), target)
             for group in groups:
                 merge(log, table, group)
                 removed += len(group)
@@ -74,40 +74,42 @@ def compact(tables: Tables, target: int = TARGET, keep_hours: int = KEEP_HOURS) 
             if groups:
                 drop_old_files(tables.open(table), keep_hours)
             if table in INDEXED:
-                extend(tables, table)
+                extend_index(tables, table)
     return Compaction(removed, added)
 
 
-def mergeable(parts: Sequence[Part], target: int) -> list[list[Part]]:
+def mergeable(data_files: Sequence[DataFile], target: int) -> list[list[DataFile]]:
     """Return the files to be merged: neighbours in time, of like size, up to ``target`` bytes."""
-    groups: list[list[Part]] = []
-    group: list[Part] = []
+    groups: list[list[DataFile]] = []
+    group: list[DataFile] = []
     size = 0
-    for part in sorted(parts, key=lambda one: (one.min_ts, one.max_ts), reverse=True):
-        if group and (part.bytes > 2 * size or size + part.bytes > target):
+    for data_file in sorted(data_files, key=lambda one: (one.min_ts, one.max_ts), reverse=True):
+        if group and (data_file.bytes > 2 * size or size + data_file.bytes > target):
             groups.append(group)
             group, size = [], 0
-        group.append(part)
-        size += part.bytes
+        group.append(data_file)
+        size += data_file.bytes
     groups.append(group)
     return [list(reversed(some)) for some in groups if len(some) > 1]
 
 
-def merge(log: DeltaTable, table: str, parts: Sequence[Part]) -> None:
+def merge(log: DeltaTable, table: str, data_files: Sequence[DataFile]) -> None:
     """Replace some files by one with the same rows, in one commit that changes no data."""
-    replace(log, table, parts, lambda rows: rows)
+    replace(log, table, data_files, lambda rows: rows)
 
 
-def replace(log: DeltaTable, table: str, parts: Sequence[Part], keep: Keep) -> None:
+def replace(log: DeltaTable, table: str, data_files: Sequence[DataFile], keep: Keep) -> None:
     """Replace some files by one with those of their rows that are kept, or by none."""
     root = Path(unquote(urlsplit(log.table_uri).path))
     name = f"part-{uuid4()}.zstd.parquet"
     now = time.time_ns() // 1_000_000
     try:
-        rows, low, high = write_sorted(root / name, table, parts, keep)
+        rows, low, high = write_sorted(root / name, table, data_files, keep)
         actions: list[AddAction | RemoveAction] = [
-            RemoveAction(str(Path(part.path).relative_to(root)), False, now, part.bytes, {})
-            for part in parts
+            RemoveAction(
+                str(Path(data_file.path).relative_to(root)), False, now, data_file.bytes, {}
+            )
+            for data_file in data_files
         ]
         statistics = {
             "numRecords": rows,
@@ -135,7 +137,9 @@ def replace(log: DeltaTable, table: str, parts: Sequence[Part], keep: Keep) -> N
         ) from error
 
 
-def write_sorted(path: Path, table: str, parts: Sequence[Part], keep: Keep) -> tuple[int, int, int]:
+def write_sorted(
+    path: Path, table: str, data_files: Sequence[DataFile], keep: Keep
+) -> tuple[int, int, int]:
     """Write rows of some files as one Parquet file in the order of ``ts``.
 
     Return how many, and the least and the greatest ``ts``.
@@ -152,7 +156,7 @@ def write_sorted(path: Path, table: str, parts: Sequence[Part], keep: Keep) -> t
         use_dictionary=list(REPEATING),
         store_schema=False,
     ) as writer:
-        for rows in map(keep, _in_order(parts, schema)):
+        for rows in map(keep, _in_order(data_files, schema)):
             if not rows.num_rows:
                 continue
             bounds = pc.min_max(rows["ts"]).as_py()
@@ -175,29 +179,29 @@ def write_sorted(path: Path, table: str, parts: Sequence[Part], keep: Keep) -> t
     return count, low, high
 
 
-def _in_order(parts: Sequence[Part], schema: pa.Schema) -> Iterator[pa.Table]:
+def _in_order(data_files: Sequence[DataFile], schema: pa.Schema) -> Iterator[pa.Table]:
     """Yield the rows of some files in the order of ``ts``, a row group at a time if may be."""
-    ordered = sorted(parts, key=lambda part: part.min_ts)
+    ordered = sorted(data_files, key=lambda data_file: data_file.min_ts)
     if any(later.min_ts < earlier.max_ts for earlier, later in pairwise(ordered)):
         yield pa.concat_tables(
-            rows for part in ordered for rows in _row_groups(part, schema)
+            rows for data_file in ordered for rows in _row_groups(data_file, schema)
         ).sort_by("ts")
         return
-    for part in ordered:
-        if _is_sorted(part):
-            yield from _row_groups(part, schema)
+    for data_file in ordered:
+        if _is_sorted(data_file):
+            yield from _row_groups(data_file, schema)
         else:  # merged by another program
-            yield pa.concat_tables(_row_groups(part, schema)).sort_by("ts")
+            yield pa.concat_tables(_row_groups(data_file, schema)).sort_by("ts")
 
 
-def _is_sorted(part: Part) -> bool:
-    with pq.ParquetFile(part.path) as file:
+def _is_sorted(data_file: DataFile) -> bool:
+    with pq.ParquetFile(data_file.path) as file:
         ts = file.read(columns=["ts"])["ts"].to_numpy()
     return bool((ts[1:] >= ts[:-1]).all())
 
 
-def _row_groups(part: Part, schema: pa.Schema) -> Iterator[pa.Table]:
-    with pq.ParquetFile(part.path) as file:
+def _row_groups(data_file: DataFile, schema: pa.Schema) -> Iterator[pa.Table]:
+    with pq.ParquetFile(data_file.path) as file:
         for number in range(file.num_row_groups):
             yield file.read_row_group(number, columns=schema.names).cast(schema)
 

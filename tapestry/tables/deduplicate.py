@@ -11,11 +11,11 @@ from deltalake import DeltaTable
 
 from tapestry.core.schema import MESSAGES
 from tapestry.tables.find import by_key
-from tapestry.tables.log import parts_of
-from tapestry.tables.tombstones import removed
+from tapestry.tables.log import data_files_of
+from tapestry.tables.tombstones import find_tombstones
 
 
-def unseen(log: DeltaTable, table: str, rows: pa.Table, root: Path | None = None) -> pa.Array:
+def new_row_mask(log: DeltaTable, table: str, rows: pa.Table, root: Path | None = None) -> pa.Array:
     """Return for each row whether its key is not in the log, nor earlier in ``rows``.
 
     The key of a message is its Message-ID and audience, of an annotation its annid.  They
@@ -24,12 +24,12 @@ def unseen(log: DeltaTable, table: str, rows: pa.Table, root: Path | None = None
     """
     columns = ["msgid", "audience"] if table == MESSAGES else ["annid"]
     keys = list(zip(*(rows.column(name).to_pylist() for name in columns), strict=True))
-    found = by_key(parts_of(log), root, table, columns[0], {key[0] for key in keys}, columns)
+    found = by_key(data_files_of(log), root, table, columns[0], {key[0] for key in keys}, columns)
     seen = set(zip(*(found.column(name).to_pylist() for name in columns), strict=True))
     if root is not None and table == MESSAGES:
         for audience, some in groupby(sorted(keys, key=itemgetter(1)), key=itemgetter(1)):
             msgids = {key[0] for key in some}
-            seen.update((msgid, audience) for msgid in removed(root, audience, msgids))
+            seen.update((msgid, audience) for msgid in find_tombstones(root, audience, msgids))
     fresh = []
     for key in keys:
         fresh.append(key not in seen)

@@ -14,8 +14,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tapestry.core.clock import BEGINNING
-from tapestry.tables.hash_runs import INDEXED, instants_of, runs, strings
-from tapestry.tables.log import Part
+from tapestry.core.schema import INDEXED
+from tapestry.tables.hash_runs import indexed_instants, sorted_runs, text_array
+from tapestry.tables.log import DataFile
 from tapestry.tables.rows import arrow_schema
 
 Slice = tuple[int, int]
@@ -26,7 +27,7 @@ _Chosen = Sequence[np.ndarray[Any, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Most:
+class ReadLimit:
     """How much may be read: rows, and bytes of the columns asked for, once unpacked."""
 
     rows: int
@@ -34,7 +35,7 @@ class Most:
 
 
 def by_key(
-    parts: Iterable[Part],
+    data_files: Iterable[DataFile],
     root: Path | None,
     table: str,
     column: str,
@@ -50,38 +51,38 @@ def by_key(
     found = [schema.empty_table().select(names)]
     if not values:
         return found[0].select(list(columns))
-    wanted = strings(values)
+    wanted = text_array(values)
     instants, indexed = np.empty(0, dtype=np.int64), BEGINNING
     if root is not None and column in INDEXED[table]:
-        instants, indexed = instants_of(root, table, column, wanted.to_pylist())
-    for part in parts:
-        if part.max_ts > indexed:
-            newer = _read(part, [_after(part, indexed)], names, schema)
+        instants, indexed = indexed_instants(root, table, column, wanted.to_pylist())
+    for data_file in data_files:
+        if data_file.max_ts > indexed:
+            newer = _read(data_file, [_after(data_file, indexed)], names, schema)
             found.append(newer.filter(pc.greater(newer["ts"], indexed)))
-        among = _among(instants, part.min_ts, part.max_ts)
+        among = _among(instants, data_file.min_ts, data_file.max_ts)
         if len(among):
-            older = _read(part, [_holding(part, among)], names, schema)
+            older = _read(data_file, [_holding(data_file, among)], names, schema)
             # Instants are compared faster than texts, and drop nearly all rows.
             found.append(older.filter(pa.array(np.isin(older["ts"].to_numpy(), among))))
     rows = pa.concat_tables(found)
     return rows.filter(pc.is_in(rows[column], wanted)).select(list(columns))
 
 
-def unindexed(parts: Iterable[Part], root: Path | None, table: str, column: str) -> int:
+def unindexed(data_files: Iterable[DataFile], root: Path | None, table: str, column: str) -> int:
     """Return how many rows a lookup by a column has to look through."""
     indexed = BEGINNING
     if root is not None and column in INDEXED[table]:
-        chain = runs(root, table, column)
+        chain = sorted_runs(root, table, column)
         indexed = chain[-1].high if chain else BEGINNING
-    return sum(part.rows for part in parts if part.max_ts > indexed)
+    return sum(data_file.rows for data_file in data_files if data_file.max_ts > indexed)
 
 
 def by_time(
-    parts: Iterable[Part],
+    data_files: Iterable[DataFile],
     table: str,
     slices: Sequence[Slice],
     columns: Sequence[str],
-    most: Most | None = None,
+    most: ReadLimit | None = None,
 ) -> pa.Table | None:
     """Return the rows of some files whose ``ts`` lies in one of the slices.
 
@@ -91,13 +92,13 @@ def by_time(
     names = list(dict.fromkeys([*columns, "ts"]))
     found = [schema.empty_table().select(names)]
     places = [
-        (part, [_overlapping(part, one) for one in slices])
-        for part in parts
-        if any(low < part.max_ts and part.min_ts <= high for low, high in slices)
+        (data_file, [_overlapping(data_file, one) for one in slices])
+        for data_file in data_files
+        if any(low < data_file.max_ts and data_file.min_ts <= high for low, high in slices)
     ]
     if most is not None and not _fits(most, places, names):
         return None
-    found += [_read(part, chosen, names, schema) for part, chosen in places]
+    found += [_read(data_file, chosen, names, schema) for data_file, chosen in places]
     return within(pa.concat_tables(found), slices).select(list(columns))
 
 
@@ -129,29 +130,31 @@ def _among(instants: np.ndarray[Any, Any], low: int, high: int) -> np.ndarray[An
     return instants[begin:end]
 
 
-def _after(part: Part, instant: int) -> np.ndarray[Any, Any]:
+def _after(data_file: DataFile, instant: int) -> np.ndarray[Any, Any]:
     """Return which row groups hold rows newer than an instant."""
-    return _footer(part.path)[2] > instant
+    return _footer(data_file.path)[2] > instant
 
 
-def _overlapping(part: Part, one: Slice) -> np.ndarray[Any, Any]:
+def _overlapping(data_file: DataFile, one: Slice) -> np.ndarray[Any, Any]:
     """Return which row groups may hold rows of a slice."""
-    _, low, high = _footer(part.path)
+    _, low, high = _footer(data_file.path)
     return (high > one[0]) & (low <= one[1])
 
 
-def _holding(part: Part, instants: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _holding(data_file: DataFile, instants: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return which row groups may hold rows of the instants."""
-    _, low, high = _footer(part.path)
+    _, low, high = _footer(data_file.path)
     begin = np.searchsorted(instants, low, "left")
     return np.asarray(begin < np.searchsorted(instants, high, "right"))
 
 
-def _fits(most: Most, places: Sequence[tuple[Part, _Chosen]], names: Sequence[str]) -> bool:
+def _fits(
+    most: ReadLimit, places: Sequence[tuple[DataFile, _Chosen]], names: Sequence[str]
+) -> bool:
     """Tell whether the row groups that are chosen have at most so many rows and bytes."""
     rows = size = 0
-    for part, chosen in places:
-        metadata = _footer(part.path)[0]
+    for data_file, chosen in places:
+        metadata = _footer(data_file.path)[0]
         for number in np.flatnonzero(np.logical_or.reduce(chosen)):
             group = metadata.row_group(int(number))
             rows += group.num_rows
@@ -167,7 +170,7 @@ def _fits(most: Most, places: Sequence[tuple[Part, _Chosen]], names: Sequence[st
 
 
 def _read(
-    part: Part,
+    data_file: DataFile,
     chosen: _Chosen,
     names: list[str],
     schema: pa.Schema,
@@ -175,7 +178,7 @@ def _read(
     """Return the row groups of a file that are chosen in one of the choices."""
     numbers = [int(number) for number in np.flatnonzero(np.logical_or.reduce(chosen))]
     with pq.ParquetFile(
-        part.path, metadata=_footer(part.path)[0], memory_map=True, pre_buffer=False
+        data_file.path, metadata=_footer(data_file.path)[0], memory_map=True, pre_buffer=False
     ) as file:
         rows = file.read_row_groups(numbers, columns=names)
     return rows.select(names).cast(pa.schema([schema.field(name) for name in names]))

@@ -18,12 +18,12 @@ import pyarrow.parquet as pq
 
 from tapestry.core.file_lock import alone
 from tapestry.core.ports import Clock
-from tapestry.core.schema import ANNOTATIONS, KEYS, MESSAGES
+from tapestry.core.schema import ANNOTATIONS, INDEXED, KEY_COLUMN, MESSAGES
 from tapestry.tables.compact import KEEP_HOURS, drop_old_files, replace
-from tapestry.tables.hash_runs import INDEXED, extend
-from tapestry.tables.log import Part, Tables, parts_of
+from tapestry.tables.hash_runs import extend_index
+from tapestry.tables.log import DataFile, Tables, data_files_of
 from tapestry.tables.rows import ORIGINALS
-from tapestry.tables.tombstones import forget_removed, note_removal, remember
+from tapestry.tables.tombstones import add_tombstones, delete_tombstones, mark_history_incomplete
 
 TABLES = (ORIGINALS, MESSAGES, ANNOTATIONS)
 
@@ -48,17 +48,17 @@ def forget(tables: Tables, clock: Clock, audience: str, before: int | None = Non
     with alone(tables.root / "compact.lock", wait=True):
         for table in TABLES:
             rows[table] = 0
-            for part in parts_of(tables.open(table)):
-                if before is not None and part.min_ts >= before:
+            for data_file in data_files_of(tables.open(table)):
+                if before is not None and data_file.min_ts >= before:
                     continue
-                found = _found(part, table, audience, before)
+                found = _found(data_file, table, audience, before)
                 if not found:
                     continue
                 if before is not None:
-                    note_removal(tables.root)
+                    mark_history_incomplete(tables.root)
                     if table == MESSAGES:
-                        remember(tables.root, audience, found)
-                _without(tables, table, part, audience, before)
+                        add_tombstones(tables.root, audience, found)
+                _without(tables, table, data_file, audience, before)
                 rows[table] += len(found)
                 keys.update(found if table != ORIGINALS else ())
         for table in TABLES if before is None else ():
@@ -66,13 +66,13 @@ def forget(tables: Tables, clock: Clock, audience: str, before: int | None = Non
                 drop_old_files(tables.open(table), 0, stray=True)
                 _drop_history(tables, table)
         if before is None:
-            forget_removed(tables.root, audience)
+            delete_tombstones(tables.root, audience)
         if any(rows.values()):
             for table in TABLES if before is not None else ():
                 drop_old_files(tables.open(table), KEEP_HOURS)
             shutil.rmtree(tables.root / "index", ignore_errors=True)
             for table in INDEXED:
-                extend(tables, table)
+                extend_index(tables, table)
     return Forgotten(rows, frozenset(keys))
 
 
@@ -81,19 +81,21 @@ def _is_theirs(rows: pa.Table, audience: str, before: int | None) -> pa.Array:
     return theirs if before is None else pc.and_(theirs, pc.less(rows["ts"], before))
 
 
-def _found(part: Part, table: str, audience: str, before: int | None) -> list[str]:
-    key = KEYS.get(table, "msgid")
-    with pq.ParquetFile(part.path) as file:
+def _found(data_file: DataFile, table: str, audience: str, before: int | None) -> list[str]:
+    key = KEY_COLUMN.get(table, "msgid")
+    with pq.ParquetFile(data_file.path) as file:
         rows = file.read(columns=["audience", "ts", key])
     found: list[str] = rows.filter(_is_theirs(rows, audience, before))[key].to_pylist()
     return found
 
 
-def _without(tables: Tables, table: str, part: Part, audience: str, before: int | None) -> None:
+def _without(
+    tables: Tables, table: str, data_file: DataFile, audience: str, before: int | None
+) -> None:
     def keep(rows: pa.Table) -> pa.Table:
         return rows.filter(pc.invert(_is_theirs(rows, audience, before)))
 
-    replace(tables.open(table), table, [part], keep)
+    replace(tables.open(table), table, [data_file], keep)
 
 
 def _drop_history(tables: Tables, table: str) -> None:

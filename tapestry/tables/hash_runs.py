@@ -27,13 +27,10 @@ import pyarrow.parquet as pq
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.file_lock import alone
-from tapestry.core.schema import ANNOTATIONS, MESSAGES
-from tapestry.tables.log import Part, Tables, parts_of
+from tapestry.core.schema import INDEXED
+from tapestry.tables.log import DataFile, Tables, data_files_of
 
 log = logging.getLogger(__name__)
-
-INDEXED = {MESSAGES: ("msgid", "inreplyto"), ANNOTATIONS: ("annid", "msgid")}
-"""The columns of each table by which rows are looked up."""
 
 TAIL_FILES = 16
 TAIL_ROWS = 50_000
@@ -47,7 +44,7 @@ _ATTEMPTS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class SortedRun:
     """The keys of all rows with low < ts <= high, in one file of ``count`` entries."""
 
     low: int
@@ -56,22 +53,22 @@ class Run:
     path: str
 
 
-def hashes(values: Iterable[str]) -> np.ndarray[Any, np.dtype[np.uint64]]:
+def key_hashes(values: Iterable[str]) -> np.ndarray[Any, np.dtype[np.uint64]]:
     """Return a 64-bit hash of each text, the same everywhere and always."""
     made = b"".join(hashlib.blake2b(v.encode(), digest_size=8).digest() for v in values)
     return np.frombuffer(made, dtype="<u8")
 
 
-def instants_of(
+def indexed_instants(
     root: Path, table: str, column: str, values: Sequence[str]
 ) -> tuple[np.ndarray[Any, np.dtype[np.int64]], int]:
     """Return the instants at which rows with one of the values may stand, and the newest indexed.
 
     Each instant once, in order.  Rows newer than the second are not in the index.
     """
-    wanted = np.unique(hashes(values))
+    wanted = np.unique(key_hashes(values))
     for _ in range(_ATTEMPTS):
-        chain = runs(root, table, column)
+        chain = sorted_runs(root, table, column)
         try:
             found = [_search(run, wanted) for run in chain]
         except FileNotFoundError:
@@ -81,7 +78,7 @@ def instants_of(
     return np.empty(0, dtype=np.int64), BEGINNING
 
 
-def _search(run: Run, wanted: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _search(run: SortedRun, wanted: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     keys, instants = _mapped(run.path, run.count)
     low, high = np.searchsorted(keys, wanted, "left"), np.searchsorted(keys, wanted, "right")
     many = high - low
@@ -99,13 +96,13 @@ def _mapped(path: str, count: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any
     return whole[:count], whole[count:].view("<i8")
 
 
-def runs(root: Path, table: str, column: str) -> list[Run]:
+def sorted_runs(root: Path, table: str, column: str) -> list[SortedRun]:
     """Return runs that follow each other from the first row on, as few as there are."""
-    starting: dict[int, Run] = {}
+    starting: dict[int, SortedRun] = {}
     for run in _stored(_directory(root, table, column)):
         if run.low not in starting or run.high > starting[run.low].high:
             starting[run.low] = run
-    chain: list[Run] = []
+    chain: list[SortedRun] = []
     low = BEGINNING
     while low in starting:
         chain.append(starting[low])
@@ -113,7 +110,7 @@ def runs(root: Path, table: str, column: str) -> list[Run]:
     return chain
 
 
-def _stored(directory: Path) -> Iterator[Run]:
+def _stored(directory: Path) -> Iterator[SortedRun]:
     try:
         found = list(os.scandir(directory))
     except FileNotFoundError:
@@ -128,44 +125,48 @@ def _stored(directory: Path) -> Iterator[Run]:
         except FileNotFoundError:
             continue
         if whole:
-            yield Run(low, high, count, entry.path)
+            yield SortedRun(low, high, count, entry.path)
 
 
 def _directory(root: Path, table: str, column: str) -> Path:
     return root / "index" / f"{table}.{column}"
 
 
-def extend(tables: Tables, table: str, parts: Sequence[Part] | None = None) -> bool:
+def extend_index(tables: Tables, table: str, data_files: Sequence[DataFile] | None = None) -> bool:
     """Bring the index of a table up to its newest row; False if another process is at it."""
     with alone(tables.root / "index.lock") as mine:
         if mine:
-            known = parts_of(tables.open(table)) if parts is None else parts
+            known = data_files_of(tables.open(table)) if data_files is None else data_files
             for column in INDEXED[table]:
                 _extend(tables.root, table, column, known)
         return mine
 
 
-def extend_if_behind(tables: Tables, table: str) -> None:
+def extend_index_if_behind(tables: Tables, table: str) -> None:
     """Extend a table's index if more has been appended since than one likes to look through."""
-    parts = parts_of(tables.open(table))
-    chain = runs(tables.root, table, INDEXED[table][0])
-    tail = [part for part in parts if part.max_ts > (chain[-1].high if chain else BEGINNING)]
-    if len(tail) < TAIL_FILES and sum(part.rows for part in tail) < TAIL_ROWS:
+    data_files = data_files_of(tables.open(table))
+    chain = sorted_runs(tables.root, table, INDEXED[table][0])
+    tail = [
+        data_file
+        for data_file in data_files
+        if data_file.max_ts > (chain[-1].high if chain else BEGINNING)
+    ]
+    if len(tail) < TAIL_FILES and sum(data_file.rows for data_file in tail) < TAIL_ROWS:
         return
     try:
-        extend(tables, table, parts)
+        extend_index(tables, table, data_files)
     except OSError as error:
         # Rows are found without it, and what was appended was appended.
         log.warning("The index of %s is not extended: %s", table, error)
 
 
-def _extend(root: Path, table: str, column: str, parts: Sequence[Part]) -> None:
+def _extend(root: Path, table: str, column: str, data_files: Sequence[DataFile]) -> None:
     directory = _directory(root, table, column)
     directory.mkdir(parents=True, exist_ok=True)
-    chain = runs(root, table, column)
+    chain = sorted_runs(root, table, column)
     low = chain[-1].high if chain else BEGINNING
-    for some, high in _chunks([part for part in parts if part.max_ts > low]):
-        tables = [_keys(part, column) for part in some]
+    for some, high in _chunks([data_file for data_file in data_files if data_file.max_ts > low]):
+        tables = [_keys(data_file, column) for data_file in some]
         keys = np.concatenate([hashed for hashed, _ in tables])
         instants = np.concatenate([ts for _, ts in tables])
         new = (instants > low) & (instants <= high)
@@ -179,12 +180,12 @@ def _extend(root: Path, table: str, column: str, parts: Sequence[Part]) -> None:
             path.unlink(missing_ok=True)
 
 
-def _chunks(parts: Sequence[Part]) -> Iterator[tuple[list[Part], int]]:
+def _chunks(data_files: Sequence[DataFile]) -> Iterator[tuple[list[DataFile], int]]:
     """Yield files, about _CHUNK rows of them, and their newest instant; no later file is older."""
-    some: list[Part] = []
-    ordered = sorted(parts, key=lambda part: part.min_ts)
-    for number, part in enumerate(ordered):
-        some.append(part)
+    some: list[DataFile] = []
+    ordered = sorted(data_files, key=lambda data_file: data_file.min_ts)
+    for number, data_file in enumerate(ordered):
+        some.append(data_file)
         high = max(each.max_ts for each in some)
         last = number + 1 == len(ordered)
         if last or (sum(p.rows for p in some) >= _CHUNK and ordered[number + 1].min_ts > high):
@@ -192,18 +193,18 @@ def _chunks(parts: Sequence[Part]) -> Iterator[tuple[list[Part], int]]:
             some = []
 
 
-def _keys(part: Part, column: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    with pq.ParquetFile(part.path) as file:
+def _keys(data_file: DataFile, column: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    with pq.ParquetFile(data_file.path) as file:
         rows = file.read(columns=[column, "ts"])
     rows = rows.filter(rows[column].is_valid())
-    return hashes(rows[column].to_pylist()), rows["ts"].to_numpy()
+    return key_hashes(rows[column].to_pylist()), rows["ts"].to_numpy()
 
 
-def _should_merge(older: Run, newer: Run) -> bool:
+def _should_merge(older: SortedRun, newer: SortedRun) -> bool:
     return older.count <= 2 * newer.count and older.count + newer.count <= LONGEST_RUN
 
 
-def _merged(directory: Path, older: Run, newer: Run) -> Run:
+def _merged(directory: Path, older: SortedRun, newer: SortedRun) -> SortedRun:
     left, right = _mapped(older.path, older.count), _mapped(newer.path, newer.count)
     keys, instants = (np.concatenate(both) for both in zip(left, right, strict=True))
     return _write(directory, older.low, newer.high, keys, instants)
@@ -215,7 +216,7 @@ def _write(
     high: int,
     keys: np.ndarray[Any, Any],
     instants: np.ndarray[Any, Any],
-) -> Run:
+) -> SortedRun:
     order = np.argsort(keys, kind="stable")
     path = directory / f"{low}_{high}_{len(keys)}.run"
     unfinished = path.with_suffix(".new")
@@ -225,9 +226,9 @@ def _write(
         file.flush()
         os.fsync(file.fileno())
     unfinished.replace(path)
-    return Run(low, high, len(keys), str(path))
+    return SortedRun(low, high, len(keys), str(path))
 
 
-def strings(values: Iterable[str]) -> pa.Array:
+def text_array(values: Iterable[str]) -> pa.Array:
     """Return texts as an Arrow array, each once, in order."""
     return pa.array(sorted(set(values)), type=pa.string())

@@ -20,7 +20,7 @@ _HONOURED: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DataFile:
     """One immutable Parquet file of a resolved version; ``path`` is absolute."""
 
     path: str
@@ -37,11 +37,11 @@ class Snapshot:
     ``root`` is where the tables and their index lie; None where there is no index.
     """
 
-    messages: tuple[Part, ...]
-    annotations: tuple[Part, ...]
+    messages: tuple[DataFile, ...]
+    annotations: tuple[DataFile, ...]
     root: Path | None = None
 
-    def parts(self, table: str) -> tuple[Part, ...]:
+    def data_files(self, table: str) -> tuple[DataFile, ...]:
         """Return the files of ``messages`` or ``annotations``."""
         return self.messages if table == MESSAGES else self.annotations
 
@@ -96,13 +96,13 @@ class Tables:
                 raise
 
 
-def parts_of(table: DeltaTable) -> tuple[Part, ...]:
+def data_files_of(table: DeltaTable) -> tuple[DataFile, ...]:
     """Return the files of an opened version, oldest rows first, from the log's statistics."""
     root = Path(unquote(urlsplit(table.table_uri).path))
     actions = pa.table(table.get_add_actions(flatten=True)).to_pydict()
     if not actions["path"]:
         return ()
-    parts = []
+    data_files = []
     for path, rows, low, high, size in zip(
         actions["path"],
         actions["num_records"],
@@ -116,8 +116,12 @@ def parts_of(table: DeltaTable) -> tuple[Part, ...]:
                 f"The log of {root} holds no statistics for {path}.",
                 hint="Commit files with their row count and the bounds of ts.",
             )
-        parts.append(Part(str(root / path), rows, low, high, size))
-    return tuple(sorted(parts, key=lambda part: (part.min_ts, part.max_ts, part.path)))
+        data_files.append(DataFile(str(root / path), rows, low, high, size))
+    return tuple(
+        sorted(
+            data_files, key=lambda data_file: (data_file.min_ts, data_file.max_ts, data_file.path)
+        )
+    )
 
 
 def snapshot(tables: Tables) -> Snapshot:
@@ -127,7 +131,7 @@ def snapshot(tables: Tables) -> Snapshot:
     ``until`` may be among them: the run restricts ``ts`` itself.
     """
     messages, annotations = tables.open(MESSAGES), tables.open(ANNOTATIONS)
-    return Snapshot(parts_of(messages), parts_of(annotations), tables.root)
+    return Snapshot(data_files_of(messages), data_files_of(annotations), tables.root)
 
 
 def newest_instant(*opened: DeltaTable) -> int:
@@ -136,7 +140,9 @@ def newest_instant(*opened: DeltaTable) -> int:
     Taken from the files' statistics, which compaction and the cleaning of old log entries
     keep, unlike the ``tapestry.ts`` that each commit also carries for people to read.
     """
-    return max((part.max_ts for log in opened for part in parts_of(log)), default=BEGINNING)
+    return max(
+        (data_file.max_ts for log in opened for data_file in data_files_of(log)), default=BEGINNING
+    )
 
 
 def _check_protocol(opened: DeltaTable, path: Path) -> None:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tapestry.tables.find import by_time
-from tapestry.tables.log import Tables, parts_of
+from tapestry.tables.log import Tables, data_files_of
 from tapestry.tables.read import Copy
 from tapestry.tables.rows import ORIGINALS, arrow_schema, clean
 
@@ -62,8 +62,8 @@ def problems_of(tables: Tables, msgid: str, copy: Copy) -> tuple[str, ...] | Non
 
 
 def _found(tables: Tables, msgid: str, copy: Copy, columns: list[str]) -> dict[str, Any] | None:
-    parts = parts_of(tables.open(ORIGINALS))
-    rows = by_time(parts, ORIGINALS, [(copy.ts - 1, copy.ts)], ["msgid", "audience", *columns])
+    data_files = data_files_of(tables.open(ORIGINALS))
+    rows = by_time(data_files, ORIGINALS, [(copy.ts - 1, copy.ts)], ["msgid", "audience", *columns])
     if rows is None:
         return None
     exact = (pc.field("msgid") == msgid) & (pc.field("audience") == copy.audience)

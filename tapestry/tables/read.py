@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from tapestry.core.message import width
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.find import by_key, by_time
-from tapestry.tables.log import Part, Snapshot, Tables, parts_of
+from tapestry.tables.log import DataFile, Snapshot, Tables, data_files_of
 from tapestry.tables.rows import (
     AnnotationRow,
     MessageRow,
@@ -47,19 +47,19 @@ CARD = ("msgid", "ts", "date", "sender", "sender_name", "subject")
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """Where a message stands for one audience: at an instant, in some of the files ``parts``."""
+    """Where a message stands for one audience: at an instant, in some of ``data_files``."""
 
     audience: str
     ts: int
-    parts: tuple[Part, ...] = field(repr=False, compare=False)
+    data_files: tuple[DataFile, ...] = field(repr=False, compare=False)
 
 
 def copies(tables: Tables, msgid: str, audiences: Collection[str]) -> list[Copy]:
     """Return the copies of a message that one of the audiences may see, the narrowest first."""
-    parts = parts_of(tables.open(MESSAGES))
+    data_files = data_files_of(tables.open(MESSAGES))
     columns = ("audience", "ts")
-    found = lookup(parts, MESSAGES, "msgid", [msgid], audiences, columns, root=tables.root)
-    return [Copy(**row, parts=parts) for row in narrowest_first(found)]
+    found = lookup(data_files, MESSAGES, "msgid", [msgid], audiences, columns, root=tables.root)
+    return [Copy(**row, data_files=data_files) for row in narrowest_first(found)]
 
 
 def narrowest_first(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -76,7 +76,9 @@ def message(tables: Tables, msgid: str, audiences: Collection[str]) -> MessageRo
 def read_copy(msgid: str, copy: Copy) -> MessageRow | None:
     """Return a copy of a message, None if there is none after all."""
     # The bodies of one append are unpacked, not those of the whole table.
-    rows = by_time(copy.parts, MESSAGES, [(copy.ts - 1, copy.ts)], arrow_schema(MESSAGES).names)
+    rows = by_time(
+        copy.data_files, MESSAGES, [(copy.ts - 1, copy.ts)], arrow_schema(MESSAGES).names
+    )
     exact = (pc.field("msgid") == msgid) & (pc.field("audience") == copy.audience)
     found = [] if rows is None else rows.filter(exact).to_pylist()
     return message_row(found[0]) if found else None
@@ -84,10 +86,10 @@ def read_copy(msgid: str, copy: Copy) -> MessageRow | None:
 
 def cards(tables: Tables, msgids: Iterable[str], audiences: Collection[str]) -> dict[str, Card]:
     """Return what a list shows of each message that one of the audiences may see."""
-    parts = parts_of(tables.open(MESSAGES))
+    data_files = data_files_of(tables.open(MESSAGES))
     found: dict[str, Card] = {}
     columns = (*CARD, "audience")
-    rows = lookup(parts, MESSAGES, "msgid", msgids, audiences, columns, root=tables.root)
+    rows = lookup(data_files, MESSAGES, "msgid", msgids, audiences, columns, root=tables.root)
     for row in narrowest_first(rows):
         found.setdefault(row["msgid"], Card(**{name: row[name] for name in CARD}))
     return found
@@ -97,14 +99,14 @@ def annotations_on(
     tables: Tables, msgids: Iterable[str], audiences: Collection[str]
 ) -> list[AnnotationRow]:
     """Return the annotations of these messages that one of the audiences may see, oldest first."""
-    parts = parts_of(tables.open(ANNOTATIONS))
+    data_files = data_files_of(tables.open(ANNOTATIONS))
     columns = tuple(arrow_schema(ANNOTATIONS).names)
-    rows = lookup(parts, ANNOTATIONS, "msgid", msgids, audiences, columns, root=tables.root)
+    rows = lookup(data_files, ANNOTATIONS, "msgid", msgids, audiences, columns, root=tables.root)
     return [annotation_row(row) for row in rows]
 
 
 def lookup(
-    parts: Iterable[Part],
+    data_files: Iterable[DataFile],
     table: str,
     column: str,
     values: Iterable[str],
@@ -118,7 +120,7 @@ def lookup(
     """
     names = list(columns)
     wanted = list(dict.fromkeys([*names, "ts", "audience"]))
-    found = by_key(parts, root, table, column, set(values), wanted)
+    found = by_key(data_files, root, table, column, set(values), wanted)
     mine = pc.is_in(found["audience"], pa.array(sorted(audiences), type=pa.string()))
     rows: list[dict[str, Any]] = found.filter(mine).to_pylist()
     rows.sort(key=lambda row: (row["ts"], row["audience"]))
@@ -127,8 +129,8 @@ def lookup(
 
 def audiences_in(found: Snapshot) -> frozenset[str]:
     """Return the audiences of all rows; each file is read once, for files never change."""
-    parts = (*found.messages, *found.annotations)
-    return frozenset().union(*(_audiences(part.path) for part in parts))
+    data_files = (*found.messages, *found.annotations)
+    return frozenset().union(*(_audiences(data_file.path) for data_file in data_files))
 
 
 @lru_cache(maxsize=8192)

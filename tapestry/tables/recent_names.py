@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tapestry.core.schema import MESSAGES
-from tapestry.tables.log import Part, Tables, parts_of
+from tapestry.tables.log import DataFile, Tables, data_files_of
 
 MOST_FILES = 100
 """Files looked into: before compaction, each append has one of its own."""
@@ -40,7 +40,7 @@ def recent_names(
     lists: Counter[str] = Counter()
     people: Counter[str] = Counter()
     named: dict[str, str] = {}
-    for batch in _newest(parts_of(tables.open(MESSAGES)), rows):
+    for batch in _newest(data_files_of(tables.open(MESSAGES)), rows):
         mine = batch.filter(pc.is_in(batch["audience"], pa.array(sorted(audiences), pa.string())))
         groups.update(pc.list_flatten(mine["newsgroups"]).to_pylist())
         lists.update(filter(None, mine["list"].to_pylist()))
@@ -56,11 +56,11 @@ def recent_names(
     )
 
 
-def _newest(parts: Iterable[Part], rows: int) -> Iterator[Any]:
+def _newest(data_files: Iterable[DataFile], rows: int) -> Iterator[Any]:
     """Yield row groups of the newest files until so many rows have been seen."""
-    newest = sorted(parts, key=lambda each: each.max_ts, reverse=True)
-    for part in newest[:MOST_FILES]:
-        with pq.ParquetFile(part.path) as file:
+    newest = sorted(data_files, key=lambda each: each.max_ts, reverse=True)
+    for data_file in newest[:MOST_FILES]:
+        with pq.ParquetFile(data_file.path) as file:
             for number in reversed(range(file.num_row_groups)):
                 if rows <= 0:
                     return

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from tapestry.core.message import Annotation, Message
-from tapestry.core.schema import COLUMNS, KEYS, Type
+from tapestry.core.schema import COLUMNS, KEY_COLUMN, Type
 
 LONGEST = 256 * 1024
 """Bytes of UTF-8 that one text may have; what is longer (a body) is cut."""
@@ -67,7 +67,7 @@ def arrow_schema(table: str) -> pa.Schema:
     """
     if table == ORIGINALS:
         return _ORIGINALS
-    required = {KEYS[table], "ts", "audience"}
+    required = {KEY_COLUMN[table], "ts", "audience"}
     return pa.schema(
         [
             pa.field(name, _ARROW[type_], nullable=name not in required)

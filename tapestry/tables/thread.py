@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tapestry.core.schema import MESSAGES
-from tapestry.tables.log import Part, Tables, parts_of
+from tapestry.tables.log import DataFile, Tables, data_files_of
 from tapestry.tables.read import CARD, Card, lookup, narrowest_first
 
 HIGHEST = 100
@@ -40,8 +40,8 @@ def thread(tables: Tables, msgid: str, audiences: Collection[str]) -> list[Threa
     Empty if the message itself cannot be seen.  Cycles (mail can claim anything) end where
     they meet themselves.
     """
-    parts = parts_of(tables.open(MESSAGES))
-    root = _start(tables.root, parts, msgid, audiences)
+    data_files = data_files_of(tables.open(MESSAGES))
+    root = _start(tables.root, data_files, msgid, audiences)
     if root is None:
         return []
     known = {root["msgid"]: root}
@@ -49,7 +49,9 @@ def thread(tables: Tables, msgid: str, audiences: Collection[str]) -> list[Threa
     level = [root["msgid"]]
     while level and len(known) < LARGEST:
         below = []
-        found = lookup(parts, MESSAGES, "inreplyto", level, audiences, _COLUMNS, root=tables.root)
+        found = lookup(
+            data_files, MESSAGES, "inreplyto", level, audiences, _COLUMNS, root=tables.root
+        )
         for row in _one_copy(found):
             if row["msgid"] not in known and len(known) < LARGEST:
                 known[row["msgid"]] = row
@@ -60,7 +62,7 @@ def thread(tables: Tables, msgid: str, audiences: Collection[str]) -> list[Threa
 
 
 def _start(
-    where: Path, parts: tuple[Part, ...], msgid: str, audiences: Collection[str]
+    where: Path, data_files: tuple[DataFile, ...], msgid: str, audiences: Collection[str]
 ) -> dict[str, Any] | None:
     columns = (*_COLUMNS, "references")
     root: dict[str, Any] | None = None
@@ -71,7 +73,7 @@ def _start(
         if above not in near:
             # References name the whole chain as a rule, so one more look finds all of it.
             wanted = [above, *(root["references"] if root else ())]
-            found = lookup(parts, MESSAGES, "msgid", wanted, audiences, columns, root=where)
+            found = lookup(data_files, MESSAGES, "msgid", wanted, audiences, columns, root=where)
             for row in _one_copy(found):
                 near.setdefault(row["msgid"], row)
         if above not in near:

@@ -17,18 +17,18 @@ from uuid import uuid4
 
 import numpy as np
 
-from tapestry.tables.hash_runs import hashes
+from tapestry.tables.hash_runs import key_hashes
 
 _ATTEMPTS = 20
 
 Hashes = np.ndarray[Any, np.dtype[np.uint64]]
 
 
-def remember(root: Path, audience: str, msgids: Iterable[str]) -> None:
+def add_tombstones(root: Path, audience: str, msgids: Iterable[str]) -> None:
     """Record that these messages are removed; one process at a time may."""
     directory = _directory(root, audience)
     directory.mkdir(parents=True, exist_ok=True)
-    found = np.unique(hashes(msgids))
+    found = np.unique(key_hashes(msgids))
     smaller = []
     for path in sorted(_files(directory), key=lambda path: path.stat().st_size):
         if path.stat().st_size > 2 * found.nbytes:
@@ -45,11 +45,11 @@ def remember(root: Path, audience: str, msgids: Iterable[str]) -> None:
         path.unlink()
 
 
-def removed(root: Path, audience: str, msgids: Iterable[str]) -> set[str]:
+def find_tombstones(root: Path, audience: str, msgids: Iterable[str]) -> set[str]:
     """Return those of some messages that were removed from an audience for their age."""
     directory = _directory(root, audience)
     asked = list(msgids)
-    wanted = hashes(asked)
+    wanted = key_hashes(asked)
     for _ in range(_ATTEMPTS):
         try:
             known = [_read(path) for path in _files(directory)]
@@ -60,18 +60,18 @@ def removed(root: Path, audience: str, msgids: Iterable[str]) -> set[str]:
     return set()
 
 
-def note_removal(root: Path) -> None:
+def mark_history_incomplete(root: Path) -> None:
     """Record that rows were removed of which filters are not told."""
     _noted(root).parent.mkdir(parents=True, exist_ok=True)
     _noted(root).touch()
 
 
-def is_whole(root: Path) -> bool:
+def is_history_complete(root: Path) -> bool:
     """Return whether no row was ever removed of which filters are not told."""
     return not _noted(root).exists()
 
 
-def forget_removed(root: Path, audience: str) -> None:
+def delete_tombstones(root: Path, audience: str) -> None:
     """Delete what is recorded of an audience."""
     shutil.rmtree(_directory(root, audience), ignore_errors=True)
 

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from tapestry.core.message import PUBLIC, Annotation, Message, audiences_of
-from tapestry.core.schema import ANNOTATIONS, COLUMNS, KEYS, MESSAGES, Type
+from tapestry.core.schema import ANNOTATIONS, COLUMNS, KEY_COLUMN, MESSAGES, Type
 
 
 def test_a_filter_sees_what_is_public_its_owners_and_their_groups():
@@ -31,7 +31,7 @@ def test_what_is_not_known_of_a_message_is_null_and_its_sets_are_empty():
 @pytest.mark.parametrize(("made", "table"), [(Message, MESSAGES), (Annotation, ANNOTATIONS)])
 def test_a_row_is_one_of_these_and_a_ts(made, table):
     assert {field.name for field in dataclasses.fields(made)} | {"ts"} == set(COLUMNS[table])
-    assert KEYS[table] == dataclasses.fields(made)[0].name
+    assert KEY_COLUMN[table] == dataclasses.fields(made)[0].name
 
 
 def test_they_are_values():

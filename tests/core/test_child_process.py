@@ -74,13 +74,13 @@ def test_an_obituary_gives_the_last_line_of_the_log(tmp_path):
         "It", [sys.executable, "-c", "print('one'); print('two'); raise SystemExit(3)"], log
     )
     child.process.wait()
-    assert child.obituary() == f"It ended with code 3; the last line of {log} is: two"
+    assert child.describe_exit() == f"It ended with code 3; the last line of {log} is: two"
 
 
 def test_an_obituary_of_a_child_without_words(tmp_path):
     child = spawn("It", ["true"], tmp_path / "log")
     child.process.wait()
-    assert child.obituary() == f"It ended with code 0; {tmp_path / 'log'} is empty"
+    assert child.describe_exit() == f"It ended with code 0; {tmp_path / 'log'} is empty"
 
 
 @pytest.mark.parametrize(("text", "last"), [("", ""), ("a\n\n \n", "a"), ("a\nb", "b")])

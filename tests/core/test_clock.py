@@ -15,8 +15,8 @@ from tapestry.core.clock import (
     parse_instant,
     to_datetime,
     to_instant,
-    until_instant,
     wall_clock,
+    watermark_instant,
 )
 
 FIRST, LAST = to_instant(datetime(1, 1, 1)), to_instant(datetime(9999, 12, 31))
@@ -31,7 +31,7 @@ def test_an_instant_that_was_written_reads_the_same(instant):
 
 @given(now=instants, last=instants)
 def test_no_append_is_stamped_within_a_window_that_was_run(now, last):
-    until = until_instant(now, last)
+    until = watermark_instant(now, last)
     assert until >= last
     assert next_instant(now, until) > until
     assert next_instant(now - 5, until) > until, "a wall clock that steps back does no harm"
@@ -40,7 +40,7 @@ def test_no_append_is_stamped_within_a_window_that_was_run(now, last):
 @given(now=instants, last=instants)
 def test_a_run_after_an_append_sees_it(now, last):
     stamped = next_instant(now, last)
-    assert until_instant(now, stamped) >= stamped
+    assert watermark_instant(now, stamped) >= stamped
 
 
 @pytest.mark.parametrize(

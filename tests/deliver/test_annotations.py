@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tapestry.core.message import Annotation
-from tapestry.deliver.annotations import annotation_audience, may_be_public, standing
+from tapestry.deliver.annotations import annotation_audience, may_be_public, summarize
 
 
 def vote(annid: str, owner: str, number: float) -> Annotation:
@@ -40,21 +40,21 @@ def test_there_is_a_choice_only_where_others_see_the_message() -> None:
 
 
 def test_the_last_vote_of_each_person_counts() -> None:
-    stands = standing([vote("1", "bob", 1), vote("2", "amy", 1), vote("3", "bob", -1)])
+    stands = summarize([vote("1", "bob", 1), vote("2", "amy", 1), vote("3", "bob", -1)])
     assert stands.voted_for == ("amy",)
     assert stands.voted_against == ("bob",)
 
 
 def test_an_annotation_that_comes_twice_counts_once() -> None:
-    stands = standing([vote("1", "bob", 1), vote("2", "bob", -1), vote("1", "bob", 1)])
+    stands = summarize([vote("1", "bob", 1), vote("2", "bob", -1), vote("1", "bob", 1)])
     assert stands.voted_against == ("bob",)
 
 
 def test_tags_are_sorted_and_say_who_gave_them() -> None:
-    stands = standing([tag("1", "bob", "new"), tag("2", "amy", "new"), tag("3", "amy", "good")])
+    stands = summarize([tag("1", "bob", "new"), tag("2", "amy", "new"), tag("3", "amy", "good")])
     assert stands.tags == (("good", ("amy",)), ("new", ("bob", "amy")))
 
 
 def test_other_kinds_and_empty_ones_stand_for_nothing() -> None:
     odd = [Annotation("1", "m", "bob", "note", "hm"), vote("2", "bob", 0), tag("3", "bob", "")]
-    assert standing(odd) == standing([])
+    assert summarize(odd) == summarize([])

@@ -18,7 +18,7 @@ from support.sqlite_engine import SqliteEngine
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.ports import Change
-from tapestry.core.schema import KEYS
+from tapestry.core.schema import KEY_COLUMN
 from tapestry.run.changes import change_windows, changes
 from tapestry.run.execute import Subscription
 
@@ -133,7 +133,7 @@ def no_change_and_no_evidence_crosses_an_audience(draw: st.DataObject, aggregate
     assert follow(replace(world, data=changed), judge, net) == runs
     for change in (change for told in runs for change in told):
         names = {
-            row[KEYS[table]]
+            row[KEY_COLUMN[table]]
             for table, rows in shown.items()
             for row in rows
             if row["ts"] <= change.at

@@ -19,9 +19,9 @@ from support.sqlite_engine import SqliteEngine
 from tapestry.core.clock import BEGINNING, SECOND
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import Match
-from tapestry.core.schema import KEYS
+from tapestry.core.schema import KEY_COLUMN
 from tapestry.plan.compile import Compiled, compile_query
-from tapestry.plan.engine import answer
+from tapestry.plan.engine import evaluate
 from tapestry.plan.lowering.lower import lower_at
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
@@ -143,7 +143,7 @@ def asking_gives_the_answer_of_that_instant(draw: st.DataObject, aggregates: boo
     judge = oracle.Oracle(world.query, world.data, world.audiences)
     for t in world.schedule[:5]:
         statement = lower_at(groups([(subscription, 0)]), t)
-        found = {msgid for _, msgid, *_ in answer(engine, statement)}
+        found = {msgid for _, msgid, *_ in evaluate(engine, statement)}
         assert found == judge.answer(t)
 
 
@@ -211,7 +211,9 @@ def with_hidden_rows(world: World, others: oracle.Data) -> tuple[oracle.Data, or
         for table, rows in world.data.items()
     }
     hidden = {
-        table: list({row[KEYS[table]]: row | {"audience": "user:eve"} for row in rows}.values())
+        table: list(
+            {row[KEY_COLUMN[table]]: row | {"audience": "user:eve"} for row in rows}.values()
+        )
         for table, rows in others.items()
     }
     return shown, {t: shown[t] + hidden[t] for t in shown}
@@ -225,7 +227,7 @@ def no_match_and_no_evidence_crosses_an_audience(draw: st.DataObject, aggregates
     assert run(replace(world, data=changed)) == runs
     for match in (match for matches in runs for match in matches):
         names = {
-            row[KEYS[table]]
+            row[KEY_COLUMN[table]]
             for table, rows in shown.items()
             for row in rows
             if row["ts"] <= match.matched_at
@@ -244,7 +246,9 @@ def evidence_alone_makes_a_match_true(draw: st.DataObject, aggregates: bool) -> 
             continue
         assert len(match.evidence) == len(disjunct.bindings)
         named = {match.msgid, *match.evidence}
-        alone = {t: [r for r in rows if r[KEYS[t]] in named] for t, rows in world.data.items()}
+        alone = {
+            t: [r for r in rows if r[KEY_COLUMN[t]] in named] for t, rows in world.data.items()
+        }
         query = replace(world.query, condition=conjunction_condition(disjunct))
         assert match.msgid in nested_loops.answer(query, alone, world.audiences, match.matched_at)
 

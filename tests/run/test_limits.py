@@ -25,7 +25,7 @@ def engine(tmp_path_factory):
     tables = Tables(tmp_path_factory.mktemp("tables"))
     mail = [Message(f"{n}@x", subject=f"s{n}", size=n) for n in range(MANY)]
     append_messages(tables, MemoryClock(), mail)
-    return SparkEngine(connect(LOCAL), snapshot(tables), gave_up=lambda: GIVEN_UP.append(1))
+    return SparkEngine(connect(LOCAL), snapshot(tables), on_timeout=lambda: GIVEN_UP.append(1))
 
 
 def subscription(number, text):

@@ -84,17 +84,17 @@ class Store:
 class Poisoned(SqliteEngine):
     """An engine that cannot answer what holds the constant ``poison``."""
 
-    def answer(self, statement):
+    def fetch(self, statement):
         if any("poison" in str(relation.rows) for relation in statement.relations):
             raise TapestryError("Spark did not answer.")
-        return super().answer(statement)
+        return super().fetch(statement)
 
 
 class Narrow(SqliteEngine):
     """An engine that gives no more than three answers at once."""
 
-    def answer(self, statement):
-        found = super().answer(statement)
+    def fetch(self, statement):
+        found = super().fetch(statement)
         if len(found) > 3:
             raise TooManyError(3, sorted(row[4] for row in found)[len(found) // 2])
         return found
@@ -103,7 +103,9 @@ class Narrow(SqliteEngine):
 def engine(kind):
     return lambda snapshot: kind(
         {
-            table: [r for p in snapshot.parts(table) for r in pq.read_table(p.path).to_pylist()]
+            table: [
+                r for p in snapshot.data_files(table) for r in pq.read_table(p.path).to_pylist()
+            ]
             for table in COLUMNS
         }
     )
@@ -164,7 +166,7 @@ def test_a_filter_that_cannot_be_run_does_not_stop_the_others(mail):
 class Dead(SqliteEngine):
     """An engine that answers nothing."""
 
-    def answer(self, statement):
+    def fetch(self, statement):
         raise TapestryError("Spark did not answer.")
 
 
@@ -247,9 +249,9 @@ def test_filters_that_no_new_row_concerns_are_not_run(mail):
     asked = []
 
     class Counting(SqliteEngine):
-        def answer(self, statement):
+        def fetch(self, statement):
             asked.append(statement)
-            return super().answer(statement)
+            return super().fetch(statement)
 
     run(mail, store, Counting)
     append_messages(*mail, [Message("c@x", subject="tea")])

@@ -24,7 +24,7 @@ from tapestry.run.execute import Subscription, execute, execute_windows, groups
 from tapestry.spark import engine as spark
 from tapestry.spark.local_rows import Limits
 from tapestry.spark.session import connect
-from tapestry.tables.log import Part, Snapshot
+from tapestry.tables.log import DataFile, Snapshot
 from tapestry.tables.rows import arrow_schema
 
 pytestmark = pytest.mark.spark
@@ -108,7 +108,7 @@ def snapshot_of(data, directory):
             if some:
                 path = directory / f"{table}-{number}.parquet"
                 pq.write_table(pa.Table.from_pylist(some, schema=arrow_schema(table)), path)
-                parts[table].append(Part(str(path), len(some), some[0]["ts"], some[-1]["ts"]))
+                parts[table].append(DataFile(str(path), len(some), some[0]["ts"], some[-1]["ts"]))
     return Snapshot(tuple(parts[MESSAGES]), tuple(parts[ANNOTATIONS]))
 
 
@@ -262,8 +262,8 @@ def test_spark_reads_the_windows_slice_of_what_drives_a_rule(session, tmp_path, 
     statement = lower(asked, 10 * WEEK, engine.covers)
     read = {}
     for view in statement.views:
-        named = engine.frame(view, statement, ["msgid", "ts"]).inputFiles()
-        weeks = sorted(int(re.search(r"-(\d+)\.parquet$", name)[1]) for name in named)
+        selected_columns = engine.frame(view, statement, ["msgid", "ts"]).inputFiles()
+        weeks = sorted(int(re.search(r"-(\d+)\.parquet$", name)[1]) for name in selected_columns)
         if weeks not in read.setdefault(view.table, []):
             read[view.table].append(weeks)
     assert {table: sorted(files) for table, files in read.items()} == {
@@ -282,5 +282,5 @@ def weekly(directory, weeks):
             rows = [_row(row | {"ts": ts, "annid": str(ts)}, columns) for ts in days]
             path = directory / f"{table}-{week}.parquet"
             pq.write_table(pa.Table.from_pylist(rows, schema=arrow_schema(table)), path)
-            parts[table].append(Part(str(path), 7, days[0], days[-1]))
+            parts[table].append(DataFile(str(path), 7, days[0], days[-1]))
     return Snapshot(tuple(parts[MESSAGES]), tuple(parts[ANNOTATIONS]))

@@ -11,7 +11,7 @@ from support.clocks import MemoryClock
 from tapestry.core.message import Annotation, Message
 from tapestry.core.schema import Type
 from tapestry.plan.relation import Field, Reach, Relation, Statement, View
-from tapestry.spark.local_rows import Few, Limits
+from tapestry.spark.local_rows import Limits, LocalRows
 from tapestry.tables.append import append_annotations, append_messages
 from tapestry.tables.compact import compact
 from tapestry.tables.log import Tables, snapshot
@@ -66,19 +66,19 @@ def expected(rows):
 
 
 def test_exactly_what_is_reached_is_read(made):
-    whole = Few(made).rows(ALL, STATEMENT, COLUMNS).to_pylist()
-    few = Few(made, Limits(sent=0))
-    assert few.rows(ALL, STATEMENT, COLUMNS) is None
+    whole = LocalRows(made).rows(ALL, STATEMENT, COLUMNS).to_pylist()
+    local_rows = LocalRows(made, Limits(sent=0))
+    assert local_rows.rows(ALL, STATEMENT, COLUMNS) is None
     for view in STATEMENT.views[:-1]:
-        found = few.rows(view, STATEMENT, COLUMNS)
+        found = local_rows.rows(view, STATEMENT, COLUMNS)
         assert names(found) == expected(whole)[view.name]
         assert sorted(found.column_names) == sorted(COLUMNS)
 
 
 def test_of_a_small_table_all_views_are_the_table(made):
-    few = Few(made)
-    assert len({few.key(view, STATEMENT, COLUMNS) for view in STATEMENT.views}) == 1
-    assert few.rows(PARENTS, STATEMENT, COLUMNS).num_rows == 100
+    local_rows = LocalRows(made)
+    assert len({local_rows.key(view, STATEMENT, COLUMNS) for view in STATEMENT.views}) == 1
+    assert local_rows.rows(PARENTS, STATEMENT, COLUMNS).num_rows == 100
 
 
 VOTES = View("votes", "annotations", None, Reach("msgid", "parents", "msgid"))
@@ -91,23 +91,23 @@ def test_from_a_small_table_leads_on_only_what_is_asked_of_it(made, tmp_path, se
     votes = [Annotation(f"a{n}", f"m{n % 100}", "jo", "vote", number=1.0) for n in range(200)]
     append_annotations(tables, MemoryClock(), votes)
     both = replace(made, annotations=snapshot(tables).annotations, root=None)
-    few = Few(both, Limits(sent))
+    local_rows = LocalRows(both, Limits(sent))
     asked = Statement(None, [NEW, PARENTS, VOTES], [])
-    rows = Few(made).rows(ALL, STATEMENT, COLUMNS).to_pylist()
+    rows = LocalRows(made).rows(ALL, STATEMENT, COLUMNS).to_pylist()
     parents = expected(rows)["parents"]
-    found = few.rows(VOTES, asked, {"annid", "msgid", "inreplyto"})
+    found = local_rows.rows(VOTES, asked, {"annid", "msgid", "inreplyto"})
     assert names(found) == parents
     assert found.num_rows == 2 * len(parents)
 
 
 @pytest.mark.parametrize("limit", ["sliced", "read", "keys", "bytes"])
 def test_what_is_reached_from_many_rows_is_left_to_spark(made, limit):
-    few = Few(made, Limits(0, **{limit: 2}))
-    assert few.rows(PARENTS, STATEMENT, COLUMNS) is None
-    assert few.rows(REPLIES, STATEMENT, COLUMNS) is None
+    local_rows = LocalRows(made, Limits(0, **{limit: 2}))
+    assert local_rows.rows(PARENTS, STATEMENT, COLUMNS) is None
+    assert local_rows.rows(REPLIES, STATEMENT, COLUMNS) is None
 
 
 def test_a_slice_in_the_past_is_read_by_itself(made):
     view = View("old", "messages", ((50, 60),))
-    found = Few(made, Limits(sent=0)).rows(view, Statement(None, [view], []), COLUMNS)
+    found = LocalRows(made, Limits(sent=0)).rows(view, Statement(None, [view], []), COLUMNS)
     assert names(found) == {f"m{n}" for n in range(50, 60)}

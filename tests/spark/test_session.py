@@ -39,7 +39,7 @@ class Spark:
 
     def kill_and_start(self):
         self.kill()
-        self.server = self.server.again()
+        self.server = self.server.restart()
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def mail(tmp_path_factory):
 
 def engine_on(server, mail):
     return SparkEngine(
-        connect(server.remote), mail, again=lambda: reconnect(server.remote, patience=60)
+        connect(server.remote), mail, reopen=lambda: reconnect(server.remote, patience=60)
     )
 
 
@@ -103,7 +103,7 @@ def test_what_spark_goes_down_over_twice_is_too_much(server, mail, monkeypatch):
 
 def test_a_server_that_stays_away_is_one_sentence(server, mail):
     session = connect(server.remote)
-    engine = SparkEngine(session, mail, again=lambda: reconnect(server.remote, patience=1))
+    engine = SparkEngine(session, mail, reopen=lambda: reconnect(server.remote, patience=1))
     server.kill()
     with pytest.raises(TapestryError, match=r"Spark cannot be reached at localhost:"):
         asked(engine)

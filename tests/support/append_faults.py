@@ -20,10 +20,10 @@ from support.clocks import FileClock
 from tapestry.core.clock import BEGINNING, HOUR, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
-from tapestry.tables.append import Cursor, append_messages, cursor_of, read_until
+from tapestry.tables.append import Cursor, advance_watermark, append_messages, cursor_of
 from tapestry.tables.compact import compact
 from tapestry.tables.find import by_time
-from tapestry.tables.hash_runs import extend
+from tapestry.tables.hash_runs import extend_index
 from tapestry.tables.log import Tables, snapshot
 from tapestry.tables.originals import Original
 
@@ -71,7 +71,7 @@ def ingest_batches(root, source, fault, place, at):
 def tidy(root):
     while True:
         compact(Tables(root), keep_hours=24)
-        extend(Tables(root), "messages")
+        extend_index(Tables(root), "messages")
         time.sleep(0.1)
 
 
@@ -87,7 +87,7 @@ def one_run(root):
     lines = [line for line in log.read_text().split("\n")[:-1] if line] if log.exists() else []
     since = json.loads(lines[-1])["until"] if lines else BEGINNING
     tables = Tables(root)
-    until = read_until(tables, FileClock(root / "clock"))
+    until = advance_watermark(tables, FileClock(root / "clock"))
     found = by_time(snapshot(tables).messages, "messages", [(since, until)], ["msgid"])
     line = json.dumps({"since": since, "until": until, "seen": found["msgid"].to_pylist()}) + "\n"
     with log.open("ab") as file:

@@ -122,7 +122,7 @@ class SqliteEngine:
             self.db.execute(f"SELECT EXISTS (SELECT 1 FROM {table} WHERE {within})").fetchone()[0]
         )
 
-    def answer(self, statement):
+    def fetch(self, statement):
         for view in statement.views:
             if view.name != view.table:
                 self.db.execute(

@@ -14,10 +14,10 @@ from tapestry.core.message import Annotation, Message
 from tapestry.tables.append import (
     Cursor,
     Receipt,
+    advance_watermark,
     append_annotations,
     append_messages,
     cursor_of,
-    read_until,
 )
 from tapestry.tables.log import Tables, newest_instant, snapshot
 from tapestry.tables.read import annotations_on, message
@@ -155,7 +155,7 @@ def test_a_crash_at_any_step_and_a_repeat_lose_and_double_nothing(tables, clock,
             tables, clock, [Message("b")], Cursor("s", 2), now=lambda: 50, step=crash_at(place)
         )
     assert clock.last == 6, "the lock was released by an error"
-    until = read_until(tables, clock, now=lambda: 7)
+    until = advance_watermark(tables, clock, now=lambda: 7)
     visible = {msgid for msgid, ts in stamps(tables).items() if ts <= until}
     append_messages(tables, clock, [Message("b")], Cursor("s", 2), now=lambda: 8)
     append_messages(tables, clock, [Message("c")], Cursor("s", 3), now=lambda: 8)
@@ -167,12 +167,12 @@ def test_a_crash_at_any_step_and_a_repeat_lose_and_double_nothing(tables, clock,
 def test_a_run_reads_past_a_commit_whose_clock_was_lost(tables, clock):
     with pytest.raises(CrashError):
         append_messages(tables, clock, [Message("a")], now=lambda: 1000, step=crash_at("committed"))
-    assert read_until(tables, clock, now=lambda: 3) == 1001
+    assert advance_watermark(tables, clock, now=lambda: 3) == 1001
     assert clock.last == 1001
 
 
 def test_reading_until_bars_later_appends_from_its_window(tables, clock):
-    until = read_until(tables, clock, now=lambda: 500)
+    until = advance_watermark(tables, clock, now=lambda: 500)
     assert until == 500
     assert append_messages(tables, clock, [Message("a")], now=lambda: 2).ts == 501
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from support.clocks import FileClock, MemoryClock
 
 from tapestry.core.message import Message
-from tapestry.tables.append import Cursor, append_messages, cursor_of, read_until
+from tapestry.tables.append import Cursor, advance_watermark, append_messages, cursor_of
 from tapestry.tables.compact import Compaction, compact
 from tapestry.tables.log import Tables, newest_instant, snapshot
 
@@ -28,7 +28,7 @@ def test_small_files_become_one_and_nothing_else_changes(tmp_path):
     assert (part.rows, part.min_ts, part.max_ts) == (6, 1, 51)
     assert cursor_of(tables, "s") == Cursor("s", 5)
     assert newest_instant(tables.open("messages")) == 51
-    assert read_until(tables, MemoryClock(), now=lambda: 0) == 51
+    assert advance_watermark(tables, MemoryClock(), now=lambda: 0) == 51
     # A reader that resolved its files before goes on reading them.
     assert sum(pq.read_table(part.path).num_rows for part in before.messages) == 6
     assert append_messages(tables, clock, [Message("m3")]).duplicates == 1

@@ -10,7 +10,7 @@ from tapestry.core.message import Annotation, Message
 from tapestry.tables.append import Cursor, append_annotations, append_messages, cursor_of
 from tapestry.tables.compact import compact
 from tapestry.tables.forget import forget
-from tapestry.tables.hash_runs import extend
+from tapestry.tables.hash_runs import extend_index
 from tapestry.tables.log import Tables, snapshot
 from tapestry.tables.originals import Original, original
 from tapestry.tables.read import copies, message
@@ -35,7 +35,7 @@ def tables(tmp_path):
         append_annotations(tables, clock, [note], now=lambda n=n: 100 * n + 50)
         if n == 4:
             compact(tables)
-    extend(tables, "messages")
+    extend_index(tables, "messages")
     return tables
 
 

@@ -16,14 +16,14 @@ from tapestry.core.message import Message
 from tapestry.tables import hash_runs
 from tapestry.tables.append import append_messages
 from tapestry.tables.compact import compact
-from tapestry.tables.find import Most, by_key, by_time
-from tapestry.tables.log import Tables, parts_of
+from tapestry.tables.find import ReadLimit, by_key, by_time
+from tapestry.tables.log import Tables, data_files_of
 
 COLUMNS = ["msgid", "inreplyto", "ts", "audience"]
 
 
 def found(tables, column, values, root="its own"):
-    parts = parts_of(tables.open("messages"))
+    parts = data_files_of(tables.open("messages"))
     where = tables.root if root == "its own" else root
     rows = by_key(parts, where, "messages", column, set(values), COLUMNS).to_pylist()
     return sorted((row["ts"], row["msgid"], row["inreplyto"], row["audience"]) for row in rows)
@@ -51,7 +51,7 @@ def grow(tables, clock, batches, seed=1):
 def test_what_is_found_is_what_a_scan_finds(tmp_path):
     tables, clock = Tables(tmp_path), MemoryClock()
     made = grow(tables, clock, 40)
-    assert hash_runs.runs(tmp_path, "messages", "msgid"), "appends extend the index"
+    assert hash_runs.sorted_runs(tmp_path, "messages", "msgid"), "appends extend the index"
     agree(tables, [])
     agree(tables, ["m0", "m7", "nobody's", made[-1]])
     agree(tables, made)
@@ -60,7 +60,7 @@ def test_what_is_found_is_what_a_scan_finds(tmp_path):
 def test_compaction_and_more_appends_leave_it_right(tmp_path):
     tables, clock = Tables(tmp_path), MemoryClock()
     made = grow(tables, clock, 10)
-    hash_runs.extend(tables, "messages")
+    hash_runs.extend_index(tables, "messages")
     compact(tables)
     agree(tables, made)
     append_messages(tables, clock, [Message("late", inreplyto="m3")])
@@ -73,19 +73,19 @@ def test_without_it_rows_are_found_by_scanning(tmp_path):
     made = grow(tables, clock, 20)
     shutil.rmtree(tmp_path / "index")
     agree(tables, made)
-    hash_runs.extend(tables, "messages")
+    hash_runs.extend_index(tables, "messages")
     agree(tables, made)
 
 
 def test_a_run_that_was_cut_short_is_not_believed(tmp_path):
     tables, clock = Tables(tmp_path), MemoryClock()
     made = grow(tables, clock, 20)
-    hash_runs.extend(tables, "messages")
-    for run in hash_runs.runs(tmp_path, "messages", "msgid"):
+    hash_runs.extend_index(tables, "messages")
+    for run in hash_runs.sorted_runs(tmp_path, "messages", "msgid"):
         with Path(run.path).open("r+b") as file:
             file.truncate(8)
     agree(tables, made)
-    hash_runs.extend(tables, "messages")
+    hash_runs.extend_index(tables, "messages")
     agree(tables, made)
 
 
@@ -94,23 +94,23 @@ def test_an_index_that_cannot_be_written_fails_no_append(tmp_path, caplog):
     (tmp_path / "index.lock").mkdir(parents=True)
     made = grow(tables, clock, 20)
     assert "is not extended" in caplog.text
-    assert not hash_runs.runs(tmp_path, "messages", "msgid")
+    assert not hash_runs.sorted_runs(tmp_path, "messages", "msgid")
     agree(tables, made)
 
 
 def test_one_process_extends_it_at_a_time(tmp_path):
     tables = Tables(tmp_path)
     with alone(tmp_path / "index.lock"):
-        assert not hash_runs.extend(tables, "messages")
-    assert hash_runs.extend(tables, "messages")
+        assert not hash_runs.extend_index(tables, "messages")
+    assert hash_runs.extend_index(tables, "messages")
 
 
 def test_runs_are_merged_so_that_there_are_few(tmp_path):
     tables, clock = Tables(tmp_path), MemoryClock()
     for n in range(40):
         append_messages(tables, clock, [Message(f"m{n}")])
-        hash_runs.extend(tables, "messages")
-    assert len(hash_runs.runs(tmp_path, "messages", "msgid")) <= 7
+        hash_runs.extend_index(tables, "messages")
+    assert len(hash_runs.sorted_runs(tmp_path, "messages", "msgid")) <= 7
     agree(tables, [f"m{n}" for n in range(40)])
 
 
@@ -128,7 +128,7 @@ def test_any_order_of_appending_indexing_and_compacting_agrees(tmp_path_factory,
             append_messages(tables, clock, some)
             made.append(some[0].msgid)
         elif step == "extend":
-            hash_runs.extend(tables, "messages")
+            hash_runs.extend_index(tables, "messages")
         else:
             compact(tables)
     agree(tables, made)
@@ -139,12 +139,12 @@ def test_a_slice_of_time_is_read_without_the_rest(tmp_path):
     for n in range(30):
         append_messages(tables, clock, [Message(f"m{n}")], now=lambda n=n: 10 * n)
     compact(tables)
-    parts = parts_of(tables.open("messages"))
+    parts = data_files_of(tables.open("messages"))
     rows = by_time(parts, "messages", [(11, 31), (41, 51)], ["msgid"])
     assert sorted(rows["msgid"].to_pylist()) == ["m2", "m3", "m5"]
-    for most in (Most(rows=1, bytes=10**6), Most(rows=10**6, bytes=1)):
+    for most in (ReadLimit(rows=1, bytes=10**6), ReadLimit(rows=10**6, bytes=1)):
         assert by_time(parts, "messages", [(11, 31)], ["msgid"], most) is None
-    assert by_time(parts, "messages", [(11, 31)], ["msgid"], Most(10**6, 10**6)) is not None
+    assert by_time(parts, "messages", [(11, 31)], ["msgid"], ReadLimit(10**6, 10**6)) is not None
 
 
 def _appender(root, name):
@@ -161,7 +161,7 @@ def _reader(root):
 
 
 def agree_on_one_version(tables, wanted):
-    parts = parts_of(tables.open("messages"))
+    parts = data_files_of(tables.open("messages"))
     through, scanned = (
         by_key(parts, root, "messages", "inreplyto", wanted, ["msgid"])["msgid"].to_pylist()
         for root in (tables.root, None)

@@ -15,7 +15,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.core.schema import COLUMNS
 from tapestry.tables.append import append_messages
-from tapestry.tables.log import Part, Tables, newest_instant, snapshot
+from tapestry.tables.log import DataFile, Tables, newest_instant, snapshot
 from tapestry.tables.rows import arrow_schema
 
 
@@ -40,7 +40,7 @@ def test_a_snapshot_lists_the_files_with_rows_and_bounds_of_ts(tables):
     assert (second.rows, second.min_ts, second.max_ts) == (1, 21, 21)
     assert pq.read_table(first.path).column("msgid").to_pylist() == ["a", "b"]
     assert Path(first.path).is_absolute()
-    assert isinstance(first, Part)
+    assert isinstance(first, DataFile)
 
 
 def test_a_table_that_needs_unknown_reader_features_is_refused(tables):

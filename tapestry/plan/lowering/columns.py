@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 
 from sqlglot import exp
 
-from tapestry.core.schema import KEYS
+from tapestry.core.schema import KEY_COLUMN
 from tapestry.plan.lowering.scope import Scope, carried_name
 from tapestry.query.tree.nodes import Binding, Column, Literal, Values
 from tapestry.query.tree.walk import walk
@@ -59,7 +59,7 @@ def stands_in(name: str, keys: Sequence[str], outer: Scope, *tests: exp.Expr) ->
 
 def identity(bindings: Sequence[Binding]) -> set[tuple[str, str]]:
     """Return the (variable, column) pairs that tell the rows of some bindings apart."""
-    keys = {(b.var, KEYS[b.table]) for b in bindings}
+    keys = {(b.var, KEY_COLUMN[b.table]) for b in bindings}
     return keys | {(b.var, "audience") for b in bindings}
 
 

@@ -12,14 +12,11 @@ from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
-from tapestry.core.schema import ANNOTATIONS, MESSAGES, Type
+from tapestry.core.schema import INDEXED, Type
 from tapestry.plan.lowering.assembly import Assembly
 from tapestry.plan.lowering.scope import alias
 from tapestry.plan.relation import Range, Reach, View
 from tapestry.query.tree.nodes import And, Binding, Column, Compare, Condition
-
-LOOKED_UP = {MESSAGES: ("msgid", "inreplyto"), ANNOTATIONS: ("annid", "msgid")}
-"""The columns of each table by which an engine may look rows up."""
 
 
 class Reached:
@@ -72,7 +69,7 @@ class Reached:
 
     def _reach(self, binding: Binding, plain: Sequence[Condition]) -> Reach | None:
         for here, there in _equalities(plain):
-            if here.var != binding.var or here.name not in LOOKED_UP[binding.table]:
+            if here.var != binding.var or here.name not in INDEXED[binding.table]:
                 continue
             source = self._views.get(there.var)
             if source is not None and (source.ranges is not None or source.reach is not None):

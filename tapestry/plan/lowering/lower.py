@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from tapestry.core.schema import KEYS, Type
+from tapestry.core.schema import KEY_COLUMN, Type
 from tapestry.plan.group import Group, constants, slices
 from tapestry.plan.lowering.assembly import Assembly
 from tapestry.plan.lowering.columns import free_columns, slots
@@ -257,7 +257,7 @@ class _Builder:
         message = self.message.var
         shows = {(message, "msgid"), (message, "audience"), (message, "ts")}
         bound = {binding.var for binding in test.bindings}
-        wanted = free_columns((test,)) | {(b.var, KEYS[b.table]) for b in evidence}
+        wanted = free_columns((test,)) | {(b.var, KEY_COLUMN[b.table]) for b in evidence}
         if message not in bound:
             wanted |= shows
         first = self.nested.carry(select, scope, wanted, slots(test), c)
@@ -271,7 +271,7 @@ class _Builder:
             joined = exp.select().from_(exp.to_table(name), copy=False)
             joined = self.nested.join(joined, test, own)
             wanted = shows | free_columns(test.nested)
-            wanted |= {(b.var, KEYS[b.table]) for b in test.bindings}
+            wanted |= {(b.var, KEY_COLUMN[b.table]) for b in test.bindings}
             inner = own.binding(*bound)
             joined = self.nested.carry(
                 joined, inner, wanted, slots(test.nested), exp.column("c", name)
@@ -281,7 +281,7 @@ class _Builder:
         else:
             conditions += [own.condition(c) for c in (*test.plain, *test.temporal_predicates)]
         conditions += self.nested.conditions(test, own)
-        keys = [own.carried(carried_name(b.var, KEYS[b.table])) for b in shown]
+        keys = [own.carried(carried_name(b.var, KEY_COLUMN[b.table])) for b in shown]
         why = exp.Anonymous(this="concat_ws", expressions=[exp.convert(SEPARATOR), *keys])
         final = exp.select(
             own.carried("fid"),

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any
 
-from tapestry.core.schema import KEYS, Type
+from tapestry.core.schema import KEY_COLUMN, Type
 from tapestry.query.tree.nodes import (
     Aggregate,
     And,
@@ -137,7 +137,7 @@ def _as_exists(node: InQuery, *, exact: bool) -> Exists | None:
 def _never_null(term: Term, tables: dict[str, str]) -> bool:
     match term:
         case Column(var, name):
-            return var in tables and name in (KEYS[tables[var]], "ts", "audience")
+            return var in tables and name in (KEY_COLUMN[tables[var]], "ts", "audience")
     return False
 
 

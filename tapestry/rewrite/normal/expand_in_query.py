@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tapestry.core.schema import KEYS, MESSAGES
+from tapestry.core.schema import KEY_COLUMN, MESSAGES
 from tapestry.query.tree.nodes import (
     And,
     Column,
@@ -49,7 +49,7 @@ def _nullable(term: Term, tables: dict[str, str]) -> bool:
     if not isinstance(term, Column):
         return True
     table = MESSAGES if term.var == "m" else tables.get(term.var, "")
-    return term.name != "ts" and term.name != KEYS.get(table)
+    return term.name != "ts" and term.name != KEY_COLUMN.get(table)
 
 
 def _equal(query: InQuery) -> Compare:

@@ -109,12 +109,12 @@ def test_a_vote_shows_at_once_and_reaches_the_table(
     client = as_user(bob)
     assert say(client, "plan@example.org", kind="vote", number="1") == 302
     stands = client.get("/message/", {"id": "plan@example.org"}).context["reading"]
-    assert stands.standing.voted_for == ("carol", "bob")
+    assert stands.annotations.voted_for == ("carol", "bob")
     assert stands.my_vote == 1
     assert append_pending(mail) == 1
     assert said(mail, "plan@example.org")[1:] == [("bob", "vote", 1.0, "public")]
     stands = client.get("/message/", {"id": "plan@example.org"}).context["reading"]
-    assert stands.standing.voted_for == ("carol", "bob")
+    assert stands.annotations.voted_for == ("carol", "bob")
 
 
 def test_what_is_said_is_appended_once_even_if_the_mark_was_lost(
@@ -136,8 +136,8 @@ def test_voting_the_same_again_says_nothing_new_but_one_may_change_sides(
         say(client, "plan@example.org", kind="vote", number=number)
     assert [each.number for each in PendingAnnotation.objects.order_by("pk")] == [1, -1]
     stands = client.get("/message/", {"id": "plan@example.org"}).context["reading"]
-    assert stands.standing.voted_for == ("carol",)
-    assert stands.standing.voted_against == ("bob",)
+    assert stands.annotations.voted_for == ("carol",)
+    assert stands.annotations.voted_against == ("bob",)
 
 
 @pytest.mark.parametrize(

@@ -40,4 +40,4 @@ def test_what_comes_later_comes_now(tmp_path, told):
     tables, clock = Tables(tmp_path / "tables"), MemoryClock()
     before = wall_clock()
     assert deliver(told[:5], tmp_path, tables, clock) > 0
-    assert min(part.min_ts for part in snapshot(tables).parts(MESSAGES)) > before
+    assert min(part.min_ts for part in snapshot(tables).data_files(MESSAGES)) > before
