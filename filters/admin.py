@@ -20,12 +20,12 @@ from filters.models import (
     Card,
     Clock,
     Filter,
-    FormerAudience,
-    Joint,
+    Heartbeat,
     Match,
-    PendingAnnotation,
+    OutboxAnnotation,
     Profile,
-    Pulse,
+    RetiredName,
+    SharedWindow,
 )
 from filters.runtime.batching import chunks
 from filters.store import shared_window
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     # The stubs know which model a page is about; Django itself takes no parameter.
     FilterPages = admin.ModelAdmin[Filter]
     MatchPages = admin.ModelAdmin[Match]
-    AnnotationPages = admin.ModelAdmin[PendingAnnotation]
-    FormerPages = admin.ModelAdmin[FormerAudience]
+    AnnotationPages = admin.ModelAdmin[OutboxAnnotation]
+    FormerPages = admin.ModelAdmin[RetiredName]
     NewAccount = AdminUserCreationForm[User]
     NewGroup = forms.ModelForm[Group]
     AccountPages = UserAdmin[User]
@@ -44,7 +44,7 @@ else:
     NewAccount, NewGroup, AccountPages = AdminUserCreationForm, forms.ModelForm, UserAdmin
 
 
-STANDING = ("since", "joined", "ran_at")
+STANDING = ("since", "enrolled", "ran_at")
 """Fields that say where a filter stands, which runs alone move."""
 
 
@@ -62,7 +62,7 @@ class FilterAdmin(FilterPages):
         "text",
         "phrase",
         "tql",
-        "shown",
+        "display_tql",
         "mode",
         "start",
         "end",
@@ -107,11 +107,11 @@ class FilterAdmin(FilterPages):
 class MatchAdmin(MatchPages):
     """Matches, by filter."""
 
-    list_display = ["msgid", "filter", "audience", "read_at", "gone_at"]
+    list_display = ["msgid", "filter", "audience", "read_at", "retracted_at"]
     raw_id_fields = ["filter", "card"]
 
 
-@admin.register(PendingAnnotation)
+@admin.register(OutboxAnnotation)
 class PendingAnnotationAdmin(AnnotationPages):
     """Annotations, those that wait and those that were appended."""
 
@@ -178,7 +178,7 @@ class NamedGroupAdmin(GroupAdmin):
         return ("name",) if obj else ()
 
 
-@admin.register(FormerAudience)
+@admin.register(RetiredName)
 class FormerAudienceAdmin(FormerPages):
     """Names that are not free; forgetting their mail frees them."""
 
@@ -200,6 +200,6 @@ class FormerAudienceAdmin(FormerPages):
 admin.site.unregister([User, Group])
 admin.site.register(User, AccountAdmin)
 admin.site.register(Group, NamedGroupAdmin)
-admin.site.register([Profile, Card, Clock, Joint, Pulse])
+admin.site.register([Profile, Card, Clock, SharedWindow, Heartbeat])
 admin.site.site_header = "Tapestry"
 admin.site.site_title = "Tapestry"

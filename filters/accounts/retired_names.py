@@ -13,7 +13,7 @@ from django.contrib.auth.models import Group, User
 from django.core.exceptions import ValidationError
 from django.db.models.signals import post_delete, pre_save
 
-from filters.models import FormerAudience
+from filters.models import RetiredName
 from filters.runtime import services
 from tapestry.tables.log import snapshot
 from tapestry.tables.read import audiences_in
@@ -36,7 +36,7 @@ def check_free(model: type[User] | type[Group], name: str, key: int = 0) -> None
     """
     kind, _, called = _KINDS[model]
     audience = f"{kind}:{name}"
-    former = FormerAudience.objects.filter(name=audience).exclude(key=key)
+    former = RetiredName.objects.filter(name=audience).exclude(key=key)
     if former.exists() and audience in audiences_in(snapshot(services.tables())):
         raise ValidationError(
             f"{name} was the name of another {called}, whose mail is still here; run manage.py "
@@ -72,6 +72,6 @@ def _deleted(instance: User | Group, **_: Any) -> None:
 
 def _keep(former: User | Group) -> None:
     kind, field, _ = _KINDS[type(former)]
-    FormerAudience.objects.get_or_create(
+    RetiredName.objects.get_or_create(
         name=f"{kind}:{getattr(former, field)}", defaults={"key": former.pk}
     )

@@ -2,7 +2,7 @@
 
 A filter runs as it was last understood (``Filter.tql``).  When something it leans on changes,
 it is read again, in the transaction of that change: from that instant on it means the new,
-and what its older text has not been run over yet is left as a ``Rest``, for the next run.  A
+and what its older text still has to run is left as a ``PendingWindow``, for the next run.  A
 live filter begins again instead: what matters of it is what it holds now.
 """
 
@@ -15,7 +15,7 @@ from django.db.models import Q, QuerySet
 
 from filters.accounts import people
 from filters.authoring.understanding import Name, noting, understand
-from filters.models import Filter, Reference, Rest
+from filters.models import Filter, PendingWindow, Reference
 from filters.runtime import services
 from filters.store.filter_store import DjangoClock, latest_instant
 from filters.store.shared_window import hold, part
@@ -66,10 +66,10 @@ def renew(held: Filter, at: int) -> None:
     """
     context, sought = noting(people.context(held.owner, held.name))
     tql = error = ""
-    phrase, shown = held.phrase, held.shown
+    phrase, display_tql = held.phrase, held.display_tql
     try:
         understood = understand(held.text, context)
-        tql, phrase, shown = understood.tql, understood.phrase or "", understood.shown
+        tql, phrase, display_tql = understood.tql, understood.phrase or "", understood.display_tql
     except TapestryError as failure:
         error = failure.message
     if tql != held.tql:
@@ -79,7 +79,7 @@ def renew(held: Filter, at: int) -> None:
             leave_rest(held, at)
             held.begin(max(held.since, at))
         held.tql = tql
-    held.phrase, held.shown = phrase, shown
+    held.phrase, held.display_tql = phrase, display_tql
     held.error = error
     held.revision += 1
     held.save()
@@ -89,13 +89,13 @@ def renew(held: Filter, at: int) -> None:
 def leave_rest(held: Filter, at: int) -> None:
     """Keep what a filter that is about to change has not been run over, up to ``at``."""
     if held.tql and held.since < at:
-        Rest.objects.create(
+        PendingWindow.objects.create(
             filter=held,
             tql=held.tql,
             start=held.start,
             since=held.since,
             until=at,
-            reason=held.reason,
+            explanation=held.explanation,
             error=held.error,
         )
 

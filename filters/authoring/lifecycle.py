@@ -100,9 +100,9 @@ def change(
             if modes == {Filter.Mode.KEEP}:
                 leave_rest(held, at)
             elif mode == Filter.Mode.KEEP:
-                held.matches.update(gone_at=None)
+                held.matches.update(retracted_at=None)
             else:
-                held.rests.all().delete()
+                held.pending_windows.all().delete()
             _begin(held, text, understood, start)
             held.mode = mode or held.mode
             held.revision += 1
@@ -134,7 +134,7 @@ def resume(paused: Filter) -> None:
         held = _held_apart(paused)
         held.active = True
         renew(held, at)
-        held.rests.update(error="")
+        held.pending_windows.update(error="")
 
 
 def delete(doomed: Filter) -> None:
@@ -184,6 +184,6 @@ def _begin(begun: Filter, text: str, understood: Understood, start: int | None) 
     begun.text = text
     begun.phrase = understood.phrase or ""
     begun.tql = understood.tql
-    begun.shown = understood.shown
+    begun.display_tql = understood.display_tql
     begun.error = ""
     begun.begin(start)

@@ -52,7 +52,7 @@ class Understood:
     """How a filter's text was read: in its canonical phrase, where it has one, and in TQL.
 
     The TQL says the whole of it: filters that it refers to are written out in it, and with
-    them the addresses of their owners.  ``shown`` is what the writer may be shown of it, with
+    them the addresses of their owners.  ``display_tql`` is what the writer may be shown of it, with
     the filters of others by name; empty where that is the TQL itself.  ``runs`` says whether
     it is monotone, and ``cost`` what it adds to a run, in a word and what that means.  How many
     are run in one group with it is not said: they may be somebody's private filters.
@@ -60,7 +60,7 @@ class Understood:
 
     phrase: str | None
     tql: str
-    shown: str
+    display_tql: str
     runs: tuple[str, str]
     cost: tuple[str, str]
     warnings: tuple[str, ...]
@@ -78,13 +78,13 @@ def understand(text: str, context: Context, *, live: bool = False) -> Understood
     from tapestry.query.tree.printer import print_tql
 
     checked = read(text, context)
-    shown = print_tql(read(text, replace(context, by_name=True))) if checked.borrows else ""
+    display_tql = print_tql(read(text, replace(context, by_name=True))) if checked.borrows else ""
     plan = compile_query(checked)
     runs = (RUNS_LIVE if live else RUNS)[blocking(plan)]
     return Understood(
         checked.phrase,
         print_tql(checked),
-        shown,
+        display_tql,
         runs,
         COSTS[cost(plan)],
         warnings(plan, live=live),

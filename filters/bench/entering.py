@@ -103,10 +103,10 @@ class Crowd:
         """Make the owners, and let the joint run stand where the filters do."""
         from django.contrib.auth.models import User
 
-        from filters.models import Joint
+        from filters.models import SharedWindow
 
         User.objects.bulk_create(User(pk=n + 1, username=f"u{n}") for n in range(OWNERS))
-        Joint.objects.create(pk=1, since=self.since)
+        SharedWindow.objects.create(pk=1, since=self.since)
 
     def _enter(self, some: Sequence[Wanted]) -> None:
         from filters.models import Filter
@@ -120,7 +120,7 @@ class Crowd:
                 phrase=one.phrase,
                 tql=self.moulds[one.kind].text(one.values),
                 since=self.since,
-                joined=True,
+                enrolled=True,
             )
             for one in some
         )

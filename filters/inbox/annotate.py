@@ -8,7 +8,7 @@ from functools import partial
 
 from django.contrib.auth.models import User
 
-from filters.models import PendingAnnotation
+from filters.models import OutboxAnnotation
 from filters.store.filter_store import DjangoClock
 from tapestry.core.clock import wall_clock
 from tapestry.deliver.annotations import annotation_audience
@@ -27,9 +27,9 @@ def annotate(
     value: str | None = None,
     number: float | None = None,
     private: bool = False,
-) -> PendingAnnotation:
+) -> OutboxAnnotation:
     """Keep what a person says of a message they can see, until it is appended."""
-    return PendingAnnotation.objects.create(
+    return OutboxAnnotation.objects.create(
         annid=str(uuid.uuid4()),
         msgid=msgid,
         owner=owner,
@@ -50,7 +50,7 @@ def append_pending(tables: Tables) -> int:
     added = 0
     while True:
         waiting = list(
-            PendingAnnotation.objects.filter(appended_at=None)
+            OutboxAnnotation.objects.filter(appended_at=None)
             .select_related("owner")
             .order_by("pk")[:BATCH]
         )
@@ -66,10 +66,10 @@ def append_pending(tables: Tables) -> int:
         if receipt.refused:
             continue
         added += receipt.added
-        PendingAnnotation.objects.filter(pk__in=pks).update(appended_at=wall_clock())
+        OutboxAnnotation.objects.filter(pk__in=pks).update(appended_at=wall_clock())
 
 
 def _is_one_gone(pks: Collection[int]) -> bool:
     """Tell whether one was deleted; who is about to waits for the caller's transaction."""
-    held = PendingAnnotation.objects.select_for_update().filter(pk__in=pks)
+    held = OutboxAnnotation.objects.select_for_update().filter(pk__in=pks)
     return len(held.values_list("pk")) < len(pks)

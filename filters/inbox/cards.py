@@ -19,7 +19,7 @@ from tapestry.tables.read import CARD, lookup
 
 BATCH = 1000
 
-TOLD = ("card", "because", "told_at")
+TOLD = ("card", "evidence_rows", "refreshed_at")
 """What a match is given once it is stored."""
 
 COLUMNS = (*CARD, "audience", "inreplyto")
@@ -40,7 +40,7 @@ def store_cards(tables: Tables) -> int:
 
 
 def _waiting(after: int) -> list[Match]:
-    found = Match.objects.filter(Q(card=None) | Q(told_at=None), pk__gt=after)
+    found = Match.objects.filter(Q(card=None) | Q(refreshed_at=None), pk__gt=after)
     found = found.select_related("filter__owner").prefetch_related("filter__owner__groups")
     return list(found.order_by("pk")[:BATCH])
 
@@ -95,12 +95,12 @@ def _tell(matches: Sequence[Match]) -> None:
 def _with_cards(
     waiting: Sequence[Match], wanted: Iterable[tuple[str, set[str]]]
 ) -> Iterable[Match]:
-    told_at = wall_clock()
+    refreshed_at = wall_clock()
     for audience, msgids in wanted:
         known = Card.objects.filter(audience=audience, msgid__in=msgids)
         keys = dict(known.values_list("msgid", "pk"))
         for match in waiting:
             if match.audience == audience and match.msgid in keys:
                 match.card_id = keys[match.msgid]
-                match.told_at = told_at
+                match.refreshed_at = refreshed_at
                 yield match

@@ -23,7 +23,7 @@ _OF_ANNOTATION = ("annid", "audience", "owner", "kind", "value", "number")
 
 
 def explain(tables: Tables, matches: Sequence[Match], parents: Mapping[str, str | None]) -> None:
-    """Fill in ``because`` of each match; ``parents`` maps a matched msgid to its parent's.
+    """Fill in ``evidence_rows`` of each match; ``parents`` maps a matched msgid to its parent's.
 
     Each reason is ``{"what": "reply" | "parent" | "message" | "vote" | "tag" | …, "who",
     "value", "audience", "msgid"}``.
@@ -51,12 +51,12 @@ def explain(tables: Tables, matches: Sequence[Match], parents: Mapping[str, str 
                 for row in shown
                 if row is not None
             ]
-            match.because = reasons[:MOST]
+            match.evidence_rows = reasons[:MOST]
 
 
-def visible(because: Sequence[Mapping[str, Any]], audiences: Collection[str]) -> list[str]:
+def visible(evidence_rows: Sequence[Mapping[str, Any]], audiences: Collection[str]) -> list[str]:
     """Return in words those reasons that a reader in these audiences may know of."""
-    words = [_in_words(each) for each in because if each["audience"] in audiences]
+    words = [_in_words(each) for each in evidence_rows if each["audience"] in audiences]
     return list(dict.fromkeys(words))
 
 

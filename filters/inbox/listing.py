@@ -22,28 +22,28 @@ from tapestry.core.clock import wall_clock
 class Row:
     """One line of a list: the message, whether it is unread, and why it is here.
 
-    ``gone_at`` is the instant at which it left, in the list of what has.
+    ``retracted_at`` is the instant at which it left, in the list of what has.
     """
 
     card: Card
     unread: bool
     names: tuple[str, ...]
     why: str
-    gone_at: int | None = None
+    retracted_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One filter of the sidebar; ``left`` counts what was in it and is no more.
 
-    ``told_at`` is the last instant at which a line of its list was written, or written anew.
+    ``refreshed_at`` is the last instant at which a line of its list was written, or written anew.
     """
 
     filter: Filter
     total: int
     unread: int
     left: int
-    told_at: int | None
+    refreshed_at: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def cards(user: User, one: Filter | None = None, *, gone: bool = False) -> Query
         seen &= Q(matches__filter=one)
     return (
         Card.objects.filter(seen)
-        .annotate(moved_at=Max("matches__gone_at" if gone else "matches__matched_at"))
+        .annotate(moved_at=Max("matches__retracted_at" if gone else "matches__matched_at"))
         .order_by("-moved_at", Coalesce("date", "ts").desc(), "-pk")
     )
 
@@ -101,16 +101,27 @@ def sidebar(user: User) -> Sidebar:
         total=Count("matches", filter=seen),
         unread=Count("matches", filter=seen & Q(matches__read_at=None)),
         left=Count("matches", filter=_listed(user, "matches__", gone=True)),
-        told_at=Max("matches__told_at", filter=seen),
+        refreshed_at=Max("matches__refreshed_at", filter=seen),
     )
     mine = mine.order_by("name")
     shared_window.tell(mine)
-    entries = tuple(Entry(each, each.total, each.unread, each.left, each.told_at) for each in mine)
+    entries = tuple(
+        Entry(each, each.total, each.unread, each.left, each.refreshed_at) for each in mine
+    )
     matches = visible(user)
     total = matches.values("card").distinct().count()
     unread = matches.filter(read_at=None).values("card").distinct().count()
     state = [
-        (one.pk, one.name, one.active, one.error, each.total, each.unread, each.left, each.told_at)
+        (
+            one.pk,
+            one.name,
+            one.active,
+            one.error,
+            each.total,
+            each.unread,
+            each.left,
+            each.refreshed_at,
+        )
         for each in entries
         for one in [each.filter]
     ]
@@ -130,22 +141,24 @@ def _seen_by(user: User, path: str, *, gone: bool) -> Q:
 
 def _listed(user: User, path: str, *, gone: bool) -> Q:
     # What is shown at once is, though the clock may have been set back since.
-    at_once = Q(**{f"{path}shown_at__lte": F(f"{path}found_at")})
+    at_once = Q(**{f"{path}shown_at__lte": F(f"{path}stored_at")})
     return Q(
         **{
             f"{path}card__isnull": False,
             f"{path}audience__in": people.audiences(user),
-            f"{path}gone_at__isnull": not gone,
+            f"{path}retracted_at__isnull": not gone,
         }
     ) & (at_once | Q(**{f"{path}shown_at__lte": wall_clock()}))
 
 
 def _row(card: Card, matches: Sequence[Match], audiences: Sequence[str]) -> Row:
-    reasons = [word for match in matches for word in explanation.visible(match.because, audiences)]
+    reasons = [
+        word for match in matches for word in explanation.visible(match.evidence_rows, audiences)
+    ]
     return Row(
         card,
-        any(match.read_at is None and match.gone_at is None for match in matches),
+        any(match.read_at is None and match.retracted_at is None for match in matches),
         tuple(match.filter.name for match in matches),
         ", ".join(dict.fromkeys(reasons)),
-        matches[0].gone_at,
+        matches[0].retracted_at,
     )

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 
 from filters.accounts import people
 from filters.inbox import explanation, listing
-from filters.models import Match, PendingAnnotation
+from filters.models import Match, OutboxAnnotation
 from filters.runtime import services
 from tapestry.core.message import Annotation, Message
 from tapestry.deliver.annotations import AnnotationSummary, may_be_public, summarize
@@ -74,7 +74,7 @@ def read(user: User, msgid: str, audience: str | None = None) -> Reading | None:
         may_be_public=may_be_public(row.message.audience),
         problems=problems_of(services.tables(), msgid, found[0]),
         whys=tuple(
-            Why(match, tuple(explanation.visible(match.because, audiences)))
+            Why(match, tuple(explanation.visible(match.evidence_rows, audiences)))
             for matches in (listing.visible(user), listing.visible(user, gone=True))
             for match in matches.filter(msgid=msgid)
             .select_related("filter")
@@ -86,7 +86,7 @@ def read(user: User, msgid: str, audience: str | None = None) -> Reading | None:
 def _annotations(msgid: str, audiences: tuple[str, ...]) -> list[Annotation]:
     """Return what was said of a message: what is in the table, then what waits to be."""
     stored = [row.annotation for row in annotations_on(services.tables(), [msgid], audiences)]
-    waiting = PendingAnnotation.objects.filter(msgid=msgid, audience__in=audiences)
+    waiting = OutboxAnnotation.objects.filter(msgid=msgid, audience__in=audiences)
     return stored + [
         each.as_annotation() for each in waiting.select_related("owner").order_by("pk")
     ]

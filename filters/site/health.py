@@ -15,7 +15,7 @@ from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from filters.models import Pulse, Source
+from filters.models import Heartbeat, Source
 from filters.runtime import services
 from filters.upkeep import rounds
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
@@ -97,7 +97,7 @@ def _spark() -> str:
 
 
 def _worker() -> str:
-    pulse = Pulse.objects.filter(pk=Pulse.WORKER).first()
+    pulse = Heartbeat.objects.filter(pk=Heartbeat.WORKER).first()
     now = wall_clock()
     if pulse is None:
         raise _UnwellError("The worker has not run yet.")
@@ -114,7 +114,7 @@ def _worker() -> str:
 def _listener() -> str:
     if not Source.objects.filter(kind=Source.Kind.IMAP, active=True).exists():
         return "has no mailbox to listen to"
-    pulse = Pulse.objects.filter(pk=Pulse.LISTENER).first()
+    pulse = Heartbeat.objects.filter(pk=Heartbeat.LISTENER).first()
     if pulse is None or wall_clock() - pulse.ended_at > SILENCE:
         raise _UnwellError("The listener shows no sign of life.")
     return "listens"

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from django.db import connection
 
-from filters.models import Pulse
+from filters.models import Heartbeat
 from filters.models.source import Source
 from filters.sources.credentials import account_of
 from filters.sources.due import make_due
@@ -85,7 +85,9 @@ class Listener:
                 source for (source, _folder), watcher in self.watchers.items() if watcher.listens
             }
             Source.objects.filter(pk__in=listened).update(listened_at=wall_clock())
-            Pulse.objects.update_or_create(pk=Pulse.LISTENER, defaults={"ended_at": wall_clock()})
+            Heartbeat.objects.update_or_create(
+                pk=Heartbeat.LISTENER, defaults={"ended_at": wall_clock()}
+            )
 
     def stop(self) -> None:
         """End all threads."""

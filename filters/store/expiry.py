@@ -42,7 +42,7 @@ def stop_ended(run: QuerySet[Filter], since: int, until: int) -> None:
     """
     reached = Greatest("end", Value(since), output_field=BigIntegerField())
     run.filter(end__lte=until).update(
-        active=False, joined=False, since=reached, ran_at=wall_clock()
+        active=False, enrolled=False, since=reached, ran_at=wall_clock()
     )
 
 

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import F
 
 from filters.accounts import people
-from filters.models import Clock, Filter, Joint, Rest
+from filters.models import Clock, Filter, PendingWindow, SharedWindow
 from filters.models import Match as StoredMatch
 from filters.runtime.batching import CHUNK, chunks
 from filters.store import expiry, live_changes, shared_window
@@ -75,17 +75,17 @@ class DjangoFilterStore:
         What is left of older texts comes first, one a run.  Timeliness does not decide here:
         matches are stored as they are found, and shown when their owner asked for them.
         """
-        apart = Filter.objects.filter(active=True, joined=False, owner__is_active=True)
+        apart = Filter.objects.filter(active=True, enrolled=False, owner__is_active=True)
         apart = apart.defer("text").order_by()
         waiting = apart.filter(error="", since__lt=now)
-        resting = apart.filter(pk__in=Rest.objects.filter(error="").values("filter"))
+        resting = apart.filter(pk__in=PendingWindow.objects.filter(error="").values("filter"))
         found = {each.pk: each for some in (waiting, resting) for each in some}
-        rests: dict[int, Rest] = {}
-        for rest in Rest.objects.filter(error="", filter__active=True).order_by("pk"):
-            rests.setdefault(rest.filter_id, rest)
+        pending_windows: dict[int, PendingWindow] = {}
+        for rest in PendingWindow.objects.filter(error="", filter__active=True).order_by("pk"):
+            pending_windows.setdefault(rest.filter_id, rest)
         askers = _askers(each.owner_id for each in found.values())
         return [
-            _due(each, askers[each.owner_id], rests.get(pk))
+            _due(each, askers[each.owner_id], pending_windows.get(pk))
             for pk, each in sorted(found.items())
             if each.owner_id in askers
         ]
@@ -119,11 +119,11 @@ class DjangoFilterStore:
             if not all(_advance(filters, until)):
                 transaction.set_rollback(True)
                 return False
-            found_at = wall_clock()
+            stored_at = wall_clock()
             matches, changes = expiry.in_time(matches, changes)
             finders = {match.filter for match in matches} | {change.filter for change in changes}
-            shown = _when_shown(finders, found_at)
-            _store(matches, found_at, shown)
+            shown = _when_shown(finders, stored_at)
+            _store(matches, stored_at, shown)
             live_changes.follow(filters, until, changes, shown)
         return True
 
@@ -138,7 +138,7 @@ class DjangoFilterStore:
                     shared_window.part(same)
                     same.update(error=message)
         else:
-            Rest.objects.filter(pk=failed.rest).update(error=message)
+            PendingWindow.objects.filter(pk=failed.rest).update(error=message)
 
     def joint_since(self) -> int | None:
         """Return the end of the last joint window; None if there never was one."""
@@ -149,7 +149,7 @@ class DjangoFilterStore:
         since = self.joint_since()
         if since is None:
             return []
-        running = Filter.objects.filter(active=True, joined=True).defer("text")
+        running = Filter.objects.filter(active=True, enrolled=True).defer("text")
         found = [
             each for chunk in chunks(sorted(set(ids))) for each in running.filter(pk__in=chunk)
         ]
@@ -175,12 +175,12 @@ class DjangoFilterStore:
         with transaction.atomic():
             if shared_window.hold() != since or not shared_window.unchanged(filters):
                 return False
-            found_at = wall_clock()
+            stored_at = wall_clock()
             matches, _ = expiry.in_time(matches, ())
-            _store(matches, found_at, _when_shown({match.filter for match in matches}, found_at))
-            Joint.objects.filter(pk=1).update(since=until, ran_at=found_at)
+            _store(matches, stored_at, _when_shown({match.filter for match in matches}, stored_at))
+            SharedWindow.objects.filter(pk=1).update(since=until, ran_at=stored_at)
             if since is not None:
-                running = Filter.objects.filter(active=True, joined=True)
+                running = Filter.objects.filter(active=True, enrolled=True)
                 expiry.stop_ended(running, since, until)
         return True
 
@@ -226,7 +226,7 @@ def _askers(owner_ids: Iterable[int]) -> dict[int, _Asker]:
     return found
 
 
-def _due(each: Filter, asker: _Asker, rest: Rest | None = None) -> DueFilter:
+def _due(each: Filter, asker: _Asker, rest: PendingWindow | None = None) -> DueFilter:
     text = each if rest is None else rest
     return DueFilter(
         id=each.pk,
@@ -240,7 +240,7 @@ def _due(each: Filter, asker: _Asker, rest: Rest | None = None) -> DueFilter:
         until=None if rest is None else rest.until,
         rest=None if rest is None else rest.pk,
         live=each.is_live,
-        reason=text.reason,
+        reason=text.explanation,
     )
 
 
@@ -250,18 +250,18 @@ def _advance(filters: Sequence[DueFilter], until: int) -> Iterator[bool]:
         if each.rest is None:
             alike[each.since, each.revision].append(each.id)
         else:
-            left = Rest.objects.filter(pk=each.rest, since=each.since, filter__active=True)
+            left = PendingWindow.objects.filter(pk=each.rest, since=each.since, filter__active=True)
             done = left.filter(until__lte=until).delete()[0] or left.update(since=until)
             yield done == 1
     for (since, revision), ids in sorted(alike.items()):
         for chunk in chunks(sorted(ids)):
             run = Filter.objects.filter(pk__in=chunk)
-            same = run.filter(since=since, revision=revision, active=True, joined=False)
+            same = run.filter(since=since, revision=revision, active=True, enrolled=False)
             yield same.update(since=until, ran_at=wall_clock()) == len(chunk)
             expiry.stop_ended(run, since, until)
 
 
-def _store(matches: Sequence[Match], found_at: int, shown: Mapping[int, int]) -> None:
+def _store(matches: Sequence[Match], stored_at: int, shown: Mapping[int, int]) -> None:
     StoredMatch.objects.bulk_create(
         (
             StoredMatch(
@@ -269,11 +269,11 @@ def _store(matches: Sequence[Match], found_at: int, shown: Mapping[int, int]) ->
                 msgid=match.msgid,
                 audience=match.audience,
                 matched_at=match.matched_at,
-                found_at=found_at,
+                stored_at=stored_at,
                 shown_at=shown[match.filter],
                 disjunct=match.disjunct,
                 evidence=list(match.evidence),
-                reason=match.reason,
+                explanation=match.reason,
             )
             for match in matches
         ),
@@ -281,10 +281,10 @@ def _store(matches: Sequence[Match], found_at: int, shown: Mapping[int, int]) ->
     )
 
 
-def _when_shown(filter_ids: Iterable[int], found_at: int) -> dict[int, int]:
+def _when_shown(filter_ids: Iterable[int], stored_at: int) -> dict[int, int]:
     shown: dict[int, int] = {}
     for chunk in chunks(sorted(filter_ids)):
         for each in Filter.objects.filter(pk__in=chunk).select_related("owner__profile"):
             timeliness = parse_timeliness(each.timeliness)
-            shown[each.pk] = shown_at(timeliness, found_at, people.time_zone(each.owner))
+            shown[each.pk] = shown_at(timeliness, stored_at, people.time_zone(each.owner))
     return shown

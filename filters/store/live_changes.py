@@ -15,10 +15,10 @@ from filters.runtime.batching import CHUNK, chunks
 from tapestry.core.clock import BEGINNING, wall_clock
 from tapestry.core.ports import Change, DueFilter
 
-HOW = ("audience", "disjunct", "evidence", "reason", "told_at", "card")
+HOW = ("audience", "disjunct", "evidence", "explanation", "refreshed_at", "card")
 """Fields that say how a message matches, and what is copied from the tables for that."""
 
-BEGUN = ("matched_at", "found_at", "shown_at", "read_at", "gone_at")
+BEGUN = ("matched_at", "stored_at", "shown_at", "read_at", "retracted_at")
 """Fields that change, beside those, when it begins to match."""
 
 Pair = tuple[int, str]
@@ -82,10 +82,10 @@ def _apply(chunk: Mapping[Pair, Fate], whole: set[int], shown: Mapping[int, int]
     stored = _stored(chunk)
     for pair, fate in chunk.items():
         row = stored.get(pair)
-        present = row is not None and row.gone_at is None
+        present = row is not None and row.retracted_at is None
         if fate.last.op == "delete":
             if row is not None and present:
-                row.gone_at = fate.last.at
+                row.retracted_at = fate.last.at
                 gone.append(row)
         elif row is not None and present and (fate.began is None or pair[0] in whole):
             row.matched_at = row.matched_at if fate.began is None else fate.began
@@ -98,7 +98,7 @@ def _apply(chunk: Mapping[Pair, Fate], whole: set[int], shown: Mapping[int, int]
     Match.objects.bulk_create(made, batch_size=CHUNK // 15)
     Match.objects.bulk_update(back, [*HOW, *BEGUN], batch_size=CHUNK // 25)
     Match.objects.bulk_update(renewed, [*HOW, "matched_at"], batch_size=CHUNK // 15)
-    Match.objects.bulk_update(gone, ["gone_at"], batch_size=CHUNK // 3)
+    Match.objects.bulk_update(gone, ["retracted_at"], batch_size=CHUNK // 3)
     _forget_unshown([row.pk for row in gone])
 
 
@@ -109,8 +109,8 @@ def _stored(pairs: Iterable[Pair]) -> dict[Pair, Match]:
 
 
 def _begin(row: Match, at: int, shown_at: int) -> None:
-    row.matched_at, row.found_at, row.shown_at = at, wall_clock(), shown_at
-    row.read_at = row.gone_at = None
+    row.matched_at, row.stored_at, row.shown_at = at, wall_clock(), shown_at
+    row.read_at = row.retracted_at = None
 
 
 def _say_how(row: Match, change: Change) -> None:
@@ -121,17 +121,17 @@ def _say_how(row: Match, change: Change) -> None:
     row.audience = change.audience
     row.disjunct = change.disjunct
     row.evidence = list(change.evidence)
-    row.reason = change.reason
-    row.told_at = None
+    row.explanation = change.reason
+    row.refreshed_at = None
 
 
 def _leave_out(filter_id: int, until: int, final: Mapping[Pair, Fate]) -> None:
     """Let go of what the older text of a filter found, and its whole answer does not hold."""
-    present = Match.objects.filter(filter=filter_id, gone_at=None).values_list("pk", "msgid")
+    present = Match.objects.filter(filter=filter_id, retracted_at=None).values_list("pk", "msgid")
     answer = {pair for pair, fate in final.items() if fate.began is not None}
     over = [pk for pk, msgid in present if (filter_id, msgid) not in answer]
     for chunk in chunks(over):
-        Match.objects.filter(pk__in=chunk).update(gone_at=until)
+        Match.objects.filter(pk__in=chunk).update(retracted_at=until)
         _forget_unshown(chunk)
 
 

@@ -1,6 +1,6 @@
 """The joint run of most filters: one window of all that share it, and how a filter leaves it.
 
-    apart ─ join ─> joined, its window ends at Joint.since ─ part ─> apart, at its own since
+    apart ─ join ─> joined, its window ends at SharedWindow.since ─ part ─> apart, at its own since
 
 Whatever moves the joint window, and whatever changes what a joined filter means, may see or
 whether it runs, takes the lock of the one row first: so a window is stored for the filters as
@@ -16,15 +16,15 @@ from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
 
-from filters.models import Filter, Joint, Rest
+from filters.models import Filter, PendingWindow, SharedWindow
 from filters.runtime.batching import chunks
 from tapestry.core.clock import BEGINNING
 from tapestry.core.ports import DueFilter
 
 
-def joint() -> Joint:
+def joint() -> SharedWindow:
     """Return where the joint run stands, as stored by now."""
-    return Joint.objects.filter(pk=1).first() or Joint(pk=1)
+    return SharedWindow.objects.filter(pk=1).first() or SharedWindow(pk=1)
 
 
 def hold() -> int | None:
@@ -34,9 +34,9 @@ def hold() -> int | None:
     row alike.
     """
     if not _touch():
-        Joint.objects.bulk_create([Joint(pk=1)], ignore_conflicts=True)
+        SharedWindow.objects.bulk_create([SharedWindow(pk=1)], ignore_conflicts=True)
         _touch()
-    return Joint.objects.values_list("since", flat=True).get(pk=1)
+    return SharedWindow.objects.values_list("since", flat=True).get(pk=1)
 
 
 @transaction.atomic
@@ -50,8 +50,8 @@ def part(which: QuerySet[Filter]) -> None:
     hold()
     at = joint()
     if at.since is not None:
-        leaving = which.filter(joined=True)
-        leaving.update(joined=False, since=at.since, ran_at=at.ran_at, revision=F("revision") + 1)
+        leaving = which.filter(enrolled=True)
+        leaving.update(enrolled=False, since=at.since, ran_at=at.ran_at, revision=F("revision") + 1)
 
 
 @transaction.atomic
@@ -74,8 +74,8 @@ def tell(filters: Iterable[Filter]) -> None:
 
     For whoever shows them; nothing is stored.
     """
-    joined = [each for each in filters if each.joined]
-    at = joint() if joined else Joint()
+    joined = [each for each in filters if each.enrolled]
+    at = joint() if joined else SharedWindow()
     for each in joined:
         each.since = each.since if at.since is None else at.since
         each.ran_at = at.ran_at
@@ -94,7 +94,7 @@ def join(filters: Iterable[DueFilter], until: int) -> None:
     for each in filters:
         alike[each.revision].append(each.id)
     able = Filter.objects.filter(
-        ~Exists(Rest.objects.filter(filter=OuterRef("pk"))),
+        ~Exists(PendingWindow.objects.filter(filter=OuterRef("pk"))),
         since=until,
         active=True,
         owner__is_active=True,
@@ -103,7 +103,7 @@ def join(filters: Iterable[DueFilter], until: int) -> None:
     )
     for revision, ids in sorted(alike.items()):
         for chunk in chunks(sorted(ids)):
-            able.filter(pk__in=chunk, revision=revision).update(joined=True)
+            able.filter(pk__in=chunk, revision=revision).update(enrolled=True)
 
 
 def unchanged(filters: Sequence[DueFilter]) -> bool:
@@ -113,11 +113,11 @@ def unchanged(filters: Sequence[DueFilter]) -> bool:
     """
     known = {each.id: each.revision for each in filters}
     for chunk in chunks(sorted(known)):
-        same = Filter.objects.select_for_update().filter(pk__in=chunk, joined=True, active=True)
+        same = Filter.objects.select_for_update().filter(pk__in=chunk, enrolled=True, active=True)
         if dict(same.values_list("pk", "revision")) != {pk: known[pk] for pk in chunk}:
             return False
     return True
 
 
 def _touch() -> int:
-    return Joint.objects.filter(pk=1).update(since=F("since"))
+    return SharedWindow.objects.filter(pk=1).update(since=F("since"))

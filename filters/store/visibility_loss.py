@@ -47,8 +47,8 @@ def let_go(matches: QuerySet[Match], lost: Collection[str] = ()) -> int:
             if not left:
                 gone.append(match.pk)
             elif match.audience not in left:
-                match.audience, match.card, match.told_at = left[0], None, None
+                match.audience, match.card, match.refreshed_at = left[0], None, None
                 moved.append(match)
-        Match.objects.bulk_update(moved, ["audience", "card", "told_at"])
+        Match.objects.bulk_update(moved, ["audience", "card", "refreshed_at"])
         count += Match.objects.filter(pk__in=gone).delete()[0]
     return count

@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 
-from filters.models import Card, Filter, FormerAudience, Match, PendingAnnotation
+from filters.models import Card, Filter, Match, OutboxAnnotation, RetiredName
 from filters.models.source import Source
 from filters.runtime import services
 from filters.store.filter_store import DjangoClock
@@ -59,14 +59,14 @@ def forget(audience: str, before: int | None = None) -> Report:
                 live = Q() if before is None else Q(mode=Filter.Mode.LIVE)
                 _begin_again(audience, Filter.objects.filter(live))
             if before is None:
-                FormerAudience.objects.filter(name=audience).delete()
+                RetiredName.objects.filter(name=audience).delete()
     rows = gone.rows
     return Report(rows["messages"], rows["annotations"], rows["originals"], matches, paused)
 
 
 def _forget_waiting(audience: str, before: int | None) -> None:
     """Delete annotations that are to be appended, or were: none comes to the table after this."""
-    said = PendingAnnotation.objects.filter(audience=audience)
+    said = OutboxAnnotation.objects.filter(audience=audience)
     (said if before is None else said.filter(created__lt=before)).delete()
 
 
@@ -79,8 +79,10 @@ def _forget_deliveries(audience: str, before: int | None, keys: frozenset[str]) 
     for match in Match.objects.exclude(evidence=[]).iterator() if keys else ():
         if keys.intersection(match.evidence):
             match.evidence = [key for key in match.evidence if key not in keys]
-            match.because = [one for one in match.because if one["audience"] != audience]
-            match.save(update_fields=["evidence", "because"])
+            match.evidence_rows = [
+                one for one in match.evidence_rows if one["audience"] != audience
+            ]
+            match.save(update_fields=["evidence", "evidence_rows"])
     return count
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from filters.inbox.annotate import append_pending
 from filters.inbox.cards import store_cards
-from filters.models import Pulse
+from filters.models import Heartbeat
 from filters.runtime import services
 from filters.store.filter_store import DjangoClock, DjangoFilterStore
 from tapestry.core.clock import wall_clock
@@ -31,7 +31,7 @@ def run_round(at: int | None = None) -> TickReport:
     """
     from tapestry.run.tick import tick
 
-    Pulse.objects.update_or_create(pk=Pulse.WORKER, defaults={"started_at": wall_clock()})
+    Heartbeat.objects.update_or_create(pk=Heartbeat.WORKER, defaults={"started_at": wall_clock()})
     error = "It stopped half-way."
     try:
         tables = services.tables()
@@ -47,7 +47,7 @@ def run_round(at: int | None = None) -> TickReport:
         error = f"The last run failed ({type(failure).__name__}); the worker's log says why."
         raise
     finally:
-        Pulse.objects.filter(pk=Pulse.WORKER).update(ended_at=wall_clock(), error=error)
+        Heartbeat.objects.filter(pk=Heartbeat.WORKER).update(ended_at=wall_clock(), error=error)
     return report
 
 

@@ -147,7 +147,14 @@ def world(seed: int, secrets: bool, as_user: SignIn) -> World:
             shown[f"{text}, {live}"] = preview_for(carol, text, live)
     matches = Match.objects.filter(filter__owner=carol).order_by("filter__name", "msgid")
     shown["matches"] = [
-        (one.filter.name, one.msgid, one.audience, one.matched_at, one.gone_at, one.because)
+        (
+            one.filter.name,
+            one.msgid,
+            one.audience,
+            one.matched_at,
+            one.retracted_at,
+            one.evidence_rows,
+        )
         for one in matches
     ]
     assert len(matches) > 10, "there is something to be seen"

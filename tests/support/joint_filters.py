@@ -30,7 +30,7 @@ def joined(owner: User, name: str = "jones", **fields: object) -> Filter:
     made = apart(owner, name, **fields)
     run_jointly(latest_instant())
     made.refresh_from_db()
-    assert made.joined
+    assert made.enrolled
     return made
 
 

@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from filters.inbox import reading
-from filters.models import FormerAudience
+from filters.models import RetiredName
 from filters.store.filter_store import DjangoClock
 from filters.upkeep.forgetting import forget
 from tapestry.core.message import Message
@@ -116,9 +116,9 @@ def test_the_administration_pages_refuse_such_names(
     assert page.status_code == 200 and "was the name of another group" in page.content.decode()
     assert browser.post("/admin/auth/user/add/", {**given, "username": "eve"}).status_code == 302
     assert browser.post("/admin/auth/group/add/", {"name": "xerox"}).status_code == 302
-    assert "user:alice" in browser.get("/admin/filters/formeraudience/").content.decode()
-    former = FormerAudience.objects.get(name="user:alice")
-    page = browser.post(f"/admin/filters/formeraudience/{former.pk}/delete/", {"post": "yes"})
+    assert "user:alice" in browser.get("/admin/filters/retiredname/").content.decode()
+    former = RetiredName.objects.get(name="user:alice")
+    page = browser.post(f"/admin/filters/retiredname/{former.pk}/delete/", {"post": "yes"})
     assert page.status_code == 403
 
 

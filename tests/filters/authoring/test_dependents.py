@@ -10,7 +10,7 @@ from django.db import transaction
 
 from filters.authoring import lifecycle
 from filters.inbox import listing
-from filters.models import Filter, Match, Profile, Rest
+from filters.models import Filter, Match, PendingWindow, Profile
 from filters.store.filter_store import DjangoClock, DjangoFilterStore, latest_instant
 from filters.upkeep import rounds
 from tapestry.core.errors import TapestryError
@@ -53,7 +53,7 @@ def test_a_change_reaches_those_who_refer_to_it_from_its_moment_on(
     }
     assert after - found(carol, "mine") == {"cricket-two@example.org"}
     assert "tennis" in state(mine).tql
-    assert not Rest.objects.exists()
+    assert not PendingWindow.objects.exists()
 
 
 def test_what_an_older_text_had_left_to_find_is_delivered_as_it_would_have_been(
@@ -66,7 +66,7 @@ def test_what_an_older_text_had_left_to_find_is_delivered_as_it_would_have_been(
     arrive(mail, "tennis two")
     rounds.run_round()
     assert found(carol, "f") == {"cricket-one@example.org", "tennis-two@example.org"}
-    assert Match.objects.get(msgid="cricket-one@example.org").reason == "about cricket"
+    assert Match.objects.get(msgid="cricket-one@example.org").explanation == "about cricket"
 
 
 def test_several_changes_between_two_runs_lose_nothing(mail: Tables, carol: User) -> None:
@@ -113,14 +113,14 @@ def test_a_rest_may_be_run_in_parts(mail: Tables, carol: User) -> None:
     assert store.due(latest_instant()) == [replace(due, since=end)]
     rounds.run_round()
     assert found(carol, "f") == {"cricket-one@example.org"}
-    assert not Rest.objects.exists()
+    assert not PendingWindow.objects.exists()
 
 
 def test_a_rest_that_cannot_be_run_waits_until_its_owner_resumes(mail: Tables, carol: User) -> None:
     made = lifecycle.install(carol, "about cricket", name="f", existing=False)
     arrive(mail, "cricket one")
     lifecycle.change(made, "about tennis", existing=False)
-    Rest.objects.update(error="Spark could not run it.")
+    PendingWindow.objects.update(error="Spark could not run it.")
     rounds.run_round()
     assert found(carol, "f") == set()
     lifecycle.resume(made)
@@ -179,7 +179,7 @@ def test_a_change_of_options_alone_does_not_start_a_filter_again(mail: Tables, c
     since = state(made).since
     lifecycle.change(made, made.text, name="g", timeliness="hourly", visibility="shared")
     assert (made.since, made.name) == (since, "g")
-    assert not Rest.objects.exists()
+    assert not PendingWindow.objects.exists()
 
 
 @pytest.mark.parametrize("which", ["alias", "address"])

@@ -71,9 +71,9 @@ class TestChangingIt:
         made = lifecycle.install(carol, "about golf", name="f")
         arrive(tables, "golf")
         lifecycle.change(made, "about tennis")
-        assert made.rests.count() == 1
+        assert made.pending_windows.count() == 1
         lifecycle.change(made, "about tennis", mode=Filter.Mode.LIVE)
-        assert made.rests.count() == 0
+        assert made.pending_windows.count() == 0
         run()
         assert listed(carol) == set()
 
@@ -133,7 +133,7 @@ class TestStoring:
         told = [self.change(made, "why", "delete", 5), self.change(made, "how", "insert", 6)]
         assert not store.commit(due, until, [], told)
         assert [each.msgid for each in Match.objects.all()] == ["why@example.org"]
-        assert match("why").gone_at is None
+        assert match("why").retracted_at is None
 
     def test_a_failure_in_the_middle_stores_nothing(
         self, tables: Tables, carol: User, monkeypatch: pytest.MonkeyPatch
@@ -152,7 +152,7 @@ class TestStoring:
         Filter.objects.update(since=BEGINNING)
         with pytest.raises(IntegrityError):
             store.commit(store.due(until), until, [], [self.change(made, "why", "delete", 5)])
-        assert match("why").gone_at is None
+        assert match("why").retracted_at is None
         assert Filter.objects.get().since == BEGINNING
         monkeypatch.undo()
         Filter.objects.update(since=before)
@@ -165,7 +165,7 @@ class TestStoring:
         install(carol, "replied to")
         run()
         Card.objects.all().delete()
-        Match.objects.update(told_at=None, because=[])
+        Match.objects.update(refreshed_at=None, evidence_rows=[])
         assert listed(carol) == set()
         run()
         [row] = listing.rows(carol, listing.cards(carol))
@@ -177,14 +177,14 @@ class TestStoring:
         names = [f"m{i}" for i in range(1300)]
         inserts = [self.change(made, name, "insert", 5) for name in names]
         assert store.commit(store.due(10), 10, [], inserts)
-        assert Match.objects.filter(gone_at=None).count() == 1300
+        assert Match.objects.filter(retracted_at=None).count() == 1300
         again = [self.change(made, name, "update", 12) for name in names[:400]]
         leaving = [self.change(made, name, "delete", 13) for name in names[300:]]
         assert store.commit(store.due(20), 20, [], again + leaving)
-        assert Match.objects.filter(gone_at=None).count() == 300
+        assert Match.objects.filter(retracted_at=None).count() == 300
         back = [self.change(made, name, "insert", 25) for name in names]
         assert store.commit(store.due(30), 30, [], back)
-        assert Match.objects.filter(gone_at=None).count() == 1300
+        assert Match.objects.filter(retracted_at=None).count() == 1300
 
     def test_the_fate_of_a_message_is_its_last_change(self) -> None:
         def fate(*ops: Op) -> tuple[str, int | None]:

@@ -111,14 +111,14 @@ def test_a_match_through_another_persons_filter_names_that_filter(
     lifecycle.change(Filter.objects.get(name="older"), "about nothing", existing=False)
     rounds.run_round()
     his = Match.objects.filter(filter__owner=bob)
-    reasons = dict(his.values_list("filter__name", "reason"))
+    reasons = dict(his.values_list("filter__name", "explanation"))
     assert reasons == {
         "kept": "in alice's open",
         "live": "m IN alice.open",
         "older": "m IN alice.open AND m.size IS NULL",
     }
     lifecycle.change(kept, "about lunch")
-    assert kept.shown == "" and kept.reason == ""
+    assert kept.display_tql == "" and kept.explanation == ""
 
 
 def test_what_an_older_meaning_left_is_told_as_it_was_meant_then(
@@ -129,4 +129,4 @@ def test_what_an_older_meaning_left_is_told_as_it_was_meant_then(
     lifecycle.install(bob, "m IN base AND m.size IS NULL", name="narrow")
     lifecycle.change(base, "about nothing")
     rounds.run_round()
-    assert "example" not in Match.objects.get(filter__name="narrow").reason
+    assert "example" not in Match.objects.get(filter__name="narrow").explanation

@@ -111,7 +111,7 @@ def test_a_live_filter_does_not_go_on_with_what_was_forgotten(
     run()
     forget(PARC, latest_instant() + 1 if old else None)
     run()
-    found = set(Match.objects.filter(gone_at=None).values_list("filter__name", "msgid"))
+    found = set(Match.objects.filter(retracted_at=None).values_list("filter__name", "msgid"))
     assert found == {("score", "c@example.org"), ("top", "c@example.org")}
 
 

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from filters.inbox.annotate import append_pending
-from filters.models import PendingAnnotation
+from filters.models import OutboxAnnotation
 from tapestry.tables.log import Tables
 from tapestry.tables.read import annotations_on
 
@@ -86,7 +86,7 @@ def test_only_those_it_is_for_see_a_message(
     assert say(client, msgid, kind="vote", number="-1") == (
         302 if status == 200 else 400 if not msgid else 404
     )
-    assert PendingAnnotation.objects.count() == (1 if status == 200 else 0)
+    assert OutboxAnnotation.objects.count() == (1 if status == 200 else 0)
 
 
 def test_nobody_reads_without_signing_in(mail: Tables, client: Client) -> None:
@@ -122,7 +122,7 @@ def test_what_is_said_is_appended_once_even_if_the_mark_was_lost(
 ) -> None:
     say(as_user(bob), "plan@example.org", kind="tag", value="good")
     assert append_pending(mail) == 1
-    PendingAnnotation.objects.update(appended_at=None)
+    OutboxAnnotation.objects.update(appended_at=None)
     assert append_pending(mail) == 0
     assert append_pending(mail) == 0
     assert len(said(mail, "plan@example.org")) == 2
@@ -134,7 +134,7 @@ def test_voting_the_same_again_says_nothing_new_but_one_may_change_sides(
     client = as_user(bob)
     for number in ("1", "1", "-1"):
         say(client, "plan@example.org", kind="vote", number=number)
-    assert [each.number for each in PendingAnnotation.objects.order_by("pk")] == [1, -1]
+    assert [each.number for each in OutboxAnnotation.objects.order_by("pk")] == [1, -1]
     stands = client.get("/message/", {"id": "plan@example.org"}).context["reading"]
     assert stands.annotations.voted_for == ("carol",)
     assert stands.annotations.voted_against == ("bob",)
@@ -155,7 +155,7 @@ def test_what_is_said_is_never_seen_by_more_people_than_the_message(
     mail: Tables, alice: User, as_user: SignIn, msgid: str, private: str, audience: str
 ) -> None:
     say(as_user(alice), msgid, kind="tag", value="mine", private=private)
-    assert PendingAnnotation.objects.get().audience == audience
+    assert OutboxAnnotation.objects.get().audience == audience
 
 
 def test_a_private_tag_is_seen_by_its_owner_alone(
@@ -184,7 +184,7 @@ def test_nonsense_is_refused(
     mail: Tables, bob: User, as_user: SignIn, what: dict[str, str]
 ) -> None:
     assert say(as_user(bob), "plan@example.org", **what) == 400
-    assert not PendingAnnotation.objects.exists()
+    assert not OutboxAnnotation.objects.exists()
 
 
 def test_when_the_queue_is_down_the_vote_is_kept_and_the_page_says_so(

@@ -36,7 +36,7 @@ def counts() -> dict[str, int]:
 def held(name: str) -> set[str]:
     """What a filter holds now, whatever is shown yet."""
     return set(
-        Match.objects.filter(filter__name=name, gone_at=None).values_list("msgid", flat=True)
+        Match.objects.filter(filter__name=name, retracted_at=None).values_list("msgid", flat=True)
     )
 
 
@@ -85,9 +85,9 @@ def test_what_trickles_in_moves_the_live_filters(data: Path) -> None:
         DjangoClock(),
     )
     assert top_ten(rounds.run_round().until) == best == held("top-ten")
-    gone = Match.objects.filter(filter__name="top-ten").exclude(gone_at=None)
+    gone = Match.objects.filter(filter__name="top-ten").exclude(retracted_at=None)
     assert set(gone.values_list("msgid", flat=True)) == before
-    left = Match.objects.exclude(gone_at=None).values_list("filter__name", flat=True)
+    left = Match.objects.exclude(retracted_at=None).values_list("filter__name", flat=True)
     assert set(left) <= LIVE
 
 

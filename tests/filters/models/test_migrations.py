@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable, Iterator
 
 import pytest
 from django.apps import apps
 from django.contrib.auth.models import User
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.state import StateApps
 
 from filters.authoring import lifecycle
-from filters.models import Filter, Match, Reference
+from filters.models import Filter, Reference
 
 
 def test_filters_that_were_never_edited_get_their_references(bob: User, carol: User) -> None:
@@ -33,16 +37,34 @@ def test_filters_that_were_never_edited_get_their_references(bob: User, carol: U
     assert len(found) == 4
 
 
-def test_filters_that_refer_to_others_are_shown_as_they_were_written(bob: User) -> None:
-    lifecycle.install(bob, "about cricket", name="sport")
-    made = lifecycle.install(bob, "m IN sport", name="hers")
+@pytest.fixture
+def migrate(transactional_db: None) -> Iterator[Callable[[str], StateApps]]:
+    """Return what brings the database to a migration; the newest is restored at the end."""
+
+    def to(name: str) -> StateApps:
+        executor = MigrationExecutor(connection)
+        return executor.migrate([("filters", name)]).apps
+
+    newest = MigrationExecutor(connection).loader.graph.leaf_nodes("filters")[0][1]
+    yield to
+    to(newest)
+
+
+def test_filters_that_refer_to_others_are_shown_as_they_were_written(
+    migrate: Callable[[str], StateApps],
+) -> None:
+    old = migrate("0006_joint")
+    owner = old.get_model("auth", "User").objects.create(username="bob")
+    filters = owner.filters
+    filters.create(name="sport", text="about cricket", tql="about cricket")
+    made = filters.create(name="hers", text="m IN sport", phrase="about cricket", tql="-")
+    old.get_model("filters", "Reference").objects.create(filter=made, owner="bob", name="sport")
     found = {"matched_at": 0, "found_at": 0, "shown_at": 0, "reason": "about cricket"}
-    Match.objects.create(filter=made, msgid="m@x", audience="public", **found)
-    step = importlib.import_module("filters.migrations.0007_shown")
-    step.show_texts(apps, None)
-    made.refresh_from_db()
-    assert (made.shown_text, made.matches.get().reason) == ("m IN sport", "")
-    assert Filter.objects.get(name="sport").shown == ""
+    made.matches.create(msgid="m@x", audience="public", **found)
+    migrate("0009_vocabulary")
+    hers = Filter.objects.get(name="hers")
+    assert (hers.display_text, hers.matches.get().explanation) == ("m IN sport", "")
+    assert Filter.objects.get(name="sport").display_tql == ""
 
 
 @pytest.mark.django_db

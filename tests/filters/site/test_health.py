@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from filters.models import Pulse, Source
+from filters.models import Heartbeat, Source
 from filters.sources.listening import Listener
 from filters.store.filter_store import DjangoClock
 from filters.upkeep import rounds
@@ -27,7 +27,7 @@ def all_parts(
     monkeypatch.setenv("REDIS_URL", redis_server)
     with socket.create_server(("127.0.0.1", 0)) as spark:
         monkeypatch.setenv("SPARK_REMOTE", f"sc://127.0.0.1:{spark.getsockname()[1]}")
-        Pulse.objects.create(pk=1, started_at=wall_clock(), ended_at=wall_clock())
+        Heartbeat.objects.create(pk=1, started_at=wall_clock(), ended_at=wall_clock())
         yield
 
 
@@ -80,7 +80,7 @@ def test_strangers_learn_neither_how_much_mail_there_is_nor_where_the_parts_are(
 def test_a_worker_that_is_silent_or_fails_is_down(
     client: Client, all_parts: None, fields: dict[str, object], says: str
 ) -> None:
-    Pulse.objects.update(**fields)
+    Heartbeat.objects.update(**fields)
     status, found = parts(client)
     assert status == 503
     assert str(found["worker"]["says"]).startswith(says)
@@ -90,7 +90,7 @@ def test_a_worker_that_is_silent_or_fails_is_down(
 def test_a_long_run_is_a_sign_of_life_but_a_dead_one_is_not(
     client: Client, all_parts: None
 ) -> None:
-    Pulse.objects.update(ended_at=wall_clock() - 10 * MINUTE)
+    Heartbeat.objects.update(ended_at=wall_clock() - 10 * MINUTE)
     with rounds.the_only_round(wait=False):
         assert parts(client)[0] == 200
     assert parts(client)[0] == 503
@@ -113,7 +113,7 @@ def test_a_listener_that_is_silent_is_down_if_there_is_a_mailbox(
     status, found = parts(client)
     assert status == 200
     assert found["listener"] == {"ok": True, "says": "listens"}
-    Pulse.objects.filter(pk=Pulse.LISTENER).update(ended_at=wall_clock() - 10 * MINUTE)
+    Heartbeat.objects.filter(pk=Heartbeat.LISTENER).update(ended_at=wall_clock() - 10 * MINUTE)
     assert parts(client)[1]["listener"]["ok"] is False
 
 
@@ -121,7 +121,7 @@ def test_sources_are_neither_counted_nor_named(
     client: Client, all_parts: None, mailbox: Source
 ) -> None:
     Source.objects.update(failures=2, error="mail.secret.example refuses ann")
-    Pulse.objects.create(pk=Pulse.LISTENER, ended_at=wall_clock())
+    Heartbeat.objects.create(pk=Heartbeat.LISTENER, ended_at=wall_clock())
     assert parts(client)[1]["sources"]["says"] == "are pulled, but some fail"
     assert "secret" not in client.get("/healthz").content.decode()
     Source.objects.update(due_at=wall_clock() - 40 * MINUTE)

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from filters.authoring import lifecycle
 from filters.authoring.dependents import now
-from filters.models import Filter, Joint
+from filters.models import Filter, SharedWindow
 from filters.models import Match as StoredMatch
 from filters.store.expiry import last_instant
 from filters.store.filter_store import DjangoClock, DjangoFilterStore
@@ -46,7 +46,7 @@ def stored() -> set[int]:
 
 def state(one: Filter) -> tuple[bool, bool, int]:
     one.refresh_from_db()
-    return one.active, one.joined, one.since
+    return one.active, one.enrolled, one.since
 
 
 class TestApart:
@@ -78,13 +78,15 @@ class TestApart:
             Change(one.pk, "b@x", "insert", 120, "public"),
         ]
         assert STORE.commit(STORE.due(150), 150, [], changes)
-        assert [(row.msgid, row.gone_at) for row in StoredMatch.objects.all()] == [("a@x", None)]
+        assert [(row.msgid, row.retracted_at) for row in StoredMatch.objects.all()] == [
+            ("a@x", None)
+        ]
 
 
 class TestJoined:
     def test_what_matches_after_its_end_is_not_kept_and_it_stops(self, alice: User) -> None:
-        one, other = ending(alice, joined=True), ending(alice, name="g", joined=True, end=300)
-        Joint.objects.update_or_create(pk=1, defaults={"since": 90})
+        one, other = ending(alice, enrolled=True), ending(alice, name="g", enrolled=True, end=300)
+        SharedWindow.objects.update_or_create(pk=1, defaults={"since": 90})
         due = STORE.joined([one.pk, other.pk])
         matches = found_in(one, 100, 101) + found_in(other, 102)
         assert STORE.commit_joint(90, 150, due, matches)

@@ -101,7 +101,7 @@ class TestCommit:
         assert found.since == 9
         stored = StoredMatch.objects.get()
         assert (stored.msgid, stored.matched_at, stored.evidence) == ("a@x", 5, ["a@x"])
-        assert stored.shown_at == stored.found_at
+        assert stored.shown_at == stored.stored_at
         assert store.known([(found.pk, "a@x"), (found.pk, "b@x")]) == {(found.pk, "a@x")}
 
     def test_a_window_is_stored_once(self, alice: User) -> None:
@@ -182,7 +182,7 @@ class TestCommit:
         store.commit(store.due(9), 9, [match(found)])
         stored = StoredMatch.objects.get()
         assert stored.shown_at % HOUR == 0
-        assert 0 <= stored.shown_at - stored.found_at < HOUR
+        assert 0 <= stored.shown_at - stored.stored_at < HOUR
 
 
 def test_a_filter_that_failed_says_why_and_is_left_alone(alice: User) -> None:

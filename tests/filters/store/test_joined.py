@@ -92,7 +92,7 @@ def test_whatever_happens_between_runs_each_match_is_stored_once(
                 )
                 stored = Match.objects.filter(filter=each).values_list("msgid", flat=True)
                 assert sorted(stored) == sorted(card.msgid for card in everything.cards), text
-    assert Filter.objects.filter(joined=True).count() > len(filters) / 2
+    assert Filter.objects.filter(enrolled=True).count() > len(filters) / 2
 
 
 def test_what_is_in_a_group_left_during_a_first_run_withholds_nothing(

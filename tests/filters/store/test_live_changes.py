@@ -34,7 +34,7 @@ class TestLeaving:
         arrive(tables, "because", "why")
         run()
         assert (listed(carol), left(carol)) == ({"how", "because"}, {"why"})
-        assert match("why").gone_at is not None
+        assert match("why").retracted_at is not None
 
     def test_it_leaves_as_time_passes(self, tables: Tables, carol: User) -> None:
         arrive(tables, "fresh")

@@ -12,7 +12,7 @@ from support.joint_filters import STORE, apart, found_in, joined, run_jointly
 
 from filters.authoring import lifecycle
 from filters.authoring.dependents import renew_all_of
-from filters.models import Filter, Profile, Rest
+from filters.models import Filter, PendingWindow, Profile
 from filters.models import Match as StoredMatch
 from filters.store.filter_store import latest_instant
 from filters.store.shared_window import part
@@ -105,7 +105,7 @@ class TestParting:
         assert STORE.commit_joint(since, since + 1, [], [])
         EDITS[how](one)
         one.refresh_from_db()
-        assert (one.joined, one.since) == (False, since + 1)
+        assert (one.enrolled, one.since) == (False, since + 1)
 
     def test_what_an_older_text_had_left_to_find_begins_where_the_joint_run_stands(
         self, alice: User
@@ -115,7 +115,7 @@ class TestParting:
         assert since is not None
         assert STORE.commit_joint(since, since + 1, [], [])
         lifecycle.change(one, "from smith", existing=False)
-        assert Rest.objects.get().since == since + 1
+        assert PendingWindow.objects.get().since == since + 1
 
     def test_a_paused_one_goes_on_from_there(self, alice: User) -> None:
         one = joined(alice)
@@ -148,9 +148,9 @@ class TestParting:
         sport = lifecycle.install(bob, "about cricket", name="sport", visibility="shared")
         lifecycle.install(alice, "in bob's sport", name="mine")
         run_jointly(latest_instant())
-        assert set(Filter.objects.values_list("joined", flat=True)) == {True}
+        assert set(Filter.objects.values_list("enrolled", flat=True)) == {True}
         lifecycle.change(sport, "about tennis")
-        assert set(Filter.objects.values_list("joined", flat=True)) == {False}
+        assert set(Filter.objects.values_list("enrolled", flat=True)) == {False}
 
     def test_those_of_others_remain(self, alice: User, carol: User) -> None:
         mine, hers = joined(alice), joined(carol)
@@ -179,7 +179,7 @@ class TestParting:
         since = STORE.joint_since()
         as_user(alice).post(reverse("pause-filter", args=["jones"]))
         one.refresh_from_db()
-        assert (one.active, one.joined, one.since) == (False, False, since)
+        assert (one.active, one.enrolled, one.since) == (False, False, since)
 
 
 @pytest.mark.usefixtures("tables")
@@ -203,4 +203,4 @@ class TestRunningApart:
         assert STORE.commit(due, 9, []) and STORE.commit_joint(None, 9, [], [])
         EDITS[how](Filter.objects.get(pk=one.pk))
         STORE.join(due, 9)
-        assert not Filter.objects.get().joined
+        assert not Filter.objects.get().enrolled

@@ -13,7 +13,7 @@ from django.urls import reverse
 from support.joint_filters import STORE, apart, found_in, joined
 from support.races import race
 
-from filters.models import Filter, Joint, Rest
+from filters.models import Filter, PendingWindow, SharedWindow
 from filters.models import Match as StoredMatch
 from filters.store.shared_window import part
 from tapestry.core.clock import HOUR, wall_clock
@@ -68,15 +68,15 @@ class TestJoining:
         assert STORE.commit(due, 9, []) and STORE.commit_joint(None, 9, [], [])
         Filter.objects.filter(pk=one.pk).update(**fields)
         STORE.join(due, 9)
-        assert not Filter.objects.get().joined
+        assert not Filter.objects.get().enrolled
 
     def test_one_with_a_rest_remains_apart(self, alice: User) -> None:
         one = apart(alice)
         due = STORE.due(9)
         assert STORE.commit(due, 9, []) and STORE.commit_joint(None, 9, [], [])
-        Rest.objects.create(filter=one, tql="from x", since=3, until=5)
+        PendingWindow.objects.create(filter=one, tql="from x", since=3, until=5)
         STORE.join(due, 9)
-        assert not Filter.objects.get().joined
+        assert not Filter.objects.get().enrolled
 
     def test_one_of_somebody_who_was_shut_out_remains_apart(self, alice: User) -> None:
         apart(alice)
@@ -84,7 +84,7 @@ class TestJoining:
         assert STORE.commit(due, 9, []) and STORE.commit_joint(None, 9, [], [])
         User.objects.update(is_active=False)
         STORE.join(due, 9)
-        assert not Filter.objects.get().joined
+        assert not Filter.objects.get().enrolled
 
     def test_none_joins_a_window_that_does_not_end_where_it_stands(self, alice: User) -> None:
         apart(alice)
@@ -92,7 +92,7 @@ class TestJoining:
         assert STORE.commit(due, 9, []) and STORE.commit_joint(None, 10, [], [])
         STORE.join(due, 9)
         STORE.join(due, 10)
-        assert not Filter.objects.get().joined
+        assert not Filter.objects.get().enrolled
 
     @pytest.mark.sqlite
     def test_of_many_joined_ones_those_apart_are_found_by_an_index(self, alice: User) -> None:
@@ -101,16 +101,16 @@ class TestJoining:
         with connection.cursor() as cursor:
             cursor.execute(f"EXPLAIN QUERY PLAN {asked.captured_queries[0]['sql']}")
             steps = [step for *_, step in cursor.fetchall()]
-        assert steps[0] == "SEARCH filters_filter USING INDEX filter_apart (since<?)"
+        assert steps[0] == "SEARCH filters_filter USING INDEX filter_own_window (since<?)"
 
     def test_ten_thousand_are_found_and_committed_in_few_statements(
         self, alice: User, bob: User, django_assert_max_num_queries: Callable[..., object]
     ) -> None:
         Filter.objects.bulk_create(
-            Filter(owner=(alice, bob)[i % 2], name=f"f{i}", text="t", tql="t", joined=True)
+            Filter(owner=(alice, bob)[i % 2], name=f"f{i}", text="t", tql="t", enrolled=True)
             for i in range(10_000)
         )
-        Joint.objects.update_or_create(pk=1, defaults={"since": 5})
+        SharedWindow.objects.update_or_create(pk=1, defaults={"since": 5})
         ids = list(Filter.objects.values_list("pk", flat=True))
         with django_assert_max_num_queries(25):  # type: ignore[attr-defined]
             found = STORE.joined(ids)
@@ -162,7 +162,7 @@ def test_edits_and_joint_windows_take_turns(alice: User) -> None:
         lambda: part(Filter.objects.filter(pk=one.pk)),
     )
     one.refresh_from_db()
-    assert not one.joined
+    assert not one.enrolled
     assert (results[0], one.since) in [(True, since + 5), (False, since)]
     assert StoredMatch.objects.count() == int(results[0] is True)
 
@@ -170,14 +170,14 @@ def test_edits_and_joint_windows_take_turns(alice: User) -> None:
 class TestShowing:
     def test_the_list_says_when_the_joint_run_last_was(self, alice: User, as_user: Sign) -> None:
         joined(alice)
-        Joint.objects.update(ran_at=wall_clock() - 3 * HOUR)
+        SharedWindow.objects.update(ran_at=wall_clock() - 3 * HOUR)
         assert "last run 3 h ago" in as_user(alice).get(reverse("filters")).content.decode()
 
     def test_the_administration_pages_say_where_a_joined_filter_stands(
         self, alice: User, as_user: Sign
     ) -> None:
         one = joined(alice)
-        Joint.objects.update(since=1234567)
+        SharedWindow.objects.update(since=1234567)
         User.objects.update(is_staff=True, is_superuser=True)
         page = as_user(alice).get(reverse("admin:filters_filter_change", args=[one.pk]))
         assert "1234567" in page.content.decode()
@@ -200,4 +200,4 @@ class TestShowing:
         page = as_user(alice).post(reverse("admin:filters_filter_change", args=[one.pk]), fields)
         assert page.status_code == 302
         one.refresh_from_db()
-        assert (one.active, one.joined, one.since) == (False, False, since + 5)
+        assert (one.active, one.enrolled, one.since) == (False, False, since + 5)

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 
 from filters.inbox.annotate import annotate, append_pending
-from filters.models import Card, Filter, Match, PendingAnnotation
+from filters.models import Card, Filter, Match, OutboxAnnotation
 from filters.models.source import Source
 from filters.store.filter_store import DjangoClock
 from filters.upkeep.forgetting import RETENTION, forget, forget_old, retention
@@ -36,7 +36,7 @@ def delivered(mail: Tables, alice: User) -> Tables:
             ("plan@example.org", "public"),
         )
     )
-    times = {"matched_at": 1, "found_at": 1, "shown_at": 1}
+    times = {"matched_at": 1, "stored_at": 1, "shown_at": 1}
     Match.objects.create(
         filter=found, msgid=secret.msgid, audience="user:alice", card=secret, **times
     )
@@ -46,10 +46,13 @@ def delivered(mail: Tables, alice: User) -> Tables:
         audience="public",
         card=plan,
         evidence=["secret@example.org", "reply@example.org"],
-        because=[{"what": "reply", "audience": "user:alice"}, {"what": "r", "audience": "public"}],
+        evidence_rows=[
+            {"what": "reply", "audience": "user:alice"},
+            {"what": "r", "audience": "public"},
+        ],
         **times,
     )
-    PendingAnnotation.objects.create(
+    OutboxAnnotation.objects.create(
         annid="w", msgid="secret@example.org", owner=alice, kind="tag", value="x",
         audience="user:alice", created=1,
     )  # fmt: skip
@@ -65,7 +68,7 @@ def test_private_mail_is_gone_with_all_that_was_delivered_of_it(delivered: Table
     assert (report.messages, report.matches, report.paused) == (1, 1, 1)
     assert message(delivered, "secret@example.org", EVERYBODY) is None
     assert not Card.objects.filter(audience="user:alice").exists()
-    assert not PendingAnnotation.objects.exists()
+    assert not OutboxAnnotation.objects.exists()
     assert not Source.objects.filter(active=True).exists()
 
 
@@ -73,7 +76,7 @@ def test_what_is_left_names_it_nowhere(delivered: Tables) -> None:
     forget("user:alice")
     match = Match.objects.get()
     assert (match.msgid, match.evidence) == ("plan@example.org", ["reply@example.org"])
-    assert match.because == [{"what": "r", "audience": "public"}]
+    assert match.evidence_rows == [{"what": "r", "audience": "public"}]
     assert message(delivered, "plan@example.org", EVERYBODY) is not None
     assert message(delivered, "parc@example.org", EVERYBODY) is not None
 

@@ -11,7 +11,7 @@ from django.test import Client
 from filters.authoring import lifecycle
 from filters.inbox import listing
 from filters.inbox.annotate import annotate
-from filters.models import Filter, Match, PendingAnnotation, Pulse
+from filters.models import Filter, Heartbeat, Match, OutboxAnnotation
 from filters.store.filter_store import DjangoClock, latest_instant
 from filters.upkeep import rounds
 from tapestry.core.clock import BEGINNING
@@ -128,7 +128,9 @@ def test_a_reason_goes_with_its_audience(mail: Tables, alice: User) -> None:
     lifecycle.install(alice, "replied to by mary@example.org", name="mary")
     rounds.run_round()
     assert why(alice) == {"plan@example.org": "mary@example.org replied"}
-    Match.objects.update(because=[dict(Match.objects.get().because[0], audience="group:gone")])
+    Match.objects.update(
+        evidence_rows=[dict(Match.objects.get().evidence_rows[0], audience="group:gone")]
+    )
     assert why(alice) == {"plan@example.org": ""}
 
 
@@ -169,7 +171,7 @@ def test_it_writes_down_how_it_went(
     mail: Tables, carol: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rounds.run_round()
-    pulse = Pulse.objects.get()
+    pulse = Heartbeat.objects.get()
     assert pulse.error == "" and 0 < pulse.started_at <= pulse.ended_at
 
     def no_engine(snapshot: object) -> None:
@@ -179,7 +181,7 @@ def test_it_writes_down_how_it_went(
     lifecycle.install(carol, "about plan")
     with pytest.raises(TapestryError):
         rounds.run_round()
-    assert Pulse.objects.get().error == "Spark cannot be reached."
+    assert Heartbeat.objects.get().error == "Spark cannot be reached."
 
 
 def test_what_waits_is_appended_even_when_spark_is_away(
@@ -193,7 +195,7 @@ def test_what_waits_is_appended_even_when_spark_is_away(
     lifecycle.install(carol, "about plan")
     with pytest.raises(TapestryError):
         rounds.run_round()
-    assert PendingAnnotation.objects.get().appended_at is not None
+    assert OutboxAnnotation.objects.get().appended_at is not None
 
 
 def test_a_run_at_an_instant_to_come_runs_up_to_it(mail: Tables, carol: User) -> None:

@@ -1,0 +1,45 @@
+"""The annotation outbox: votes and tags that are kept here until they are in their table."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+from django.db import models
+from django.db.models import Q
+
+from tapestry.core.message import Annotation
+
+
+class OutboxAnnotation(models.Model):
+    """A vote or a tag of a person, kept here until it is in the annotations table."""
+
+    annid = models.CharField(max_length=40, unique=True)
+    msgid = models.TextField()
+    owner = models.ForeignKey(User, models.CASCADE, related_name="annotations")
+    kind = models.CharField(max_length=40)
+    value = models.TextField(null=True, blank=True)
+    number = models.FloatField(null=True, blank=True)
+    audience = models.CharField(max_length=200)
+    created = models.BigIntegerField()
+    appended_at = models.BigIntegerField(null=True, blank=True)
+
+    class Meta:
+        """Those that are still to be appended have an index of their own."""
+
+        indexes = [
+            models.Index(fields=["id"], condition=Q(appended_at=None), name="outbox_pending")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} on {self.msgid}"
+
+    def as_annotation(self) -> Annotation:
+        """Return the row that is to be appended."""
+        return Annotation(
+            annid=self.annid,
+            msgid=self.msgid,
+            owner=self.owner.get_username(),
+            kind=self.kind,
+            value=self.value,
+            number=self.number,
+            audience=self.audience,
+        )

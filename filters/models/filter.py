@@ -1,0 +1,150 @@
+"""Filters, the filters that they refer to, and the windows that are left to run of older texts.
+
+Instants are microseconds (tapestry.core.clock).
+"""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models import Q
+from django.urls import reverse
+
+from tapestry.core.clock import BEGINNING
+
+filter_name = RegexValidator(
+    r"\A[a-z0-9]+(-[a-z0-9]+)*\Z",
+    "A name is small letters and digits, with single hyphens between: jones-replies.",
+)
+
+
+class Filter(models.Model):
+    """A filter: its text, who wrote it, and how far it has been run.
+
+    ``tql`` is what runs: the text as it was last understood, with the filters that it refers
+    to expanded.  ``display_tql`` is the same with the filters of others by name: its owner is
+    shown that instead; it is empty where there are none.  ``since`` is the filter's watermark:
+    it ends its last window.  While the filter is ``enrolled`` in the shared window, the
+    watermark of SharedWindow counts instead (filters.store.shared_window).  ``start`` is T0:
+    what matched then is not delivered; null takes existing mail.  What matches after ``end`` is
+    not kept; null has no end.  ``revision`` counts changes of the text, so that a run of an
+    older text cannot store its matches.
+    """
+
+    class Visibility(models.TextChoices):
+        """Who may see the filter itself; what it finds is always its owner's alone."""
+
+        PRIVATE = "private", "only me"
+        SHARED = "shared", "everyone here"
+
+    class Mode(models.TextChoices):
+        """Whether a message stays once it has matched."""
+
+        KEEP = "keep", "keep what matched"
+        LIVE = "live", "only while it matches"
+
+    owner = models.ForeignKey(User, models.CASCADE, related_name="filters")
+    name = models.CharField(max_length=60, validators=[filter_name])
+    text = models.TextField(max_length=65536)
+    phrase = models.TextField(default="", blank=True)
+    tql = models.TextField(default="", blank=True)
+    display_tql = models.TextField(default="", blank=True)
+    visibility = models.CharField(
+        max_length=10, choices=Visibility.choices, default=Visibility.PRIVATE
+    )
+    mode = models.CharField(max_length=10, choices=Mode.choices, default=Mode.KEEP)
+    timeliness = models.CharField(max_length=60, default="at once")
+    active = models.BooleanField(default=True)
+    revision = models.IntegerField(default=0)
+    start = models.BigIntegerField(null=True, blank=True)
+    end = models.BigIntegerField(null=True, blank=True)
+    since = models.BigIntegerField(default=BEGINNING)
+    enrolled = models.BooleanField(default=False, editable=False)
+    ran_at = models.BigIntegerField(null=True, blank=True)
+    error = models.TextField(default="", blank=True)
+    created = models.DateTimeField(auto_now_add=True)
+    updated = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        """Names are one person's own; filters with their own window, or an end, have an index."""
+
+        ordering = ["name"]
+        constraints = [models.UniqueConstraint(fields=["owner", "name"], name="filter_name_once")]
+        indexes = [
+            models.Index(
+                fields=["since"], condition=Q(active=True, enrolled=False), name="filter_own_window"
+            ),
+            models.Index(
+                fields=["end"], condition=Q(active=True, end__isnull=False), name="filter_ends"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.owner.get_username()}.{self.name}"
+
+    def get_absolute_url(self) -> str:
+        """Return the page with what the filter found."""
+        return reverse("filter", args=[self.name])
+
+    def begin(self, start: int | None) -> None:
+        """Let the next window be the first; ``start`` is T0, None takes existing mail."""
+        self.start = start
+        self.since = BEGINNING if start is None else start
+
+    @property
+    def has_ended(self) -> bool:
+        """Tell whether it was run to its end, and stopped there."""
+        return not self.active and self.end is not None and self.since >= self.end
+
+    @property
+    def is_live(self) -> bool:
+        """Tell whether messages leave when they no longer match."""
+        return self.mode == self.Mode.LIVE
+
+    @property
+    def display_text(self) -> str:
+        """Return the canonical phrase, or TQL where it has none, as its owner may see it."""
+        return self.phrase or self.display_tql or self.tql or self.text
+
+    @property
+    def explanation(self) -> str:
+        """Return what explains every match; where it is empty, the disjunct that was met does."""
+        return self.display_tql and self.display_text
+
+
+class Reference(models.Model):
+    """That a filter refers to another by name, itself or through those it refers to.
+
+    By name, not by key: the other may be deleted, and one of its name be made again.
+    """
+
+    filter = models.ForeignKey(Filter, models.CASCADE, related_name="references")
+    owner = models.CharField(max_length=150)
+    name = models.CharField(max_length=60)
+
+    class Meta:
+        """Who refers to a filter is found by its owner and name, in small letters."""
+
+        constraints = [
+            models.UniqueConstraint(fields=["filter", "owner", "name"], name="reference_once")
+        ]
+        indexes = [models.Index(fields=["owner", "name"], name="reference_to")]
+
+    def __str__(self) -> str:
+        return f"{self.owner}.{self.name}"
+
+
+class PendingWindow(models.Model):
+    """What an older text of a filter still has to run: its window up to the change of the text."""
+
+    filter = models.ForeignKey(Filter, models.CASCADE, related_name="pending_windows")
+    tql = models.TextField()
+    start = models.BigIntegerField(null=True)
+    since = models.BigIntegerField()
+    until = models.BigIntegerField()
+    explanation = models.TextField(default="", blank=True)
+    error = models.TextField(default="", blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.filter} until {self.until}"

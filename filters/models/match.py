@@ -1,0 +1,81 @@
+"""What filters matched, and the summaries of messages that lists show.
+
+Instants are microseconds (tapestry.core.clock).
+"""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+from filters.models.filter import Filter
+
+
+class Card(models.Model):
+    """The summary of a message: a copy of what a list shows, so that an inbox is one query."""
+
+    msgid = models.TextField()
+    audience = models.CharField(max_length=200)
+    ts = models.BigIntegerField()
+    date = models.BigIntegerField(null=True)
+    sender = models.TextField(default="", blank=True)
+    sender_name = models.TextField(default="", blank=True)
+    subject = models.TextField(default="", blank=True)
+
+    class Meta:
+        """One card per message and audience."""
+
+        constraints = [models.UniqueConstraint(fields=["msgid", "audience"], name="card_once")]
+
+    def __str__(self) -> str:
+        return self.subject or "(no subject)"
+
+    @property
+    def sent(self) -> int:
+        """Return the instant a list shows: its date, or its arrival where it has none."""
+        return self.ts if self.date is None else self.date
+
+
+class Match(models.Model):
+    """A message that a filter matched; listed once it has a card, and until it is retracted.
+
+    ``matched_at`` is the first instant at which it did; in a live filter, that at which it last
+    began to.  ``retracted_at``: since then it no longer matches that live filter.
+    ``evidence`` holds the keys of the rows that made it match, ``evidence_rows`` what its owner
+    is told of them, and ``explanation`` the words of the condition that was met.
+    ``refreshed_at``: when the card and the evidence rows were last copied from the tables; null
+    while they are stale.
+    """
+
+    filter = models.ForeignKey(Filter, models.CASCADE, related_name="matches")
+    msgid = models.TextField()
+    audience = models.CharField(max_length=200)
+    matched_at = models.BigIntegerField()
+    stored_at = models.BigIntegerField()
+    shown_at = models.BigIntegerField()
+    disjunct = models.IntegerField(default=0)
+    evidence = models.JSONField(default=list)
+    evidence_rows = models.JSONField(default=list)
+    explanation = models.TextField(default="", blank=True)
+    card = models.ForeignKey(Card, models.SET_NULL, null=True, related_name="matches")
+    refreshed_at = models.BigIntegerField(null=True, blank=True)
+    read_at = models.BigIntegerField(null=True, blank=True)
+    retracted_at = models.BigIntegerField(null=True, blank=True)
+
+    class Meta:
+        """Each message once per filter."""
+
+        verbose_name_plural = "matches"
+        constraints = [models.UniqueConstraint(fields=["filter", "msgid"], name="match_once")]
+        indexes = [
+            models.Index(fields=["filter", "read_at"], name="match_unread"),
+            models.Index(fields=["msgid"], name="match_msgid"),
+            models.Index(
+                fields=["id"],
+                condition=Q(card=None) | Q(refreshed_at=None),
+                name="match_stale",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.msgid
