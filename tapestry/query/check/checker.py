@@ -18,7 +18,7 @@ from tapestry.query.check.scope import Scope, is_message
 from tapestry.query.check.terms import a, aggregate_type, measured, typed
 from tapestry.query.context import Context
 from tapestry.query.limits import MAX_BYTES, MAX_NESTING, too_deep
-from tapestry.query.tree.names import Names
+from tapestry.query.tree.identifiers import FreshNames
 from tapestry.query.tree.nodes import (
     Aggregate,
     And,
@@ -62,7 +62,9 @@ def check(parsed: Parsed, text: str, context: Context, reader: Reader) -> Checke
     """
     trail = ((context.owner, context.name),) if context.name else ()
     others: list[InFilter] = []
-    checker = _Checker(context, reader, Names({MESSAGE}), [0], [0], others, context.owner, trail)
+    checker = _Checker(
+        context, reader, FreshNames({MESSAGE}), [0], [0], others, context.owner, trail
+    )
     condition = checker.branches(parsed.branches, Binding(MESSAGE, MESSAGES))
     return CheckedQuery(MESSAGE, condition, text, parsed.phrase, parsed.notation, bool(others))
 
@@ -83,7 +85,7 @@ class _Checker:
 
     context: Context
     reader: Reader
-    names: Names
+    names: FreshNames
     read: list[int]
     seen: list[int]
     others: list[InFilter]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import COLUMNS, MESSAGES
-from tapestry.query.tree.names import RESERVED
+from tapestry.query.tree.identifiers import RESERVED
 from tapestry.query.tree.nodes import Binding, Column
 
 _VARIABLE = re.compile(r"[^\W\d]\w*")

@@ -1,4 +1,4 @@
-"""Which one phrase a shaped condition may say, loosely guessed: ``phrase_of`` reads it back."""
+"""Which one phrase a canonical condition may say, loosely guessed: ``phrase_of`` reads it back."""
 
 from __future__ import annotations
 

@@ -16,9 +16,9 @@ from tapestry.query.phrases.nodes import Joined, Negated, Phrase, Said, depth_of
 from tapestry.query.phrases.patterns import both, either, one
 from tapestry.query.phrases.printer import canonical
 from tapestry.query.tql import parser as tql
-from tapestry.query.tree.canonical import shaped
+from tapestry.query.tree.canonical import canonicalize
 from tapestry.query.tree.nodes import And, Condition, Exists, Not, Or, Threshold, Top
-from tapestry.query.tree.ordering import arranged, settled
+from tapestry.query.tree.ordering import alpha_normalize, order_as_phrase
 from tapestry.query.tree.parsed import MisreadError
 
 MOST = 40
@@ -34,10 +34,10 @@ def phrase_of(condition: Condition, context: Context) -> str | None:
     """
     if _size(condition) > MOST:
         return None
-    usual = shaped(condition)
+    usual = canonicalize(condition)
     if _size(usual) > MOST:
         return None
-    for tree in dict.fromkeys((usual, arranged(usual))):
+    for tree in dict.fromkeys((usual, order_as_phrase(usual))):
         said = _said(tree)
         text = canonical(said) if said else ""
         if text and text.isprintable() and _means(text, usual, context):
@@ -65,7 +65,7 @@ def _size(node: Condition) -> int:
 
 
 def _means(text: str, usual: Condition, context: Context) -> bool:
-    """Tell whether a text is a phrase, spelled canonically, that means a shaped condition."""
+    """Tell whether a text is a phrase, spelled canonically, that means a canonical condition."""
     try:
         tql.parse(text)
         return False
@@ -78,7 +78,9 @@ def _means(text: str, usual: Condition, context: Context) -> bool:
         read = check(parsed, text, context, phrases.parse)
     except TapestryError:
         return False
-    return parsed.phrase == text and settled(shaped(read.condition)) == settled(usual)
+    return parsed.phrase == text and alpha_normalize(
+        canonicalize(read.condition)
+    ) == alpha_normalize(usual)
 
 
 # Parts joined by and, or, not

@@ -8,7 +8,7 @@ from tapestry.query.check.scope import variable_named
 from tapestry.query.tql import exists
 from tapestry.query.tql.expressions import Parser
 from tapestry.query.tql.lexer import Token
-from tapestry.query.tree.names import AGGREGATES
+from tapestry.query.tree.identifiers import AGGREGATES
 from tapestry.query.tree.nodes import Aggregate, Binding, Column, Condition, Literal, Term, Truth
 from tapestry.query.tree.walk import columns_of
 

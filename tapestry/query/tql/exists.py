@@ -7,7 +7,7 @@ from tapestry.core.schema import MESSAGES
 from tapestry.query.check.scope import table_named
 from tapestry.query.tql import select
 from tapestry.query.tql.expressions import Parser, variable
-from tapestry.query.tree.names import RESERVED
+from tapestry.query.tree.identifiers import RESERVED
 from tapestry.query.tree.nodes import Binding, Condition, Exists
 
 

@@ -24,7 +24,7 @@ from tapestry.query.tql.expressions import (
     only_compared,
 )
 from tapestry.query.tql.lexer import Token
-from tapestry.query.tree.names import RESERVED
+from tapestry.query.tree.identifiers import RESERVED
 from tapestry.query.tree.nodes import (
     TERMS,
     Aggregate,

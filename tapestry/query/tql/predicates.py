@@ -11,7 +11,7 @@ from tapestry.query.check.terms import typed
 from tapestry.query.tql import group_by, select
 from tapestry.query.tql.expressions import NOT, Parser, only_compared, variable
 from tapestry.query.tql.lexer import Token
-from tapestry.query.tree.names import RESERVED
+from tapestry.query.tree.identifiers import RESERVED
 from tapestry.query.tree.nodes import (
     Aggregate,
     And,

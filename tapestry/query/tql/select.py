@@ -12,7 +12,7 @@ from tapestry.query.tql import group_by
 from tapestry.query.tql.expressions import Parser, only_compared, variable
 from tapestry.query.tql.group_by import Select
 from tapestry.query.tql.lexer import Token
-from tapestry.query.tree.names import AGGREGATES, RESERVED
+from tapestry.query.tree.identifiers import AGGREGATES, RESERVED
 from tapestry.query.tree.nodes import (
     TERMS,
     Aggregate,

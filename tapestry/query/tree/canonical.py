@@ -1,6 +1,6 @@
 """A checked condition in one shape, so that conditions that mean the same look the same.
 
-Law: ``shaped`` keeps the rows for which a condition is true.  It is neither printed nor run:
+Law: ``canonicalize`` keeps the rows for which a condition is true.  It is neither printed nor run:
 it is for telling whether two conditions mean the same, and what a condition says.
 
 What may become what depends on where it stands.  Where only truth counts (not under a NOT,
@@ -46,13 +46,13 @@ Depths = dict[str, tuple[int, str, int]]
 """Of each variable in scope: how deep it is bound, its table, and its place among its like."""
 
 
-def shaped(condition: Condition) -> Condition:
+def canonicalize(condition: Condition) -> Condition:
     """Return a condition on ``m`` that is true of the same messages, in the usual shape.
 
     >>> from tapestry.query.context import Context
     >>> from tapestry.query.tree.printer import print_condition
     >>> from tapestry.query.frontend import read
-    >>> def shape(text): return print_condition(shaped(read(text, Context()).condition))
+    >>> def shape(text): return print_condition(canonicalize(read(text, Context()).condition))
     >>> shape("now() - m.ts > 14 days AND 5 < m.size")
     'm.ts < now() - 2 weeks AND m.size > 5'
     >>> shape("m.msgid IN (SELECT r.inreplyto FROM messages r WHERE m.size > 5)")

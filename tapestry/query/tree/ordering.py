@@ -1,7 +1,8 @@
-"""A shaped condition in a fixed order: what is compared, and what is said, stands in one way.
+"""A canonical condition in a fixed order, for comparing conditions and for wording phrases.
 
-Laws: ``settled`` forgets how variables are named and in which order parts stand; ``arranged``
-changes the order of parts only.
+Laws: ``alpha_normalize`` makes conditions equal that differ only in the names of their bound
+variables (alpha-equivalent) or in the order of their parts; ``order_as_phrase`` changes the
+order of parts only.
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ from tapestry.query.tree.nodes import (
 from tapestry.query.tree.parsed import MESSAGE
 
 
-def settled(condition: Condition) -> Condition:
-    """Return a shaped condition with its variables named by their depth and its parts in order."""
-    found: Condition = _settle(condition, {MESSAGE: MESSAGE}, 1)
-    return found
+def alpha_normalize(condition: Condition) -> Condition:
+    """Return a canonical condition, its variables named by depth and its parts sorted."""
+    normalized: Condition = _alpha_normalize(condition, {MESSAGE: MESSAGE}, 1)
+    return normalized
 
 
-def _settle(node: Any, names: dict[str, str], depth: int) -> Any:
+def _alpha_normalize(node: Any, names: dict[str, str], depth: int) -> Any:
     if isinstance(node, tuple):
-        return tuple([_settle(part, names, depth) for part in node])
+        return tuple([_alpha_normalize(part, names, depth) for part in node])
     bindings = _bindings(node)
     if bindings:
         bound = {each.var: f"v{depth}.{place}" for place, each in enumerate(bindings)}
@@ -48,10 +49,12 @@ def _settle(node: Any, names: dict[str, str], depth: int) -> Any:
     if isinstance(node, Column | Binding):
         return replace(node, var=names.get(node.var, node.var), span=None)
     if isinstance(node, Not) and isinstance(node.arg, Not):
-        return _settle(node.arg.arg, names, depth)
+        return _alpha_normalize(node.arg.arg, names, depth)
     if not isinstance(node, Node):
         return node
-    parts = {part.name: _settle(getattr(node, part.name), names, depth) for part in fields(node)}
+    parts = {
+        part.name: _alpha_normalize(getattr(node, part.name), names, depth) for part in fields(node)
+    }
     if isinstance(node, And | Or):
         parts["args"] = tuple(sorted(parts["args"], key=repr))
     return type(node)(**parts | {"span": None})
@@ -72,26 +75,26 @@ _SAID = ("to", "cc", "sender_name", "sender", "subject", "body")
 _ANY = re.compile(r"^%(?=@)|@%$")
 
 
-def arranged(condition: Condition) -> Condition:
-    """Return a shaped condition with what one phrase says side by side, as the phrase has it."""
+def order_as_phrase(condition: Condition) -> Condition:
+    """Return a canonical condition with what one phrase says side by side, as the phrase has it."""
     match condition:
         case And():
-            return And(tuple(sorted(map(arranged, condition.args), key=_and_rank)))
+            return And(tuple(sorted(map(order_as_phrase, condition.args), key=_and_rank)))
         case Or():
-            return Or(tuple(sorted(map(arranged, condition.args), key=_or_rank)))
+            return Or(tuple(sorted(map(order_as_phrase, condition.args), key=_or_rank)))
         case Not():
-            return Not(arranged(condition.arg))
+            return Not(order_as_phrase(condition.arg))
         case Exists():
-            return replace(condition, condition=_arranged_inside(condition.condition))
+            return replace(condition, condition=_order_inside(condition.condition))
         case _:
             return condition
 
 
-def _arranged_inside(condition: Condition) -> Condition:
-    """Return the tests of an EXISTS with their own alternatives arranged, but not the tests."""
+def _order_inside(condition: Condition) -> Condition:
+    """Return the tests of an EXISTS with their own alternatives ordered, but not the tests."""
     if isinstance(condition, And):
-        return And(tuple(map(arranged, condition.args)))
-    return arranged(condition)
+        return And(tuple(map(order_as_phrase, condition.args)))
+    return order_as_phrase(condition)
 
 
 def _and_rank(test: Condition) -> tuple[int, str]:

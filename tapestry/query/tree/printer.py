@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 
 from tapestry.core.clock import DAY, HOUR, MINUTE, SECOND, WEEK, to_datetime
 from tapestry.core.schema import MESSAGES, Type
-from tapestry.query.tree.names import RESERVED, Names
+from tapestry.query.tree.identifiers import RESERVED, FreshNames
 from tapestry.query.tree.nodes import (
     Aggregate,
     And,
@@ -126,7 +126,7 @@ class _Printer:
     """
 
     sql: bool
-    names: Names = field(default_factory=lambda: Names({MESSAGE}))
+    names: FreshNames = field(default_factory=lambda: FreshNames({MESSAGE}))
     shown: dict[str, str] = field(default_factory=dict)
 
     def condition(self, node: Condition, within: int = OR) -> str:

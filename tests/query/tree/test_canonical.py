@@ -10,15 +10,15 @@ from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.query.phrases.recognize import phrase_of
 from tapestry.query.tree import nodes as n
-from tapestry.query.tree.canonical import shaped
-from tapestry.query.tree.ordering import arranged, settled
+from tapestry.query.tree.canonical import canonicalize
+from tapestry.query.tree.ordering import alpha_normalize, order_as_phrase
 
 TERRY = Context(owner="terry", addresses=("terry@parc.com",))
 often = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def shape(text):
-    return settled(shaped(read(text, TERRY).condition))
+    return alpha_normalize(canonicalize(read(text, TERRY).condition))
 
 
 def answers(condition, world):
@@ -31,16 +31,16 @@ def answers(condition, world):
 @given(st.one_of(filters.worlds(), filters.worlds(aggregates=True)))
 def test_a_shaped_condition_is_true_of_the_same_messages_at_every_instant(world):
     expected = answers(world.query.condition, world)
-    usual = shaped(world.query.condition)
+    usual = canonicalize(world.query.condition)
     assert answers(usual, world) == expected
-    assert answers(arranged(usual), world) == expected
+    assert answers(order_as_phrase(usual), world) == expected
 
 
 @often
 @given(st.one_of(filters.queries(), filters.queries(aggregates=True)))
 def test_a_shaped_condition_has_its_shape(query):
-    usual = shaped(query.condition)
-    assert settled(arranged(usual)) == settled(usual)
+    usual = canonicalize(query.condition)
+    assert alpha_normalize(order_as_phrase(usual)) == alpha_normalize(usual)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ SPECIAL = [
 @given(world=filters.worlds())
 def test_the_special_cases_keep_their_meaning(text, world):
     condition = read(text, TERRY).condition
-    assert answers(shaped(condition), world) == answers(condition, world)
+    assert answers(canonicalize(condition), world) == answers(condition, world)
 
 
 ALTERNATIVES = [

@@ -1,4 +1,4 @@
-"""Words that cannot name a variable, and names that no other variable has."""
+"""Reserved words, and a supply of fresh variable names."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX")
 
 
 @dataclass(slots=True)
-class Names:
-    """The names that the variables of one tree have; ``last`` is the last number of each base."""
+class FreshNames:
+    """A supply of names no variable of one tree has; ``last`` is the last number of each base."""
 
     used: set[str]
     last: dict[str, int] = field(default_factory=dict)
