@@ -1,4 +1,4 @@
-"""A group: disjuncts of one signature, and the constant table that stands for them."""
+"""A signature group: disjuncts that share a plan, and the constant table that parameterises it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ MOST_RANGES = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
-    """One disjunct of a filter: its constants, what the filter may see, and its window."""
+class ConstantRow:
+    """A row of the constant table: a disjunct's constants, what its filter may see, its window."""
 
-    fid: int
+    filter_id: int
     disjunct: int
     constants: tuple[Constant, ...]
     audiences: tuple[str, ...]
@@ -29,45 +29,45 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """Disjuncts that share a plan: that of one of them, and all of them as members."""
+class SignatureGroup:
+    """Disjuncts that share a plan: the plan of the first, and a constant row for each."""
 
     disjunct: IncrementalDisjunct
-    members: tuple[Member, ...]
+    rows: tuple[ConstantRow, ...]
 
 
-def constants(name: str, members: Sequence[Member]) -> Relation:
-    """Return the constant table of a group: a row for each member."""
+def constant_table(name: str, rows: Sequence[ConstantRow]) -> Relation:
+    """Return the constant table of a group as a relation."""
     fields = (
-        Field("fid", Type.INTEGER),
+        Field("filter_id", Type.INTEGER),
         Field("disjunct", Type.INTEGER),
         Field("since", Type.INSTANT),
         Field("until", Type.INSTANT),
         Field("audiences", Type.TEXT, many=True),
-        *(Field(f"p{c.slot}", c.type, c.many) for c in members[0].constants),
+        *(Field(f"p{c.slot}", c.type, c.many) for c in rows[0].constants),
     )
-    rows = tuple(
-        (m.fid, m.disjunct, m.since, m.until, m.audiences, *(c.value for c in m.constants))
-        for m in members
+    values = tuple(
+        (r.filter_id, r.disjunct, r.since, r.until, r.audiences, *(c.value for c in r.constants))
+        for r in rows
     )
-    return Relation(name, fields, rows)
+    return Relation(name, fields, values)
 
 
-def slices(members: Sequence[Member], event: EventPoint) -> tuple[Range, ...]:
-    """Return the ranges of the event's column that can put it into a member's window.
+def slices(rows: Sequence[ConstantRow], event: EventPoint) -> tuple[Range, ...]:
+    """Return the ranges of the event's column that can put it into a row's window.
 
     The event is a column and an offset, perhaps with constants that differ between the
-    members; "two weeks old" gives the slice of rows that became so in the window.
+    rows; "two weeks old" gives the slice of rows that became so in the window.
     """
     if event.anchor is None:
-        return ((BEGINNING, max(member.until for member in members)),)
+        return ((BEGINNING, max(row.until for row in rows)),)
     _, constant, slotted = event.anchor
     wanted = []
-    for member in members:
-        values = {c.slot: c.value for c in member.constants}
+    for row in rows:
+        values = {c.slot: c.value for c in row.constants}
         moved = sum(sign * _microseconds(values, literal) for sign, literal in slotted)
         offset = constant + moved
-        wanted.append((max(member.since - offset, BEGINNING), member.until - offset))
+        wanted.append((max(row.since - offset, BEGINNING), row.until - offset))
     ranges = merge(wanted)
     return ranges if len(ranges) <= MOST_RANGES else ((ranges[0][0], ranges[-1][1]),)
 

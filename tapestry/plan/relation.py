@@ -15,7 +15,7 @@ Range = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class KeyLookup:
     """Of a table only rows matter whose ``column`` equals ``other`` in some row of ``source``.
 
     ``source`` names a view or a relation of the same statement; ``other`` may be a set.
@@ -30,13 +30,13 @@ class Reach:
 class View:
     """A table, or the slice of it whose ``ts`` lies in one of the ranges (None: all of it).
 
-    An engine may leave out the rows that ``reach`` does not, for the statement leaves them out.
+    An engine may leave out the rows that ``key_lookup`` does not find: the statement does so too.
     """
 
     name: str
     table: str
     ranges: tuple[Range, ...] | None
-    reach: Reach | None = None
+    key_lookup: KeyLookup | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +77,8 @@ class Statement:
     derived: list[Derived] = field(default_factory=list)
 
 
-OUTPUT = ("fid", "msgid", "audience", "ts", "c", "disjunct", "why")
+OUTPUT = ("filter_id", "msgid", "audience", "ts", "c", "disjunct", "evidence")
 """Filter, message row, the row's ts, the first instant found, the disjunct, the evidence."""
 
 SEPARATOR = "\n"
-"""Between the keys of ``why``; no Message-ID holds a line break."""
+"""Between the keys of ``evidence``; no Message-ID holds a line break."""

@@ -103,7 +103,7 @@ def _held(
     }
     held: dict[tuple[int, str, int], Row] = {}
     for chunk in chunked(groups((s, until) for s in by_id.values()), lambda _: 1):
-        fids = {member.fid for group in chunk for member in group.members}
+        fids = {row.filter_id for group in chunk for row in group.rows}
         among = sorted(one for one in messages if one[0] in fids)
         each = sorted(one for one in answers if one[0] in fids)
         rows = evaluate(engine, lower_among(chunk, among)) if among else []

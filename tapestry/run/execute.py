@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from tapestry.core.ports import Match
 from tapestry.plan.compile import Compiled
 from tapestry.plan.engine import Engine, Row, evaluate
-from tapestry.plan.group import Group, Member
+from tapestry.plan.group import ConstantRow, SignatureGroup
 from tapestry.plan.lowering.lower import lower, lower_among
 from tapestry.plan.relation import SEPARATOR
 from tapestry.rewrite.stages import IncrementalDisjunct
@@ -106,7 +106,7 @@ def execute_windows(
     return [sorted(run, key=lambda m: (m.filter, m.matched_at, m.msgid)) for run in runs]
 
 
-def candidates(engine: Engine, all_groups: Sequence[Group], until: int) -> list[Row]:
+def candidates(engine: Engine, all_groups: Sequence[SignatureGroup], until: int) -> list[Row]:
     """Return the first candidate of every (filter, message)."""
     first: dict[Pair, Row] = {}
     for chunk in chunked(pieces(all_groups), variants_of):
@@ -130,20 +130,22 @@ def _match(row: Row, filter_id: int) -> Match:
     return Match(filter_id, msgid, audience, c, disjunct, evidence)
 
 
-def groups(windows: Iterable[tuple[Subscription, int]]) -> list[Group]:
+def groups(windows: Iterable[tuple[Subscription, int]]) -> list[SignatureGroup]:
     """Return the disjuncts of subscriptions, each with the end of its window, by signature."""
-    gathered: dict[str, tuple[IncrementalDisjunct, list[Member]]] = {}
+    gathered: dict[str, tuple[IncrementalDisjunct, list[ConstantRow]]] = {}
     for s, until in windows:
         for plan in s.compiled.plans:
             index, constants = plan.disjunct.monotone.index, plan.signature.constants
-            member = Member(s.fid, index, constants, s.audiences, s.since, until)
-            gathered.setdefault(plan.signature.key, (plan.disjunct, []))[1].append(member)
-    return [Group(one, tuple(members)) for one, members in gathered.values()]
+            row = ConstantRow(s.fid, index, constants, s.audiences, s.since, until)
+            gathered.setdefault(plan.signature.key, (plan.disjunct, []))[1].append(row)
+    return [SignatureGroup(one, tuple(members)) for one, members in gathered.values()]
 
 
-def chunked(some: Iterable[Group], size: Callable[[Group], int]) -> list[list[Group]]:
+def chunked(
+    some: Iterable[SignatureGroup], size: Callable[[SignatureGroup], int]
+) -> list[list[SignatureGroup]]:
     """Return the groups in as few statements as is good for planning them."""
-    chunks: list[list[Group]] = []
+    chunks: list[list[SignatureGroup]] = []
     room = 0
     for piece in some:
         if size(piece) > room:
@@ -154,17 +156,17 @@ def chunked(some: Iterable[Group], size: Callable[[Group], int]) -> list[list[Gr
     return chunks
 
 
-def variants_of(group: Group) -> int:
+def variants_of(group: SignatureGroup) -> int:
     return len(group.disjunct.delta_queries)
 
 
-def pieces(all_groups: Sequence[Group]) -> Iterator[Group]:
+def pieces(all_groups: Sequence[SignatureGroup]) -> Iterator[SignatureGroup]:
     """Yield the groups, those with many delta queries in several pieces."""
     for group in all_groups:
         delta_queries = group.disjunct.delta_queries
         for begin in range(0, len(delta_queries), MOST_DELTA_QUERIES):
             some = delta_queries[begin : begin + MOST_DELTA_QUERIES]
-            yield Group(replace(group.disjunct, delta_queries=some), group.members)
+            yield SignatureGroup(replace(group.disjunct, delta_queries=some), group.rows)
 
 
 def _held_at_start(
@@ -178,7 +180,7 @@ def _held_at_start(
     starting = [by_id[fid] for fid in sorted({fid for fid, _ in begun})]
     held: set[Pair] = set()
     for chunk in chunked(groups((s, s.since) for s in starting), lambda _: 1):
-        fids = {member.fid for group in chunk for member in group.members}
+        fids = {row.filter_id for group in chunk for row in group.rows}
         asked = [
             (fid, msgid, start)
             for fid, msgid in sorted(begun)

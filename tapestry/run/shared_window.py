@@ -21,7 +21,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.ports import DueFilter, Match
 from tapestry.plan.compile import Compiled, Plan, compile_filter
 from tapestry.plan.engine import Engine, Row, TooManyError, check_engine, evaluate
-from tapestry.plan.group import Group, Member
+from tapestry.plan.group import ConstantRow, SignatureGroup
 from tapestry.plan.lowering.lower import lower_among
 from tapestry.plan.predicate_keys import predicate_keys
 from tapestry.plan.signature import Constant
@@ -111,7 +111,7 @@ def run_together(
     engine = engine_on()
     groups, unknown = _groups(directory, awake, since, until)
 
-    def evaluate(some: Sequence[Group]) -> list[Row]:
+    def evaluate(some: Sequence[SignatureGroup]) -> list[Row]:
         found = candidates(engine, some, until)
         return _fresh(engine, some, found, since) if whole else found
 
@@ -124,13 +124,13 @@ def run_together(
 
 def _groups(
     directory: Directory, awake: Sequence[Class], since: int, until: int
-) -> tuple[dict[str, Group], set[int]]:
-    """Return the classes as members of one group a signature; their numbers stand for filters.
+) -> tuple[dict[str, SignatureGroup], set[int]]:
+    """Return the classes as rows of one group a signature; their numbers stand for filters.
 
     And the numbers of those whose signature no filter has: another version entered them.
     """
     unknown: set[int] = set()
-    gathered: dict[str, list[Member]] = defaultdict(list)
+    gathered: dict[str, list[ConstantRow]] = defaultdict(list)
     plans: dict[str, Plan | None] = {}
     texts = directory.examples()
     for number, one in enumerate(awake):
@@ -146,10 +146,10 @@ def _groups(
                 plan.signature.constants, json.loads(one.constants), strict=True
             )
         )
-        member = Member(number, 0, constants, one.audiences, since, until)
-        gathered[one.signature].append(member)
+        row = ConstantRow(number, 0, constants, one.audiences, since, until)
+        gathered[one.signature].append(row)
     groups = {
-        signature: Group(plan.disjunct, tuple(gathered[signature]))
+        signature: SignatureGroup(plan.disjunct, tuple(gathered[signature]))
         for signature, plan in plans.items()
         if plan is not None
     }
@@ -157,7 +157,9 @@ def _groups(
 
 
 def _evaluated(
-    engine: Engine, groups: Mapping[str, Group], evaluate: Callable[[Sequence[Group]], list[Row]]
+    engine: Engine,
+    groups: Mapping[str, SignatureGroup],
+    evaluate: Callable[[Sequence[SignatureGroup]], list[Row]],
 ) -> tuple[list[Row], dict[int, TapestryError]]:
     """Return the answers of the groups; where not all can be run, those that can.
 
@@ -171,22 +173,24 @@ def _evaluated(
     broken: dict[int, TapestryError] = {}
     for group in groups.values():
 
-        def run(members: Sequence[Member], group: Group = group) -> list[Row]:
-            return evaluate([replace(group, members=tuple(members))])
+        def run(rows: Sequence[ConstantRow], group: SignatureGroup = group) -> list[Row]:
+            return evaluate([replace(group, rows=tuple(rows))])
 
-        some, over = set_aside(run, group.members)
+        some, over = set_aside(run, group.rows)
         found += some
-        broken |= {member.fid: error for member, error in over}
+        broken |= {row.filter_id: error for row, error in over}
     check_engine(engine)
     return found, broken
 
 
-def _fresh(engine: Engine, groups: Sequence[Group], found: Sequence[Row], since: int) -> list[Row]:
+def _fresh(
+    engine: Engine, groups: Sequence[SignatureGroup], found: Sequence[Row], since: int
+) -> list[Row]:
     """Return the candidates without what held at ``since``: joined filters have delivered that."""
     again = [g for g in groups if any(v.rule == "general" for v in g.disjunct.delta_queries)]
     held: set[Pair] = set()
     for chunk in chunked(again, lambda _: 1):
-        numbers = {member.fid for group in chunk for member in group.members}
+        numbers = {row.filter_id for group in chunk for row in group.rows}
         asked = [(row[0], row[1], since) for row in found if row[0] in numbers]
         if asked:
             held |= {(row[0], row[1]) for row in evaluate(engine, lower_among(chunk, asked))}

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tapestry.core.schema import COLUMNS, Type
-from tapestry.plan.relation import Range, Reach, Statement, View
+from tapestry.plan.relation import KeyLookup, Range, Statement, View
 from tapestry.tables.find import ReadLimit, by_key, by_time, unindexed, within
 from tapestry.tables.hash_runs import text_array
 from tapestry.tables.log import DataFile, Snapshot
@@ -82,12 +82,12 @@ class LocalRows:
             most = ReadLimit(self.limits.read, self.limits.bytes)
             rows = by_time(data_files, view.table, view.ranges, names, most)
             return None if rows is None or rows.num_rows > self.limits.sliced else rows
-        if view.reach is None:
+        if view.key_lookup is None:
             return None
-        keys = self._keys(view.reach, statement, columns)
+        keys = self._keys(view.key_lookup, statement, columns)
         if keys is None or len(keys) > self.limits.keys:
             return None
-        column, root = view.reach.column, self.snapshot.root
+        column, root = view.key_lookup.column, self.snapshot.root
         if unindexed(data_files, root, view.table, column) > self.limits.found:
             return None
         rows = by_key(data_files, root, view.table, column, keys, names)
@@ -95,20 +95,24 @@ class LocalRows:
         return None if many else rows
 
     def _keys(
-        self, reach: Reach, statement: Statement, columns: Collection[str]
+        self, lookup: KeyLookup, statement: Statement, columns: Collection[str]
     ) -> set[str] | None:
         """Return the values that a column may have; None if they are many."""
-        source = _source(reach, statement)
+        source = _source(lookup, statement)
         if not isinstance(source, View):
             return {value for value in source if isinstance(value, str)}
-        by = {reach.other, "ts"} if source.reach is None else {reach.other, source.reach.column}
+        by = (
+            {lookup.other, "ts"}
+            if source.key_lookup is None
+            else {lookup.other, source.key_lookup.column}
+        )
         rows = self.rows(source, statement, {*columns, *by})
         if rows is None:
             return None
         if self.is_small(source.table):
             rows = self._asked_for(source, rows, statement, columns)
-        values = rows[reach.other]
-        if COLUMNS[source.table][reach.other] is Type.SET:
+        values = rows[lookup.other]
+        if COLUMNS[source.table][lookup.other] is Type.SET:
             values = pc.list_flatten(values)
         return set(values.unique().drop_null().to_pylist())
 
@@ -116,9 +120,9 @@ class LocalRows:
         self, view: View, rows: pa.Table, statement: Statement, columns: Collection[str]
     ) -> pa.Table:
         """Return those of a small table's rows that a view asks for: only their keys lead on."""
-        if view.reach is not None:
-            keys = self._keys(view.reach, statement, columns)
-            column = rows[view.reach.column]
+        if view.key_lookup is not None:
+            keys = self._keys(view.key_lookup, statement, columns)
+            column = rows[view.key_lookup.column]
             return rows if keys is None else rows.filter(pc.is_in(column, text_array(keys)))
         return rows if view.ranges is None else within(rows, view.ranges)
 
@@ -130,21 +134,26 @@ class LocalRows:
 
 def _asked(view: View, statement: Statement) -> object:
     """Return what tells a view's rows from those of other views."""
-    if view.reach is None:
+    if view.key_lookup is None:
         return (view.table, view.ranges)
-    source = _source(view.reach, statement)
+    source = _source(view.key_lookup, statement)
     if isinstance(source, View):
-        return (view.table, view.reach.column, view.reach.other, _asked(source, statement))
-    return (view.table, view.reach.column, source)
+        return (
+            view.table,
+            view.key_lookup.column,
+            view.key_lookup.other,
+            _asked(source, statement),
+        )
+    return (view.table, view.key_lookup.column, source)
 
 
-def _source(reach: Reach, statement: Statement) -> View | tuple[object, ...]:
+def _source(lookup: KeyLookup, statement: Statement) -> View | tuple[object, ...]:
     """Return the view that reaches, or the values of a relation's column."""
     for view in statement.views:
-        if view.name == reach.source:
+        if view.name == lookup.source:
             return view
-    relation = next(one for one in statement.relations if one.name == reach.source)
-    place = [field.name for field in relation.fields].index(reach.other)
+    relation = next(one for one in statement.relations if one.name == lookup.source)
+    place = [field.name for field in relation.fields].index(lookup.other)
     return tuple(row[place] for row in relation.rows)
 
 

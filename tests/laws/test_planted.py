@@ -206,7 +206,7 @@ def events_of_now_are_forgotten(patch):
 
 @caught_by(filter_laws.no_match_and_no_evidence_crosses_an_audience)
 def not_exists_looks_at_all_audiences(patch):
-    class Blind(nested.Nested):
+    class Blind(nested.NestedLowering):
         def _absent(self, part, outer):
             builder = Seeing(self)
             return super(Blind, builder)._absent(part, outer)
@@ -218,7 +218,7 @@ def not_exists_looks_at_all_audiences(patch):
         def visible(self, binding, scope):
             return exp.EQ(this=exp.convert(1), expression=exp.convert(1))
 
-    patch.setattr(lower, "Nested", Blind)
+    patch.setattr(lower, "NestedLowering", Blind)
 
 
 @caught_by(filter_laws.every_schedule_delivers_what_the_oracle_does)
@@ -239,9 +239,7 @@ def a_group_sees_what_its_first_filter_may_see(patch):
         return [
             replace(
                 group,
-                members=tuple(
-                    replace(m, audiences=group.members[0].audiences) for m in group.members
-                ),
+                rows=tuple(replace(m, audiences=group.rows[0].audiences) for m in group.rows),
             )
             for group in real(windows)
         ]

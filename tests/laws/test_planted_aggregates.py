@@ -42,7 +42,7 @@ every_change = caught_by(change_laws.every_change_in_order_gives_the_answer_of_e
 @every_count
 def a_row_counts_on_when_its_week_is_over(patch):
     """Omega is left out."""
-    patch.setattr(running_aggregates, "ends", lambda total: False)
+    patch.setattr(running_aggregates, "expires", lambda total: False)
 
 
 @every_count
@@ -59,7 +59,7 @@ def a_row_counts_no_more_in_the_last_instant_of_its_week(patch):
 
 @every_count
 def what_comes_in_an_instant_counts_after_it(patch):
-    real = running_aggregates.over
+    real = running_aggregates.running_window
 
     def wrong(aggregate, keys):
         window = real(aggregate, keys)
@@ -67,22 +67,22 @@ def what_comes_in_an_instant_counts_after_it(patch):
         window.args["order"].append("expressions", first)
         return window
 
-    patch.setattr(running_aggregates, "over", wrong)
+    patch.setattr(running_aggregates, "running_window", wrong)
 
 
 @every_count
 def the_sum_of_no_rows_is_nought(patch):
-    patch.setattr(running_aggregates, "value", lambda total: exp.column("v"))
+    patch.setattr(running_aggregates, "running_value", lambda total: exp.column("v"))
 
 
 def change_counted(patch: pytest.MonkeyPatch, change) -> None:
     """Change what is counted, before it is."""
-    real = aggregates.Totals.counted
+    real = aggregates.AggregateLowering.counted
 
     def wrong(self, total, *args):
         return real(self, change(total), *args)
 
-    patch.setattr(aggregates.Totals, "counted", wrong)
+    patch.setattr(aggregates.AggregateLowering, "counted", wrong)
 
 
 @every_count
@@ -132,14 +132,15 @@ def an_aggregate_counts_what_its_owner_may_not_see(patch):
     def blind(real):
         def wrong(self, *args):
             seeing = copy(self)
-            seeing.rows = copy(self.rows)
-            seeing.rows.visible = lambda *_: exp.EQ(this=exp.convert(1), expression=exp.convert(1))
+            seeing.joins = copy(self.joins)
+            seeing.joins.visible = lambda *_: exp.EQ(this=exp.convert(1), expression=exp.convert(1))
             return real(seeing, *args)
 
         return wrong
 
+    lowering = aggregates.AggregateLowering
     for name in ("counted", "joined"):
-        patch.setattr(aggregates.Totals, name, blind(getattr(aggregates.Totals, name)))
+        patch.setattr(lowering, name, blind(getattr(lowering, name)))
 
 
 # Tops.
@@ -178,13 +179,13 @@ def all_messages_are_ranked_whatever_they_are(patch):
 
 @every_count
 def a_message_stays_on_top_for_an_instant_more(patch):
-    real = sweep_line.Sweep._periods
+    real = sweep_line.SweepLine._periods
 
     def wrong(self, limit, last, rows):
         for msgid, begins, ends in real(self, limit, last, rows):
             yield msgid, begins, min(ends + 1, last + 1)
 
-    patch.setattr(sweep_line.Sweep, "_periods", wrong)
+    patch.setattr(sweep_line.SweepLine, "_periods", wrong)
 
 
 @every_count
@@ -202,13 +203,13 @@ def what_pushes_a_message_off_the_top_is_no_event(patch):
 
 @every_count
 def rows_are_reached_by_the_wrong_column(patch):
-    real = key_lookup.Reached._reach
+    real = key_lookup.BoundViews._key_lookup
 
     def wrong(self, binding, plain):
-        reach = real(self, binding, plain)
-        return reach and replace(reach, column="msgid")
+        lookup = real(self, binding, plain)
+        return lookup and replace(lookup, column="msgid")
 
-    patch.setattr(key_lookup.Reached, "_reach", wrong)
+    patch.setattr(key_lookup.BoundViews, "_key_lookup", wrong)
 
 
 # Live filters.

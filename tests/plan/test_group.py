@@ -3,16 +3,16 @@
 from tapestry.core.clock import BEGINNING, DAY, WEEK
 from tapestry.core.schema import Type
 from tapestry.plan.compile import compile_filter
-from tapestry.plan.group import MOST_RANGES, Member, constants, merge, slices
+from tapestry.plan.group import MOST_RANGES, ConstantRow, constant_table, merge, slices
 from tapestry.query.context import Context
 
 NOW = 1000 * WEEK
 
 
-def members(*texts, since=NOW - DAY, until=NOW):
+def constant_rows(*texts, since=NOW - DAY, until=NOW):
     plans = [compile_filter(text, Context()).plans[0] for text in texts]
     made = tuple(
-        Member(number, 0, plan.signature.constants, ("public",), since, until)
+        ConstantRow(number, 0, plan.signature.constants, ("public",), since, until)
         for number, plan in enumerate(plans)
     )
     return made, plans[0].disjunct.delta_queries[0].event
@@ -26,22 +26,24 @@ def test_merging_joins_what_overlaps_or_touches():
 
 
 def test_new_messages_are_the_slice_of_the_window():
-    assert slices(*members("from joe@x.org")) == ((NOW - DAY, NOW),)
+    assert slices(*constant_rows("from joe@x.org")) == ((NOW - DAY, NOW),)
 
 
 def test_two_weeks_old_are_the_messages_of_two_weeks_before_the_window():
     """Just after, that is a microsecond sooner, for ``>``; at the instant for ``>=``."""
-    assert slices(*members("m.ts <= now() - 2 weeks")) == ((NOW - DAY - 2 * WEEK, NOW - 2 * WEEK),)
+    assert slices(*constant_rows("m.ts <= now() - 2 weeks")) == (
+        (NOW - DAY - 2 * WEEK, NOW - 2 * WEEK),
+    )
     after = ((NOW - DAY - 2 * WEEK - 1, NOW - 2 * WEEK - 1),)
-    assert slices(*members("m.ts < now() - 2 weeks")) == after
+    assert slices(*constant_rows("m.ts < now() - 2 weeks")) == after
 
 
 def test_a_date_in_the_future_is_looked_for_after_the_window():
-    assert slices(*members("m.date <= now() + 1 week")) == ((NOW - DAY + WEEK, NOW + WEEK),)
+    assert slices(*constant_rows("m.date <= now() + 1 week")) == ((NOW - DAY + WEEK, NOW + WEEK),)
 
 
-def test_members_have_a_slice_each_and_those_that_overlap_one():
-    made, event = members(*(f"m.ts <= now() - {n} hours" for n in (1, 2, 240)))
+def test_rows_have_a_slice_each_and_those_that_overlap_one():
+    made, event = constant_rows(*(f"m.ts <= now() - {n} hours" for n in (1, 2, 240)))
     hour = DAY // 24
     assert slices(made, event) == (
         (NOW - DAY - 240 * hour, NOW - 240 * hour),
@@ -50,28 +52,28 @@ def test_members_have_a_slice_each_and_those_that_overlap_one():
 
 
 def test_too_many_slices_are_read_as_one():
-    few, event = members(*(f"m.ts <= now() - {n} weeks" for n in range(1, MOST_RANGES + 1)))
+    few, event = constant_rows(*(f"m.ts <= now() - {n} weeks" for n in range(1, MOST_RANGES + 1)))
     assert len(slices(few, event)) == MOST_RANGES
-    many, event = members(*(f"m.ts <= now() - {n} weeks" for n in range(1, MOST_RANGES + 2)))
+    many, event = constant_rows(*(f"m.ts <= now() - {n} weeks" for n in range(1, MOST_RANGES + 2)))
     assert slices(many, event) == ((NOW - DAY - 17 * WEEK, NOW - WEEK),)
 
 
 def test_the_first_window_begins_at_the_beginning():
-    made, event = members("m.ts <= now() - 2 weeks", since=BEGINNING)
+    made, event = constant_rows("m.ts <= now() - 2 weeks", since=BEGINNING)
     assert slices(made, event) == ((BEGINNING, NOW - 2 * WEEK),)
 
 
 def test_an_event_that_is_no_column_and_duration_needs_all_rows():
-    made, event = members("coalesce(m.date, m.ts) <= now() - 2 weeks")
+    made, event = constant_rows("coalesce(m.date, m.ts) <= now() - 2 weeks")
     assert slices(made, event) == ((BEGINNING, NOW),)
 
 
 def test_the_constant_table_has_a_row_for_each_filter():
     texts = ("m.size > 1 AND m.sender IN ('a', 'b')", "m.size > 2 AND m.sender IN ('c')")
-    made, _ = members(*texts)
-    table = constants("k", made)
+    made, _ = constant_rows(*texts)
+    table = constant_table("k", made)
     assert [(f.name, f.type, f.many) for f in table.fields] == [
-        ("fid", Type.INTEGER, False),
+        ("filter_id", Type.INTEGER, False),
         ("disjunct", Type.INTEGER, False),
         ("since", Type.INSTANT, False),
         ("until", Type.INSTANT, False),

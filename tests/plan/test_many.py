@@ -19,14 +19,14 @@ def test_256_alternatives_of_any_common_kind_take_a_plan_or_two(kind):
     compiled = compile_filter(alternatives(kind, 256), TERRY)
     shared = groups([(Subscription(0, compiled, ("public",), BEGINNING), 1)])
     assert sum(len(group.disjunct.delta_queries) for group in shared) <= 2
-    assert sum(len(group.members) for group in shared) == len(compiled.query.normal.disjuncts)
+    assert sum(len(group.rows) for group in shared) == len(compiled.query.normal.disjuncts)
 
 
 def test_alternatives_of_several_shapes_take_the_plans_of_each():
     text = " OR ".join(alternatives(kind, 60) for kind in ("joins", "unanswered", "conjunctions"))
     compiled = compile_filter(text, TERRY)
     shared = groups([(Subscription(0, compiled, ("public",), BEGINNING), 1)])
-    assert [len(group.members) for group in shared] == [60, 60, 60]
+    assert [len(group.rows) for group in shared] == [60, 60, 60]
 
 
 DATA = {

@@ -10,7 +10,7 @@ from support.clocks import MemoryClock
 
 from tapestry.core.message import Annotation, Message
 from tapestry.core.schema import Type
-from tapestry.plan.relation import Field, Reach, Relation, Statement, View
+from tapestry.plan.relation import Field, KeyLookup, Relation, Statement, View
 from tapestry.spark.local_rows import Limits, LocalRows
 from tapestry.tables.append import append_annotations, append_messages
 from tapestry.tables.compact import compact
@@ -18,10 +18,10 @@ from tapestry.tables.log import Tables, snapshot
 
 COLUMNS = {"msgid", "inreplyto", "references", "ts"}
 NEW = View("new", "messages", ((90, 10**6),))
-PARENTS = View("parents", "messages", None, Reach("msgid", "new", "inreplyto"))
-ABOVE = View("above", "messages", None, Reach("msgid", "new", "references"))
-REPLIES = View("replies", "messages", None, Reach("inreplyto", "parents", "msgid"))
-ASKED = View("asked_for", "messages", None, Reach("msgid", "asked", "msgid"))
+PARENTS = View("parents", "messages", None, KeyLookup("msgid", "new", "inreplyto"))
+ABOVE = View("above", "messages", None, KeyLookup("msgid", "new", "references"))
+REPLIES = View("replies", "messages", None, KeyLookup("inreplyto", "parents", "msgid"))
+ASKED = View("asked_for", "messages", None, KeyLookup("msgid", "asked", "msgid"))
 ALL = View("messages", "messages", None)
 STATEMENT = Statement(
     None,
@@ -81,7 +81,7 @@ def test_of_a_small_table_all_views_are_the_table(made):
     assert local_rows.rows(PARENTS, STATEMENT, COLUMNS).num_rows == 100
 
 
-VOTES = View("votes", "annotations", None, Reach("msgid", "parents", "msgid"))
+VOTES = View("votes", "annotations", None, KeyLookup("msgid", "parents", "msgid"))
 
 
 @pytest.mark.parametrize("sent", [100, 0], ids=["sent whole", "looked up"])

@@ -155,9 +155,9 @@ class SqliteEngine:
 
 def _limits(view, statement):
     """What of a table a view holds: no row more than it must, so that the laws would tell."""
-    if view.reach is None:
+    if view.key_lookup is None:
         return " OR ".join(f"(ts > {low} AND ts <= {high})" for low, high in view.ranges)
-    column, source, other = view.reach.column, view.reach.source, view.reach.other
+    column, source, other = view.key_lookup.column, view.key_lookup.source, view.key_lookup.other
     tables = {one.name: one.table for one in statement.views}
     kinds = COLUMNS.get(tables.get(source), {})
     if kinds.get(other) is Type.SET:

@@ -1,1 +1,1 @@
-"""Disjuncts to one SQL statement, shared by all members of a group."""
+"""Disjuncts to one SQL statement, shared by all rows of a group."""

@@ -8,21 +8,21 @@ from typing import Protocol
 from sqlglot import exp
 
 from tapestry.core.schema import Type
-from tapestry.plan.group import Member
+from tapestry.plan.group import ConstantRow
 from tapestry.plan.lowering import running_aggregates
 from tapestry.plan.lowering.assembly import Assembly
 from tapestry.plan.lowering.columns import (
     add_table,
     at_c,
+    candidate_key,
     free_columns,
     identity,
-    keys_of,
     select_from,
     slots,
     stands_in,
 )
-from tapestry.plan.lowering.key_lookup import Reached
-from tapestry.plan.lowering.scope import COMPARISONS, Scope, carried_name, column
+from tapestry.plan.lowering.key_lookup import BoundViews
+from tapestry.plan.lowering.scope import COMPARISONS, Scope, column, column_alias
 from tapestry.plan.relation import Field, Relation
 from tapestry.plan.signature import Value
 from tapestry.query.tree.nodes import Binding, Column, Compare, Condition, Literal
@@ -32,12 +32,12 @@ from tapestry.rewrite.stages import Conjunction, HavingTest, NormalAggregate
 AGGREGATES = {"COUNT": exp.Count, "SUM": exp.Sum, "AVG": exp.Avg, "MIN": exp.Min, "MAX": exp.Max}
 
 
-class Rows(Protocol):
-    """How tables are joined to candidates: ``nested.Nested``, which asks for totals in turn."""
+class CandidateJoins(Protocol):
+    """How tables are joined to candidates: ``nested.NestedLowering``."""
 
-    reached: Reached
+    bound_views: BoundViews
 
-    def elsewhere(self, assembly: Assembly) -> Rows: ...
+    def elsewhere(self, assembly: Assembly) -> CandidateJoins: ...
 
     def visible(self, binding: Binding, scope: Scope) -> exp.Expr: ...
 
@@ -45,7 +45,7 @@ class Rows(Protocol):
 
     def conditions(self, part: Conjunction, scope: Scope) -> list[exp.Expr]: ...
 
-    def carry(
+    def project(
         self,
         select: exp.Select,
         scope: Scope,
@@ -55,51 +55,55 @@ class Rows(Protocol):
     ) -> exp.Select: ...
 
 
-class Totals:
-    """Lowers for the members of one group, into one assembly."""
+class AggregateLowering:
+    """Lowers for the constant rows of one group, into one assembly."""
 
-    def __init__(self, assembly: Assembly, members: Sequence[Member], rows: Rows) -> None:
+    def __init__(
+        self, assembly: Assembly, constant_rows: Sequence[ConstantRow], joins: CandidateJoins
+    ) -> None:
         self.assembly = assembly
-        self.members = members
-        self.rows = rows
+        self.constant_rows = constant_rows
+        self.joins = joins
 
-    def elsewhere(self, assembly: Assembly) -> Totals:
-        """Return what lowers for the same members into another assembly."""
-        return Totals(assembly, self.members, self.rows.elsewhere(assembly))
+    def elsewhere(self, assembly: Assembly) -> AggregateLowering:
+        """Return what lowers for the same constant rows into another assembly."""
+        return AggregateLowering(assembly, self.constant_rows, self.joins.elsewhere(assembly))
 
     def measured(self, measured: HavingTest, outer: Scope) -> exp.Expr:
         """Return the test of an aggregate, for a relation of candidates."""
         free = free_columns((measured,))
         base = self.base(outer, slots(measured), free)
-        if running_aggregates.runs(measured.aggregate):
+        if running_aggregates.can_run(measured.aggregate):
             return self._running(measured, base, free, outer)
         return self._grouped(measured, base, free, outer)
 
     def some(self, measured: HavingTest, scope: Scope, c: exp.Expr) -> exp.Expr | None:
         """Return whether an aggregate could count any row at c; None if it need not.
 
-        Weaker than the aggregate's test, but the same for all members: what fails it is left
-        out before it is joined with them.  Of rows, those count that some member may see.
+        Weaker than the aggregate's test, but the same for all rows: what fails it is left
+        out before it is joined with them.  Rows count that any of the filters may see.
         """
         total = measured.aggregate
         if len(total.rows) > 1 or total.rows[0].bindings or len(total.bindings) > 1:
             return None
         plain = total.rows[0].plain
         ties = [condition for condition in plain if _ties(condition)]
-        if not ties or self.rows.reached.binds(total.bindings[0]):
+        if not ties or self.joins.bound_views.binds(total.bindings[0]):
             return None
-        if any(measured.passes_none(self._constant(measured.constant, m)) for m in self.members):
+        if any(
+            measured.passes_none(self._constant(measured.constant, m)) for m in self.constant_rows
+        ):
             return None
         (binding,) = total.bindings
-        (table,) = self.rows.reached.tables(total.bindings, plain)
-        audiences = sorted({one for member in self.members for one in member.audiences})
+        (table,) = self.joins.bound_views.tables(total.bindings, plain)
+        audiences = sorted({name for row in self.constant_rows for name in row.audiences})
         anybody = f"anybody_{len(self.assembly.relations)}"
         field = Field("audiences", Type.TEXT, many=True)
         self.assembly.relations.append(Relation(anybody, (field,), ((tuple(audiences),),)))
         inner = scope.binding(binding.var)
         found = exp.select(exp.convert(1), copy=False).from_(table, copy=False)
         found = found.join(exp.to_table(anybody), join_type="cross", copy=False).where(
-            self.rows.visible(binding, Scope(anybody)),
+            self.joins.visible(binding, Scope(anybody)),
             *(inner.condition(condition) for condition in ties),
             exp.LTE(this=column(binding.var, "ts"), expression=c.copy()),
             copy=False,
@@ -113,7 +117,7 @@ class Totals:
         total, constant = measured.aggregate, measured.constant
         wanted = slots(constant)
         rows = self.joined(base, total, total.rows, (), free, wanted)
-        keys = keys_of(free)
+        keys = candidate_key(free)
         fixed = [exp.column(f"p{slot}", rows) for slot in sorted(wanted)]
         groups = select_from(rows, keys).group_by(
             *(exp.column(key, rows, quoted=True) for key in keys), *fixed, copy=False
@@ -121,7 +125,7 @@ class Totals:
         compare = COMPARISONS[measured.op]
         test = compare(this=value_of(total, rows), expression=at_c(rows).term(constant))
         passed = stands_in(self.assembly.name(groups.having(test)), keys, outer)
-        none = [measured.passes_none(self._constant(constant, one)) for one in self.members]
+        none = [measured.passes_none(self._constant(constant, one)) for one in self.constant_rows]
         if not any(none):
             return passed
         failed = stands_in(self.assembly.name(groups.having(exp.not_(test.copy()))), keys, outer)
@@ -140,12 +144,12 @@ class Totals:
         """
         total = measured.aggregate
         parameters = [f"p{slot}" for slot in sorted(slots(total))]
-        group = ["audiences", *parameters, *sorted(carried_name(*one) for one in free)]
+        group = ["audiences", *parameters, *sorted(column_alias(*one) for one in free)]
         name = self.assembly.name(select_from(base, group).distinct(copy=False))
         rows = self.counted(total, Scope(name), group)
         summed = "n" if total.function == "COUNT" else "v"
         changes: exp.Query = _change(rows, group, "alpha", exp.column(summed), exp.column("n"))
-        if running_aggregates.ends(total):
+        if running_aggregates.expires(total):
             less = (exp.Neg(this=exp.column(summed)), exp.Neg(this=exp.column("n")))
             changes = exp.union(changes, _change(rows, group, "omega", *less), distinct=False)
         instants = self.assembly.name(select_from(base, [*group, "c"]).distinct(copy=False))
@@ -153,13 +157,15 @@ class Totals:
         every = self.assembly.name(exp.union(changes, none, distinct=False))
         value = running_aggregates.SUMS[total.function](this=exp.column("v"))
         totals = select_from(every, [*group, "c"]).select(
-            exp.alias_(running_aggregates.over(value, group), "v"),
-            exp.alias_(running_aggregates.over(exp.Sum(this=exp.column("n")), group), "n"),
+            exp.alias_(running_aggregates.running_window(value, group), "v"),
+            exp.alias_(
+                running_aggregates.running_window(exp.Sum(this=exp.column("n")), group), "n"
+            ),
             exp.column("asked"),
         )
         at = self.assembly.name(totals)
         known = select_from(at, [*group, "c"]).select(
-            exp.alias_(running_aggregates.value(total), "value")
+            exp.alias_(running_aggregates.running_value(total), "value")
         )
         known = known.where(exp.EQ(this=exp.column("asked"), expression=exp.convert(1)))
         result = self.assembly.name(known)
@@ -181,17 +187,17 @@ class Totals:
         """
         scope = outer.binding(*(binding.var for binding in total.bindings))
         select = exp.select().from_(exp.to_table(outer.outer), copy=False)
-        tables = self.rows.reached.tables(total.bindings, total.rows[0].plain)
+        tables = self.joins.bound_views.tables(total.bindings, total.rows[0].plain)
         for binding, table in zip(total.bindings, tables, strict=True):
             select = add_table(select, table)
-            select = select.where(self.rows.visible(binding, scope), copy=False)
-        alpha, omega, known = running_aggregates.interval(total, scope)
+            select = select.where(self.joins.visible(binding, scope), copy=False)
+        alpha, omega, known = running_aggregates.counting_interval(total, scope)
         select = select.where(
             *(scope.condition(condition) for condition in total.rows[0].plain), *known, copy=False
         )
         term = exp.convert(1) if total.term is None else scope.term(total.term)
         keys: list[exp.Expr] = [exp.column(key, outer.outer, quoted=True) for key in group]
-        keys += [exp.alias_(column(*one), carried_name(*one), quoted=True) for one in columns]
+        keys += [exp.alias_(column(*one), column_alias(*one), quoted=True) for one in columns]
         select = select.select(*keys, exp.alias_(alpha, "alpha", copy=False))
         if omega is not None:
             select = select.select(exp.alias_(omega, "omega", copy=False))
@@ -207,23 +213,23 @@ class Totals:
         if not (total.distinct and total.function == "COUNT"):
             return name
         # A value counts once, from the first row that has it.
-        alike = [*group, *(carried_name(*one) for one in columns), "v", "n"]
+        alike = [*group, *(column_alias(*one) for one in columns), "v", "n"]
         firsts = select_from(name, alike).select("MIN(alpha) AS alpha")
         return self.assembly.name(
             firsts.group_by(*(exp.column(key, name, quoted=True) for key in alike))
         )
 
-    def _constant(self, constant: Literal, member: Member) -> Value | None:
-        """Return what stands for a constant in a member."""
+    def _constant(self, constant: Literal, row: ConstantRow) -> Value | None:
+        """Return the value of a constant in a row."""
         if constant.slot is None:
             return constant.value
-        return {c.slot: c.value for c in member.constants}[constant.slot]
+        return {c.slot: c.value for c in row.constants}[constant.slot]
 
     def base(self, outer: Scope, parameters: set[int], columns: set[tuple[str, str]]) -> str:
         """Return the candidates once each, with what an aggregate needs to know of them."""
         select = exp.select().from_(exp.to_table(outer.outer), copy=False)
         c = exp.column("c", outer.outer)
-        select = self.rows.carry(select, Scope(outer.outer), columns, parameters, c)
+        select = self.joins.project(select, Scope(outer.outer), columns, parameters, c)
         return self.assembly.name(select.distinct(copy=False))
 
     def joined(
@@ -244,8 +250,8 @@ class Totals:
         term = {(n.var, n.name) for n in walk(total.term) if isinstance(n, Column)}
         wanted = columns | term | (set() if once else identity(bindings))
         constants = parameters | slots(total.term)
-        names = ["fid", "disjunct", "audiences", *(f"p{slot}" for slot in sorted(constants))]
-        names += [*(carried_name(*one) for one in sorted(wanted)), "c"]
+        names = ["filter_id", "disjunct", "audiences", *(f"p{slot}" for slot in sorted(constants))]
+        names += [*(column_alias(*one) for one in sorted(wanted)), "c"]
         found: list[exp.Query] = []
         for part in parts:
             whole = Conjunction(
@@ -253,16 +259,16 @@ class Totals:
                 part.having_tests, part.top_k_tests,
             )  # fmt: skip
             scope = at_c(base)
-            rows = self.rows.join(exp.select().from_(exp.to_table(base), copy=False), whole, scope)
+            rows = self.joins.join(exp.select().from_(exp.to_table(base), copy=False), whole, scope)
             inner = scope.binding(*(b.var for b in whole.bindings))
             needed = wanted | free_columns(whole.nested)
-            rows = self.rows.carry(
+            rows = self.joins.project(
                 rows, inner, needed, constants | slots(whole.nested), exp.column("c", base)
             )
             if whole.nested:
                 name = self.assembly.name(rows)
                 rows = select_from(name, names).where(
-                    *self.rows.conditions(whole, at_c(name)), copy=False
+                    *self.joins.conditions(whole, at_c(name)), copy=False
                 )
             found.append(rows)
         union = found[0]

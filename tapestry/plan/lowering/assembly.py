@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from tapestry.plan.relation import OUTPUT, Derived, Range, Reach, Relation, Statement, View
+from tapestry.plan.relation import OUTPUT, Derived, KeyLookup, Range, Relation, Statement, View
 
 
 class Assembly:
@@ -30,14 +30,14 @@ class Assembly:
         return name
 
     def view(
-        self, table: str, ranges: tuple[Range, ...] | None, reach: Reach | None = None
+        self, table: str, ranges: tuple[Range, ...] | None, key_lookup: KeyLookup | None = None
     ) -> View:
-        """Return the view of a table, of its slice, or of what of it is reached."""
-        key = (table, ranges, reach)
+        """Return the view of a table, of its slice, or of what a key lookup finds in it."""
+        key = (table, ranges, key_lookup)
         if key not in self._views:
-            whole = ranges is None and reach is None
+            whole = ranges is None and key_lookup is None
             suffix = "" if whole else f"_{len(self._views)}"
-            self._views[key] = View(table + suffix, table, ranges, reach)
+            self._views[key] = View(table + suffix, table, ranges, key_lookup)
         return self._views[key]
 
     def statement(self, *also: str) -> Statement:
@@ -51,7 +51,7 @@ class Assembly:
         ranked = exp.select(
             *OUTPUT,
             exp.alias_(
-                first(("fid", "msgid", *also), ("c", "disjunct", "why", "audience")),
+                first(("filter_id", "msgid", *also), ("c", "disjunct", "evidence", "audience")),
                 "place",
                 copy=False,
             ),

@@ -1,6 +1,6 @@
 """What a relation of candidates carries, and SELECTs of it.
 
-Candidates are a relation ``(fid, disjunct, audiences, c, constants …, columns …)``.
+Candidates are a relation ``(filter_id, disjunct, audiences, c, constants …, columns …)``.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from collections.abc import Collection, Sequence
 from sqlglot import exp
 
 from tapestry.core.schema import KEY_COLUMN
-from tapestry.plan.lowering.scope import Scope, carried_name
+from tapestry.plan.lowering.scope import Scope, column_alias
 from tapestry.query.tree.nodes import Binding, Column, Literal, Values
 from tapestry.query.tree.walk import walk
 from tapestry.rewrite.stages import Conjunction, HavingTest, TopKTest
 
-KEY = ("fid", "disjunct", "c")
+CANDIDATE_KEY = ("filter_id", "disjunct", "c")
 """What a candidate is known by, beside the columns that are carried with it."""
 
-Nest = Conjunction | HavingTest | TopKTest
+Subquery = Conjunction | HavingTest | TopKTest
 
 
 def add_table(select: exp.Select, table: exp.Expr) -> exp.Select:
@@ -39,9 +39,9 @@ def at_c(name: str) -> Scope:
     return Scope(name, now=exp.column("c", name))
 
 
-def keys_of(free: set[tuple[str, str]]) -> list[str]:
+def candidate_key(free: set[tuple[str, str]]) -> list[str]:
     """Return the columns by which a candidate with these columns is known."""
-    return [*KEY, *sorted(carried_name(*one) for one in free)]
+    return [*CANDIDATE_KEY, *sorted(column_alias(*one) for one in free)]
 
 
 def stands_in(name: str, keys: Sequence[str], outer: Scope, *tests: exp.Expr) -> exp.Expr:
@@ -63,7 +63,7 @@ def identity(bindings: Sequence[Binding]) -> set[tuple[str, str]]:
     return keys | {(b.var, "audience") for b in bindings}
 
 
-def free_columns(parts: Collection[Nest]) -> set[tuple[str, str]]:
+def free_columns(parts: Collection[Subquery]) -> set[tuple[str, str]]:
     """Return the (variable, column) pairs that some parts read and do not themselves bind."""
     found: set[tuple[str, str]] = set()
     for part in parts:

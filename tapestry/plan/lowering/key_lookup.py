@@ -15,11 +15,11 @@ from sqlglot import exp
 from tapestry.core.schema import INDEXED, Type
 from tapestry.plan.lowering.assembly import Assembly
 from tapestry.plan.lowering.scope import alias
-from tapestry.plan.relation import Range, Reach, View
+from tapestry.plan.relation import KeyLookup, Range, View
 from tapestry.query.tree.nodes import And, Binding, Column, Compare, Condition
 
 
-class Reached:
+class BoundViews:
     """The views of the variables that are bound, in what is being lowered."""
 
     def __init__(self, assembly: Assembly) -> None:
@@ -34,9 +34,9 @@ class Reached:
         """Tell whether a variable is bound by now."""
         return binding.var in self._views
 
-    def asked(self, binding: Binding, reach: Reach) -> exp.Expr:
+    def asked(self, binding: Binding, key_lookup: KeyLookup) -> exp.Expr:
         """Return the table of a variable whose keys are asked for by a relation."""
-        return self._bind(binding, None, reach)
+        return self._bind(binding, None, key_lookup)
 
     def tables(
         self,
@@ -54,26 +54,28 @@ class Reached:
             tables[driver.var] = self._bind(driver, ranges, None)
             waiting.remove(driver)
         while waiting:
-            found = ((one, reach) for one in waiting if (reach := self._reach(one, plain)))
-            binding, reach = next(found, (waiting[0], None))
-            tables[binding.var] = self._bind(binding, None, reach)
+            found = (
+                (one, key_lookup) for one in waiting if (key_lookup := self._key_lookup(one, plain))
+            )
+            binding, key_lookup = next(found, (waiting[0], None))
+            tables[binding.var] = self._bind(binding, None, key_lookup)
             waiting.remove(binding)
         return [tables[binding.var] for binding in bindings]
 
     def _bind(
-        self, binding: Binding, ranges: tuple[Range, ...] | None, reach: Reach | None
+        self, binding: Binding, ranges: tuple[Range, ...] | None, key_lookup: KeyLookup | None
     ) -> exp.Expr:
-        view = self.assembly.view(binding.table, ranges, reach)
+        view = self.assembly.view(binding.table, ranges, key_lookup)
         self._views[binding.var] = view
         return exp.to_table(view.name).as_(alias(binding.var), quoted=True)
 
-    def _reach(self, binding: Binding, plain: Sequence[Condition]) -> Reach | None:
+    def _key_lookup(self, binding: Binding, plain: Sequence[Condition]) -> KeyLookup | None:
         for here, there in _equalities(plain):
             if here.var != binding.var or here.name not in INDEXED[binding.table]:
                 continue
             source = self._views.get(there.var)
-            if source is not None and (source.ranges is not None or source.reach is not None):
-                return Reach(here.name, source.name, there.name)
+            if source is not None and (source.ranges is not None or source.key_lookup is not None):
+                return KeyLookup(here.name, source.name, there.name)
         return None
 
 

@@ -1,4 +1,4 @@
-"""Lower disjuncts to one SQL statement, each for all members of its group.
+"""Lower disjuncts to one SQL statement, each for all rows of its group.
 
 Spark refuses a correlated subquery that reaches over a level, so quantifiers become joins:
 what a delta query is driven by gives candidates, a relation ``(filter, disjunct, c, columns …)``,
@@ -14,21 +14,21 @@ from typing import Any
 from sqlglot import exp
 
 from tapestry.core.schema import KEY_COLUMN, Type
-from tapestry.plan.group import Group, constants, slices
+from tapestry.plan.group import SignatureGroup, constant_table, slices
 from tapestry.plan.lowering.assembly import Assembly
 from tapestry.plan.lowering.columns import free_columns, slots
-from tapestry.plan.lowering.nested import Nested
-from tapestry.plan.lowering.scope import Scope, carried_name, column
+from tapestry.plan.lowering.nested import NestedLowering
+from tapestry.plan.lowering.scope import Scope, column, column_alias
 from tapestry.plan.lowering.top_k import can_sweep
-from tapestry.plan.relation import SEPARATOR, Field, Range, Reach, Relation, Statement
+from tapestry.plan.relation import SEPARATOR, Field, KeyLookup, Range, Relation, Statement
 from tapestry.query.tree.nodes import Binding
 from tapestry.rewrite.stages import Conjunction, DeltaQuery, TopKTest
 
 Covers = Callable[[str, tuple[Range, ...]], bool]
 
 
-def lower(groups: Sequence[Group], until: int, covers: Covers) -> Statement | None:
-    """Return the statement that finds each member's candidates in (its since, its until].
+def lower(groups: Sequence[SignatureGroup], until: int, covers: Covers) -> Statement | None:
+    """Return the statement that finds each filter's candidates in (its since, its until].
 
     ``until`` is the greatest of theirs.  One row per filter and message: the least c, with
     the evidence for it.  A delta query whose slice of its driving table is empty, as ``covers``
@@ -41,8 +41,8 @@ def lower(groups: Sequence[Group], until: int, covers: Covers) -> Statement | No
     return assembly.statement() if assembly.found else None
 
 
-def lower_events(groups: Sequence[Group], until: int, covers: Covers) -> Statement | None:
-    """Return the statement for the instants in each member's window at which Q can change.
+def lower_events(groups: Sequence[SignatureGroup], until: int, covers: Covers) -> Statement | None:
+    """Return the statement for the instants in each filter's window at which Q can change.
 
     A row for each filter, message and instant c; msgid is NULL where every message's answer
     can change at c.  For the delta queries of the general rule only; None if nothing happened.
@@ -54,27 +54,33 @@ def lower_events(groups: Sequence[Group], until: int, covers: Covers) -> Stateme
     return assembly.statement("c") if assembly.found else None
 
 
-def lower_at(groups: Sequence[Group], at: int) -> Statement:
-    """Return the statement for Q(at) of each member."""
-    assembly = Assembly({member.fid: (at, at) for group in groups for member in group.members})
+def lower_at(groups: Sequence[SignatureGroup], at: int) -> Statement:
+    """Return the statement for Q(at) of each filter."""
+    assembly = Assembly({row.filter_id: (at, at) for group in groups for row in group.rows})
     for group in groups:
         assembly.found.append(_Builder(assembly, group).held_at(exp.convert(at)))
     return assembly.statement()
 
 
-def lower_each(groups: Sequence[Group], asked: Sequence[tuple[int, int]]) -> Statement:
+def lower_each(groups: Sequence[SignatureGroup], asked: Sequence[tuple[int, int]]) -> Statement:
     """Return the statement for Q(c) of the filters and instants asked."""
-    return _asked(groups, (Field("fid", Type.INTEGER), Field("at", Type.INSTANT)), asked)
+    return _asked(groups, (Field("filter_id", Type.INTEGER), Field("at", Type.INSTANT)), asked)
 
 
-def lower_among(groups: Sequence[Group], asked: Sequence[tuple[int, str, int]]) -> Statement:
+def lower_among(
+    groups: Sequence[SignatureGroup], asked: Sequence[tuple[int, str, int]]
+) -> Statement:
     """Return the statement for those of the filters, msgids and instants asked that match."""
-    fields = (Field("fid", Type.INTEGER), Field("msgid", Type.TEXT), Field("at", Type.INSTANT))
+    fields = (
+        Field("filter_id", Type.INTEGER),
+        Field("msgid", Type.TEXT),
+        Field("at", Type.INSTANT),
+    )
     return _asked(groups, fields, asked)
 
 
 def _asked(
-    groups: Sequence[Group], fields: tuple[Field, ...], rows: Sequence[tuple[Any, ...]]
+    groups: Sequence[SignatureGroup], fields: tuple[Field, ...], rows: Sequence[tuple[Any, ...]]
 ) -> Statement:
     spans: dict[int, Range] = {}
     for row in rows:
@@ -88,22 +94,24 @@ def _asked(
     return assembly.statement("c")
 
 
-def _windows(groups: Sequence[Group], until: int) -> dict[int, Range]:
-    return {m.fid: (m.since, min(m.until, until)) for group in groups for m in group.members}
+def _windows(groups: Sequence[SignatureGroup], until: int) -> dict[int, Range]:
+    return {
+        row.filter_id: (row.since, min(row.until, until)) for group in groups for row in group.rows
+    }
 
 
 class _Builder:
     """Lowers the disjunct of one group."""
 
-    def __init__(self, assembly: Assembly, group: Group) -> None:
+    def __init__(self, assembly: Assembly, group: SignatureGroup) -> None:
         self.assembly = assembly
-        self.members = group.members
+        self.constant_rows = group.rows
         self.message = group.disjunct.message
         self.delta_queries = group.disjunct.delta_queries
         self.whole = group.disjunct.monotone.conjunction
-        self.nested = Nested(assembly, group.members)
+        self.nested = NestedLowering(assembly, group.rows)
         self.constants = f"constants_{len(assembly.relations)}"
-        assembly.relations.append(constants(self.constants, group.members))
+        assembly.relations.append(constant_table(self.constants, group.rows))
         self.scope = Scope("k")
 
     def candidates(self, until: int, covers: Covers) -> Iterator[exp.Select]:
@@ -155,51 +163,53 @@ class _Builder:
 
     def _moved(self, top: TopKTest, until: int, when: str) -> tuple[exp.Select, str]:
         """Return FROM and WHERE of what enters a top in the window, or leaves it."""
-        name = self.nested.ranks.periods(top)
+        name = self.nested.top_k.periods(top)
         select = exp.select().from_(exp.to_table(self.constants).as_("k"), copy=False)
         select = select.join(exp.to_table(name), join_type="cross", copy=False)
         instant = exp.column(when, name)
         same = (
-            exp.EQ(this=exp.column(key, name), expression=self.scope.carried(key))
-            for key in ("fid", "disjunct")
+            exp.EQ(this=exp.column(key, name), expression=self.scope.outer_column(key))
+            for key in ("filter_id", "disjunct")
         )
         return select.where(*same, *self._in_window(instant, until), copy=False), name
 
     def _in_window(self, c: exp.Expr, until: int) -> list[exp.Expr]:
         return [
-            exp.GT(this=c.copy(), expression=self.scope.carried("since")),
-            exp.LTE(this=c.copy(), expression=self.scope.carried("until")),
+            exp.GT(this=c.copy(), expression=self.scope.outer_column("since")),
+            exp.LTE(this=c.copy(), expression=self.scope.outer_column("until")),
             exp.LTE(this=c.copy(), expression=exp.convert(until)),
         ]
 
     def _untested(self, select: exp.Select, msgid: exp.Expr | None, c: exp.Expr) -> exp.Select:
         return select.select(
-            self.scope.carried("fid"),
+            self.scope.outer_column("filter_id"),
             exp.alias_(msgid or exp.cast(exp.null(), "text"), "msgid", copy=False),
             exp.alias_(exp.convert(""), "audience", copy=False),
             exp.alias_(exp.convert(0), "ts", copy=False),
             exp.alias_(c, "c", copy=False),
-            self.scope.carried("disjunct"),
-            exp.alias_(exp.convert(""), "why", copy=False),
+            self.scope.outer_column("disjunct"),
+            exp.alias_(exp.convert(""), "evidence", copy=False),
             copy=False,
         ).distinct(copy=False)
 
     def _drives(self, delta_query: DeltaQuery, covers: Covers) -> bool:
-        """Tell whether some row can put the delta query's event into a member's window."""
+        """Tell whether some row can put the delta query's event into a filter's window."""
         driver = self._driver(delta_query)
-        return driver is None or covers(driver.table, slices(self.members, delta_query.event))
+        return driver is None or covers(driver.table, slices(self.constant_rows, delta_query.event))
 
     def _driven(self, delta_query: DeltaQuery, until: int, covers: Covers) -> exp.Select | None:
         """Return FROM and WHERE of one delta query's candidates; None if no row drives it."""
         scope = self.scope.binding(*(binding.var for binding in delta_query.bindings))
         c = scope.moment(delta_query.event)
-        ranges = slices(self.members, delta_query.event)
+        ranges = slices(self.constant_rows, delta_query.event)
         driver = self._driver(delta_query)
         if not self._drives(delta_query, covers):
             return None
         select = exp.select().from_(exp.to_table(self.constants).as_("k"), copy=False)
-        self.nested.reached.begin()
-        tables = self.nested.reached.tables(delta_query.bindings, delta_query.plain, driver, ranges)
+        self.nested.bound_views.begin()
+        tables = self.nested.bound_views.tables(
+            delta_query.bindings, delta_query.plain, driver, ranges
+        )
         for binding, table in zip(delta_query.bindings, tables, strict=True):
             select = select.join(table, join_type="cross", copy=False)
             select = select.where(self.nested.visible(binding, scope), copy=False)
@@ -220,13 +230,13 @@ class _Builder:
         """Return the messages for which the disjunct holds at the instant, among those asked."""
         scope = self.scope.binding(self.message.var)
         select = exp.select().from_(exp.to_table(self.constants).as_("k"), copy=False)
-        self.nested.reached.begin()
+        self.nested.bound_views.begin()
         by_msgid = any(field.name == "msgid" for field in asked)
         if by_msgid:
-            named = Reach("msgid", "asked", "msgid")
-            table = self.nested.reached.asked(self.message, named)
+            named = KeyLookup("msgid", "asked", "msgid")
+            table = self.nested.bound_views.asked(self.message, named)
         else:
-            (table,) = self.nested.reached.tables((self.message,), ())
+            (table,) = self.nested.bound_views.tables((self.message,), ())
         select = select.join(table, join_type="cross", copy=False)
         ts = column(self.message.var, "ts")
         select = select.where(
@@ -236,7 +246,9 @@ class _Builder:
         )
         if asked:
             select = select.join(exp.to_table("asked").as_("a"), join_type="cross", copy=False)
-            same = exp.EQ(this=exp.column("fid", "a"), expression=scope.carried("fid"))
+            same = exp.EQ(
+                this=exp.column("filter_id", "a"), expression=scope.outer_column("filter_id")
+            )
             select = select.where(same, copy=False)
         if by_msgid:
             msgid = column(self.message.var, "msgid")
@@ -260,9 +272,11 @@ class _Builder:
         wanted = free_columns((test,)) | {(b.var, KEY_COLUMN[b.table]) for b in evidence}
         if message not in bound:
             wanted |= shows
-        first = self.nested.carry(select, scope, wanted, slots(test), c)
+        first = self.nested.project(select, scope, wanted, slots(test), c)
         if not test.bindings:
-            some = (self.nested.totals.some(measured, scope, c) for measured in test.having_tests)
+            some = (
+                self.nested.aggregates.some(measured, scope, c) for measured in test.having_tests
+            )
             first = first.where(*(one for one in some if one is not None), copy=False)
         name = self.assembly.name(first.distinct(copy=False) if distinct else first)
         shown, own = evidence, Scope(name, now=exp.column("c", name))
@@ -273,7 +287,7 @@ class _Builder:
             wanted = shows | free_columns(test.nested)
             wanted |= {(b.var, KEY_COLUMN[b.table]) for b in test.bindings}
             inner = own.binding(*bound)
-            joined = self.nested.carry(
+            joined = self.nested.project(
                 joined, inner, wanted, slots(test.nested), exp.column("c", name)
             )
             name, shown = self.assembly.name(joined), test.bindings
@@ -281,16 +295,16 @@ class _Builder:
         else:
             conditions += [own.condition(c) for c in (*test.plain, *test.temporal_predicates)]
         conditions += self.nested.conditions(test, own)
-        keys = [own.carried(carried_name(b.var, KEY_COLUMN[b.table])) for b in shown]
+        keys = [own.outer_column(column_alias(b.var, KEY_COLUMN[b.table])) for b in shown]
         why = exp.Anonymous(this="concat_ws", expressions=[exp.convert(SEPARATOR), *keys])
         final = exp.select(
-            own.carried("fid"),
-            exp.alias_(own.carried(carried_name(message, "msgid")), "msgid", copy=False),
-            exp.alias_(own.carried(carried_name(message, "audience")), "audience", copy=False),
-            exp.alias_(own.carried(carried_name(message, "ts")), "ts", copy=False),
-            own.carried("c"),
-            own.carried("disjunct"),
-            exp.alias_(why if keys else exp.convert(""), "why", copy=False),
+            own.outer_column("filter_id"),
+            exp.alias_(own.outer_column(column_alias(message, "msgid")), "msgid", copy=False),
+            exp.alias_(own.outer_column(column_alias(message, "audience")), "audience", copy=False),
+            exp.alias_(own.outer_column(column_alias(message, "ts")), "ts", copy=False),
+            own.outer_column("c"),
+            own.outer_column("disjunct"),
+            exp.alias_(why if keys else exp.convert(""), "evidence", copy=False),
             copy=False,
         ).from_(exp.to_table(name), copy=False)
         return final.where(*conditions, copy=False) if conditions else final

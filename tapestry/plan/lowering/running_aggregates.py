@@ -23,7 +23,7 @@ SUMS = {"SUM": exp.Sum, "AVG": exp.Sum, "COUNT": exp.Sum, "MIN": exp.Min, "MAX":
 """What is kept running of an aggregate's values."""
 
 
-def runs(total: NormalAggregate) -> bool:
+def can_run(total: NormalAggregate) -> bool:
     """Tell whether an aggregate can be kept running, exactly.
 
     Each of its rows must count over one interval: nothing is nested in what they meet.  What
@@ -32,19 +32,19 @@ def runs(total: NormalAggregate) -> bool:
     """
     if len(total.rows) != 1 or total.rows[0].nested or total.rows[0].bindings:
         return False
-    if not ends(total):
+    if not expires(total):
         return not total.distinct or total.function in ("COUNT", "MIN", "MAX")
     exact = isinstance(total.term, Column | Arith | Call) and total.term.type is Type.INTEGER
     summed = total.function == "COUNT" or (total.function in ("SUM", "AVG") and exact)
     return summed and not total.distinct
 
 
-def ends(total: NormalAggregate) -> bool:
+def expires(total: NormalAggregate) -> bool:
     """Tell whether rows of an aggregate cease to count."""
     return any(time.op in ("<", "<=") for row in total.rows for time in row.temporal_predicates)
 
 
-def interval(
+def counting_interval(
     total: NormalAggregate, scope: Scope
 ) -> tuple[exp.Expr, exp.Expr | None, list[exp.Expr]]:
     """Return a row's alpha, its omega, and the conditions under which it counts at all."""
@@ -73,7 +73,7 @@ def _extreme(kind: type[exp.Func], terms: Sequence[exp.Expr]) -> exp.Expr:
     return terms[0] if len(terms) == 1 else kind(this=terms[0], expressions=list(terms[1:]))
 
 
-def over(aggregate: exp.Expr, keys: Sequence[str]) -> exp.Window:
+def running_window(aggregate: exp.Expr, keys: Sequence[str]) -> exp.Window:
     """Return an aggregate of all up to a row's instant, those of the same instant included."""
     return exp.Window(
         this=aggregate,
@@ -82,7 +82,7 @@ def over(aggregate: exp.Expr, keys: Sequence[str]) -> exp.Window:
     )
 
 
-def value(total: NormalAggregate) -> exp.Expr:
+def running_value(total: NormalAggregate) -> exp.Expr:
     """Return the aggregate from its running columns ``v`` (of values) and ``n`` (their number)."""
     if total.function == "COUNT":
         return exp.column("n")

@@ -64,7 +64,7 @@ class Scope:
     def binding(self, *variables: str) -> Scope:
         return replace(self, tables=self.tables | set(variables))
 
-    def carried(self, name: str) -> exp.Expr:
+    def outer_column(self, name: str) -> exp.Expr:
         return exp.column(name, self.outer)
 
     def term(self, term: Term | Values) -> exp.Expr:
@@ -73,7 +73,7 @@ class Scope:
             case Column(var=var, name=name):
                 if var in self.tables:
                     return column(var, name)
-                return exp.column(carried_name(var, name), self.outer, quoted=True)
+                return exp.column(column_alias(var, name), self.outer, quoted=True)
             case Literal(slot=None, value=None):
                 return exp.null()
             case Literal(slot=None, value=value):
@@ -143,6 +143,6 @@ def column(var: str, name: str) -> exp.Column:
     return exp.column(name, alias(var), quoted=True)
 
 
-def carried_name(var: str, name: str) -> str:
+def column_alias(var: str, name: str) -> str:
     """Return the column under which a relation carries a variable's column."""
     return f"{var}__{name}"

@@ -1,4 +1,4 @@
-"""Sweep over the changes of values, and tell from when to when each message is among the top."""
+"""A sweep line over changes of values: from when to when each message is among the top."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Period = tuple[int, int, str, int, int]
 
 
 @dataclass(frozen=True)
-class Sweep:
+class SweepLine:
     """The top of each (filter, disjunct) over a span of time.
 
     ``tops`` says how many are on top, and what the last instant is.  Rows are
-    ``(fid, disjunct, msgid, audience, at, v, n)``: from ``at`` on, v is added to the aggregate
-    of a message's row, and n to the number of what it counts.
+    ``(filter_id, disjunct, msgid, audience, at, v, n)``: from ``at`` on, v is added to the
+    aggregate of a message's row, and n to the number of what it counts.
     """
 
     function: str
@@ -33,7 +33,7 @@ class Sweep:
         """Return the periods of all.
 
         >>> votes = [(1, 0, "a", "", 5, 2, 1), (1, 0, "b", "", 7, 3, 1), (1, 0, "b", "", 9, -2, 1)]
-        >>> Sweep("SUM", {(1, 0): (1, 10)})(votes)
+        >>> SweepLine("SUM", {(1, 0): (1, 10)})(votes)
         ((1, 0, 'a', 5, 7), (1, 0, 'b', 7, 9), (1, 0, 'a', 9, 11))
         """
         apart: dict[tuple[int, int], list[Sequence[Any]]] = defaultdict(list)

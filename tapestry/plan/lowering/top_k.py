@@ -16,22 +16,22 @@ from sqlglot import exp
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.schema import Type
-from tapestry.plan.group import Member, constants
+from tapestry.plan.group import ConstantRow, constant_table
 from tapestry.plan.lowering import running_aggregates
-from tapestry.plan.lowering.aggregates import Totals, value_of
+from tapestry.plan.lowering.aggregates import AggregateLowering, value_of
 from tapestry.plan.lowering.assembly import Assembly, first
-from tapestry.plan.lowering.columns import KEY, at_c, select_from, slots
-from tapestry.plan.lowering.scope import Scope, carried_name
-from tapestry.plan.lowering.sweep_line import Sweep
+from tapestry.plan.lowering.columns import CANDIDATE_KEY, at_c, select_from, slots
+from tapestry.plan.lowering.scope import Scope, column_alias
+from tapestry.plan.lowering.sweep_line import SweepLine
 from tapestry.plan.relation import Derived, Field, Statement
 from tapestry.query.tree.nodes import Column, Literal
 from tapestry.query.tree.walk import walk
 from tapestry.rewrite.stages import Conjunction, NormalAggregate, TopKTest
 
-FILTER = ("fid", "disjunct")
+FILTER = ("filter_id", "disjunct")
 
 PERIODS = (
-    Field("fid", Type.INTEGER),
+    Field("filter_id", Type.INTEGER),
     Field("disjunct", Type.INTEGER),
     Field("msgid", Type.TEXT),
     Field("begins", Type.INSTANT),
@@ -40,13 +40,18 @@ PERIODS = (
 """A message is among the top of a filter's disjunct from one instant to before another."""
 
 
-class Ranks:
-    """Lowers for the members of one group, into one assembly."""
+class TopKLowering:
+    """Lowers for the constant rows of one group, into one assembly."""
 
-    def __init__(self, assembly: Assembly, members: Sequence[Member], totals: Totals) -> None:
+    def __init__(
+        self,
+        assembly: Assembly,
+        constant_rows: Sequence[ConstantRow],
+        aggregates: AggregateLowering,
+    ) -> None:
         self.assembly = assembly
-        self.members = members
-        self.totals = totals
+        self.constant_rows = constant_rows
+        self.aggregates = aggregates
         self._swept: dict[TopKTest, str] = {}
 
     def contains(self, top: TopKTest, outer: Scope) -> exp.Expr:
@@ -57,17 +62,17 @@ class Ranks:
         return exp.not_(there, copy=False) if top.negated else there
 
     def at_each(self, top: TopKTest, outer: Scope) -> str:
-        """Return the relation ``(fid, disjunct, c, msgid)`` of what is on top at each c."""
+        """Return the relation ``(filter_id, disjunct, c, msgid)`` of what is on top at each c."""
         if not can_sweep(top):
             return self._anew(top, outer)
-        instants = select_from(outer.outer, KEY).distinct(copy=False)
+        instants = select_from(outer.outer, CANDIDATE_KEY).distinct(copy=False)
         name, periods = self.assembly.name(instants), self.periods(top)
         same = [
             exp.EQ(this=exp.column(key, periods), expression=exp.column(key, name))
             for key in FILTER
         ]
         c = exp.column("c", name)
-        select = select_from(name, KEY).select(exp.column("msgid", periods))
+        select = select_from(name, CANDIDATE_KEY).select(exp.column("msgid", periods))
         select = select.join(exp.to_table(periods), join_type="cross", copy=False).where(
             *same,
             exp.LTE(this=exp.column("begins", periods), expression=c),
@@ -83,27 +88,27 @@ class Ranks:
             name = f"periods_{len(self.assembly.derived)}"
             spans = self.assembly.spans
             asked = [
-                replace(m, since=spans[m.fid][0], until=spans[m.fid][1])
-                for m in self.members
-                if m.fid in spans
+                replace(m, since=spans[m.filter_id][0], until=spans[m.filter_id][1])
+                for m in self.constant_rows
+                if m.filter_id in spans
             ]
-            asked = asked or [replace(self.members[0], since=BEGINNING, until=BEGINNING)]
-            tops = {(m.fid, m.disjunct): (_limit(top.limit, m), m.until) for m in asked}
+            asked = asked or [replace(self.constant_rows[0], since=BEGINNING, until=BEGINNING)]
+            tops = {(m.filter_id, m.disjunct): (_limit(top.limit, m), m.until) for m in asked}
             derived = Derived(
-                name, PERIODS, self._values(top, asked), Sweep(top.aggregate.function, tops)
+                name, PERIODS, self._values(top, asked), SweepLine(top.aggregate.function, tops)
             )
             self.assembly.derived.append(derived)
             self._swept[top] = name
         return self._swept[top]
 
-    def _values(self, top: TopKTest, members: Sequence[Member]) -> Statement:
+    def _values(self, top: TopKTest, constant_rows: Sequence[ConstantRow]) -> Statement:
         """Return the statement for the values at the start of each span, and their changes in it.
 
-        Its rows are ``(fid, disjunct, msgid, audience, at, v, n)``.  Of the messages whose
+        Its rows are ``(filter_id, disjunct, msgid, audience, at, v, n)``.  Of the messages whose
         values do not change only those with the highest can matter.
         """
         assembly = Assembly(self.assembly.spans)
-        assembly.relations.append(constants("k", members))
+        assembly.relations.append(constant_table("k", constant_rows))
         (among,), (row,) = top.among, top.aggregate.rows
         part = both(among, row)
         total = replace(
@@ -111,11 +116,13 @@ class Ranks:
         )
         key = [(top.binding.var, "msgid"), (top.binding.var, "audience")]
         span = ["since", "until"]
-        counted = self.totals.elsewhere(assembly).counted(total, Scope("k"), [*FILTER, *span], key)
+        counted = self.aggregates.elsewhere(assembly).counted(
+            total, Scope("k"), [*FILTER, *span], key
+        )
         rows = select_from(counted, [*FILTER, *span]).select(
-            *(exp.alias_(exp.column(carried_name(*one), counted), one[1]) for one in key),
+            *(exp.alias_(exp.column(column_alias(*one), counted), one[1]) for one in key),
             "alpha",
-            "omega" if running_aggregates.ends(total) else "NULL AS omega",
+            "omega" if running_aggregates.expires(total) else "NULL AS omega",
             "n AS v" if total.function == "COUNT" else "v",
             "n",
         )
@@ -124,7 +131,7 @@ class Ranks:
         names = [*message, "audience"]
         changes: exp.Query = select_from(name, names).select("alpha AS at", "v", "n")
         changes = changes.where("alpha > since AND alpha <= until")
-        if running_aggregates.ends(total):
+        if running_aggregates.expires(total):
             over = select_from(name, names).select("omega AS at", "-v AS v", "-n AS n")
             over = over.where("alpha <= until AND omega > since AND omega <= until")
             changes = exp.union(changes, over, distinct=False)
@@ -140,42 +147,44 @@ class Ranks:
             for one in message
         ]
         known = select_from(base, [*names, "since", "v", "n"]).select(
-            exp.alias_(exp.Is(this=exp.column("fid", touched), expression=exp.null()), "still"),
-            exp.alias_(running_aggregates.value(total), "value"),
+            exp.alias_(
+                exp.Is(this=exp.column("filter_id", touched), expression=exp.null()), "still"
+            ),
+            exp.alias_(running_aggregates.running_value(total), "value"),
         )
         known = known.join(exp.to_table(touched), on=exp.and_(*same), join_type="left")
         valued = assembly.name(known)
         best = select_from(valued, [*names, "since", "v", "n", "still"]).select(
-            "MAX(value) OVER (PARTITION BY fid, disjunct, msgid) AS best"
+            "MAX(value) OVER (PARTITION BY filter_id, disjunct, msgid) AS best"
         )
         placed = select_from(assembly.name(best), [*names, "since", "v", "n", "still"]).select(
-            "DENSE_RANK() OVER (PARTITION BY fid, disjunct, still ORDER BY best DESC, msgid)"
+            "DENSE_RANK() OVER (PARTITION BY filter_id, disjunct, still ORDER BY best DESC, msgid)"
             " AS place"
         )
-        longest = max((_limit(top.limit, member) for member in members), default=0)
+        longest = max((_limit(top.limit, row) for row in constant_rows), default=0)
         kept = select_from(assembly.name(placed), names).select("since AS at", "v", "n")
         kept = kept.where(f"NOT still OR place <= {longest}")
         every = select_from(change, [*names, "at", "v", "n"])
         return assembly.whole(exp.union(kept, every, distinct=False))
 
     def _anew(self, top: TopKTest, outer: Scope) -> str:
-        """Return the relation ``(fid, disjunct, c, msgid)``, ranked for each c."""
+        """Return the relation ``(filter_id, disjunct, c, msgid)``, ranked for each c."""
         wanted = slots((top.limit, top.among, top.aggregate))
-        base = self.totals.base(outer, wanted, set())
+        base = self.aggregates.base(outer, wanted, set())
         message = top.binding.var
         parts = [both(among, row) for among, row in product(top.among, top.aggregate.rows)]
         kept = slots(top.limit)
         row = {(message, "msgid"), (message, "audience")}
-        rows = self.totals.joined(base, top.aggregate, parts, (top.binding,), row, kept)
-        keys = [*KEY, *(f"p{slot}" for slot in sorted(kept))]
-        msgid = exp.column(carried_name(message, "msgid"), rows, quoted=True)
+        rows = self.aggregates.joined(base, top.aggregate, parts, (top.binding,), row, kept)
+        keys = [*CANDIDATE_KEY, *(f"p{slot}" for slot in sorted(kept))]
+        msgid = exp.column(column_alias(message, "msgid"), rows, quoted=True)
         value = value_of(top.aggregate, rows)
         groups = select_from(rows, keys).select(
             exp.alias_(msgid, "msgid", copy=False), exp.alias_(value, "value", copy=False)
         )
         groups = groups.group_by(
             *(exp.column(key, rows) for key in keys),
-            *(exp.column(carried_name(*one), rows, quoted=True) for one in sorted(row)),
+            *(exp.column(column_alias(*one), rows, quoted=True) for one in sorted(row)),
         )
         if top.aggregate.function == "COUNT":
             groups = groups.having(exp.GT(this=value.copy(), expression=exp.convert(0)))
@@ -188,13 +197,15 @@ class Ranks:
         best = best.group_by(*(exp.column(key, valued) for key in [*keys, "msgid"]))
         highest = self.assembly.name(best)
         placed = select_from(highest, [*keys, "msgid"]).select(
-            exp.alias_(first(KEY, ("value", "msgid"), descending="value"), "place", copy=False)
+            exp.alias_(
+                first(CANDIDATE_KEY, ("value", "msgid"), descending="value"), "place", copy=False
+            )
         )
         placed_name = self.assembly.name(placed)
         within = exp.LTE(
             this=exp.column("place", placed_name), expression=at_c(placed_name).term(top.limit)
         )
-        return self.assembly.name(select_from(placed_name, [*KEY, "msgid"]).where(within))
+        return self.assembly.name(select_from(placed_name, [*CANDIDATE_KEY, "msgid"]).where(within))
 
 
 def can_sweep(top: TopKTest) -> bool:
@@ -203,7 +214,7 @@ def can_sweep(top: TopKTest) -> bool:
         return False
     part = both(top.among[0], top.aggregate.rows[0])
     number = top.aggregate.function == "COUNT" or _type(top.aggregate) not in (Type.TEXT, None)
-    return number and running_aggregates.runs(replace(top.aggregate, rows=(part,)))
+    return number and running_aggregates.can_run(replace(top.aggregate, rows=(part,)))
 
 
 def _type(total: NormalAggregate) -> Type | None:
@@ -215,7 +226,8 @@ def _type(total: NormalAggregate) -> Type | None:
 def same_place(name: str, top: TopKTest, scope: Scope) -> list[exp.Expr]:
     """Return the tests that a row of a rank is that of a candidate's message."""
     same: list[exp.Expr] = [
-        exp.EQ(this=exp.column(key, name), expression=exp.column(key, scope.outer)) for key in KEY
+        exp.EQ(this=exp.column(key, name), expression=exp.column(key, scope.outer))
+        for key in CANDIDATE_KEY
     ]
     message = exp.EQ(this=exp.column("msgid", name), expression=scope.term(top.message))
     return [*same, message]
@@ -233,8 +245,8 @@ def both(one: Conjunction, other: Conjunction) -> Conjunction:
     )
 
 
-def _limit(limit: Literal, member: Member) -> int:
-    values = {constant.slot: constant.value for constant in member.constants}
+def _limit(limit: Literal, row: ConstantRow) -> int:
+    values = {constant.slot: constant.value for constant in row.constants}
     value = limit.value if limit.slot is None else values[limit.slot]
     if not isinstance(value, int):
         raise ValueError(f"{value!r} is not a number of messages")

@@ -8,7 +8,7 @@ from support.paths import FIXTURES
 from tapestry.core.clock import DAY, WEEK
 from tapestry.plan.compile import compile_filter
 from tapestry.plan.lowering.lower import lower, lower_among, lower_at, lower_each, lower_events
-from tapestry.plan.relation import OUTPUT, Reach, View
+from tapestry.plan.relation import OUTPUT, KeyLookup, View
 from tapestry.query.context import Context
 from tapestry.run.execute import Subscription, groups
 
@@ -25,8 +25,8 @@ def grouped(*texts, rule="fast"):
     plans = [compile_filter(text, Context("terry"), rule) for text in texts]
     audiences = ("public", "user:terry")
     return groups(
-        (Subscription(fid, plan, audiences, NOW - DAY, NOW - WEEK), NOW)
-        for fid, plan in enumerate(plans)
+        (Subscription(filter_id, plan, audiences, NOW - DAY, NOW - WEEK), NOW)
+        for filter_id, plan in enumerate(plans)
     )
 
 
@@ -122,7 +122,7 @@ def test_new_mail_is_all_that_a_filter_on_its_own_columns_reads():
 
 def test_no_reply_reads_the_slice_that_became_old_and_looks_up_the_replies_to_it():
     statement = lowered(NO_REPLY)
-    reached = Reach("inreplyto", "messages_0", "msgid")
+    reached = KeyLookup("inreplyto", "messages_0", "msgid")
     assert statement.views == [
         View("messages_0", "messages", OLD),
         View("messages_1", "messages", None, reached),
@@ -135,9 +135,9 @@ def test_each_variant_of_a_join_is_driven_by_the_new_rows_of_one_table():
     statement = lowered(text)
     assert statement.views == [
         View("messages_0", "messages", NEW),
-        View("annotations_1", "annotations", None, Reach("msgid", "messages_0", "msgid")),
+        View("annotations_1", "annotations", None, KeyLookup("msgid", "messages_0", "msgid")),
         View("annotations_2", "annotations", NEW),
-        View("messages_3", "messages", None, Reach("msgid", "annotations_2", "msgid")),
+        View("messages_3", "messages", None, KeyLookup("msgid", "annotations_2", "msgid")),
     ]
     assert reads(statement) == [
         {"v_m": "messages_0", "v_a": "annotations_1"},
@@ -149,30 +149,30 @@ def test_rows_are_reached_through_rows_that_were_reached():
     answered = "EXISTS (r: r.inreplyto = m.msgid AND EXISTS (s: s.inreplyto = r.msgid))"
     text = f"m.inreplyto IS NULL AND {answered}"
     statement = lowered(text)
-    by_reach = {(view.reach, view.ranges) for view in statement.views}
-    names = {(view.ranges, view.reach): view.name for view in statement.views}
+    by_reach = {(view.key_lookup, view.ranges) for view in statement.views}
+    names = {(view.ranges, view.key_lookup): view.name for view in statement.views}
     new = names[NEW, None]
-    replies = Reach("inreplyto", new, "msgid")
-    parents = Reach("msgid", new, "inreplyto")
+    replies = KeyLookup("inreplyto", new, "msgid")
+    parents = KeyLookup("msgid", new, "inreplyto")
     assert by_reach == {
         (None, NEW),
         (replies, None),
         (parents, None),
-        (Reach("inreplyto", names[None, replies], "msgid"), None),
-        (Reach("msgid", names[None, parents], "inreplyto"), None),
+        (KeyLookup("inreplyto", names[None, replies], "msgid"), None),
+        (KeyLookup("msgid", names[None, parents], "inreplyto"), None),
     }
 
 
 def test_what_no_key_ties_to_new_rows_is_read_whole():
     statement = lowered("EXISTS (r: r.sender = m.sender)")
     assert ("messages", None) in views(statement).values()
-    assert all(view.reach is None for view in statement.views)
+    assert all(view.key_lookup is None for view in statement.views)
 
 
 def test_a_message_that_is_asked_for_is_looked_up():
     statement = lower_among(grouped(NO_REPLY), [(0, "a", NOW)])
-    assert statement.views[0].reach == Reach("msgid", "asked", "msgid")
-    assert statement.views[1].reach == Reach("inreplyto", statement.views[0].name, "msgid")
+    assert statement.views[0].key_lookup == KeyLookup("msgid", "asked", "msgid")
+    assert statement.views[1].key_lookup == KeyLookup("inreplyto", statement.views[0].name, "msgid")
 
 
 def test_a_variant_whose_slice_is_empty_is_left_out():

@@ -35,7 +35,7 @@ def disjunct(text):
 )
 def test_what_counts_over_one_interval_is_kept_running(text):
     (measured,) = disjunct(text).having_tests
-    assert running_aggregates.runs(measured.aggregate)
+    assert running_aggregates.can_run(measured.aggregate)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_what_counts_over_one_interval_is_kept_running(text):
 )
 def test_what_comes_and_goes_in_other_ways_is_not(text, why):
     (measured,) = disjunct(text).having_tests
-    assert not running_aggregates.runs(measured.aggregate), why
+    assert not running_aggregates.can_run(measured.aggregate), why
 
 
 @pytest.mark.parametrize(

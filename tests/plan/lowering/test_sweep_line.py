@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tapestry.plan.lowering.sweep_line import Sweep
+from tapestry.plan.lowering.sweep_line import SweepLine
 
 SINCE, UNTIL = 3, 12
 KEYS = ((1, 0), (1, 1), (2, 0))
@@ -82,13 +82,13 @@ def test_a_message_is_on_top_in_its_periods_and_at_no_other_instant(function, da
     rows = data.draw(st.lists(counted(ending), max_size=14))
     told = data.draw(st.permutations(list(changes(rows))))
     limits = {key: data.draw(st.integers(1, 3)) for key in KEYS}
-    periods = Sweep(function, {key: (limit, UNTIL) for key, limit in limits.items()})(told)
+    periods = SweepLine(function, {key: (limit, UNTIL) for key, limit in limits.items()})(told)
     for key, limit in limits.items():
         for at in range(SINCE, UNTIL + 1):
             here = {
                 msgid
-                for fid, disjunct, msgid, begins, ends in periods
-                if (fid, disjunct) == key and begins <= at < ends
+                for filter_id, disjunct, msgid, begins, ends in periods
+                if (filter_id, disjunct) == key and begins <= at < ends
             }
             assert here == ranked(function, rows, key, limit, at), at
 
@@ -96,13 +96,13 @@ def test_a_message_is_on_top_in_its_periods_and_at_no_other_instant(function, da
 def test_of_several_audiences_the_highest_value_counts_and_not_their_sum():
     told = [(1, 0, "a", "public", 1, 2, 2), (1, 0, "a", "user:alice", 1, 2, 2)]
     told += [(1, 0, "b", "public", 1, 3, 3)]
-    assert Sweep("COUNT", {(1, 0): (1, 9)})(told) == ((1, 0, "b", 1, 10),)
+    assert SweepLine("COUNT", {(1, 0): (1, 9)})(told) == ((1, 0, "b", 1, 10),)
 
 
 @settings(deadline=None, database=None)
 @given(st.lists(counted(True), max_size=14), st.integers(1, 3))
 def test_periods_lie_in_the_span_and_do_not_touch(rows, limit):
-    periods = Sweep("SUM", dict.fromkeys(KEYS, (limit, UNTIL)))(changes(rows))
+    periods = SweepLine("SUM", dict.fromkeys(KEYS, (limit, UNTIL)))(changes(rows))
     assert all(SINCE <= begins < ends <= UNTIL + 1 for *_, begins, ends in periods)
     for one, other in pairwise(sorted(periods)):
         assert one[:3] != other[:3] or one[4] < other[3]
@@ -110,7 +110,7 @@ def test_periods_lie_in_the_span_and_do_not_touch(rows, limit):
 
 def test_of_one_value_the_first_message_by_name_is_on_top():
     told = [(1, 0, name, "public", 5, 1, 1) for name in "cab"]
-    periods = Sweep("COUNT", {(1, 0): (2, 9)})(told)
+    periods = SweepLine("COUNT", {(1, 0): (2, 9)})(told)
     assert set(periods) == {(1, 0, "a", 5, 10), (1, 0, "b", 5, 10)}
 
 
@@ -118,8 +118,8 @@ def test_the_changes_of_one_instant_count_together():
     """A vote withdrawn as another comes does not let the next message in between."""
     told = [(1, 0, "b", "public", 1, 1, 1), (1, 0, "a", "public", 1, 2, 1)]
     told += [(1, 0, "a", "public", 4, -2, -1), (1, 0, "a", "public", 4, 2, 1)]
-    assert Sweep("SUM", {(1, 0): (1, 9)})(told) == ((1, 0, "a", 1, 10),)
+    assert SweepLine("SUM", {(1, 0): (1, 9)})(told) == ((1, 0, "a", 1, 10),)
 
 
 def test_a_filter_of_which_nothing_is_ranked_has_no_periods():
-    assert Sweep("SUM", {(1, 0): (1, 9)})([]) == ()
+    assert SweepLine("SUM", {(1, 0): (1, 9)})([]) == ()
