@@ -16,19 +16,19 @@ Figures = dict[str, float | int | str]
 class Bench:
     """A measurement: its options, and the function that makes its figures."""
 
-    says: str
+    summary: str
     add_arguments: Callable[[ArgumentParser], None]
     measure: Callable[[Mapping[str, Any]], Figures]
 
 
 BENCHES = {
-    "aggregates": Bench(aggregates.SAYS, aggregates.add_arguments, aggregates.measure),
-    "compile": Bench(compile.SAYS, compile.add_arguments, compile.measure),
-    "groups": Bench(groups.SAYS, groups.add_arguments, groups.measure),
-    "incremental": Bench(incremental.SAYS, incremental.add_arguments, incremental.measure),
-    "ingest": Bench(ingest.SAYS, ingest.add_arguments, ingest.measure),
-    "lookup": Bench(lookup.SAYS, lookup.add_arguments, lookup.measure),
-    "tick": Bench(tick.SAYS, tick.add_arguments, tick.measure),
-    "start": Bench(start.SAYS, start.add_arguments, start.measure),
+    "aggregates": Bench(aggregates.SUMMARY, aggregates.add_arguments, aggregates.measure),
+    "compile": Bench(compile.SUMMARY, compile.add_arguments, compile.measure),
+    "groups": Bench(groups.SUMMARY, groups.add_arguments, groups.measure),
+    "incremental": Bench(incremental.SUMMARY, incremental.add_arguments, incremental.measure),
+    "ingest": Bench(ingest.SUMMARY, ingest.add_arguments, ingest.measure),
+    "lookup": Bench(lookup.SUMMARY, lookup.add_arguments, lookup.measure),
+    "tick": Bench(tick.SUMMARY, tick.add_arguments, tick.measure),
+    "start": Bench(start.SUMMARY, start.add_arguments, start.measure),
 }
 """By the name that `manage.py bench` takes."""

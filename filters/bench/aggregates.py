@@ -1,4 +1,4 @@
-"""How long filters that count and rank take as votes come in one by one, against asking anew."""
+"""How long aggregates and top-k take over new votes, against a query over all votes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tapestry.plan.engine import Engine
     from tapestry.tables.log import Tables
 
-SAYS = "filters that count and rank: the new votes alone, against all of them"
+SUMMARY = "filters that count and rank: the new votes alone, against all of them"
 
 FILTERS = {
     "more_than": "voted for by more than 500 people",
@@ -92,8 +92,8 @@ def measure(options: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "annotations": options["annotations"],
         "delta": options["delta"],
-        "incremental_ms": round(sum(each["incremental_ms"] for each in filters.values()), 1),
-        "full_ms": round(sum(each["full_ms"] for each in filters.values()), 1),
+        "incremental_ms": round(sum(figures["incremental_ms"] for figures in filters.values()), 1),
+        "full_ms": round(sum(figures["full_ms"] for figures in filters.values()), 1),
         "filters": filters,
     }
 

@@ -8,9 +8,9 @@ from argparse import ArgumentParser
 from collections.abc import Mapping
 from typing import Any
 
-from filters.bench.texts import MANY, PAPER, alternatives
+from filters.bench.support.texts import MANY, PAPER, alternatives
 
-SAYS = "from a filter's text to its plan: the demo's, the paper's, and 256 alternatives"
+SUMMARY = "from a filter's text to its plan: the demo's, the paper's, and 256 alternatives"
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -1,15 +1,14 @@
 """How long a round takes over many filters, of which a fixed number finds something.
 
-Measured is all of a round, as the worker runs it: reading what is new, waking, evaluating,
-handing out, storing matches and their cards.  Appending the new mail is not part of it.  The
-filters stand as after their first run, joined; what that first run over existing mail takes
-is not measured.  Those that find something are the same few however many there are, and find
-the same in each round; that they do is checked, as are the matches of some of them against
-runs one by one.  Time passes as the rounds say, ten minutes a round, so that filters which
-wait for weeks can be measured now.
+A round is all that the worker does: read the new rows, probe the predicate index, evaluate
+the candidate groups, store matches and their cards.  It does not include the append of the new
+mail, nor the first run of a filter over existing mail: the filters share one window already.
+The same few filters find something, however many there are, and find the same in each round;
+the bench checks this, and compares some of them with runs one by one.  A round simulates ten
+minutes, so that filters which wait for weeks can be measured now.
 
-Warm means that the worker has compiled the filters that find something before, as it has when
-it runs all day; the first rounds, left out of the medians, are reported as ``first_s``.
+Warm: the worker has compiled the filters that find something, as it has when it runs all day.
+The medians leave out the first rounds; ``first_tick_seconds`` reports them.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ from argparse import ArgumentParser
 from collections.abc import Mapping
 from typing import Any
 
-from filters.bench import curve, footprint
-from filters.bench.crowd import LEAST, World
-from filters.bench.entering import OWNERS
-from filters.bench.standing import Standing
+from filters.bench.support import curve, footprint
+from filters.bench.support.bulk_install import OWNERS
+from filters.bench.support.harness import Harness
+from filters.bench.support.population import LEAST, Workload
 
-SAYS = "a round over up to a million filters of nine signatures, against one by one"
+SUMMARY = "a round over up to a million filters of nine signatures, against one by one"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -42,7 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def measure(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the median seconds of a warm round, and what one by one and entering take."""
+    """Return the median seconds of a warm round, and what runs one by one and installing take."""
     from filters.runtime import services
     from tapestry.core.errors import TapestryError
     from tapestry.spark import server
@@ -52,32 +51,32 @@ def measure(options: Mapping[str, Any]) -> dict[str, Any]:
     if messages < LEAST:
         raise TapestryError(f"A round has {LEAST} messages at least.")
     plan = curve.plan(count, messages) if options["curve"] else [(count, messages)]
-    world = World(options["archive"], len(plan) * (warming + repeat))
-    if world.archive < world.least:
-        raise TapestryError(f"The archive has {world.least} messages at least.")
+    workload = Workload(options["archive"], len(plan) * (warming + repeat))
+    if workload.archive < workload.least:
+        raise TapestryError(f"The archive has {workload.least} messages at least.")
     run = services.data() / "run"
     run.mkdir()
     with server.serving(run) as remote:
         os.environ["SPARK_REMOTE"] = remote
-        standing = Standing(world, min(options["fired"], count))
-        points = [standing.point(some, new, warming, repeat) for some, new in plan]
-        point = next(one for one in points if (one["filters"], one["messages"]) == plan[-1])
-        alone, compared = standing.one_by_one(options["alone"])
+        harness = Harness(workload, min(options["fired"], count))
+        points = [harness.point(installed, new, warming, repeat) for installed, new in plan]
+        point = next(point for point in points if (point["filters"], point["messages"]) == plan[-1])
+        alone, compared = harness.one_by_one(options["alone"])
         figures = {
             "filters": count,
-            "signatures": len(standing.crowd.moulds),
+            "signatures": len(harness.population.templates),
             "messages": messages,
             "tick_seconds": point["tick_seconds"],
             "matches": point["matches"],
-            "install_seconds": round(standing.entering, 2),
+            "install_seconds": round(harness.install_seconds, 2),
             "one_by_one_seconds_per_filter": alone,
             "peak_rss_mb": footprint.peak_mb(),
             "tick_cpu_seconds": point["tick_cpu_seconds"],
             "first_tick_seconds": points[0]["first_tick_seconds"],
             "times_cheaper": round(count * alone / point["tick_seconds"]),
-            "installs_per_minute": standing.installs_per_minute(2 * options["alone"]),
-            "archive": world.archive,
-            "fired": standing.crowd.hot,
+            "installs_per_minute": harness.installs_per_minute(2 * options["alone"]),
+            "archive": workload.archive,
+            "fired": harness.population.hot,
             "owners": OWNERS,
             "compared_one_by_one": compared,
         }

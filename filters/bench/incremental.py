@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from filters.bench.texts import PAPER
+from filters.bench.support.texts import PAPER
 
-SAYS = "the paper's queries Q1 to Q5 over windows of any size, against asking anew"
+SUMMARY = "the paper's queries Q1 to Q5 over windows of any size, against asking anew"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -31,7 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def measure(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the median milliseconds of each query: in full, and over each window."""
-    from filters.bench import mail
+    from filters.bench.support import mail
     from filters.runtime import services
     from tapestry.core.clock import BEGINNING
     from tapestry.plan import engine as answering

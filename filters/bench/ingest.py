@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-SAYS = "messages per second from an archive into the tables"
+SUMMARY = "messages per second from an archive into the tables"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -20,7 +20,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def measure(options: Mapping[str, Any]) -> dict[str, float | int | str]:
     """Return what `ingest` reports of an archive, and the memory it took at most."""
-    from filters.bench import mail
+    from filters.bench.support import mail
     from filters.runtime import services
     from filters.sample.letter import Letter, to_mbox
     from filters.sample.story import story

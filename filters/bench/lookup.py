@@ -8,7 +8,7 @@ from argparse import ArgumentParser
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-SAYS = "a message by its Message-ID; 1,000 parents, their replies, new and old"
+SUMMARY = "a message by its Message-ID; 1,000 parents, their replies, new and old"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -20,7 +20,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def measure(options: Mapping[str, Any]) -> dict[str, float | int | str]:
     """Return median milliseconds: of one message, and of batches by parent and by reply."""
-    from filters.bench import mail
+    from filters.bench.support import mail
     from filters.runtime import services
     from tapestry.core.schema import MESSAGES
     from tapestry.tables.deduplicate import new_row_mask
@@ -42,10 +42,10 @@ def measure(options: Mapping[str, Any]) -> dict[str, float | int | str]:
 
     recent = _parents(tables, batch)
     old = mail.parents(0, count, batch)
-    ones = mail.parents(0, count, repeat + 2)
+    single = mail.parents(0, count, repeat + 2)
 
-    def one() -> int:
-        return int(message(tables, ones.pop(), public) is not None)
+    def one_message() -> int:
+        return int(message(tables, single.pop(), public) is not None)
 
     empty = arrow_schema(MESSAGES).empty_table().select(["msgid", "audience"])
     new = empty.from_pydict(
@@ -53,7 +53,7 @@ def measure(options: Mapping[str, Any]) -> dict[str, float | int | str]:
     )
     return {
         "messages": count,
-        "message_ms": _median_ms(one, repeat),
+        "message_ms": _median_ms(one_message, repeat),
         "batch": len(recent),
         "parents_ms": _median_ms(lambda: cards("msgid", recent), repeat),
         "parents_of_any_age_ms": _median_ms(lambda: cards("msgid", old), repeat),

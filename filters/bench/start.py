@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-SAYS = "from the command line to “Tapestry is ready”, and from Ctrl-C to the end"
+SUMMARY = "from the command line to “Tapestry is ready”, and from Ctrl-C to the end"
 
 
 def add_arguments(parser: ArgumentParser) -> None:

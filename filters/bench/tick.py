@@ -9,7 +9,7 @@ from argparse import ArgumentParser
 from collections.abc import Mapping
 from typing import Any
 
-SAYS = "one round: the demo's filters, new messages, an archive; on a Spark of its own"
+SUMMARY = "one round: the demo's filters, new messages, an archive; on a Spark of its own"
 
 
 def add_arguments(parser: ArgumentParser) -> None:

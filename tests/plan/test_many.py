@@ -4,7 +4,7 @@ import pytest
 from support.sqlite_engine import SqliteEngine
 from support.work import SECOND, counted
 
-from filters.bench.texts import MANY, alternatives
+from filters.bench.support.texts import MANY, alternatives
 from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError
 from tapestry.plan.compile import compile_filter

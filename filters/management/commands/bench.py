@@ -22,14 +22,14 @@ MARK = "TAPESTRY_BENCH"
 class Command(PlainCommand):
     """Measure something, in a process and on a data directory that end with it."""
 
-    help = "Measure: " + "; ".join(f"{name}: {each.says}" for name, each in BENCHES.items())
+    help = "Measure: " + "; ".join(f"{name}: {bench.summary}" for name, bench in BENCHES.items())
     needs_database = MARK in os.environ
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Declare a name and its options."""
         names = parser.add_subparsers(dest="name", metavar="NAME", required=True)
         for name, bench in BENCHES.items():
-            options = names.add_parser(name, help=bench.says)
+            options = names.add_parser(name, help=bench.summary)
             options.add_argument("--json", action="store_true", help="one JSON object")
             bench.add_arguments(options)
 
@@ -41,7 +41,7 @@ class Command(PlainCommand):
         if options["json"]:
             self.stdout.write(json.dumps({"bench": options["name"], **figures}))
             return
-        self.stdout.write(f"{options['name']}: {BENCHES[options['name']].says}")
+        self.stdout.write(f"{options['name']}: {BENCHES[options['name']].summary}")
         for name, value in figures.items():
             self.stdout.write(f"  {name:<20} {value}")
 

@@ -6,7 +6,8 @@ import pytest
 from support.paths import ROOT
 from support.servers.site import manage
 
-from filters.bench import BENCHES, curve
+from filters.bench import BENCHES
+from filters.bench.support import curve
 
 
 def test_make_bench_runs_benches_that_there_are():

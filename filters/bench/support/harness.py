@@ -1,4 +1,4 @@
-"""Filters that stand over an archive, and rounds over the mail that comes: run, timed, checked."""
+"""Run, time and check rounds: filters over an archive, and the mail that arrives."""
 
 from __future__ import annotations
 
@@ -8,45 +8,45 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from filters.bench import footprint, mail
-from filters.bench.crowd import Round, Wanted, World, wanted
-from filters.bench.entering import OWNERS, Crowd
+from filters.bench.support import footprint, mail
+from filters.bench.support.bulk_install import OWNERS, Population
+from filters.bench.support.population import FilterSpec, Round, Workload, filter_specs
 
 if TYPE_CHECKING:
     from tapestry.core.message import Annotation, Message
     from tapestry.core.ports import Match
 
 
-class Standing:
+class Harness:
     """An archive, filters over it, and the rounds so far."""
 
-    def __init__(self, world: World, hot: int) -> None:
+    def __init__(self, workload: Workload, hot: int) -> None:
         from filters.runtime import services
         from filters.store.filter_store import DjangoClock
         from tapestry.core.schema import ANNOTATIONS, MESSAGES
         from tapestry.predicate_index.store import Register
         from tapestry.tables.hash_runs import extend_index
 
-        self.world = world
+        self.workload = workload
         self.tables = services.tables()
         self.register = Register(self.tables.root)
-        _write(self.tables, MESSAGES, world.before())
-        mail.fill(self.tables, world.archive, 0)
-        _write(self.tables, ANNOTATIONS, world.old_votes())
+        _write(self.tables, MESSAGES, workload.before())
+        mail.fill(self.tables, workload.archive, 0)
+        _write(self.tables, ANNOTATIONS, workload.old_votes())
         extend_index(self.tables, ANNOTATIONS)
         with DjangoClock().lock() as held:
-            held.advance(world.begin)
-        self.crowd = Crowd(self.register, hot, world.weeks, world.begin)
-        self.crowd.settle()
-        self.entering = 0.0
+            held.advance(workload.begin)
+        self.population = Population(self.register, hot, workload.weeks, workload.begin)
+        self.population.create_owners()
+        self.install_seconds = 0.0
         self.done = 0
         self.found: list[Match] = []
 
     def point(self, filters: int, messages: int, warming: int, repeat: int) -> dict[str, Any]:
-        """Enter what is missing of so many filters, and time rounds over so many messages."""
+        """Install filters up to ``filters``, and time rounds over ``messages`` new messages."""
         begun = time.perf_counter()
-        self.crowd.grow(filters)
-        self.entering += time.perf_counter() - begun
+        self.population.grow(filters)
+        self.install_seconds += time.perf_counter() - begun
         taken = [self._round(messages) for _ in range(warming + repeat)]
         wall, cpu = zip(*taken[warming:], strict=True)
         return {
@@ -64,8 +64,8 @@ class Standing:
         from filters.upkeep import rounds
         from tapestry.tables.append import append_annotations, append_messages
 
-        end = self.world.end(self.done)
-        new = self.world.round(self.done, messages)
+        end = self.workload.end(self.done)
+        new = self.workload.round(self.done, messages)
         clock = DjangoClock()
         append_messages(self.tables, clock, new.letters, now=lambda: end - mail.MINUTE)
         append_annotations(self.tables, clock, new.votes, now=lambda: end - mail.MINUTE // 2)
@@ -83,9 +83,9 @@ class Standing:
 
         found = {(match.filter, match.msgid) for match in self.found}
         expected = {
-            (one.number + 1, msgid)
-            for one in self._hot()
-            for msgid in new.found.get((one.kind, one.rank), ())
+            (spec.number + 1, msgid)
+            for spec in self._hot()
+            for msgid in new.found.get((spec.kind, spec.rank), ())
         }
         if found != expected:
             raise TapestryError(
@@ -93,8 +93,8 @@ class Standing:
                 f"{len(expected - found)} are missing: {sorted(found ^ expected)[:5]}"
             )
 
-    def _hot(self) -> list[Wanted]:
-        return list(wanted(0, self.crowd.hot, self.crowd.hot, self.world.weeks))
+    def _hot(self) -> list[FilterSpec]:
+        return list(filter_specs(0, self.population.hot, self.population.hot, self.workload.weeks))
 
     def one_by_one(self, count: int) -> tuple[float, int]:
         """Run filters alone over the last window; return the median seconds, and how many ran.
@@ -112,37 +112,40 @@ class Standing:
         together: dict[int, set[tuple[object, ...]]] = defaultdict(set)
         for match in self.found:
             together[match.filter].add(_essence(match))
-        since, until = self.world.end(self.done - 2), self.world.end(self.done - 1)
+        since, until = self.workload.end(self.done - 2), self.workload.end(self.done - 1)
         engine = services.engine_on(snapshot(self.tables))
         seconds = []
-        for one in self._sample(count):
-            due = self.crowd.due(one)
+        for spec in self._sample(count):
+            due = self.population.due(spec)
             compiled = compile_filter(due.text, Context(due.owner))
             asked = Subscription(due.id, compiled, due.audiences, since)
             begun = time.perf_counter()
             found = execute(engine, [asked], until, lambda pairs: set())
             seconds.append(time.perf_counter() - begun)
             if {_essence(match) for match in found} != together[due.id]:
-                raise TapestryError(f"{one.phrase!r} finds alone what it does not find together.")
+                raise TapestryError(f"{spec.phrase!r} finds alone other messages than together.")
         return round(statistics.median(seconds), 4), len(seconds)
 
-    def _sample(self, count: int) -> list[Wanted]:
-        half, crowd = count // 2, self.crowd
+    def _sample(self, count: int) -> list[FilterSpec]:
+        half, population, weeks = count // 2, self.population, self.workload.weeks
+        high = min(population.hot + half, population.count)
         hot = self._hot()[:half]
-        cold = wanted(crowd.hot, min(crowd.hot + half, crowd.count), crowd.hot, self.world.weeks)
+        cold = filter_specs(population.hot, high, population.hot, weeks)
         return [*hot, *cold]
 
     def installs_per_minute(self, installed: int) -> int:
-        """Return how many filters people could install in a minute: by installing some.
+        """Return how many filters people could install in a minute, measured on ``installed``.
 
-        Each is read, understood, explained and stored; none is run yet.
+        Each is parsed, compiled, explained and stored; none is run yet.
         """
         from django.contrib.auth.models import User
 
         from filters.authoring.lifecycle import install
 
-        count = self.crowd.count
-        texts = [one.phrase for one in wanted(count, count + installed, 0, self.world.weeks)]
+        count = self.population.count
+        texts = [
+            spec.phrase for spec in filter_specs(count, count + installed, 0, self.workload.weeks)
+        ]
         owners = list(User.objects.order_by("pk")[: min(installed, OWNERS)])
         begun = time.perf_counter()
         for number, text in enumerate(texts):
@@ -162,7 +165,7 @@ def _write(tables: Any, table: str, dated: Sequence[tuple[int, Message | Annotat
     from tapestry.tables.append import WRITER
     from tapestry.tables.rows import to_arrow
 
-    rows = to_arrow(table, [each for _, each in dated])  # type: ignore[arg-type]
+    rows = to_arrow(table, [row for _, row in dated])  # type: ignore[arg-type]
     place = rows.schema.get_field_index("ts")
     stamps = pa.array([ts for ts, _ in dated], type=pa.int64())
     rows = rows.set_column(place, rows.schema.field(place), stamps)

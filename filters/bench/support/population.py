@@ -1,4 +1,4 @@
-"""A crowd of filters of nine kinds, and the mail and votes of rounds that concern some of them.
+"""Filters of nine kinds, and the mail and votes of rounds that concern some of them.
 
     number ─> kind, ranks (Zipf) ─> values ─> phrase, TQL, entries of the register
     round  ─> letters, votes, and which messages each hot value finds
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from filters.bench import mail
+from filters.bench.support import mail
 
 if TYPE_CHECKING:
     from tapestry.core.message import Annotation, Message
@@ -65,7 +65,7 @@ _SYLLABLES = [c + v for c in "bdfghklmnprstvz" for v in "aeiou"]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class FilterSpec:
     """What the filter of a number asks: its kind, the rank of its value, and its values."""
 
     number: int
@@ -79,7 +79,7 @@ class Wanted:
         return KINDS[self.kind].phrase.format(*self.values)
 
 
-def wanted(low: int, high: int, hot: int, weeks: int) -> Iterator[Wanted]:
+def filter_specs(low: int, high: int, hot: int, weeks: int) -> Iterator[FilterSpec]:
     """Yield the filters of some numbers; those below ``hot`` have hot values.
 
     ``weeks`` is the age of the archive, in weeks, below which no age is chosen.
@@ -89,7 +89,7 @@ def wanted(low: int, high: int, hot: int, weeks: int) -> Iterator[Wanted]:
         cold, warm = _ranks(number // BLOCK)
         place = number % BLOCK
         rank = int(warm[place]) if number < hot else HOT + int(cold[kind][place])
-        yield Wanted(number, kind, rank, values(kind, rank, weeks))
+        yield FilterSpec(number, kind, rank, values(kind, rank, weeks))
 
 
 @lru_cache(maxsize=4)
@@ -144,7 +144,7 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class Workload:
     """An archive of so many messages, before which lies what hot ages and replies find."""
 
     archive: int
@@ -184,7 +184,7 @@ class World:
             (name,) = values(NUMBER["replies"], rank, self.weeks)
             asked = Message(_msgid("asked", rank), sender=f"{name}@example.org")
             found.append((mail.BEGIN - WEEK, asked))
-        return sorted(found, key=lambda each: each[0])
+        return sorted(found, key=lambda dated: dated[0])
 
     def round(self, number: int, count: int) -> Round:
         """Return a round with so many letters, LEAST or more."""
@@ -193,7 +193,7 @@ class World:
         letters += [self._letter(number, place) for place in range(len(letters), count)]
         for name in ("word", "group", "groups"):
             self._strew(name, letters, made)
-        made.letters = [_message(each) for each in letters]
+        made.letters = [_message(letter) for letter in letters]
         self._vote(number, made)
         for rank in range(HOT):
             quiet = {_msgid("quiet", number, rank, copy) for copy in range(_times(rank))}
@@ -224,7 +224,7 @@ class World:
 
     def _letter(self, number: int, place: int) -> dict[str, Any]:
         chance = np.random.default_rng([number, place])
-        person, back = (int(each) for each in chance.integers(0, 20_000, 2))
+        person, back = (int(value) for value in chance.integers(0, 20_000, 2))
         above = mail.msgid(max(self.archive - 1 - back % mail.NEAR, 0))
         return {
             "msgid": _msgid("new", number, place),
@@ -280,7 +280,7 @@ def _times(rank: int) -> int:
 
 
 def _msgid(what: str, *numbers: int) -> str:
-    return f"{what}.{'.'.join(map(str, numbers))}@crowd.bench.example"
+    return f"{what}.{'.'.join(map(str, numbers))}@population.bench.example"
 
 
 def _message(columns: dict[str, Any]) -> Message:

@@ -20,9 +20,9 @@ def plan(filters: int, messages: int) -> list[tuple[int, int]]:
     [(1000, 1000), (10000, 100), (10000, 10000), (10000, 1000)]
     """
     middle = min(MIDDLE, filters)
-    some = {(count, messages) for count in (*FILTERS, middle) if count < filters}
-    some |= {(middle, count) for count in MESSAGES}
-    return [*sorted(some - {(filters, messages)}), (filters, messages)]
+    sizes = {(count, messages) for count in (*FILTERS, middle) if count < filters}
+    sizes |= {(middle, count) for count in MESSAGES}
+    return [*sorted(sizes - {(filters, messages)}), (filters, messages)]
 
 
 def table(points: Sequence[Mapping[str, Any]]) -> str:

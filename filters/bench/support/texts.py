@@ -49,5 +49,5 @@ MANY = {
 
 def alternatives(kind: str, count: int) -> str:
     """Return a filter of so many alternatives of a kind."""
-    one, word = MANY[kind]
-    return word.join(one.format(number) for number in range(1, count + 1))
+    alternative, separator = MANY[kind]
+    return separator.join(alternative.format(number) for number in range(1, count + 1))

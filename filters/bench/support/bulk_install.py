@@ -1,8 +1,8 @@
-"""Enter a crowd of filters: stored as rows, and in the register, as if each had been run once.
+"""Install many filters at once: as rows, and in the predicate index, as if each had run once.
 
-Compiling a million texts would take a quarter of an hour, so one text of each signature is
-compiled, and the constants of the others are put in its place; some of them are compiled to
-see that this comes to the same.
+To compile a million texts would take a quarter of an hour.  So one text of each signature is
+compiled as a template, and the constants of the others are put into it; some of them are
+compiled too, to check that this gives the same entries.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from filters.bench.crowd import KINDS, Wanted, wanted
+from filters.bench.support.population import KINDS, FilterSpec, filter_specs
 
 if TYPE_CHECKING:
     from tapestry.core.ports import DueFilter
@@ -29,7 +29,7 @@ _NUMBER = 777
 
 
 @dataclass(frozen=True, slots=True)
-class Mould:
+class Template:
     """A signature: the TQL and the plan of a filter that has stand-ins for values."""
 
     kind: int
@@ -37,8 +37,8 @@ class Mould:
     plan: Plan
 
     @classmethod
-    def of(cls, kind: int) -> Mould:
-        """Return the mould of a kind, by compiling one filter of it."""
+    def of(cls, kind: int) -> Template:
+        """Return the template of a kind, by compiling one filter of it."""
         from tapestry.plan.compile import compile_filter
         from tapestry.query.context import Context
         from tapestry.query.tree.printer import print_tql
@@ -71,7 +71,7 @@ def _filled(text: str, stand_ins: Sequence[str], values: Sequence[str]) -> str:
 
 
 def _value(value: Value, stand_ins: Sequence[str], values: Sequence[str]) -> Value:
-    """Return a constant with the values in the place of the stand-ins; durations are so many."""
+    """Return a constant with the values instead of the stand-ins; durations are multiples."""
     if isinstance(value, str):
         return _filled(value, stand_ins, values)
     if isinstance(value, int) and value and value % _NUMBER == 0:
@@ -79,7 +79,7 @@ def _value(value: Value, stand_ins: Sequence[str], values: Sequence[str]) -> Val
     return value
 
 
-class Crowd:
+class Population:
     """Filters of all kinds, the first ``hot`` of them with hot values, of OWNERS people."""
 
     def __init__(self, register: Register, hot: int, weeks: int, since: int) -> None:
@@ -87,20 +87,20 @@ class Crowd:
         self.hot = hot
         self.weeks = weeks
         self.since = since
-        self.moulds = [Mould.of(kind) for kind in range(len(KINDS))]
+        self.templates = [Template.of(kind) for kind in range(len(KINDS))]
         self.count = 0
-        for mould in self.moulds:
-            self._check(mould)
+        for template in self.templates:
+            self._check(template)
 
     def grow(self, count: int) -> None:
-        """Enter more filters, until there are so many."""
+        """Install more filters, until there are ``count``."""
         for low in range(self.count, count, BATCH):
             high = min(low + BATCH, count)
-            self._enter(list(wanted(low, high, self.hot, self.weeks)))
+            self._install(list(filter_specs(low, high, self.hot, self.weeks)))
         self.count = max(count, self.count)
 
-    def settle(self) -> None:
-        """Make the owners, and let the joint run stand where the filters do."""
+    def create_owners(self) -> None:
+        """Create the owners, and start the shared window where the filters' windows start."""
         from django.contrib.auth.models import User
 
         from filters.models import SharedWindow
@@ -108,37 +108,37 @@ class Crowd:
         User.objects.bulk_create(User(pk=n + 1, username=f"u{n}") for n in range(OWNERS))
         SharedWindow.objects.create(pk=1, since=self.since)
 
-    def _enter(self, some: Sequence[Wanted]) -> None:
+    def _install(self, specs: Sequence[FilterSpec]) -> None:
         from filters.models import Filter
 
         Filter.objects.bulk_create(
             Filter(
-                pk=one.number + 1,
-                owner_id=one.number % OWNERS + 1,
-                name=f"f{one.number}",
-                text=one.phrase,
-                phrase=one.phrase,
-                tql=self.moulds[one.kind].text(one.values),
+                pk=spec.number + 1,
+                owner_id=spec.number % OWNERS + 1,
+                name=f"f{spec.number}",
+                text=spec.phrase,
+                phrase=spec.phrase,
+                tql=self.templates[spec.kind].text(spec.values),
                 since=self.since,
                 enrolled=True,
             )
-            for one in some
+            for spec in specs
         )
-        entries = [entry for one in some for entry in self._entries(one)]
+        entries = [entry for spec in specs for entry in self._entries(spec)]
         self.register.add(entries, self._examples())
 
     def _examples(self) -> dict[str, str]:
-        return {mould.plan.signature.name: mould.tql for mould in self.moulds}
+        return {template.plan.signature.name: template.tql for template in self.templates}
 
-    def due(self, one: Wanted) -> DueFilter:
-        """Return a filter as a run would be given it."""
+    def due(self, spec: FilterSpec) -> DueFilter:
+        """Return a filter as a run is given it."""
         from tapestry.core.message import audiences_of
         from tapestry.core.ports import DueFilter
 
-        owner = f"u{one.number % OWNERS}"
+        owner = f"u{spec.number % OWNERS}"
         return DueFilter(
-            id=one.number + 1,
-            text=self.moulds[one.kind].text(one.values),
+            id=spec.number + 1,
+            text=self.templates[spec.kind].text(spec.values),
             owner=owner,
             addresses=(),
             audiences=audiences_of(owner),
@@ -146,27 +146,27 @@ class Crowd:
             start=None,
         )
 
-    def _entries(self, one: Wanted) -> list[Entry]:
+    def _entries(self, spec: FilterSpec) -> list[Entry]:
         from tapestry.run.shared_window import entries_for
 
-        mould = self.moulds[one.kind]
-        return entries_for(self.due(one), mould.plan, mould.constants(one.values))
+        template = self.templates[spec.kind]
+        return entries_for(self.due(spec), template.plan, template.constants(spec.values))
 
-    def _check(self, mould: Mould) -> None:
-        """Raise TapestryError unless phrase and TQL of some filters compile to what is entered."""
+    def _check(self, template: Template) -> None:
+        """Raise TapestryError unless phrase and TQL of some filters compile to their entries."""
         from tapestry.core.errors import TapestryError
         from tapestry.plan.compile import compile_filter
         from tapestry.query.context import Context
         from tapestry.run.shared_window import entries_of
 
-        for one in _some(mould.kind, self.hot, self.weeks):
-            entered, due = set(self._entries(one)), self.due(one)
-            for text in (one.phrase, due.text):
+        for spec in _sample(template.kind, self.hot, self.weeks):
+            entered, due = set(self._entries(spec)), self.due(spec)
+            for text in (spec.phrase, due.text):
                 compiled = compile_filter(text, Context(due.owner))
                 if set(entries_of(due, compiled)[0]) != entered:
-                    raise TapestryError(f"{text!r} is not entered as what it is.")
+                    raise TapestryError(f"{text!r} has other entries than those installed.")
 
 
-def _some(kind: int, hot: int, weeks: int) -> Iterable[Wanted]:
-    alike = [one for one in wanted(0, 2000, hot, weeks) if one.kind == kind]
-    return alike[:: max(len(alike) // CHECKED, 1)][:CHECKED]
+def _sample(kind: int, hot: int, weeks: int) -> Iterable[FilterSpec]:
+    same_kind = [spec for spec in filter_specs(0, 2000, hot, weeks) if spec.kind == kind]
+    return same_kind[:: max(len(same_kind) // CHECKED, 1)][:CHECKED]
