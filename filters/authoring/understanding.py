@@ -75,6 +75,7 @@ def understand(text: str, context: Context, *, live: bool = False) -> Understood
     from tapestry.plan.cost import cost
     from tapestry.plan.explain import blocking, warnings
     from tapestry.query.frontend import read
+    from tapestry.query.phrases.recognize import canonical_phrase
     from tapestry.query.tree.printer import print_tql
 
     checked = read(text, context)
@@ -82,7 +83,7 @@ def understand(text: str, context: Context, *, live: bool = False) -> Understood
     plan = compile_query(checked)
     runs = (RUNS_LIVE if live else RUNS)[blocking(plan)]
     return Understood(
-        checked.phrase,
+        canonical_phrase(checked),
         print_tql(checked),
         display_tql,
         runs,

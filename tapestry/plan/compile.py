@@ -1,9 +1,11 @@
-"""Text to plans, through every stage."""
+"""Text to plans, through every stage; the plans of stored filters are kept (a plan cache)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
+from tapestry.core.ports import DueFilter
 from tapestry.plan.signature import Signature, signature
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
@@ -38,6 +40,27 @@ class Compiled:
 def compile_filter(text: str, context: Context, strategy: Strategy = "fast") -> Compiled:
     """Return the plans of a filter; raises TapestryError where the text is at fault."""
     return compile_query(read(text, context), strategy)
+
+
+def compile_due(due_filter: DueFilter) -> Compiled:
+    """Return the plans of a stored filter, compiled once; raises TapestryError if it has none.
+
+    >>> due_filter = DueFilter(1, "about lunch", "terry", (), ("public",), since=0, start=None)
+    >>> compile_due(due_filter) is compile_due(due_filter)
+    True
+    """
+    return compile_stored(due_filter.text, due_filter.owner, due_filter.addresses, due_filter.live)
+
+
+@lru_cache(maxsize=10_000)
+def compile_stored(
+    text: str, owner: str | None, addresses: tuple[str, ...], live: bool
+) -> Compiled:
+    """Return the plans of a filter in which every filter that it referred to is written out.
+
+    It refers to nothing else, so that its text and its owner determine its plans.
+    """
+    return compile_filter(text, Context(owner, addresses), "general" if live else "fast")
 
 
 def compile_query(checked: CheckedQuery, strategy: Strategy = "fast") -> Compiled:

@@ -10,6 +10,7 @@ from tapestry.plan.cost import cost, triggers
 from tapestry.plan.signature import Constant, constants
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
+from tapestry.query.phrases.recognize import canonical_phrase
 from tapestry.query.tree.nodes import (
     CheckedQuery,
     Column,
@@ -70,7 +71,7 @@ def explain_query(checked: CheckedQuery, strategy: Strategy = "fast") -> Explana
     return Explanation(
         text=checked.text,
         notation=_notation(checked),
-        phrase=checked.phrase,
+        phrase=canonical_phrase(checked),
         tql=print_tql(checked),
         sql=print_sql(checked),
         normal=tuple(

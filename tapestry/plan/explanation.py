@@ -1,31 +1,49 @@
-"""A disjunct of a filter in words, for those whose message met it."""
+"""The explanation of a match: which disjunct of the filter the message meets, in words."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
-from tapestry.plan.compile import Compiled
-from tapestry.query.context import Context
-from tapestry.query.phrases.recognize import phrase_of
+from tapestry.core.ports import DueFilter
+from tapestry.plan.compile import Compiled, compile_stored
+from tapestry.query.phrases.recognize import canonical_phrase, recognize
 from tapestry.query.tree.nodes import Literal, Node, Values
 from tapestry.query.tree.printer import print_condition
 from tapestry.query.tree.walk import transform
 from tapestry.rewrite.restore import conjunction_condition
 
 
+def explanation(due_filter: DueFilter, disjunct: int) -> str:
+    """Return why a message matches a stored filter: what its owner said, or the disjunct met.
+
+    Each disjunct of a filter is put into words once.
+    """
+    return due_filter.reason or _in_words(
+        due_filter.text, due_filter.owner, due_filter.addresses, due_filter.live, disjunct
+    )
+
+
 def disjunct_in_words(compiled: Compiled, index: int) -> str:
     """Return the phrase of one disjunct of the normal form, or its TQL where it has none.
 
     >>> from tapestry.plan.compile import compile_filter
+    >>> from tapestry.query.context import Context
     >>> plan = compile_filter("about lunch or tagged lunch by mary", Context())
     >>> disjunct_in_words(plan, 1)
     'tagged lunch by mary'
     """
     disjuncts = compiled.query.normal.disjuncts
-    if len(disjuncts) == 1 and compiled.checked.phrase:
-        return compiled.checked.phrase
+    phrase = canonical_phrase(compiled.checked) if len(disjuncts) == 1 else None
+    if phrase:
+        return phrase
     condition = transform(conjunction_condition(disjuncts[index]), _without_slot)
-    return phrase_of(condition, Context()) or print_condition(condition)
+    return recognize(condition) or print_condition(condition)
+
+
+@lru_cache(maxsize=10_000)
+def _in_words(text: str, owner: str, addresses: tuple[str, ...], live: bool, disjunct: int) -> str:
+    return disjunct_in_words(compile_stored(text, owner, addresses, live), disjunct)
 
 
 def _without_slot(node: Node) -> Node:

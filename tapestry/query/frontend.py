@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tapestry.core.errors import Span, TapestryError
 from tapestry.query.check.checker import check
 from tapestry.query.context import Context
 from tapestry.query.limits import MAX_NESTING, check_text, too_deep
 from tapestry.query.phrases import parser as phrases
-from tapestry.query.phrases.recognize import phrase_of
 from tapestry.query.tql import parser as tql
 from tapestry.query.tree.nodes import (
     Aggregate,
@@ -44,8 +41,6 @@ def read(text: str, context: Context) -> CheckedQuery:
         try:
             query = check(parse(text, context), text, context, parse)
             _check_printed(query)
-            if query.phrase is None and not query.borrows:
-                query = replace(query, phrase=phrase_of(query.condition, context))
         except RecursionError:
             # The limit on nesting prevents it, unless the caller is very deep already.
             raise too_deep(Span(0, len(text))) from None

@@ -74,7 +74,9 @@ def decided(
     pairs = {(fid, msgid) for fid, msgid, *_ in found}
     old = known(pairs) if pairs else set()
     begun = {pair for pair in pairs - old if starts[pair[0]] is not None}
-    old |= _held_at_start(engine, {fid: subscription(fid) for fid, _ in begun}, begun)
+    old |= _held_at_start(
+        engine, {fid: subscription(fid) for fid in {fid for fid, _ in begun}}, begun
+    )
     matches = [_match(row, row[0]) for row in found if (row[0], row[1]) not in old]
     return sorted(matches, key=lambda m: (m.filter, m.matched_at, m.msgid))
 

@@ -9,16 +9,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import TypeVar
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import Change, DueFilter, FilterStore, Match
-from tapestry.plan.compile import Compiled, compile_filter
+from tapestry.plan.compile import compile_due
 from tapestry.plan.engine import Engine, TooManyError, check_engine
-from tapestry.plan.explanation import disjunct_in_words
-from tapestry.query.context import Context
-from tapestry.rewrite.pipeline import Strategy
+from tapestry.plan.explanation import explanation
 from tapestry.run.changes import changes
 from tapestry.run.execute import Subscription, execute
 from tapestry.run.limits import set_aside
@@ -62,8 +59,7 @@ def run_apart(
     failed = 0
     for one in wanted:
         try:
-            strategy: Strategy = "general" if one.live else "fast"
-            plan = compiled(one.text, one.owner, one.addresses, strategy)
+            plan = compile_due(one)
         except TapestryError as error:
             store.fail(one, error.message)
             failed += 1
@@ -101,15 +97,15 @@ def run_apart(
         except TapestryError as error:
             store.fail(one, error.message)
             failed += 1
-    in_words = Words(due)
+    by_id = {due_filter.id: due_filter for due_filter in due}
     changed = [
-        c if c.op == "delete" else replace(c, reason=in_words(c.filter, c.disjunct))
+        c if c.op == "delete" else replace(c, reason=explanation(by_id[c.filter], c.disjunct))
         for c in changed
     ]
-    matches = in_words.of(matches)
+    matches = explained(matches, due)
     committed = store.commit(whole, until, matches, changed)
     for one, end, found in parts:
-        reasoned = in_words.of(found)
+        reasoned = explained(found, [one])
         committed &= store.commit([one], end, reasoned)
         matches += reasoned
     done = (*whole, *(one for one, _, _ in parts))
@@ -161,29 +157,9 @@ def _first_part(
     raise error
 
 
-class Words:
-    """Says in words which disjunct of its filter a message meets, each worked out once."""
-
-    def __init__(self, filters: Sequence[DueFilter]) -> None:
-        self._filters = {one.id: one for one in filters}
-        self._words: dict[tuple[int, int], str] = {}
-
-    def __call__(self, fid: int, disjunct: int) -> str:
-        key, one = (fid, disjunct), self._filters[fid]
-        if one.reason:
-            return one.reason
-        if key not in self._words:
-            strategy: Strategy = "general" if one.live else "fast"
-            plan = compiled(one.text, one.owner, one.addresses, strategy)
-            self._words[key] = disjunct_in_words(plan, disjunct)
-        return self._words[key]
-
-    def of(self, matches: Iterable[Match]) -> list[Match]:
-        """Return the matches with their reasons."""
-        return [replace(m, reason=self(m.filter, m.disjunct)) for m in matches]
-
-
-@lru_cache(maxsize=10_000)
-def compiled(text: str, owner: str, addresses: tuple[str, ...], strategy: Strategy) -> Compiled:
-    """Return the plans of a filter; those used last are kept."""
-    return compile_filter(text, Context(owner, addresses), strategy)
+def explained(matches: Iterable[Match], filters: Iterable[DueFilter]) -> list[Match]:
+    """Return the matches of some filters, each with the disjunct it meets in words."""
+    by_id = {due_filter.id: due_filter for due_filter in filters}
+    return [
+        replace(match, reason=explanation(by_id[match.filter], match.disjunct)) for match in matches
+    ]

@@ -14,12 +14,11 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Protocol
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import DueFilter, Match
-from tapestry.plan.compile import Compiled, Plan, compile_filter
+from tapestry.plan.compile import Compiled, Plan, compile_due, compile_stored
 from tapestry.plan.engine import Engine, Row, TooManyError, check_engine, evaluate
 from tapestry.plan.group import ConstantRow, SignatureGroup
 from tapestry.plan.lowering.lower import lower_among
@@ -28,7 +27,6 @@ from tapestry.plan.signature import Constant
 from tapestry.predicate_index.groups import Class, Directory, Holder, seen
 from tapestry.predicate_index.probe import Rows, woken
 from tapestry.predicate_index.store import Entry
-from tapestry.query.context import Context
 from tapestry.run.execute import Pair, Subscription, candidates, chunked, decided, rank
 from tapestry.run.limits import set_aside
 
@@ -244,19 +242,17 @@ def _handed_out(
 
     def subscription(fid: int) -> Subscription:
         one = due[fid]
-        compiled = compile_filter(one.text, Context(one.owner, one.addresses))
-        return Subscription(fid, compiled, one.audiences, one.since, one.start)
+        return Subscription(fid, compile_due(one), one.audiences, one.since, one.start)
 
     joint.matches = decided(engine, list(first.values()), starts, subscription, store.known)
     joint.filters = [due[fid] for fid in sorted({match.filter for match in joint.matches})]
     return joint
 
 
-@lru_cache(maxsize=4096)
 def _plan(text: str, signature: str) -> Plan | None:
     """Return the plan of a signature, given a filter that had it; None if none has it now."""
     try:
-        compiled = compile_filter(text, Context())
+        compiled = compile_stored(text, None, (), live=False)
     except TapestryError:
         return None
     return next((plan for plan in compiled.plans if plan.signature.name == signature), None)

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 
 from tapestry.core.clock import wall_clock
 from tapestry.core.ports import Change, Clock, DueFilter, FilterStore, Match
+from tapestry.plan.compile import compile_due
 from tapestry.plan.engine import Engine
 from tapestry.predicate_index.groups import Directory
 from tapestry.predicate_index.probe import SnapshotRows
 from tapestry.predicate_index.store import Entry, Register
-from tapestry.run.own_windows import Run, Words, compiled, run_apart
+from tapestry.run.own_windows import Run, explained, run_apart
 from tapestry.run.shared_window import entries_of, run_together
 from tapestry.tables.append import advance_watermark
 from tapestry.tables.log import Snapshot, Tables, snapshot
@@ -116,8 +117,7 @@ def _run_joint(
         store.part(joint.strangers)
     for one, message in joint.failed:
         store.fail(one, message)
-    in_words = Words(joint.filters)
-    matches = in_words.of(joint.matches)
+    matches = explained(joint.matches, joint.filters)
     committed = store.commit_joint(since, until, joint.filters, matches)
     return Run(tuple(joint.filters), tuple(matches), (), len(joint.failed), committed)
 
@@ -131,7 +131,7 @@ def _join(register: Register, store: FilterStore, filters: Sequence[DueFilter], 
     entries: list[Entry] = []
     examples: dict[str, str] = {}
     for one in joining:
-        own, texts = entries_of(one, compiled(one.text, one.owner, one.addresses, "fast"))
+        own, texts = entries_of(one, compile_due(one))
         entries += own
         examples |= texts
     if joining:

@@ -9,6 +9,7 @@ from support.generators import filters
 from support.generators.filters import World
 from support.memory_index import DictRows, MemoryDirectory
 from support.sqlite_engine import SqliteEngine
+from support.work import counted
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.ports import DueFilter
@@ -18,6 +19,7 @@ from tapestry.query.frontend import read
 from tapestry.query.tree.printer import print_tql
 from tapestry.run import shared_window
 from tapestry.run.execute import Subscription, execute
+from tapestry.run.own_windows import explained
 from tapestry.run.shared_window import entries_of, run_together
 
 
@@ -91,6 +93,33 @@ def test_joint_runs_deliver_what_the_oracle_does(aggregates):
 @both
 def test_joint_runs_in_a_long_campaign(aggregates):
     filter_laws.check(joint_runs_deliver_what_the_oracle_does, 2000, aggregates)
+
+
+def joint_run(size):
+    """Count the work of a joint run in which one filter, begun at 0, finds so many messages."""
+    messages = [
+        {"msgid": f"m{n}", "subject": f"no{size}", "audience": "public", "ts": 2}
+        for n in range(size)
+    ]
+    engine = SqliteEngine({"messages": messages, "annotations": []})
+    text = f"m.subject HAS 'no{size}'"
+    due = DueFilter(0, text, "terry", (), ("public",), 1, 0)
+    directory, store = MemoryDirectory(), Store({0: due}, set())
+    directory.add(*entries_of(due, compile_filter(text, Context("terry"))))
+    rows = DictRows({"messages": messages, "annotations": []})
+    with counted() as work:
+        joint = run_together(lambda: engine, rows, directory, store, {"public"}, 1, 3)
+        matches = explained(joint.matches, joint.filters)
+    assert {match.reason for match in matches} == {f"about no{size}"}
+    assert len(matches) == size
+    return work.calls
+
+
+def test_a_filter_is_compiled_once_however_many_messages_it_finds():
+    with counted() as alone:
+        compile_filter("m.subject HAS 'no'", Context("terry"))
+    joint_run(1)
+    assert joint_run(210) - joint_run(10) < 200 * alone.calls / 2
 
 
 ANSWERED = "EXISTS (r: r.inreplyto = m.msgid AND r.sender = 'joe@x.org')"

@@ -17,7 +17,7 @@ from tapestry.query.phrases.patterns import both, either, one
 from tapestry.query.phrases.printer import canonical
 from tapestry.query.tql import parser as tql
 from tapestry.query.tree.canonical import canonicalize
-from tapestry.query.tree.nodes import And, Condition, Exists, Not, Or, Threshold, Top
+from tapestry.query.tree.nodes import And, CheckedQuery, Condition, Exists, Not, Or, Threshold, Top
 from tapestry.query.tree.ordering import alpha_normalize, order_as_phrase
 from tapestry.query.tree.parsed import MisreadError
 
@@ -26,8 +26,26 @@ MOST = 40
 
 _Parts = tuple[Condition, ...]
 
+_NOBODY = Context()
+"""A recognised phrase neither says ``me`` nor refers to a filter: it means the same to all."""
 
-def phrase_of(condition: Condition, context: Context) -> str | None:
+
+def canonical_phrase(query: CheckedQuery) -> str | None:
+    """Return the canonical phrase of a filter, or None if it has none.
+
+    It is that of the phrase as written, else one recognised in the condition.  A filter with
+    another person's filter written out in it is not recognised: the asker is not shown that.
+
+    >>> from tapestry.query.frontend import read
+    >>> canonical_phrase(read("m.ts < now() - 14 days AND m.subject HAS 'spark'", Context()))
+    'two weeks old and about spark'
+    """
+    if query.phrase is not None or query.borrows:
+        return query.phrase
+    return recognize(query.condition)
+
+
+def recognize(condition: Condition) -> str | None:
     """Return the canonical phrase that means a checked condition, or None if there is none.
 
     It never says ``me`` or names another filter, and never raises.
@@ -40,7 +58,7 @@ def phrase_of(condition: Condition, context: Context) -> str | None:
     for tree in dict.fromkeys((usual, order_as_phrase(usual))):
         said = _said(tree)
         text = canonical(said) if said else ""
-        if text and text.isprintable() and _means(text, usual, context):
+        if text and text.isprintable() and _means(text, usual):
             return text
     return None
 
@@ -64,7 +82,7 @@ def _size(node: Condition) -> int:
 # Reading back
 
 
-def _means(text: str, usual: Condition, context: Context) -> bool:
+def _means(text: str, usual: Condition) -> bool:
     """Tell whether a text is a phrase, spelled canonically, that means a canonical condition."""
     try:
         tql.parse(text)
@@ -74,8 +92,8 @@ def _means(text: str, usual: Condition, context: Context) -> bool:
     except TapestryError:
         return False
     try:
-        parsed = phrases.parse(text, context)
-        read = check(parsed, text, context, phrases.parse)
+        parsed = phrases.parse(text, _NOBODY)
+        read = check(parsed, text, _NOBODY, phrases.parse)
     except TapestryError:
         return False
     return parsed.phrase == text and alpha_normalize(

@@ -275,7 +275,7 @@ class CheckedQuery:
 
     Types known, every variable bound and named once, ``now()`` found only where it may be,
     no sugar left.  ``var`` is the message delivered; ``phrase`` the canonical phrase, where
-    the filter has one; ``notation``, ``tql`` (or SQL) or ``phrase``, is that of the text.
+    it was written as one; ``notation``, ``tql`` (or SQL) or ``phrase``, is that of the text.
     ``borrows``: a filter of somebody else is written out in it, which the asker is not shown.
     In a context that keeps references ``by_name`` they are its only sugar.
     """

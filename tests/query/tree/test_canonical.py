@@ -8,7 +8,7 @@ from support.generators import filters
 
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
-from tapestry.query.phrases.recognize import phrase_of
+from tapestry.query.phrases.recognize import recognize
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.canonical import canonicalize
 from tapestry.query.tree.ordering import alpha_normalize, order_as_phrase
@@ -135,6 +135,6 @@ ALTERNATIVES = [
 @given(world=filters.worlds())
 def test_the_phrase_shown_finds_the_same_messages(text, world):
     condition = read(text, TERRY).condition
-    phrase = phrase_of(condition, TERRY)
+    phrase = recognize(condition)
     assert phrase is not None
     assert answers(read(phrase, TERRY).condition, world) == answers(condition, world)

@@ -1,0 +1,45 @@
+"""A stored filter is compiled once, and each of its disjuncts put into words once."""
+
+from dataclasses import replace
+
+from support.work import counted
+
+from tapestry.core.ports import DueFilter
+from tapestry.plan.compile import compile_due, compile_filter
+from tapestry.plan.explanation import explanation
+from tapestry.query.context import Context
+
+DUE = DueFilter(1, "m.subject HAS 'lunch' OR m.size > 1024", "terry", (), ("public",), 0, None)
+
+
+def test_a_stored_filter_is_compiled_once_however_its_windows_move():
+    with counted() as alone:
+        compile_filter(DUE.text, Context("terry"))
+    first = compile_due(DUE)
+    moved = [replace(DUE, id=since, since=since) for since in range(100)]
+    with counted() as work:
+        plans = [compile_due(due_filter) for due_filter in moved]
+    assert all(plan is first for plan in plans)
+    assert work.calls < alone.calls
+
+
+def test_filters_that_differ_in_text_owner_or_mode_are_compiled_apart():
+    mine = replace(DUE, text="from me", addresses=("terry@parc.com",))
+    others = replace(mine, addresses=("mary@parc.com",))
+    live = replace(mine, live=True)
+    plans = [compile_due(due_filter) for due_filter in (mine, others, live)]
+    assert plans[0] is not plans[2]
+    constants = [plan.plans[0].signature.constants[0].value for plan in plans]
+    assert constants == ["terry@parc.com", "mary@parc.com", "terry@parc.com"]
+
+
+def test_a_disjunct_is_put_into_words_once():
+    assert [explanation(DUE, n) for n in (0, 1)] == ["about lunch", "larger than one KB"]
+    with counted() as work:
+        for since in range(100):
+            explanation(replace(DUE, since=since), 1)
+    assert work.calls < 2000
+
+
+def test_what_the_owner_says_of_a_filter_explains_every_match():
+    assert explanation(replace(DUE, reason="in terry's lunches"), 0) == "in terry's lunches"
