@@ -77,12 +77,12 @@ class FilterAdmin(FilterPages):
     def get_object(self, *args: Any, **kwargs: Any) -> Filter | None:
         """Return a filter, where it stands."""
         found = super().get_object(*args, **kwargs)
-        shared_window.tell([found] if found else [])
+        shared_window.show_position([found] if found else [])
         return found
 
     def save_model(self, request: HttpRequest, obj: Filter, form: Any, change: bool) -> None:
         """Store what was mended, apart from the joint run: it may be whether the filter runs."""
-        shared_window.part(Filter.objects.filter(pk=obj.pk))
+        shared_window.detach(Filter.objects.filter(pk=obj.pk))
         obj.refresh_from_db(fields=STANDING)
         super().save_model(request, obj, form, change)
 

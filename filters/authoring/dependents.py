@@ -18,7 +18,7 @@ from filters.authoring.understanding import Name, noting, understand
 from filters.models import Filter, PendingWindow, Reference
 from filters.runtime import services
 from filters.store.filter_store import DjangoClock, latest_instant
-from filters.store.shared_window import hold, part
+from filters.store.shared_window import detach, lock
 from tapestry.core.errors import TapestryError
 from tapestry.tables.append import advance_watermark
 
@@ -114,11 +114,11 @@ def note_references(held: Filter, sought: Iterable[Name]) -> None:
 
 @transaction.atomic
 def _renew(which: Q, at: int | None) -> None:
-    hold()
+    lock()
     found = list(Filter.objects.filter(which).values_list("pk", flat=True))
     if not found:
         return
-    part(Filter.objects.filter(pk__in=found))
+    detach(Filter.objects.filter(pk__in=found))
     present = latest_instant() if at is None else at
     for held in Filter.objects.select_for_update().filter(pk__in=found).order_by("pk"):
         renew(held, present)

@@ -19,7 +19,7 @@ from filters.authoring.dependents import (
 )
 from filters.authoring.understanding import Name, Understood, noting, understand
 from filters.models import Filter
-from filters.store.shared_window import hold, part
+from filters.store.shared_window import detach, lock
 
 LONGEST_NAME = 60
 
@@ -55,7 +55,7 @@ def install(
     at = now() if not existing or has_dependents(full_name(made)) else None
     with transaction.atomic():
         if sought:  # what it refers to may have changed meanwhile; it cannot any more
-            hold()
+            lock()
             understood = understand(text, context)
         _begin(made, text, understood, None if existing else at)
         made.save()
@@ -123,7 +123,7 @@ def change(
 def pause(running: Filter) -> None:
     """Stop running a filter; it stays where it stands."""
     it = Filter.objects.filter(pk=running.pk)
-    part(it)
+    detach(it)
     it.update(active=False)
 
 
@@ -141,7 +141,7 @@ def delete(doomed: Filter) -> None:
     """Delete a filter and what it found; those that refer to it say so."""
     at = now()
     with transaction.atomic():
-        part(Filter.objects.filter(pk=doomed.pk))
+        detach(Filter.objects.filter(pk=doomed.pk))
         name = full_name(doomed)
         doomed.delete()
         renew_dependents([name], at)
@@ -166,7 +166,7 @@ def full_name(of: Filter) -> Name:
 
 def _held_apart(changing: Filter) -> Filter:
     """Lock a filter that is about to change, and read where it stands by itself."""
-    part(Filter.objects.filter(pk=changing.pk))
+    detach(Filter.objects.filter(pk=changing.pk))
     return Filter.objects.select_for_update().get(pk=changing.pk)
 
 

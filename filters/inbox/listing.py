@@ -104,7 +104,7 @@ def sidebar(user: User) -> Sidebar:
         refreshed_at=Max("matches__refreshed_at", filter=seen),
     )
     mine = mine.order_by("name")
-    shared_window.tell(mine)
+    shared_window.show_position(mine)
     entries = tuple(
         Entry(each, each.total, each.unread, each.left, each.refreshed_at) for each in mine
     )

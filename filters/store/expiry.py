@@ -28,11 +28,11 @@ def in_time(
     matches: Sequence[Match], changes: Sequence[Change]
 ) -> tuple[Sequence[Match], Sequence[Change]]:
     """Leave out what was found in filters after their ends, as they are by now."""
-    ends = _ends({each.filter for found in (matches, changes) for each in found})
+    ends = _ends({each.filter_id for found in (matches, changes) for each in found})
     if not ends:
         return matches, changes
-    kept = [m for m in matches if m.filter not in ends or m.matched_at <= ends[m.filter]]
-    return kept, [c for c in changes if c.filter not in ends or c.at <= ends[c.filter]]
+    kept = [m for m in matches if m.filter_id not in ends or m.matched_at <= ends[m.filter_id]]
+    return kept, [c for c in changes if c.filter_id not in ends or c.at <= ends[c.filter_id]]
 
 
 def stop_ended(run: QuerySet[Filter], since: int, until: int) -> None:

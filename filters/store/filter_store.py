@@ -121,7 +121,9 @@ class DjangoFilterStore:
                 return False
             stored_at = wall_clock()
             matches, changes = expiry.in_time(matches, changes)
-            finders = {match.filter for match in matches} | {change.filter for change in changes}
+            finders = {match.filter_id for match in matches} | {
+                change.filter_id for change in changes
+            }
             shown = _when_shown(finders, stored_at)
             _store(matches, stored_at, shown)
             live_changes.follow(filters, until, changes, shown)
@@ -130,28 +132,30 @@ class DjangoFilterStore:
     def fail(self, failed: DueFilter, message: str) -> None:
         """Remember that a filter could not be run; it is not tried until it changes or resumes."""
         message = message or "It cannot be run."
-        if failed.rest is None:
+        if failed.pending_window is None:
             with transaction.atomic():
-                shared_window.hold()
-                same = Filter.objects.filter(pk=failed.id)
+                shared_window.lock()
+                same = Filter.objects.filter(pk=failed.filter_id)
                 if same.filter(revision=failed.revision).exists():
-                    shared_window.part(same)
+                    shared_window.detach(same)
                     same.update(error=message)
         else:
-            PendingWindow.objects.filter(pk=failed.rest).update(error=message)
+            PendingWindow.objects.filter(pk=failed.pending_window).update(error=message)
 
-    def joint_since(self) -> int | None:
+    def shared_since(self) -> int | None:
         """Return the end of the last joint window; None if there never was one."""
-        return shared_window.joint().since
+        return shared_window.stored_window().since
 
-    def joined(self, ids: Collection[int]) -> Sequence[DueFilter]:
+    def enrolled(self, filter_ids: Collection[int]) -> Sequence[DueFilter]:
         """Return those of the filters that are joined and active, as due from the joint since."""
-        since = self.joint_since()
+        since = self.shared_since()
         if since is None:
             return []
         running = Filter.objects.filter(active=True, enrolled=True).defer("text")
         found = [
-            each for chunk in chunks(sorted(set(ids))) for each in running.filter(pk__in=chunk)
+            each
+            for chunk in chunks(sorted(set(filter_ids)))
+            for each in running.filter(pk__in=chunk)
         ]
         askers = _askers(each.owner_id for each in found)
         return [
@@ -160,7 +164,7 @@ class DjangoFilterStore:
             if each.owner_id in askers
         ]
 
-    def commit_joint(
+    def commit_shared(
         self,
         since: int | None,
         until: int,
@@ -173,34 +177,36 @@ class DjangoFilterStore:
         has been changed, parted, paused or deleted since it was found to be joined.
         """
         with transaction.atomic():
-            if shared_window.hold() != since or not shared_window.unchanged(filters):
+            if shared_window.lock() != since or not shared_window.unchanged(filters):
                 return False
             stored_at = wall_clock()
             matches, _ = expiry.in_time(matches, ())
-            _store(matches, stored_at, _when_shown({match.filter for match in matches}, stored_at))
+            _store(
+                matches, stored_at, _when_shown({match.filter_id for match in matches}, stored_at)
+            )
             SharedWindow.objects.filter(pk=1).update(since=until, ran_at=stored_at)
             if since is not None:
                 running = Filter.objects.filter(active=True, enrolled=True)
                 expiry.stop_ended(running, since, until)
         return True
 
-    def join(self, filters: Sequence[DueFilter], until: int) -> None:
+    def enroll(self, filters: Sequence[DueFilter], until: int) -> None:
         """Let filters that were run to ``until`` share the joint window, if it ends there too."""
-        shared_window.join(filters, until)
+        shared_window.enroll(filters, until)
 
-    def part(self, ids: Collection[int] | None) -> None:
+    def detach(self, filter_ids: Collection[int] | None) -> None:
         """Let filters, or all, leave the joint run where it stands: they are apart from there."""
-        if ids is None:
-            shared_window.part(Filter.objects.all())
+        if filter_ids is None:
+            shared_window.detach(Filter.objects.all())
             return
         with transaction.atomic():
-            for chunk in chunks(sorted(ids)):
-                shared_window.part(Filter.objects.filter(pk__in=chunk))
+            for chunk in chunks(sorted(filter_ids)):
+                shared_window.detach(Filter.objects.filter(pk__in=chunk))
 
-    def revisions(self, ids: Collection[int]) -> Mapping[int, int]:
+    def revisions(self, filter_ids: Collection[int]) -> Mapping[int, int]:
         """Return the present revision of those of the filters that are there."""
         found: dict[int, int] = {}
-        for chunk in chunks(sorted(ids)):
+        for chunk in chunks(sorted(filter_ids)):
             same = Filter.objects.filter(pk__in=chunk)
             found.update(same.values_list("pk", "revision"))
         return found
@@ -229,7 +235,7 @@ def _askers(owner_ids: Iterable[int]) -> dict[int, _Asker]:
 def _due(each: Filter, asker: _Asker, rest: PendingWindow | None = None) -> DueFilter:
     text = each if rest is None else rest
     return DueFilter(
-        id=each.pk,
+        filter_id=each.pk,
         text=text.tql,
         owner=asker.name,
         addresses=asker.addresses,
@@ -238,19 +244,21 @@ def _due(each: Filter, asker: _Asker, rest: PendingWindow | None = None) -> DueF
         start=text.start,
         revision=each.revision,
         until=None if rest is None else rest.until,
-        rest=None if rest is None else rest.pk,
+        pending_window=None if rest is None else rest.pk,
         live=each.is_live,
-        reason=text.explanation,
+        explanation=text.explanation,
     )
 
 
 def _advance(filters: Sequence[DueFilter], until: int) -> Iterator[bool]:
     alike: dict[tuple[int, int], list[int]] = defaultdict(list)
     for each in filters:
-        if each.rest is None:
-            alike[each.since, each.revision].append(each.id)
+        if each.pending_window is None:
+            alike[each.since, each.revision].append(each.filter_id)
         else:
-            left = PendingWindow.objects.filter(pk=each.rest, since=each.since, filter__active=True)
+            left = PendingWindow.objects.filter(
+                pk=each.pending_window, since=each.since, filter__active=True
+            )
             done = left.filter(until__lte=until).delete()[0] or left.update(since=until)
             yield done == 1
     for (since, revision), ids in sorted(alike.items()):
@@ -265,15 +273,15 @@ def _store(matches: Sequence[Match], stored_at: int, shown: Mapping[int, int]) -
     StoredMatch.objects.bulk_create(
         (
             StoredMatch(
-                filter_id=match.filter,
+                filter_id=match.filter_id,
                 msgid=match.msgid,
                 audience=match.audience,
                 matched_at=match.matched_at,
                 stored_at=stored_at,
-                shown_at=shown[match.filter],
+                shown_at=shown[match.filter_id],
                 disjunct=match.disjunct,
                 evidence=list(match.evidence),
-                explanation=match.reason,
+                explanation=match.explanation,
             )
             for match in matches
         ),

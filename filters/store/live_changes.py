@@ -40,7 +40,7 @@ def fates(changes: Iterable[Change]) -> dict[Pair, Fate]:
     """Return what becomes of each (filter, message), given all changes in order."""
     found: dict[Pair, Fate] = {}
     for change in changes:
-        pair = (change.filter, change.msgid)
+        pair = (change.filter_id, change.msgid)
         if change.op == "insert":
             found[pair] = Fate(change, change.at)
         elif change.op == "update" and pair in found:
@@ -63,7 +63,7 @@ def follow(
     and what remains stays read.  Runs inside the caller's transaction.
     """
     final = fates(changes)
-    whole = {each.id for each in filters if each.live and _begins(each)}
+    whole = {each.filter_id for each in filters if each.live and _begins(each)}
     for chunk in chunks(sorted(final), CHUNK // 2):
         _apply({pair: final[pair] for pair in chunk}, whole, shown)
     for filter_id in whole:
@@ -121,7 +121,7 @@ def _say_how(row: Match, change: Change) -> None:
     row.audience = change.audience
     row.disjunct = change.disjunct
     row.evidence = list(change.evidence)
-    row.explanation = change.reason
+    row.explanation = change.explanation
     row.refreshed_at = None
 
 

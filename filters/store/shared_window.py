@@ -22,12 +22,12 @@ from tapestry.core.clock import BEGINNING
 from tapestry.core.ports import DueFilter
 
 
-def joint() -> SharedWindow:
+def stored_window() -> SharedWindow:
     """Return where the joint run stands, as stored by now."""
     return SharedWindow.objects.filter(pk=1).first() or SharedWindow(pk=1)
 
 
-def hold() -> int | None:
+def lock() -> int | None:
     """Lock the joint run for the rest of the caller's transaction; return its since.
 
     Updating the row before reading it takes SQLite's write lock and PostgreSQL's lock on the
@@ -40,15 +40,15 @@ def hold() -> int | None:
 
 
 @transaction.atomic
-def part(which: QuerySet[Filter]) -> None:
+def detach(which: QuerySet[Filter]) -> None:
     """Let filters leave the joint run where it stands; from there they run by themselves.
 
     Call it at the beginning of the transaction that changes them, before it reads or locks
     them: then ``since`` is their own again, and no joint window that is under way is stored.
     What the register says of them is of a past revision.
     """
-    hold()
-    at = joint()
+    lock()
+    at = stored_window()
     if at.since is not None:
         leaving = which.filter(enrolled=True)
         leaving.update(enrolled=False, since=at.since, ran_at=at.ran_at, revision=F("revision") + 1)
@@ -57,7 +57,7 @@ def part(which: QuerySet[Filter]) -> None:
 @transaction.atomic
 def run_again(which: QuerySet[Filter]) -> None:
     """Let filters run apart, and let no run of one that has begun be stored, or join."""
-    part(which)
+    detach(which)
     which.update(revision=F("revision") + 1)
 
 
@@ -69,30 +69,30 @@ def begin_again(which: QuerySet[Filter]) -> None:
     which.exclude(ended).update(since=Coalesce(F("start"), BEGINNING))
 
 
-def tell(filters: Iterable[Filter]) -> None:
+def show_position(filters: Iterable[Filter]) -> None:
     """Let filters that were read say where they stand and when they last ran, if joined, too.
 
     For whoever shows them; nothing is stored.
     """
     joined = [each for each in filters if each.enrolled]
-    at = joint() if joined else SharedWindow()
+    at = stored_window() if joined else SharedWindow()
     for each in joined:
         each.since = each.since if at.since is None else at.since
         each.ran_at = at.ran_at
 
 
 @transaction.atomic
-def join(filters: Iterable[DueFilter], until: int) -> None:
+def enroll(filters: Iterable[DueFilter], until: int) -> None:
     """Let filters that stand at ``until``, where the joint run stands too, share it from there.
 
     Those that were changed meanwhile, live, paused or failed ones, and those of whose older
     text a rest is left remain apart.
     """
-    if hold() != until:
+    if lock() != until:
         return
     alike: dict[int, list[int]] = defaultdict(list)
     for each in filters:
-        alike[each.revision].append(each.id)
+        alike[each.revision].append(each.filter_id)
     able = Filter.objects.filter(
         ~Exists(PendingWindow.objects.filter(filter=OuterRef("pk"))),
         since=until,
@@ -111,7 +111,7 @@ def unchanged(filters: Sequence[DueFilter]) -> bool:
 
     The caller holds the joint run.
     """
-    known = {each.id: each.revision for each in filters}
+    known = {each.filter_id: each.revision for each in filters}
     for chunk in chunks(sorted(known)):
         same = Filter.objects.select_for_update().filter(pk__in=chunk, enrolled=True, active=True)
         if dict(same.values_list("pk", "revision")) != {pk: known[pk] for pk in chunk}:

@@ -9,14 +9,14 @@ from typing import Literal, Protocol
 
 
 class LockedClock(Protocol):
-    """The clock while its lock is held by this process and nobody else."""
+    """The clock while this process, and no other, holds its lock."""
 
     @property
     def last(self) -> int:
         """The newest instant that was ever stamped or run to, as stored."""
 
     def advance(self, to: int) -> None:
-        """Store a newer instant; it lasts once the lock is released without an error."""
+        """Store a newer instant; it stays if the lock is released without an error."""
 
 
 class Clock(Protocol):
@@ -28,17 +28,17 @@ class Clock(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DueFilter:
-    """A filter that is due: who may see what, and where its windows stand.
+    """A filter whose window is to be run: what it asks, what it may see, where its window stands.
 
-    ``since`` ends its last window.  ``start`` is T0 of DESIGN section 1: what matched at
-    T0 is not delivered; None takes existing mail.  ``revision`` counts changes of the text:
-    a window is committed only for the text it was run with.  ``until`` ends the window where
-    that is not the present: a filter was changed then, and ``rest`` names what is left to run
-    of its older text; or it is run in parts.  ``live``: messages leave when they no longer match.
-    ``reason`` is said of every match; where it is empty, the words of the disjunct that was met.
+    The window is (``since``, ``until``]; where ``until`` is None it ends at the present.
+    ``start`` is T0 of DESIGN, section 1: what matched at T0 is not delivered; None takes existing
+    mail.  ``revision`` counts changes of the text: a window is committed only for the text it was
+    run with.  ``pending_window`` is the key of what an older revision still has to run, where this
+    is that.  ``live``: messages leave when they no longer match.  ``explanation`` is given with
+    every match; where it is empty, the words of the disjunct that was met are.
     """
 
-    id: int
+    filter_id: int
     text: str
     owner: str
     addresses: tuple[str, ...]
@@ -47,58 +47,59 @@ class DueFilter:
     start: int | None
     revision: int = 0
     until: int | None = None
-    rest: int | None = None
+    pending_window: int | None = None
     live: bool = False
-    reason: str = ""
+    explanation: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A message a filter matched: the first instant it did, and why.
+    """A message that a filter matched: the first instant at which it did, and why.
 
-    ``disjunct`` counts from 0 in the filter's normal form, and ``reason`` says it in words;
-    ``evidence`` names the rows that made it true, msgids and annids, in the order of the
-    disjunct's variables.
+    ``disjunct`` counts from 0 in the filter's disjunctive normal form, and ``explanation`` says
+    it in words; ``evidence`` are the keys of the rows that made it true, msgids and annids, in
+    the order of the disjunct's variables.
     """
 
-    filter: int
+    filter_id: int
     msgid: str
     audience: str
     matched_at: int
     disjunct: int
     evidence: tuple[str, ...]
-    reason: str = ""
+    explanation: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A message enters, leaves or matches otherwise the answer of a live filter.
+    """One entry of a live filter's changelog: a message enters, leaves or matches otherwise.
 
-    What follows ``at`` says how it matches from that instant on, as of a Match.
+    A "delete" is a retraction.  What follows ``at`` says how the message matches from that
+    instant on, as in a Match.
     """
 
-    filter: int
+    filter_id: int
     msgid: str
     op: Literal["insert", "delete", "update"]
     at: int
     audience: str = ""
     disjunct: int = 0
     evidence: tuple[str, ...] = ()
-    reason: str = ""
+    explanation: str = ""
 
 
 class FilterStore(Protocol):
     """Filters, their windows and their matches, in the relational database.
 
-    Each stands apart, with a window of its own, or is joined: then it shares one window with
-    all that are, and only those that something new concerns need be looked at.
+    A filter has a window of its own, or is enrolled in the shared window: one window of all
+    enrolled filters, of which only those are evaluated that something new may concern.
     """
 
     def due(self, now: int) -> Sequence[DueFilter]:
-        """Return every filter that stands apart whose window should be run at ``now``."""
+        """Return every filter with a window of its own that should be run at ``now``."""
 
     def known(self, pairs: Collection[tuple[int, str]]) -> set[tuple[int, str]]:
-        """Return those of the (filter, msgid) pairs that are stored as matches already."""
+        """Return those of the (filter_id, msgid) pairs that are stored as matches already."""
 
     def commit(
         self,
@@ -109,43 +110,44 @@ class FilterStore(Protocol):
     ) -> bool:
         """Store matches and advance every filter's ``since`` to ``until``, in one transaction.
 
-        ``changes`` are those of live filters, in the order in which they happened.  A
-        ``rest`` is done with instead, or begins there if it ends later.  Return False, and store
-        nothing, if any filter's window is no longer at its ``since``, or its text has changed.
+        ``changes`` are those of live filters, in the order in which they happened.  A pending
+        window is deleted instead; one that ends after ``until`` begins there.  Return False, and
+        store nothing, if any filter's window no longer begins at its ``since``, or its text has
+        changed.
         """
 
     def fail(self, failed: DueFilter, message: str) -> None:
-        """Remember that a filter could not be run, for its owner to see."""
+        """Store that a filter cannot be run, and why, for its owner to see."""
 
-    def joint_since(self) -> int | None:
-        """Return the end of the last joint window; None if there never was one."""
+    def shared_since(self) -> int | None:
+        """Return where the last shared window ended; None if there never was one."""
 
-    def joined(self, ids: Collection[int]) -> Sequence[DueFilter]:
-        """Return those of the filters that are joined now, as due from the joint since."""
+    def enrolled(self, filter_ids: Collection[int]) -> Sequence[DueFilter]:
+        """Return those of the filters that are enrolled, each with the shared ``since``."""
 
-    def commit_joint(
+    def commit_shared(
         self,
         since: int | None,
         until: int,
         filters: Sequence[DueFilter],
         matches: Sequence[Match],
     ) -> bool:
-        """Store what joined filters found, and the joint since as ``until``, in one transaction.
+        """Store what enrolled filters matched, and advance the shared window, in one transaction.
 
-        ``filters`` are those that found something, as ``joined`` returned them.  Return False,
-        and store nothing, if the joint since is no longer ``since``, or if any of them has been
-        changed, parted, paused or deleted.
+        ``filters`` are those that matched something, as ``enrolled`` returned them.  Return
+        False, and store nothing, if the shared window no longer begins at ``since``, or if any
+        of the filters has been changed, detached, paused or deleted.
         """
 
-    def join(self, filters: Sequence[DueFilter], until: int) -> None:
-        """Let filters that were run to ``until`` share the joint window from there on.
+    def enroll(self, filters: Sequence[DueFilter], until: int) -> None:
+        """Enroll filters that were run to ``until`` in the shared window, if it begins there too.
 
-        Those alone that can: of the revision given, active, without an error or a rest, and
-        not live; and none if the joint window does not end at ``until``.
+        Only those that still have the revision given, are active, not live, and have neither
+        an error nor a pending window; the others keep windows of their own.
         """
 
-    def revisions(self, ids: Collection[int]) -> Mapping[int, int]:
-        """Return the present revision of those of the filters that are there."""
+    def revisions(self, filter_ids: Collection[int]) -> Mapping[int, int]:
+        """Return the present revision of each of the filters that exists."""
 
-    def part(self, ids: Collection[int] | None) -> None:
-        """Let filters, or all, leave the joint run where it stands: they are apart from there."""
+    def detach(self, filter_ids: Collection[int] | None) -> None:
+        """Give filters, or all, windows of their own, which begin where the shared one ended."""

@@ -19,7 +19,7 @@ def explanation(due_filter: DueFilter, disjunct: int) -> str:
 
     Each disjunct of a filter is put into words once.
     """
-    return due_filter.reason or _in_words(
+    return due_filter.explanation or _in_words(
         due_filter.text, due_filter.owner, due_filter.addresses, due_filter.live, disjunct
     )
 

@@ -67,7 +67,7 @@ def change_windows(
                 run += _difference(fid, msgid, at, before, now)
                 before = now
     return [
-        sorted(run, key=lambda change: (change.filter, change.at, change.msgid)) for run in runs
+        sorted(run, key=lambda change: (change.filter_id, change.at, change.msgid)) for run in runs
     ]
 
 

@@ -78,7 +78,7 @@ def decided(
         engine, {fid: subscription(fid) for fid in {fid for fid, _ in begun}}, begun
     )
     matches = [_match(row, row[0]) for row in found if (row[0], row[1]) not in old]
-    return sorted(matches, key=lambda m: (m.filter, m.matched_at, m.msgid))
+    return sorted(matches, key=lambda m: (m.filter_id, m.matched_at, m.msgid))
 
 
 def execute_windows(
@@ -102,10 +102,10 @@ def execute_windows(
     for row in sorted(rows, key=lambda row: row[0]):
         n, run = divmod(row[0], len(instants))
         match = _match(row, asked[n].fid)
-        if (match.filter, match.msgid) not in delivered:
-            delivered.add((match.filter, match.msgid))
+        if (match.filter_id, match.msgid) not in delivered:
+            delivered.add((match.filter_id, match.msgid))
             runs[run].append(match)
-    return [sorted(run, key=lambda m: (m.filter, m.matched_at, m.msgid)) for run in runs]
+    return [sorted(run, key=lambda m: (m.filter_id, m.matched_at, m.msgid)) for run in runs]
 
 
 def candidates(engine: Engine, all_groups: Sequence[SignatureGroup], until: int) -> list[Row]:

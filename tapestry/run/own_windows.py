@@ -66,12 +66,12 @@ def run_apart(
             continue
         due.append(one)
         subscriptions.append(
-            Subscription(one.id, plan, one.audiences, one.since, one.start, one.until)
+            Subscription(one.filter_id, plan, one.audiences, one.since, one.start, one.until)
         )
     if not due:
         return Run((), (), (), failed, True)
     engine = engine_on(snapshot(tables))
-    live = {one.id for one in due if one.live}
+    live = {one.filter_id for one in due if one.live}
 
     def keep(some: Sequence[Subscription]) -> list[Match]:
         return execute(engine, some, until, store.known)
@@ -84,22 +84,24 @@ def run_apart(
     failures |= more
     if failures:
         check_engine(engine)
-    whole = [one for one in due if one.id not in failures]
+    whole = [one for one in due if one.filter_id not in failures]
     parts: list[tuple[DueFilter, int, list[Match]]] = []
     for one, subscription in zip(due, subscriptions, strict=True):
-        if one.id not in failures:
+        if one.filter_id not in failures:
             continue
         try:
             if one.live:
-                raise failures[one.id]
-            end, found = _first_part(keep, subscription, until, failures[one.id])
+                raise failures[one.filter_id]
+            end, found = _first_part(keep, subscription, until, failures[one.filter_id])
             parts.append((replace(one, until=end), end, found))
         except TapestryError as error:
             store.fail(one, error.message)
             failed += 1
-    by_id = {due_filter.id: due_filter for due_filter in due}
+    by_id = {due_filter.filter_id: due_filter for due_filter in due}
     changed = [
-        c if c.op == "delete" else replace(c, reason=explanation(by_id[c.filter], c.disjunct))
+        c
+        if c.op == "delete"
+        else replace(c, explanation=explanation(by_id[c.filter_id], c.disjunct))
         for c in changed
     ]
     matches = explained(matches, due)
@@ -159,7 +161,8 @@ def _first_part(
 
 def explained(matches: Iterable[Match], filters: Iterable[DueFilter]) -> list[Match]:
     """Return the matches of some filters, each with the disjunct it meets in words."""
-    by_id = {due_filter.id: due_filter for due_filter in filters}
+    by_id = {due_filter.filter_id: due_filter for due_filter in filters}
     return [
-        replace(match, reason=explanation(by_id[match.filter], match.disjunct)) for match in matches
+        replace(match, explanation=explanation(by_id[match.filter_id], match.disjunct))
+        for match in matches
     ]

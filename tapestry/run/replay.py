@@ -84,10 +84,10 @@ def replay(
             return
         for run, matches in enumerate(execute_windows(engine, asked, instants)):
             for match in sorted(
-                matches, key=lambda m: (_order(lines[m.filter].id), m.matched_at, m.msgid)
+                matches, key=lambda m: (_order(lines[m.filter_id].id), m.matched_at, m.msgid)
             ):
                 yield {
-                    "filter": lines[match.filter].id,
+                    "filter": lines[match.filter_id].id,
                     "msgid": match.msgid,
                     "matched_at": format_instant(match.matched_at),
                     "run": run,
@@ -103,9 +103,9 @@ def _deltas(
 ) -> Iterator[dict[str, object]]:
     runs = change_windows(engine, asked, instants, net=deltas == "compressed")
     for run, changes in enumerate(runs):
-        for change in sorted(changes, key=lambda c: (_order(lines[c.filter].id), c.at, c.msgid)):
+        for change in sorted(changes, key=lambda c: (_order(lines[c.filter_id].id), c.at, c.msgid)):
             yield {
-                "filter": lines[change.filter].id,
+                "filter": lines[change.filter_id].id,
                 "msgid": change.msgid,
                 "op": change.op,
                 "at": format_instant(change.at),

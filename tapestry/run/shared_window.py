@@ -50,7 +50,7 @@ class Joint:
 class Store(Protocol):
     """What a joint run asks of the application."""
 
-    def joined(self, ids: Collection[int]) -> Sequence[DueFilter]: ...
+    def enrolled(self, ids: Collection[int]) -> Sequence[DueFilter]: ...
 
     def known(self, pairs: Collection[Pair]) -> set[Pair]: ...
 
@@ -70,7 +70,7 @@ def entries_for(due: DueFilter, plan: Plan, constants: Sequence[Constant]) -> li
     values = json.dumps([c.value for c in constants], separators=(",", ":"))
     return [
         Entry(
-            due.id,
+            due.filter_id,
             due.revision,
             plan.disjunct.monotone.index,
             plan.signature.name,
@@ -206,7 +206,7 @@ def _handed_out(
 ) -> Joint:
     """Return what the answers of classes are for the filters that belong to them."""
     holders = directory.holders(list(classes.values()), present)
-    due = {one.id: one for one in store.joined({holder.fid for holder in holders})}
+    due = {one.filter_id: one for one in store.enrolled({holder.fid for holder in holders})}
     shown = frozenset(present)
     held: dict[Class, list[Holder]] = defaultdict(list)
     joint = Joint()
@@ -245,7 +245,7 @@ def _handed_out(
         return Subscription(fid, compile_due(one), one.audiences, one.since, one.start)
 
     joint.matches = decided(engine, list(first.values()), starts, subscription, store.known)
-    joint.filters = [due[fid] for fid in sorted({match.filter for match in joint.matches})]
+    joint.filters = [due[fid] for fid in sorted({match.filter_id for match in joint.matches})]
     return joint
 
 

@@ -62,12 +62,12 @@ def tick(
     until = advance_watermark(tables, clock, wall_clock if at is None else lambda: at)
     register = Register(tables.root)
     if not register.files():
-        store.part(None)  # lost, or made by an older version: all are entered anew
+        store.detach(None)  # lost, or made by an older version: all are entered anew
     runs: list[Run] = []
     while True:
         due = store.due(until)
         runs.append(run_apart(engine_on, tables, store, due, until))
-        if not runs[-1].committed or all(one.rest is None for one in due):
+        if not runs[-1].committed or all(one.pending_window is None for one in due):
             break
     runs.append(_run_joint(engine_on, directory_on(register), tables, store, until))
     if runs[-1].committed:
@@ -96,9 +96,9 @@ def _run_joint(
     until: int,
 ) -> Run:
     """Run all joined filters over the joint window; its first end is where it begins."""
-    since = store.joint_since()
+    since = store.shared_since()
     if since is None:
-        return Run((), (), (), 0, store.commit_joint(None, until, (), ()))
+        return Run((), (), (), 0, store.commit_shared(None, until, (), ()))
     if since >= until:
         return Run((), (), (), 0, True)
     found = snapshot(tables)
@@ -114,11 +114,11 @@ def _run_joint(
         whole=is_history_complete(tables.root),
     )
     if joint.strangers:
-        store.part(joint.strangers)
+        store.detach(joint.strangers)
     for one, message in joint.failed:
         store.fail(one, message)
     matches = explained(joint.matches, joint.filters)
-    committed = store.commit_joint(since, until, joint.filters, matches)
+    committed = store.commit_shared(since, until, joint.filters, matches)
     return Run(tuple(joint.filters), tuple(matches), (), len(joint.failed), committed)
 
 
@@ -136,5 +136,5 @@ def _join(register: Register, store: FilterStore, filters: Sequence[DueFilter], 
         examples |= texts
     if joining:
         register.add(entries, examples)
-        store.join(joining, until)
+        store.enroll(joining, until)
         register.tidy(store.revisions)

@@ -119,7 +119,7 @@ def live_filters_run_together_tell_what_each_would_alone(
     assert together == [told for one in asked for told in changes(engine, [one], until, net=net)]
     for one, query in zip(asked, queries, strict=True):
         judge = oracle.Oracle(query, world.data, one.audiences)
-        told = [change for change in together if change.filter == one.fid]
+        told = [change for change in together if change.filter_id == one.fid]
         assert replayed(judge.answer(one.since), told) == judge.answer(until)
 
 

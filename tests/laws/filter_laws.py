@@ -80,7 +80,7 @@ def run(
         asked = Subscription(0, plan, world.audiences, since, world.start)
         matches = execute(engine, [asked], until, known.intersection)
         assert len({m.msgid for m in matches}) == len(matches), "one message, one match"
-        known |= {(m.filter, m.msgid) for m in matches}
+        known |= {(m.filter_id, m.msgid) for m in matches}
         runs.append(matches)
         since = until
     return runs
@@ -183,11 +183,11 @@ def filters_run_together_deliver_what_each_would_alone(
             if until in one.schedule
         ]
         matches = execute(engine, asked, until, known.intersection)
-        known |= {(m.filter, m.msgid) for m in matches}
+        known |= {(m.filter_id, m.msgid) for m in matches}
         for subscription in asked:
             i = subscription.fid
             since[i] = until
-            found[i].append(times([m for m in matches if m.filter == i]))
+            found[i].append(times([m for m in matches if m.filter_id == i]))
     assert found == [expected(one) for one in worlds]
 
 

@@ -266,9 +266,9 @@ def the_net_change_is_the_first_change(patch):
             return runs
         kept = []
         for run, end in zip(runs, instants, strict=True):
-            first = {(one.filter, one.msgid): one for one in reversed(run)}
+            first = {(one.filter_id, one.msgid): one for one in reversed(run)}
             kept.append(sorted((replace(one, at=end) for one in first.values()),
-                               key=lambda one: (one.filter, one.msgid)))  # fmt: skip
+                               key=lambda one: (one.filter_id, one.msgid)))  # fmt: skip
         return kept
 
     patch.setattr(changes, "change_windows", wrong)

@@ -40,7 +40,7 @@ def test_who_finds_too_much_is_set_aside_from_those_alike(engine, monkeypatch):
         return execute(engine, some, 2**60, lambda pairs: set())
 
     found, over = set_aside(run, asked)
-    assert {match.filter for match in found} == {0, 2, 3}
+    assert {match.filter_id for match in found} == {0, 2, 3}
     assert len(found) == 10 + 5 + 20
     assert [one.fid for one, _ in over] == [1]
     assert "more than 100 messages" in over[0][1].message

@@ -30,7 +30,7 @@ class Store:
     due: dict[int, DueFilter]
     found: set[tuple[int, str]]
 
-    def joined(self, ids):
+    def enrolled(self, ids):
         return [self.due[i] for i in sorted(ids) if i in self.due]
 
     def known(self, pairs):
@@ -66,17 +66,17 @@ def delivered(worlds):
         since = BEGINNING if one.start is None else one.start
         asked.append(Subscription(i, plan, one.audiences, since, one.start))
     runs = [execute(engine, asked, first, store.known)]
-    store.found |= {(m.filter, m.msgid) for m in runs[0]}
+    store.found |= {(m.filter_id, m.msgid) for m in runs[0]}
     since = first
     for until in rest:
         joint = run_together(lambda: engine, rows, directory, store, present, since, until)
         assert not joint.failed
-        assert {one.id for one in joint.filters} == {m.filter for m in joint.matches}
+        assert {one.filter_id for one in joint.filters} == {m.filter_id for m in joint.matches}
         runs.append(joint.matches)
-        store.found |= {(m.filter, m.msgid) for m in joint.matches}
+        store.found |= {(m.filter_id, m.msgid) for m in joint.matches}
         since = until
     return [
-        [filter_laws.times([m for m in matches if m.filter == i]) for matches in runs]
+        [filter_laws.times([m for m in matches if m.filter_id == i]) for matches in runs]
         for i, _ in enumerate(worlds)
     ]
 

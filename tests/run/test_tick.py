@@ -38,39 +38,41 @@ class Store:
         return [one for number, one in self.filters.items() if number not in self.together]
 
     def known(self, pairs):
-        return {(m.filter, m.msgid) for m in self.matches} & set(pairs)
+        return {(m.filter_id, m.msgid) for m in self.matches} & set(pairs)
 
     def commit(self, filters, until, matches, changes=()):
-        if any(self.filters[one.id].since != one.since for one in filters):
+        if any(self.filters[one.filter_id].since != one.since for one in filters):
             return False
         for one in filters:
-            self.filters[one.id] = replace(self.filters[one.id], since=until)
+            self.filters[one.filter_id] = replace(self.filters[one.filter_id], since=until)
         self.matches += matches
         self.changes += changes
         return True
 
     def fail(self, failed, message):
-        self.failed[failed.id] = message
+        self.failed[failed.filter_id] = message
 
-    def joint_since(self):
+    def shared_since(self):
         return self.since
 
-    def joined(self, ids):
+    def enrolled(self, ids):
         return [
             replace(self.filters[i], since=self.since) for i in sorted(self.together & set(ids))
         ]
 
-    def commit_joint(self, since, until, filters, matches):
+    def commit_shared(self, since, until, filters, matches):
         assert self.since == since
         self.since = until
         self.matches += matches
         return True
 
-    def join(self, filters, until):
+    def enroll(self, filters, until):
         if self.since == until:
-            self.together |= {one.id for one in filters if self.filters[one.id].since == until}
+            self.together |= {
+                one.filter_id for one in filters if self.filters[one.filter_id].since == until
+            }
 
-    def part(self, ids):
+    def detach(self, ids):
         for i in self.together & (self.together if ids is None else set(ids)):
             self.together.remove(i)
             one = self.filters[i]
@@ -123,9 +125,9 @@ def run(mail, store, kind=SqliteEngine):
 
 def test_it_delivers_each_message_once(mail):
     store = Store(lunch="about lunch", all="NOT from joe")
-    assert {(m.filter, m.msgid) for m in run(mail, store).matches} == {(0, "a@x")}
+    assert {(m.filter_id, m.msgid) for m in run(mail, store).matches} == {(0, "a@x")}
     append_messages(*mail, [Message("c@x", subject="lunch", inreplyto="a@x")])
-    assert [(m.filter, m.msgid) for m in run(mail, store).matches] == [(0, "c@x")]
+    assert [(m.filter_id, m.msgid) for m in run(mail, store).matches] == [(0, "c@x")]
     assert run(mail, store).matches == ()
 
 
@@ -134,13 +136,13 @@ def test_a_live_filter_tells_what_its_answer_gains_and_loses(mail):
     run(mail, store)
     append_messages(*mail, [Message("c@x", inreplyto="a@x")])
     report = run(mail, store)
-    assert [(c.filter, c.op, c.msgid) for c in report.changes] == [
+    assert [(c.filter_id, c.op, c.msgid) for c in report.changes] == [
         (0, "delete", "a@x"),
         (0, "insert", "c@x"),
         (1, "insert", "a@x"),
     ]
     assert report.changes[2].evidence == ("c@x",)
-    assert report.changes[2].reason == "replied to"
+    assert report.changes[2].explanation == "replied to"
     assert store.changes[-3:] == list(report.changes)
     assert store.matches == []
 
@@ -156,7 +158,7 @@ def test_a_filter_that_does_not_compile_is_left_where_it_stands(mail):
 def test_a_filter_that_cannot_be_run_does_not_stop_the_others(mail):
     store = Store(bad="m.subject = 'poison' OR m.size > 1", good="about lunch")
     report = run(mail, store, Poisoned)
-    assert [(m.filter, m.msgid) for m in report.matches] == [(1, "a@x")]
+    assert [(m.filter_id, m.msgid) for m in report.matches] == [(1, "a@x")]
     assert store.failed == {0: "Spark did not answer."}
     assert store.filters[0].since == BEGINNING
     assert store.filters[1].since == report.until
@@ -195,7 +197,7 @@ def test_a_filter_that_fails_alone_does_not_stop_those_that_are_joined(mail):
     )
     append_messages(*mail, [Message("c@x", subject="lunch")])
     report = run(mail, store, Poisoned)
-    assert [(m.filter, m.msgid) for m in report.matches] == [(0, "c@x")]
+    assert [(m.filter_id, m.msgid) for m in report.matches] == [(0, "c@x")]
     assert store.failed == {1: "Spark did not answer."}
 
 
@@ -256,7 +258,7 @@ def test_filters_that_no_new_row_concerns_are_not_run(mail):
     run(mail, store, Counting)
     assert asked == []
     append_messages(*mail, [Message("d@x", subject="dinner")])
-    assert [m.filter for m in run(mail, store, Counting).matches] == [1]
+    assert [m.filter_id for m in run(mail, store, Counting).matches] == [1]
     rows = [r for s in asked for each in s.relations for r in each.rows]
     assert all("lunch" not in str(row) for row in rows)
     assert rows
@@ -291,7 +293,7 @@ def test_what_finds_too_much_at_once_is_run_in_parts(mail):
     found = until_done(mail, store)
     assert len(found) >= 4
     assert max(found) <= 7
-    assert sorted((m.filter, m.msgid) for m in store.matches) == sorted(
+    assert sorted((m.filter_id, m.msgid) for m in store.matches) == sorted(
         [(0, f"{n}@x") for n in range(9)]
         + [(1, name) for name in ("a@x", "1@x", "3@x", "5@x", "7@x")]
         + [(2, "3@x")]
@@ -305,10 +307,10 @@ def test_who_finds_too_much_together_goes_on_alone_and_comes_back(mail):
     run(mail, store, Narrow)
     for n in range(9):
         append_messages(*mail, many([n]))
-    assert [m.filter for m in run(mail, store, Narrow).matches] == [1]
+    assert [m.filter_id for m in run(mail, store, Narrow).matches] == [1]
     assert store.together == {1}
     until_done(mail, store)
-    assert [m.msgid for m in store.matches if m.filter == 0] == [f"{n}@x" for n in range(9)]
+    assert [m.msgid for m in store.matches if m.filter_id == 0] == [f"{n}@x" for n in range(9)]
     assert store.failed == {}
     assert store.together == {0, 1}
 
@@ -319,5 +321,5 @@ def test_too_much_in_one_instant_is_said(mail):
     while not store.failed:
         run(mail, store, Narrow)
     assert store.failed == {0: "It finds more than 3 messages in one run."}
-    assert [(m.filter, m.msgid) for m in store.matches] == [(1, "3@x")]
+    assert [(m.filter_id, m.msgid) for m in store.matches] == [(1, "3@x")]
     assert store.together == {1}

@@ -137,7 +137,7 @@ def test_spark_delivers_what_sqlite_does(session, tmp_path, limits):
     engine = spark.SparkEngine(session, snapshot_of(ROWS, tmp_path), limits)
     expected = execute_windows(SqliteEngine(ROWS), asked, instants)
     assert execute_windows(engine, asked, instants) == expected
-    assert {m.filter for run in expected for m in run} == set(range(len(FILTERS)))
+    assert {m.filter_id for run in expected for m in run} == set(range(len(FILTERS)))
 
 
 def test_a_filter_from_now_on_delivers_the_same_on_spark(session, tmp_path):

@@ -19,10 +19,10 @@ def apart(owner: User, name: str = "jones", **fields: object) -> Filter:
 
 def run_jointly(until: int) -> int:
     """Run all filters to an instant and let them share their window from there."""
-    due = [one for one in STORE.due(until) if one.rest is None]
+    due = [one for one in STORE.due(until) if one.pending_window is None]
     assert STORE.commit(due, until, [])
-    assert STORE.commit_joint(STORE.joint_since(), until, [], [])
-    STORE.join(due, until)
+    assert STORE.commit_shared(STORE.shared_since(), until, [], [])
+    STORE.enroll(due, until)
     return until
 
 

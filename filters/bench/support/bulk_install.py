@@ -137,7 +137,7 @@ class Population:
 
         owner = f"u{spec.number % OWNERS}"
         return DueFilter(
-            id=spec.number + 1,
+            filter_id=spec.number + 1,
             text=self.templates[spec.kind].text(spec.values),
             owner=owner,
             addresses=(),

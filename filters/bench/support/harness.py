@@ -81,7 +81,7 @@ class Harness:
         """Raise TapestryError unless the round found what its mail was made for."""
         from tapestry.core.errors import TapestryError
 
-        found = {(match.filter, match.msgid) for match in self.found}
+        found = {(match.filter_id, match.msgid) for match in self.found}
         expected = {
             (spec.number + 1, msgid)
             for spec in self._hot()
@@ -111,18 +111,18 @@ class Harness:
 
         together: dict[int, set[tuple[object, ...]]] = defaultdict(set)
         for match in self.found:
-            together[match.filter].add(_essence(match))
+            together[match.filter_id].add(_essence(match))
         since, until = self.workload.end(self.done - 2), self.workload.end(self.done - 1)
         engine = services.engine_on(snapshot(self.tables))
         seconds = []
         for spec in self._sample(count):
             due = self.population.due(spec)
             compiled = compile_filter(due.text, Context(due.owner))
-            asked = Subscription(due.id, compiled, due.audiences, since)
+            asked = Subscription(due.filter_id, compiled, due.audiences, since)
             begun = time.perf_counter()
             found = execute(engine, [asked], until, lambda pairs: set())
             seconds.append(time.perf_counter() - begun)
-            if {_essence(match) for match in found} != together[due.id]:
+            if {_essence(match) for match in found} != together[due.filter_id]:
                 raise TapestryError(f"{spec.phrase!r} finds alone other messages than together.")
         return round(statistics.median(seconds), 4), len(seconds)
 

@@ -95,7 +95,9 @@ def test_the_rest_of_an_older_text_is_stored_once(mail: Tables, carol: User) -> 
     lifecycle.change(made, "about tennis", existing=False)
     store = DjangoFilterStore()
     due = store.due(latest_instant())
-    assert [(one.text, one.rest is None) for one in due] == [("m.subject HAS 'cricket'", False)]
+    assert [(one.text, one.pending_window is None) for one in due] == [
+        ("m.subject HAS 'cricket'", False)
+    ]
     assert store.commit(due, latest_instant(), [])
     assert not store.commit(due, latest_instant(), [])
 

@@ -87,12 +87,12 @@ class TestJoined:
     def test_what_matches_after_its_end_is_not_kept_and_it_stops(self, alice: User) -> None:
         one, other = ending(alice, enrolled=True), ending(alice, name="g", enrolled=True, end=300)
         SharedWindow.objects.update_or_create(pk=1, defaults={"since": 90})
-        due = STORE.joined([one.pk, other.pk])
+        due = STORE.enrolled([one.pk, other.pk])
         matches = found_in(one, 100, 101) + found_in(other, 102)
-        assert STORE.commit_joint(90, 150, due, matches)
+        assert STORE.commit_shared(90, 150, due, matches)
         assert stored() == {100, 102}
         assert state(one) == (False, False, END)
-        assert [each.id for each in STORE.joined([one.pk, other.pk])] == [other.pk]
+        assert [each.filter_id for each in STORE.enrolled([one.pk, other.pk])] == [other.pk]
 
 
 class TestChanging:

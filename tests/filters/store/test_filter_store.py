@@ -70,7 +70,7 @@ class TestDue:
     def test_it_says_who_asks_what_and_what_they_may_see(self, alice: User) -> None:
         found = install(alice)
         (due,) = DjangoFilterStore().due(wall_clock())
-        assert (due.id, due.text, due.owner) == (found.pk, "from jones", "alice")
+        assert (due.filter_id, due.text, due.owner) == (found.pk, "from jones", "alice")
         assert due.addresses == ("alice@example.org", "al@example.com")
         assert due.audiences == ("public", "user:alice", "group:parc")
         assert (due.since, due.start, due.revision) == (BEGINNING, None, 0)
@@ -171,9 +171,11 @@ class TestCommit:
         )
         store = DjangoFilterStore()
         due = store.due(9)
-        matches = [Match(each.id, f"{i}@x", "public", 5, 0, ()) for each in due for i in range(5)]
+        matches = [
+            Match(each.filter_id, f"{i}@x", "public", 5, 0, ()) for each in due for i in range(5)
+        ]
         assert store.commit(due, 9, matches)
-        pairs = {(each.filter, each.msgid) for each in matches}
+        pairs = {(each.filter_id, each.msgid) for each in matches}
         assert store.known(pairs | {(1, "none@x")}) == pairs
 
     def test_a_match_is_shown_when_its_owner_wants_to_hear(self, bob: User) -> None:

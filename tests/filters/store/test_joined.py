@@ -127,14 +127,14 @@ def test_a_filter_that_is_about_to_join_keeps_its_entries_when_another_run_tidie
     lifecycle.install(alice, "about plan", name="f")
     rounds.run_round()
     lifecycle.install(bob, "about plan", name="f")
-    join = DjangoFilterStore.join
+    join = DjangoFilterStore.enroll
 
     def tidied_before(self: DjangoFilterStore, *given: Any) -> None:
         assert store.Register(tables.root).tidy(self.revisions)
         join(self, *given)
 
     with monkeypatch.context() as patched:
-        patched.setattr(DjangoFilterStore, "join", tidied_before)
+        patched.setattr(DjangoFilterStore, "enroll", tidied_before)
         rounds.run_round()
     append_messages(tables, DjangoClock(), [Message("late@x", subject="A plan")])
     rounds.run_round()

@@ -15,14 +15,14 @@ from filters.authoring.dependents import renew_all_of
 from filters.models import Filter, PendingWindow, Profile
 from filters.models import Match as StoredMatch
 from filters.store.filter_store import latest_instant
-from filters.store.shared_window import part
+from filters.store.shared_window import detach
 from tapestry.core.clock import BEGINNING, wall_clock
 
 Sign = Callable[[User], Client]
 
 
 def fail(one: Filter) -> None:
-    STORE.fail(STORE.joined([one.pk])[0], "Spark did not answer.")
+    STORE.fail(STORE.enrolled([one.pk])[0], "Spark did not answer.")
 
 
 def shut_out(one: Filter) -> None:
@@ -82,27 +82,27 @@ class TestParting:
         self, alice: User, edit: Callable[[Filter], object]
     ) -> None:
         one = joined(alice)
-        since = STORE.joint_since()
-        due = STORE.joined([one.pk])
+        since = STORE.shared_since()
+        due = STORE.enrolled([one.pk])
         edit(one)
-        assert not STORE.commit_joint(since, wall_clock(), due, [found_in(one)])
+        assert not STORE.commit_shared(since, wall_clock(), due, [found_in(one)])
         assert not StoredMatch.objects.exists()
-        assert STORE.joint_since() == since
-        assert STORE.joined([one.pk]) == []
-        assert STORE.commit_joint(since, wall_clock(), [], [])
+        assert STORE.shared_since() == since
+        assert STORE.enrolled([one.pk]) == []
+        assert STORE.commit_shared(since, wall_clock(), [], [])
 
     def test_a_filter_that_is_deleted_meanwhile_gets_nothing(self, alice: User) -> None:
         one = joined(alice)
-        due, stale = STORE.joined([one.pk]), found_in(one)
+        due, stale = STORE.enrolled([one.pk]), found_in(one)
         lifecycle.delete(one)
-        assert not STORE.commit_joint(STORE.joint_since(), wall_clock(), due, [stale])
+        assert not STORE.commit_shared(STORE.shared_since(), wall_clock(), due, [stale])
 
     @pytest.mark.parametrize("how", ["failed", "owner shut out"])
     def test_it_takes_the_joint_since_with_it(self, alice: User, how: str) -> None:
         one = joined(alice)
-        since = STORE.joint_since()
+        since = STORE.shared_since()
         assert since is not None
-        assert STORE.commit_joint(since, since + 1, [], [])
+        assert STORE.commit_shared(since, since + 1, [], [])
         EDITS[how](one)
         one.refresh_from_db()
         assert (one.enrolled, one.since) == (False, since + 1)
@@ -111,25 +111,25 @@ class TestParting:
         self, alice: User
     ) -> None:
         one = joined(alice)
-        since = STORE.joint_since()
+        since = STORE.shared_since()
         assert since is not None
-        assert STORE.commit_joint(since, since + 1, [], [])
+        assert STORE.commit_shared(since, since + 1, [], [])
         lifecycle.change(one, "from smith", existing=False)
         assert PendingWindow.objects.get().since == since + 1
 
     def test_a_paused_one_goes_on_from_there(self, alice: User) -> None:
         one = joined(alice)
-        since = STORE.joint_since()
+        since = STORE.shared_since()
         assert since is not None
         lifecycle.pause(one)
         assert STORE.due(2**62) == []
-        assert STORE.commit_joint(since, since + 9, [], [])
+        assert STORE.commit_shared(since, since + 9, [], [])
         lifecycle.resume(one)
         assert [each.since for each in STORE.due(2**62)] == [since]
 
     def test_a_failed_one_waits_there_until_it_is_resumed(self, alice: User) -> None:
         one = joined(alice)
-        since = STORE.joint_since()
+        since = STORE.shared_since()
         fail(one)
         assert STORE.due(2**62) == []
         lifecycle.resume(one)
@@ -137,10 +137,10 @@ class TestParting:
 
     def test_the_filters_of_one_who_is_let_in_again_go_on_from_there(self, alice: User) -> None:
         one = joined(alice)
-        since = STORE.joint_since()
+        since = STORE.shared_since()
         assert since is not None
         shut_out(one)
-        assert STORE.commit_joint(since, since + 9, [], [])
+        assert STORE.commit_shared(since, since + 9, [], [])
         alice.save()
         assert [each.since for each in STORE.due(2**62)] == [since]
 
@@ -155,7 +155,7 @@ class TestParting:
     def test_those_of_others_remain(self, alice: User, carol: User) -> None:
         mine, hers = joined(alice), joined(carol)
         alice.groups.create(name="cricket")
-        assert [each.id for each in STORE.joined([mine.pk, hers.pk])] == [hers.pk]
+        assert [each.filter_id for each in STORE.enrolled([mine.pk, hers.pk])] == [hers.pk]
 
     def test_signing_in_parts_nobody(self, alice: User) -> None:
         one = joined(alice)
@@ -165,18 +165,18 @@ class TestParting:
         profile = Profile.objects.get(user=alice)
         profile.time_zone = "Europe/Berlin"
         profile.save()
-        assert STORE.joined([one.pk])
+        assert STORE.enrolled([one.pk])
 
     def test_parting_what_stands_apart_changes_nothing(self, alice: User) -> None:
         apart(alice)
-        part(Filter.objects.all())
-        assert STORE.commit_joint(None, 9, [], [])
-        part(Filter.objects.all())
+        detach(Filter.objects.all())
+        assert STORE.commit_shared(None, 9, [], [])
+        detach(Filter.objects.all())
         assert Filter.objects.get().since == BEGINNING
 
     def test_the_button_parts_too(self, alice: User, as_user: Sign) -> None:
         one = joined(alice)
-        since = STORE.joint_since()
+        since = STORE.shared_since()
         as_user(alice).post(reverse("pause-filter", args=["jones"]))
         one.refresh_from_db()
         assert (one.active, one.enrolled, one.since) == (False, False, since)
@@ -200,7 +200,7 @@ class TestRunningApart:
     def test_an_edit_once_it_is_stored_keeps_it_from_joining(self, alice: User, how: str) -> None:
         one = apart(alice)
         due = STORE.due(9)
-        assert STORE.commit(due, 9, []) and STORE.commit_joint(None, 9, [], [])
+        assert STORE.commit(due, 9, []) and STORE.commit_shared(None, 9, [], [])
         EDITS[how](Filter.objects.get(pk=one.pk))
-        STORE.join(due, 9)
+        STORE.enroll(due, 9)
         assert not Filter.objects.get().enrolled

@@ -15,7 +15,7 @@ from support.races import race
 
 from filters.models import Filter, PendingWindow, SharedWindow
 from filters.models import Match as StoredMatch
-from filters.store.shared_window import part
+from filters.store.shared_window import detach
 from tapestry.core.clock import HOUR, wall_clock
 from tapestry.core.ports import DueFilter, Match
 
@@ -24,20 +24,20 @@ Sign = Callable[[User], Client]
 
 class TestJoining:
     def test_there_was_no_joint_window_at_first(self, db: None) -> None:
-        assert STORE.joint_since() is None
-        assert STORE.joined([1, 2]) == []
-        assert STORE.commit_joint(None, 5, [], [])
-        assert STORE.joint_since() == 5
+        assert STORE.shared_since() is None
+        assert STORE.enrolled([1, 2]) == []
+        assert STORE.commit_shared(None, 5, [], [])
+        assert STORE.shared_since() == 5
 
     def test_a_joined_filter_is_due_from_the_joint_since_and_no_more_by_itself(
         self, alice: User
     ) -> None:
         one = joined(alice)
-        since = STORE.joint_since()
+        since = STORE.shared_since()
         assert since is not None
-        assert STORE.commit_joint(since, since + 9, [], [])
+        assert STORE.commit_shared(since, since + 9, [], [])
         assert STORE.due(2**62) == []
-        assert STORE.joined([one.pk, 10**9]) == [
+        assert STORE.enrolled([one.pk, 10**9]) == [
             DueFilter(
                 one.pk,
                 "from jones",
@@ -65,33 +65,33 @@ class TestJoining:
     ) -> None:
         one = apart(alice)
         due = STORE.due(9)
-        assert STORE.commit(due, 9, []) and STORE.commit_joint(None, 9, [], [])
+        assert STORE.commit(due, 9, []) and STORE.commit_shared(None, 9, [], [])
         Filter.objects.filter(pk=one.pk).update(**fields)
-        STORE.join(due, 9)
+        STORE.enroll(due, 9)
         assert not Filter.objects.get().enrolled
 
     def test_one_with_a_rest_remains_apart(self, alice: User) -> None:
         one = apart(alice)
         due = STORE.due(9)
-        assert STORE.commit(due, 9, []) and STORE.commit_joint(None, 9, [], [])
+        assert STORE.commit(due, 9, []) and STORE.commit_shared(None, 9, [], [])
         PendingWindow.objects.create(filter=one, tql="from x", since=3, until=5)
-        STORE.join(due, 9)
+        STORE.enroll(due, 9)
         assert not Filter.objects.get().enrolled
 
     def test_one_of_somebody_who_was_shut_out_remains_apart(self, alice: User) -> None:
         apart(alice)
         due = STORE.due(9)
-        assert STORE.commit(due, 9, []) and STORE.commit_joint(None, 9, [], [])
+        assert STORE.commit(due, 9, []) and STORE.commit_shared(None, 9, [], [])
         User.objects.update(is_active=False)
-        STORE.join(due, 9)
+        STORE.enroll(due, 9)
         assert not Filter.objects.get().enrolled
 
     def test_none_joins_a_window_that_does_not_end_where_it_stands(self, alice: User) -> None:
         apart(alice)
         due = STORE.due(9)
-        assert STORE.commit(due, 9, []) and STORE.commit_joint(None, 10, [], [])
-        STORE.join(due, 9)
-        STORE.join(due, 10)
+        assert STORE.commit(due, 9, []) and STORE.commit_shared(None, 10, [], [])
+        STORE.enroll(due, 9)
+        STORE.enroll(due, 10)
         assert not Filter.objects.get().enrolled
 
     @pytest.mark.sqlite
@@ -113,53 +113,53 @@ class TestJoining:
         SharedWindow.objects.update_or_create(pk=1, defaults={"since": 5})
         ids = list(Filter.objects.values_list("pk", flat=True))
         with django_assert_max_num_queries(25):  # type: ignore[attr-defined]
-            found = STORE.joined(ids)
+            found = STORE.enrolled(ids)
         assert len(found) == 10_000
-        matches = [Match(one.id, "a@x", "public", 6, 0, ()) for one in found]
+        matches = [Match(one.filter_id, "a@x", "public", 6, 0, ()) for one in found]
         with django_assert_max_num_queries(300):  # type: ignore[attr-defined]
-            assert STORE.commit_joint(5, 9, found, matches)
+            assert STORE.commit_shared(5, 9, found, matches)
         assert StoredMatch.objects.count() == 10_000
 
 
 class TestCommitting:
     def test_it_stores_the_matches_and_moves_the_window_of_all(self, alice: User) -> None:
         one, other = joined(alice), joined(alice, "other")
-        since = STORE.joint_since()
+        since = STORE.shared_since()
         assert since is not None
-        assert STORE.commit_joint(since, since + 5, STORE.joined([one.pk]), [found_in(one)])
+        assert STORE.commit_shared(since, since + 5, STORE.enrolled([one.pk]), [found_in(one)])
         assert StoredMatch.objects.get().filter == one
-        assert {each.since for each in STORE.joined([one.pk, other.pk])} == {since + 5}
+        assert {each.since for each in STORE.enrolled([one.pk, other.pk])} == {since + 5}
 
     def test_a_window_is_stored_once(self, alice: User) -> None:
         one = joined(alice)
-        since = STORE.joint_since()
+        since = STORE.shared_since()
         assert since is not None
-        due = STORE.joined([one.pk])
-        assert STORE.commit_joint(since, since + 5, due, [found_in(one)])
-        assert not STORE.commit_joint(since, since + 5, due, [found_in(one, "b@x")])
+        due = STORE.enrolled([one.pk])
+        assert STORE.commit_shared(since, since + 5, due, [found_in(one)])
+        assert not STORE.commit_shared(since, since + 5, due, [found_in(one, "b@x")])
         assert StoredMatch.objects.count() == 1
 
     def test_a_failure_in_the_middle_leaves_nothing(self, alice: User) -> None:
         from django.db import IntegrityError
 
         one = joined(alice)
-        since = STORE.joint_since()
+        since = STORE.shared_since()
         assert since is not None
         with pytest.raises(IntegrityError):
-            STORE.commit_joint(since, since + 5, STORE.joined([one.pk]), [found_in(one)] * 2)
-        assert STORE.joint_since() == since
+            STORE.commit_shared(since, since + 5, STORE.enrolled([one.pk]), [found_in(one)] * 2)
+        assert STORE.shared_since() == since
         assert not StoredMatch.objects.exists()
 
 
 @pytest.mark.django_db(transaction=True)
 def test_edits_and_joint_windows_take_turns(alice: User) -> None:
     one = joined(alice)
-    since = STORE.joint_since()
+    since = STORE.shared_since()
     assert since is not None
-    due = STORE.joined([one.pk])
+    due = STORE.enrolled([one.pk])
     results = race(
-        lambda: STORE.commit_joint(since, since + 5, due, [found_in(one)]),
-        lambda: part(Filter.objects.filter(pk=one.pk)),
+        lambda: STORE.commit_shared(since, since + 5, due, [found_in(one)]),
+        lambda: detach(Filter.objects.filter(pk=one.pk)),
     )
     one.refresh_from_db()
     assert not one.enrolled
@@ -186,9 +186,9 @@ class TestShowing:
         self, alice: User, as_user: Sign
     ) -> None:
         one = joined(alice)
-        since = STORE.joint_since()
+        since = STORE.shared_since()
         assert since is not None
-        assert STORE.commit_joint(since, since + 5, [], [])
+        assert STORE.commit_shared(since, since + 5, [], [])
         User.objects.update(is_staff=True, is_superuser=True)
         fields = {
             "owner": alice.pk,
