@@ -8,31 +8,12 @@ from tapestry.query.context import Context
 from tapestry.query.limits import MAX_NESTING, check_text, too_deep
 from tapestry.query.phrases import parser as phrases
 from tapestry.query.tql import parser as tql
-from tapestry.query.tree.nodes import (
-    Aggregate,
-    And,
-    Arith,
-    Call,
-    CheckedQuery,
-    Compare,
-    Condition,
-    Exists,
-    Has,
-    InList,
-    InQuery,
-    IsNull,
-    Like,
-    Not,
-    Or,
-    Term,
-    Threshold,
-    Top,
-)
+from tapestry.query.tree import nodes as n
 from tapestry.query.tree.parsed import MisreadError, Parsed, placed
 from tapestry.query.tree.printer import print_sql
 
 
-def read(text: str, context: Context) -> CheckedQuery:
+def read(text: str, context: Context) -> n.CheckedQuery:
     """Read a filter: what parses as TQL or SQL is that, else it is a phrase.
 
     Raises TapestryError, with the place in ``text``, for everything that is no filter.
@@ -63,7 +44,7 @@ def parse(text: str, context: Context, depth: int = 0) -> Parsed:
         raise (misread if (misread.offset or 0) > (error.offset or 0) else error) from None
 
 
-def _check_printed(query: CheckedQuery) -> None:
+def _check_printed(query: n.CheckedQuery) -> None:
     """Refuse a filter that, written out, would itself be too long or too deep to be read."""
     printed = print_sql(query)
     try:
@@ -76,28 +57,28 @@ def _check_printed(query: CheckedQuery) -> None:
         raise TapestryError(message, Span(0, len(query.text)), hint) from error
 
 
-def _nesting(node: Condition | Term | Aggregate) -> int:
+def _nesting(node: n.Condition | n.Term | n.Aggregate) -> int:
     """Return a bound on how deeply what is printed of a checked tree is nested.
 
     Each operator and quantifier takes at most one parenthesis or NOT, a test at most one.
     """
     match node:
-        case And(args=parts) | Or(args=parts) | Call(args=parts):
+        case n.And(args=parts) | n.Or(args=parts) | n.Call(args=parts):
             return 1 + max(map(_nesting, parts))
-        case Not():
+        case n.Not():
             return 1 + _nesting(node.arg)
-        case Threshold():
+        case n.Threshold():
             return _nesting(node.aggregate)
-        case Top():
+        case n.Top():
             return 1 + max(_nesting(node.aggregate), _nesting(node.condition))
-        case Aggregate():
+        case n.Aggregate():
             return 1 + max(_nesting(node.condition), _nesting(node.term) if node.term else 0)
-        case Exists():
+        case n.Exists():
             return 1 + _nesting(node.condition)
-        case InQuery():
+        case n.InQuery():
             return 1 + max(map(_nesting, (node.condition, node.term, node.value)))
-        case Compare() | Arith():
+        case n.Compare() | n.Arith():
             return 1 + max(_nesting(node.left), _nesting(node.right))
-        case Like() | Has() | InList() | IsNull():
+        case n.Like() | n.Has() | n.InList() | n.IsNull():
             return 1 + _nesting(node.term)
     return 1

@@ -13,7 +13,7 @@ from typing import Literal as OneOf
 
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import MESSAGES, Type
-from tapestry.query.tree.nodes import Binding, Call, CheckedQuery, Condition, Literal, Node, Values
+from tapestry.query.tree import nodes as n
 from tapestry.query.tree.walk import transform, walk
 from tapestry.rewrite.incremental.absent_after_end import absent_after_end
 from tapestry.rewrite.incremental.absent_at_start import absent_at_start
@@ -40,7 +40,7 @@ from tapestry.rewrite.stages import (
 Strategy = OneOf["fast", "general"]
 """Which delta queries a filter gets: the cheapest that are exact, or the general ones."""
 
-NORMAL: tuple[Callable[[Condition], Condition], ...] = (
+NORMAL: tuple[Callable[[n.Condition], n.Condition], ...] = (
     push_not,
     expand_in_query,
     isolate_now,
@@ -54,7 +54,7 @@ MOST_PLANS = 256
 MOST_DELTA_QUERIES = 16 * MOST_PLANS
 """Variants of all disjuncts together, before those of one shape share a plan."""
 
-FAST: tuple[Callable[[Binding, MonotoneDisjunct], tuple[DeltaQuery, ...] | None], ...] = (
+FAST: tuple[Callable[[n.Binding, MonotoneDisjunct], tuple[DeltaQuery, ...] | None], ...] = (
     own_columns,
     age,
     positive_join,
@@ -64,12 +64,12 @@ FAST: tuple[Callable[[Binding, MonotoneDisjunct], tuple[DeltaQuery, ...] | None]
 """The fast rules, cheapest first; what none of them takes, ``general`` does."""
 
 
-def rewrite(query: CheckedQuery, strategy: Strategy = "fast") -> IncrementalQuery:
+def rewrite(query: n.CheckedQuery, strategy: Strategy = "fast") -> IncrementalQuery:
     """Return a filter's incremental query; with the strategy "general", by the general rule."""
     return incremental(monotone(normal(query)), strategy)
 
 
-def normal(query: CheckedQuery) -> NormalQuery:
+def normal(query: n.CheckedQuery) -> NormalQuery:
     """Return the filter as an OR of ANDs, the constants of each numbered as they stand."""
     condition = query.condition
     for step in NORMAL:
@@ -83,18 +83,18 @@ def _number(disjunct: Conjunction) -> Conjunction:
     shaping = {
         id(position)
         for node in walk(disjunct)
-        if isinstance(node, Call) and node.name == "substr"
+        if isinstance(node, n.Call) and node.name == "substr"
         for position in node.args[1:]
     }
     slots = count()
 
-    def number(node: Node) -> Node:
-        if isinstance(node, Literal):
+    def number(node: n.Node) -> n.Node:
+        if isinstance(node, n.Literal):
             if node.type is Type.NULL or id(node) in shaping:
                 return node
-            return Literal(node.value, node.type, next(slots), span=node.span)
-        if isinstance(node, Values):
-            return Values(node.values, node.type, next(slots), span=node.span)
+            return n.Literal(node.value, node.type, next(slots), span=node.span)
+        if isinstance(node, n.Values):
+            return n.Values(node.values, node.type, next(slots), span=node.span)
         return node
 
     return transform(disjunct, number)
@@ -102,14 +102,14 @@ def _number(disjunct: Conjunction) -> Conjunction:
 
 def monotone(query: NormalQuery) -> MonotoneQuery:
     """Return the disjuncts with the interval in which each holds; those that never do, drop."""
-    message = Binding(query.var, MESSAGES)
+    message = n.Binding(query.var, MESSAGES)
     bounded = (bound_in_time(i, message, whole) for i, whole in enumerate(query.disjuncts))
     return MonotoneQuery(query.var, query, tuple(part for part in bounded if part is not None))
 
 
 def incremental(query: MonotoneQuery, strategy: Strategy = "fast") -> IncrementalQuery:
     """Return the delta queries of every disjunct, and which rule made them."""
-    message = Binding(query.var, MESSAGES)
+    message = n.Binding(query.var, MESSAGES)
     disjuncts: list[IncrementalDisjunct] = []
     room = MOST_DELTA_QUERIES
     for disjunct in query.disjuncts:
@@ -137,7 +137,7 @@ def _counts(part: Conjunction) -> bool:
 
 
 def _delta_queries(
-    message: Binding, disjunct: MonotoneDisjunct, strategy: Strategy
+    message: n.Binding, disjunct: MonotoneDisjunct, strategy: Strategy
 ) -> tuple[DeltaQuery, ...]:
     for fast in FAST if strategy == "fast" and not _counts(disjunct.conjunction) else ():
         delta_queries = fast(message, disjunct)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tapestry.query.tree.nodes import Arith, Binding, Column, Compare, Condition, Literal, Term
+from tapestry.query.tree import nodes as n
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +22,9 @@ class Conjunction:
     about aggregates.
     """
 
-    bindings: tuple[Binding, ...]
-    plain: tuple[Condition, ...]
-    temporal_predicates: tuple[Compare, ...]
+    bindings: tuple[n.Binding, ...]
+    plain: tuple[n.Condition, ...]
+    temporal_predicates: tuple[n.Compare, ...]
     not_exists: tuple[Conjunction, ...]
     having_tests: tuple[HavingTest, ...] = ()
     top_k_tests: tuple[TopKTest, ...] = ()
@@ -46,8 +46,8 @@ class NormalAggregate:
 
     function: str
     distinct: bool
-    term: Term | None
-    bindings: tuple[Binding, ...]
+    term: n.Term | None
+    bindings: tuple[n.Binding, ...]
     rows: tuple[Conjunction, ...]
 
 
@@ -57,7 +57,7 @@ class HavingTest:
 
     aggregate: NormalAggregate
     op: str
-    constant: Literal
+    constant: n.Literal
 
     def passes_none(self, constant: object) -> bool:
         """Tell whether an aggregate of no rows passes: COUNT is 0, the others are NULL."""
@@ -83,9 +83,9 @@ class TopKTest:
     which the aggregate counts some row.
     """
 
-    message: Column
-    limit: Literal
-    binding: Binding
+    message: n.Column
+    limit: n.Literal
+    binding: n.Binding
     aggregate: NormalAggregate
     among: tuple[Conjunction, ...]
     negated: bool = False
@@ -106,19 +106,21 @@ class NormalQuery:
 class EventPoint:
     """The instant ``term + shift`` (shift in microseconds) of a binding of variables."""
 
-    term: Term
+    term: n.Term
     shift: int = 0
 
     @property
-    def anchor(self) -> tuple[Column, int, tuple[tuple[int, Literal], ...]] | None:
+    def anchor(self) -> tuple[n.Column, int, tuple[tuple[int, n.Literal], ...]] | None:
         """Return (column, constant offset, slotted offsets) if the term is column ± durations."""
         return _anchor(self.term, self.shift)
 
 
-def _anchor(term: Term, shift: int) -> tuple[Column, int, tuple[tuple[int, Literal], ...]] | None:
-    if isinstance(term, Column):
+def _anchor(
+    term: n.Term, shift: int
+) -> tuple[n.Column, int, tuple[tuple[int, n.Literal], ...]] | None:
+    if isinstance(term, n.Column):
         return term, shift, ()
-    if isinstance(term, Arith) and isinstance(term.right, Literal) and term.op in "+-":
+    if isinstance(term, n.Arith) and isinstance(term.right, n.Literal) and term.op in "+-":
         inner = _anchor(term.left, shift)
         if inner is None:
             return None
@@ -168,18 +170,18 @@ class DeltaQuery:
 
     rule: str
     event: EventPoint
-    bindings: tuple[Binding, ...]
-    plain: tuple[Condition, ...]
+    bindings: tuple[n.Binding, ...]
+    plain: tuple[n.Condition, ...]
     before: tuple[EventPoint, ...]
     test: Conjunction
-    evidence: tuple[Binding, ...]
+    evidence: tuple[n.Binding, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class IncrementalDisjunct:
     """One disjunct and the delta queries that find its new matches; ``rule`` made them."""
 
-    message: Binding
+    message: n.Binding
     monotone: MonotoneDisjunct
     rule: str
     delta_queries: tuple[DeltaQuery, ...]

@@ -18,33 +18,8 @@ from tapestry.query.check.scope import Scope, is_message
 from tapestry.query.check.terms import a, aggregate_type, measured, typed
 from tapestry.query.context import Context
 from tapestry.query.limits import MAX_BYTES, MAX_NESTING, too_deep
+from tapestry.query.tree import nodes as n
 from tapestry.query.tree.identifiers import FreshNames
-from tapestry.query.tree.nodes import (
-    Aggregate,
-    And,
-    Between,
-    Binding,
-    Braces,
-    Call,
-    CheckedQuery,
-    Column,
-    Compare,
-    Condition,
-    Exists,
-    Has,
-    InFilter,
-    InList,
-    InQuery,
-    IsNull,
-    Like,
-    Literal,
-    Not,
-    Or,
-    Term,
-    Threshold,
-    Top,
-    Truth,
-)
 from tapestry.query.tree.parsed import MESSAGE, Branch, Parsed
 from tapestry.query.tree.walk import type_of
 
@@ -55,18 +30,18 @@ _WORD = re.compile(r"[^\W_]")
 _ESCAPED = re.compile(r"\\[%_\\]|\\")
 
 
-def check(parsed: Parsed, text: str, context: Context, reader: Reader) -> CheckedQuery:
+def check(parsed: Parsed, text: str, context: Context, reader: Reader) -> n.CheckedQuery:
     """Check a parsed filter; ``reader`` reads the filters it refers to.
 
     Raises TapestryError with the place of what is refused.
     """
     trail = ((context.owner, context.name),) if context.name else ()
-    others: list[InFilter] = []
+    others: list[n.InFilter] = []
     checker = _Checker(
         context, reader, FreshNames({MESSAGE}), [0], [0], others, context.owner, trail
     )
-    condition = checker.branches(parsed.branches, Binding(MESSAGE, MESSAGES))
-    return CheckedQuery(MESSAGE, condition, text, parsed.phrase, parsed.notation, bool(others))
+    condition = checker.branches(parsed.branches, n.Binding(MESSAGE, MESSAGES))
+    return n.CheckedQuery(MESSAGE, condition, text, parsed.phrase, parsed.notation, bool(others))
 
 
 class _ReferenceError(TapestryError):
@@ -88,37 +63,37 @@ class _Checker:
     names: FreshNames
     read: list[int]
     seen: list[int]
-    others: list[InFilter]
+    others: list[n.InFilter]
     asker: str | None
     trail: tuple[tuple[str | None, str], ...] = ()
     depth: int = 0
 
-    def branches(self, branches: tuple[Branch, ...], message: Binding) -> Condition:
+    def branches(self, branches: tuple[Branch, ...], message: n.Binding) -> n.Condition:
         """Check the SELECTs of a UNION, the selected variable of each being ``message``."""
         return _or([self._branch(branch, message) for branch in branches])
 
-    def _branch(self, branch: Branch, message: Binding) -> Condition:
+    def _branch(self, branch: Branch, message: n.Binding) -> n.Condition:
         others = tuple(binding for binding in branch.bindings if binding.var != branch.var)
         bound, scope = self._bind(others, None, {branch.var: message})
         condition = self.condition(branch.condition, scope)
-        return Exists(bound, condition, span=condition.span) if bound else condition
+        return n.Exists(bound, condition, span=condition.span) if bound else condition
 
     def _bind(
         self,
-        bindings: tuple[Binding, ...],
+        bindings: tuple[n.Binding, ...],
         outer: Scope | None,
-        known: dict[str, Binding] | None = None,
-    ) -> tuple[tuple[Binding, ...], Scope]:
+        known: dict[str, n.Binding] | None = None,
+    ) -> tuple[tuple[n.Binding, ...], Scope]:
         """Give each variable a name of its own in the tree."""
         variables = dict(known or {})
         bound = []
         for binding in bindings:
-            own = Binding(self.names.take(binding.var), binding.table, span=binding.span)
+            own = n.Binding(self.names.take(binding.var), binding.table, span=binding.span)
             variables[binding.var] = own
             bound.append(own)
         return tuple(bound), Scope(variables, outer)
 
-    def condition(self, node: Condition, scope: Scope) -> Condition:
+    def condition(self, node: n.Condition, scope: Scope) -> n.Condition:
         """Check a condition whose variables ``scope`` knows."""
         self.seen[0] += 1
         if self.seen[0] > MAX_BYTES // 4:  # the shortest is TRUE
@@ -129,34 +104,38 @@ class _Checker:
         self.depth -= 1
         return checked
 
-    def _condition(self, node: Condition, scope: Scope) -> Condition:
+    def _condition(self, node: n.Condition, scope: Scope) -> n.Condition:
         match node:
-            case And():
+            case n.And():
                 return _and([self.condition(arg, scope) for arg in node.args], node.span)
-            case Or():
+            case n.Or():
                 return _or([self.condition(arg, scope) for arg in node.args], node.span)
-            case Not():
+            case n.Not():
                 arg = self.condition(node.arg, scope)
-                return Truth(not arg.value) if isinstance(arg, Truth) else Not(arg, span=node.span)
-            case Exists():
+                return (
+                    n.Truth(not arg.value)
+                    if isinstance(arg, n.Truth)
+                    else n.Not(arg, span=node.span)
+                )
+            case n.Exists():
                 bindings, inner = self._bind(node.bindings, scope)
-                return Exists(bindings, self.condition(node.condition, inner), span=node.span)
-            case InQuery():
+                return n.Exists(bindings, self.condition(node.condition, inner), span=node.span)
+            case n.InQuery():
                 return self._in_query(node, scope)
-            case InFilter():
+            case n.InFilter():
                 return self._in_filter(node, scope)
-            case Threshold():
+            case n.Threshold():
                 return threshold(
                     self._aggregate(node.aggregate, scope), node.op, node.constant, node.span
                 )
-            case Top():
+            case n.Top():
                 return self._top(node, scope)
-            case Truth():
+            case n.Truth():
                 return node
             case _:
                 return _test(node, scope)
 
-    def _in_query(self, node: InQuery, scope: Scope) -> Condition:
+    def _in_query(self, node: n.InQuery, scope: Scope) -> n.Condition:
         bindings, inner = self._bind(node.bindings, scope)
         term, value = typed(node.term, scope), typed(node.value, inner)
         condition = self.condition(node.condition, inner)
@@ -170,11 +149,11 @@ class _Checker:
             )
         test = compare("=", term, value, node.span)
         if type_of(term) is Type.SET:
-            parts = [test] if condition == Truth(True) else [condition, test]
-            return Exists(bindings, _and(parts), span=node.span)
-        return InQuery(term, value, bindings, condition, span=node.span)
+            parts = [test] if condition == n.Truth(True) else [condition, test]
+            return n.Exists(bindings, _and(parts), span=node.span)
+        return n.InQuery(term, value, bindings, condition, span=node.span)
 
-    def _aggregate(self, node: Aggregate, scope: Scope) -> Aggregate:
+    def _aggregate(self, node: n.Aggregate, scope: Scope) -> n.Aggregate:
         if not node.bindings:
             raise TapestryError(
                 f"It is not said of which rows this {node.function} is.",
@@ -187,9 +166,9 @@ class _Checker:
         condition = self.condition(node.condition, inner)
         distinct = node.distinct and node.function not in ("MIN", "MAX")
         kind = aggregate_type(node.function, term)
-        return Aggregate(node.function, distinct, term, bindings, condition, kind, span=node.span)
+        return n.Aggregate(node.function, distinct, term, bindings, condition, kind, span=node.span)
 
-    def _top(self, node: Top, scope: Scope) -> Top:
+    def _top(self, node: n.Top, scope: Scope) -> n.Top:
         owner, message = scope.owner(node.message), scope.column(node.message)
         if not is_message(owner):
             raise TapestryError(
@@ -197,13 +176,13 @@ class _Checker:
                 node.message.span,
                 "Only a message can be IN a TOP: m IN TOP 10 BY COUNT(r: r.inreplyto = m.msgid).",
             )
-        own = Binding(self.names.take(node.binding.var), MESSAGES, span=node.binding.span)
+        own = n.Binding(self.names.take(node.binding.var), MESSAGES, span=node.binding.span)
         inner = Scope({node.binding.var: own}, hidden=scope)
         aggregate = self._aggregate(node.aggregate, inner)
         condition = self.condition(node.condition, inner)
-        return Top(message, node.limit, own, aggregate, condition, span=node.span)
+        return n.Top(message, node.limit, own, aggregate, condition, span=node.span)
 
-    def _in_filter(self, node: InFilter, scope: Scope) -> Condition:
+    def _in_filter(self, node: n.InFilter, scope: Scope) -> n.Condition:
         """Read another filter, and say of ``node.var`` what it says of its message."""
         message = scope.variable(node.var, node.span)
         if not is_message(message):
@@ -214,7 +193,7 @@ class _Checker:
             )
         owner = node.owner or self.context.owner
         if owner != self.asker:
-            named = InFilter(message.var, owner, node.name, span=node.span)
+            named = n.InFilter(message.var, owner, node.name, span=node.span)
             self.others.append(named)
             if self.context.by_name:
                 return named
@@ -228,7 +207,9 @@ class _Checker:
         except _ReferenceError as error:
             raise _ReferenceError(error.message, node.span, error.hint) from error
 
-    def _read(self, node: InFilter, key: tuple[str | None, str], message: Binding) -> Condition:
+    def _read(
+        self, node: n.InFilter, key: tuple[str | None, str], message: n.Binding
+    ) -> n.Condition:
         if self.context.resolve is None:
             hint = "Write out what it says."
             raise _ReferenceError("There are no other filters here.", node.span, hint)
@@ -265,18 +246,18 @@ class _Checker:
         return name if owner == self.asker else f"{owner}.{name}"
 
 
-def _placed(node: Condition, span: Span | None) -> Condition:
+def _placed(node: n.Condition, span: Span | None) -> n.Condition:
     """Return what another filter says, its conditions placed where it is referred to."""
     match node:
-        case And(args=args) | Or(args=args):
+        case n.And(args=args) | n.Or(args=args):
             return type(node)(tuple([_placed(arg, span) for arg in args]), span=span)
-        case Not(arg=arg):
-            return Not(_placed(arg, span), span=span)
-        case Exists(condition=inner) | InQuery(condition=inner):
+        case n.Not(arg=arg):
+            return n.Not(_placed(arg, span), span=span)
+        case n.Exists(condition=inner) | n.InQuery(condition=inner):
             return replace(node, condition=_placed(inner, span), span=span)
-        case Threshold(aggregate=aggregate):
+        case n.Threshold(aggregate=aggregate):
             return replace(node, aggregate=_placed_rows(aggregate, span), span=span)
-        case Top(aggregate=aggregate, condition=inner):
+        case n.Top(aggregate=aggregate, condition=inner):
             return replace(
                 node,
                 aggregate=_placed_rows(aggregate, span),
@@ -286,51 +267,51 @@ def _placed(node: Condition, span: Span | None) -> Condition:
     return replace(node, span=span)
 
 
-def _placed_rows(node: Aggregate, span: Span | None) -> Aggregate:
+def _placed_rows(node: n.Aggregate, span: Span | None) -> n.Aggregate:
     return replace(node, condition=_placed(node.condition, span), span=span)
 
 
-def _and(args: Sequence[Condition], span: Span | None = None) -> Condition:
-    flat = [part for arg in args for part in (arg.args if isinstance(arg, And) else (arg,))]
-    return args[0] if len(args) == 1 else And(tuple(flat), span=span)
+def _and(args: Sequence[n.Condition], span: Span | None = None) -> n.Condition:
+    flat = [part for arg in args for part in (arg.args if isinstance(arg, n.And) else (arg,))]
+    return args[0] if len(args) == 1 else n.And(tuple(flat), span=span)
 
 
-def _or(args: Sequence[Condition], span: Span | None = None) -> Condition:
-    flat = [part for arg in args for part in (arg.args if isinstance(arg, Or) else (arg,))]
-    return args[0] if len(args) == 1 else Or(tuple(flat), span=span)
+def _or(args: Sequence[n.Condition], span: Span | None = None) -> n.Condition:
+    flat = [part for arg in args for part in (arg.args if isinstance(arg, n.Or) else (arg,))]
+    return args[0] if len(args) == 1 else n.Or(tuple(flat), span=span)
 
 
-def _test(node: Condition, scope: Scope) -> Condition:
+def _test(node: n.Condition, scope: Scope) -> n.Condition:
     """Check a condition that has terms in it, and no conditions."""
     match node:
-        case Compare(op="IN", right=Call(args=items)):
+        case n.Compare(op="IN", right=n.Call(args=items)):
             term = typed(node.left, scope)
             checked = in_list(term, [typed(item, scope) for item in items], node.span)
             return _or([checked], node.span)
-        case Compare():
+        case n.Compare():
             return compare(node.op, typed(node.left, scope), typed(node.right, scope), node.span)
-        case InList():
-            return InList(typed(node.term, scope), node.values, span=node.span)
-        case Between():
+        case n.InList():
+            return n.InList(typed(node.term, scope), node.values, span=node.span)
+        case n.Between():
             return _between(node, scope)
-        case Braces():
+        case n.Braces():
             return _braces(node, scope)
-        case Like():
+        case n.Like():
             return _like(_text(node.term, scope, "LIKE"), node.pattern, node.span)
-        case Has():
+        case n.Has():
             return _has(node, scope)
-        case IsNull():
+        case n.IsNull():
             term = typed(node.term, scope)
             refuse_now(term, "before IS NULL")
-            return Truth(False) if type_of(term) is Type.SET else IsNull(term, span=node.span)
+            return n.Truth(False) if type_of(term) is Type.SET else n.IsNull(term, span=node.span)
         case _:
             raise TypeError(f"no condition: {node!r}")
 
 
-def _between(node: Between, scope: Scope) -> Condition:
+def _between(node: n.Between, scope: Scope) -> n.Condition:
     term, low, high = (typed(part, scope) for part in (node.term, node.low, node.high))
     for part in (term, low, high):
-        if isinstance(part, Column) and part.type is Type.SET:
+        if isinstance(part, n.Column) and part.type is Type.SET:
             name = f"{part.var}.{part.name}"
             raise TapestryError(
                 "BETWEEN cannot take a set.",
@@ -338,10 +319,10 @@ def _between(node: Between, scope: Scope) -> Condition:
                 f"Write {name} >= … AND {name} <= …, which different elements may meet.",
             )
     bounds = compare(">=", term, low, node.span), compare("<=", term, high, node.span)
-    return And(bounds, span=node.span)
+    return n.And(bounds, span=node.span)
 
 
-def _braces(node: Braces, scope: Scope) -> Condition:
+def _braces(node: n.Braces, scope: Scope) -> n.Condition:
     term = typed(node.term, scope)
     if type_of(term) is not Type.SET:
         raise TapestryError(
@@ -352,7 +333,7 @@ def _braces(node: Braces, scope: Scope) -> Condition:
     return _and(
         [
             _like(term, test.pattern, test.span)
-            if isinstance(test, Like)
+            if isinstance(test, n.Like)
             else compare("=", term, test, test.span)
             for test in node.tests
         ],
@@ -360,7 +341,7 @@ def _braces(node: Braces, scope: Scope) -> Condition:
     )
 
 
-def _text(node: Term, scope: Scope, word: str) -> Term:
+def _text(node: n.Term, scope: Scope, word: str) -> n.Term:
     term = typed(node, scope)
     if type_of(term) not in (Type.TEXT, Type.SET):
         message = f"{word} takes a text, not {a(type_of(term))}."
@@ -368,16 +349,16 @@ def _text(node: Term, scope: Scope, word: str) -> Term:
     return term
 
 
-def _like(term: Term, pattern: Literal, span: Span | None) -> Like:
+def _like(term: n.Term, pattern: n.Literal, span: Span | None) -> n.Like:
     """Return a LIKE whose pattern has backslashes only before ``%``, ``_`` or a backslash."""
     normal = _ESCAPED.sub(lambda found: found[0].ljust(2, "\\"), str(pattern.value))
-    return Like(term, Literal(normal, Type.TEXT, span=pattern.span), span=span)
+    return n.Like(term, n.Literal(normal, Type.TEXT, span=pattern.span), span=span)
 
 
-def _has(node: Has, scope: Scope) -> Has:
+def _has(node: n.Has, scope: Scope) -> n.Has:
     term, words = _text(node.term, scope, "HAS"), node.words
     if words.type is not Type.TEXT or not _WORD.search(str(words.value)):
         raise TapestryError(
             "HAS needs a word.", words.span, "Write letters or digits: m.subject HAS 'spark'."
         )
-    return Has(term, words, span=node.span)
+    return n.Has(term, words, span=node.span)

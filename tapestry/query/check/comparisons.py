@@ -7,25 +7,11 @@ from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import Type
 from tapestry.query.check.terms import NOW_HINT, NUMERIC, a
 from tapestry.query.limits import MAX_DURATION, too_long
-from tapestry.query.tree.nodes import (
-    Aggregate,
-    Arith,
-    Call,
-    Column,
-    Compare,
-    Condition,
-    InList,
-    Literal,
-    Now,
-    Or,
-    Term,
-    Threshold,
-    Values,
-)
+from tapestry.query.tree import nodes as n
 from tapestry.query.tree.walk import FLIPPED, reads_now, type_of
 
 
-def compare(op: str, left: Term, right: Term, span: Span | None) -> Compare:
+def compare(op: str, left: n.Term, right: n.Term, span: Span | None) -> n.Compare:
     """Return a comparison of two typed terms, a set on its left; refuse what does not compare."""
     kinds = type_of(left), type_of(right)
     if kinds == (Type.SET, Type.SET):
@@ -41,10 +27,12 @@ def compare(op: str, left: Term, right: Term, span: Span | None) -> Compare:
     if reads_now(left) or reads_now(right):
         _check_now(left, right, span)
     _check_reach(left, right)
-    return Compare(op, left, right, span=span)
+    return n.Compare(op, left, right, span=span)
 
 
-def threshold(aggregate: Aggregate, op: str, constant: Literal, span: Span | None) -> Threshold:
+def threshold(
+    aggregate: n.Aggregate, op: str, constant: n.Literal, span: Span | None
+) -> n.Threshold:
     """Return a comparison of an aggregate with a constant; refuse what does not compare."""
     if not comparable(aggregate.type, constant.type):
         message = (
@@ -52,7 +40,7 @@ def threshold(aggregate: Aggregate, op: str, constant: Literal, span: Span | Non
             f"with {a(constant.type)}."
         )
         raise TapestryError(message, constant.span or span, _COMPARED[aggregate.type])
-    return Threshold(aggregate, op, constant, span=span)
+    return n.Threshold(aggregate, op, constant, span=span)
 
 
 _COMPARED = {
@@ -71,37 +59,37 @@ def comparable(left: Type, right: Type) -> bool:
     return left is right or {left, right} == {Type.SET, Type.TEXT}
 
 
-def refuse_now(term: Term, where: str) -> None:
+def refuse_now(term: n.Term, where: str) -> None:
     """Refuse ``now()`` in a place that is no comparison."""
     if reads_now(term):
         raise TapestryError(f"now() cannot stand {where}.", term.span, NOW_HINT)
 
 
-def in_list(term: Term, items: list[Term], span: Span | None) -> Condition:
+def in_list(term: n.Term, items: list[n.Term], span: Span | None) -> n.Condition:
     """Return ``term IN (items)``: an InList of the constants, ``=`` for the others."""
-    tests: list[Condition] = []
+    tests: list[n.Condition] = []
     constants: list[str | int | float] = []
     kinds: list[Type] = []
     for item in items:
         test = compare("=", term, item, item.span)
-        constant = isinstance(item, Literal) and item.value is not None
+        constant = isinstance(item, n.Literal) and item.value is not None
         if test in tests:
             continue
         if not constant or type_of(term) is Type.NULL or reads_now(term):
             tests.append(test)
             continue
-        assert isinstance(item, Literal) and item.value is not None
+        assert isinstance(item, n.Literal) and item.value is not None
         constants.append(item.value)
         kinds.append(item.type)
     if constants:
         kind = Type.NUMBER if Type.NUMBER in kinds else kinds[0]
         if kind is Type.NUMBER:
             constants = [float(value) for value in constants]
-        tests.insert(0, InList(term, Values(tuple(constants), kind, span=span), span=span))
-    return tests[0] if len(tests) == 1 else Or(tuple(tests), span=span)
+        tests.insert(0, n.InList(term, n.Values(tuple(constants), kind, span=span), span=span))
+    return tests[0] if len(tests) == 1 else n.Or(tuple(tests), span=span)
 
 
-def _incomparable(left: Term, right: Term, span: Span | None) -> TapestryError:
+def _incomparable(left: n.Term, right: n.Term, span: Span | None) -> TapestryError:
     kinds = {type_of(left), type_of(right)}
     message = f"{a(type_of(left))} cannot be compared with {a(type_of(right))}."
     hint = "Compare values of one type."
@@ -119,8 +107,8 @@ def _incomparable(left: Term, right: Term, span: Span | None) -> TapestryError:
     return TapestryError(message[0].upper() + message[1:], span, hint)
 
 
-def _as_instant(term: Term) -> str:
-    if isinstance(term, Literal) and isinstance(term.value, str):
+def _as_instant(term: n.Term) -> str:
+    if isinstance(term, n.Literal) and isinstance(term.value, str):
         try:
             parse_instant(term.value)
         except (ValueError, OverflowError):
@@ -129,41 +117,41 @@ def _as_instant(term: Term) -> str:
     return "2026-01-31 12:00:00"
 
 
-def _check_now(left: Term, right: Term, span: Span | None) -> None:
+def _check_now(left: n.Term, right: n.Term, span: Span | None) -> None:
     """Refuse a comparison that cannot be brought to the form ``now() op e``."""
     if abs(_count_now(left) - _count_now(right)) > 1:
         raise TapestryError("now() stands here more than once on balance.", span, NOW_HINT)
 
 
-def _count_now(term: Term) -> int:
+def _count_now(term: n.Term) -> int:
     """Return how often ``now()`` counts in a sum of instants and durations."""
     match term:
-        case Now():
+        case n.Now():
             return 1
-        case Arith(op="+"):
+        case n.Arith(op="+"):
             return _count_now(term.left) + _count_now(term.right)
-        case Arith(op="-"):
+        case n.Arith(op="-"):
             return _count_now(term.left) - _count_now(term.right)
-        case Arith() | Call():
+        case n.Arith() | n.Call():
             refuse_now(term, "here")
     return 0
 
 
-def _check_reach(left: Term, right: Term) -> None:
+def _check_reach(left: n.Term, right: n.Term) -> None:
     """Refuse a sum whose durations together could leave the range of instants."""
     for term in (left, right):
         if type_of(term) in (Type.INSTANT, Type.DURATION) and _reach(term) > MAX_DURATION:
             raise too_long(term.span)
 
 
-def _reach(term: Term) -> int:
+def _reach(term: n.Term) -> int:
     match term:
-        case Arith():
+        case n.Arith():
             return _reach(term.left) + _reach(term.right)
-        case Call():
+        case n.Call():
             return max(_reach(arg) for arg in term.args)
-        case Literal(type=Type.DURATION, value=int(value)):
+        case n.Literal(type=Type.DURATION, value=int(value)):
             return abs(value)
-        case Column(type=Type.DURATION):
+        case n.Column(type=Type.DURATION):
             return 0
     return 0

@@ -9,7 +9,7 @@ from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import Type
 from tapestry.query.check.scope import Scope, advice
 from tapestry.query.limits import MAX_DURATION, MAX_INTEGER, too_long
-from tapestry.query.tree.nodes import Aggregate, Arith, Call, Column, Literal, Term
+from tapestry.query.tree import nodes as n
 from tapestry.query.tree.walk import columns_of, reads_now, type_of
 
 NUMERIC = (Type.INTEGER, Type.NUMBER)
@@ -35,27 +35,27 @@ def a(kind: Type) -> str:
     return f"{'an' if kind.value[0] in 'ai' else 'a'} {kind.value}"
 
 
-def typed(term: Term, scope: Scope) -> Term:
+def typed(term: n.Term, scope: Scope) -> n.Term:
     """Return a term with its names resolved, its types known and its constants computed.
 
     Of type SET is only a column itself.
     """
     match term:
-        case Column():
+        case n.Column():
             return scope.column(term)
-        case Arith():
+        case n.Arith():
             left, right = scalar(term.left, scope), scalar(term.right, scope)
             return _arith(term.op, left, right, term.span)
-        case Call():
+        case n.Call():
             return _call(term, scope)
         case _:
             return term
 
 
-def scalar(term: Term, scope: Scope) -> Term:
+def scalar(term: n.Term, scope: Scope) -> n.Term:
     """Return ``typed(term)``; refuse a set, which only comparisons take."""
     found = typed(term, scope)
-    if isinstance(found, Column) and found.type is Type.SET:
+    if isinstance(found, n.Column) and found.type is Type.SET:
         raise TapestryError(
             f"{found.name} is a set, and only comparisons take one.",
             found.span,
@@ -64,7 +64,7 @@ def scalar(term: Term, scope: Scope) -> Term:
     return found
 
 
-def measured(aggregate: Aggregate, scope: Scope, own: set[str]) -> Term:
+def measured(aggregate: n.Aggregate, scope: Scope, own: set[str]) -> n.Term:
     """Return the checked term of an aggregate whose variables are ``own``."""
     assert aggregate.term is not None
     name, term = aggregate.function, typed(aggregate.term, scope)
@@ -90,14 +90,14 @@ def measured(aggregate: Aggregate, scope: Scope, own: set[str]) -> Term:
     return term
 
 
-def aggregate_type(function: str, term: Term | None) -> Type:
+def aggregate_type(function: str, term: n.Term | None) -> Type:
     """Return the type of an aggregate of a checked term."""
     if function == "COUNT" or term is None:
         return Type.INTEGER
     return Type.NUMBER if function == "AVG" else type_of(term)
 
 
-def _call(call: Call, scope: Scope) -> Term:
+def _call(call: n.Call, scope: Scope) -> n.Term:
     name = "substr" if call.name == "substring" else call.name
     if name == "-":
         return _negative(scalar(call.args[0], scope), call.span)
@@ -109,7 +109,7 @@ def _call(call: Call, scope: Scope) -> Term:
             message = f"now() cannot stand inside {name}()."
             raise TapestryError(message, arg.span, NOW_HINT)
     if name == "coalesce":
-        return Call(name, args, _common(args, call.span), span=call.span)
+        return n.Call(name, args, _common(args, call.span), span=call.span)
     wanted = 3 if name == "substr" else 1
     if len(args) != wanted and not (name == "substr" and len(args) == 2):
         many = "a text, a position and perhaps a length" if name == "substr" else "one text"
@@ -120,13 +120,13 @@ def _call(call: Call, scope: Scope) -> Term:
     for least, arg in enumerate(reversed(args[1:])) if len(args) == 3 else [(1, args[-1])]:
         if name == "substr":
             _check_position(arg, least)
-    return Call(name, args, _FUNCTIONS[name], span=call.span)
+    return n.Call(name, args, _FUNCTIONS[name], span=call.span)
 
 
 NOW_HINT = "now() can be compared as in m.ts < now() - 2 weeks, or now() - m.ts > 14 days."
 
 
-def _unknown_function(call: Call) -> TapestryError:
+def _unknown_function(call: n.Call) -> TapestryError:
     message = f"{call.name[:40]}() is not a function of the language."
     if any(reads_now(arg) for arg in call.args):
         return TapestryError(message, call.span, NOW_HINT)
@@ -136,8 +136,8 @@ def _unknown_function(call: Call) -> TapestryError:
     return TapestryError(message, call.span, advice(call.name, names, "The functions are"))
 
 
-def _check_position(arg: Term, least: int) -> None:
-    if isinstance(arg, Literal) and isinstance(arg.value, int) and arg.type is Type.INTEGER:
+def _check_position(arg: n.Term, least: int) -> None:
+    if isinstance(arg, n.Literal) and isinstance(arg.value, int) and arg.type is Type.INTEGER:
         if arg.value >= least:
             return
         message = f"substr() takes {'positions from 1' if least else 'lengths from 0'}."
@@ -146,7 +146,7 @@ def _check_position(arg: Term, least: int) -> None:
     raise TapestryError(message, arg.span, "Write substr(m.subject, 1, 3).")
 
 
-def _common(args: tuple[Term, ...], span: Span | None) -> Type:
+def _common(args: tuple[n.Term, ...], span: Span | None) -> Type:
     if len(args) < 2:
         raise TapestryError(
             "coalesce() takes two values or more.", span, "Write coalesce(m.date, m.ts)."
@@ -163,9 +163,9 @@ def _common(args: tuple[Term, ...], span: Span | None) -> Type:
     return types[0]
 
 
-def _negative(term: Term, span: Span | None) -> Term:
+def _negative(term: n.Term, span: Span | None) -> n.Term:
     kind = type_of(term)
-    if isinstance(term, Literal) and isinstance(term.value, int | float) and kind in _NEGATIVE:
+    if isinstance(term, n.Literal) and isinstance(term.value, int | float) and kind in _NEGATIVE:
         return _constant(-term.value, kind, span)
     if kind is Type.NULL:
         return term
@@ -173,35 +173,35 @@ def _negative(term: Term, span: Span | None) -> Term:
         raise TapestryError(
             f"“-” takes a number or a duration, not {a(kind)}.", span, "Leave it out."
         )
-    return _arith("-", Literal(0, kind if kind is Type.DURATION else Type.INTEGER), term, span)
+    return _arith("-", n.Literal(0, kind if kind is Type.DURATION else Type.INTEGER), term, span)
 
 
 _NEGATIVE = (*NUMERIC, Type.DURATION)
 
 
-def _arith(op: str, left: Term, right: Term, span: Span | None) -> Term:
+def _arith(op: str, left: n.Term, right: n.Term, span: Span | None) -> n.Term:
     kinds = type_of(left), type_of(right)
     kind = _result(op, *kinds, left, right)
     if kind is None:
         raise _no_arith(op, *kinds, span)
     if Type.NULL in kinds:
-        return Literal(None, Type.NULL, span=span)
-    if isinstance(left, Literal) and isinstance(right, Literal):
+        return n.Literal(None, Type.NULL, span=span)
+    if isinstance(left, n.Literal) and isinstance(right, n.Literal):
         assert isinstance(left.value, int | float) and isinstance(right.value, int | float)
         return _constant(_compute(op, left.value, right.value), kind, span)
     if kinds == (Type.DURATION, Type.INSTANT):
         left, right = right, left
-    return Arith(op, left, right, kind, span=span)
+    return n.Arith(op, left, right, kind, span=span)
 
 
-def _result(op: str, left: Type, right: Type, *terms: Term) -> Type | None:
+def _result(op: str, left: Type, right: Type, *terms: n.Term) -> Type | None:
     numbers = left in NUMERIC and right in NUMERIC
     if numbers:
         return Type.INTEGER if left is right is Type.INTEGER else Type.NUMBER
     arithmetic = (*NUMERIC, Type.INSTANT, Type.DURATION, Type.NULL)
     if Type.NULL in (left, right) and left in arithmetic and right in arithmetic:
         return Type.NULL
-    constant = all(isinstance(term, Literal) for term in terms)
+    constant = all(isinstance(term, n.Literal) for term in terms)
     match op, left, right:
         case ("+" | "-", Type.DURATION, Type.DURATION):
             return Type.DURATION
@@ -235,13 +235,13 @@ def _compute(op: str, left: float, right: float) -> float:
     return left + right if op == "+" else left - right
 
 
-def _constant(value: float, kind: Type, span: Span | None) -> Literal:
+def _constant(value: float, kind: Type, span: Span | None) -> n.Literal:
     """Return a literal; refuse what no column could hold."""
     if kind is Type.NUMBER:
         value = float(value)
         if not math.isfinite(value):
             raise TapestryError("This number is too large.", span, "Write a smaller one.")
-        return Literal(value, kind, span=span)
+        return n.Literal(value, kind, span=span)
     if isinstance(value, float):
         if not abs(value) <= MAX_DURATION:
             raise too_long(span)
@@ -257,4 +257,4 @@ def _constant(value: float, kind: Type, span: Span | None) -> Literal:
         except OverflowError:
             hint = "Stay between the years 1 and 9999."
             raise TapestryError("This instant is out of range.", span, hint) from None
-    return Literal(value, kind, span=span)
+    return n.Literal(value, kind, span=span)

@@ -8,8 +8,8 @@ from tapestry.query.check.scope import variable_named
 from tapestry.query.tql import exists
 from tapestry.query.tql.expressions import Parser
 from tapestry.query.tql.lexer import Token
+from tapestry.query.tree import nodes as n
 from tapestry.query.tree.identifiers import AGGREGATES
-from tapestry.query.tree.nodes import Aggregate, Binding, Column, Condition, Literal, Term, Truth
 from tapestry.query.tree.walk import columns_of
 
 _WORDS = """
@@ -32,7 +32,7 @@ def names_one(name: Token) -> bool:
     return name.word in AGGREGATES
 
 
-def aggregate(parser: Parser, name: Token) -> Aggregate:
+def aggregate(parser: Parser, name: Token) -> n.Aggregate:
     """Read an aggregate's parentheses; its name is read.
 
     Without bindings it is one of SQL, whose rows the SELECT around it gives.
@@ -40,8 +40,8 @@ def aggregate(parser: Parser, name: Token) -> Aggregate:
     parser.expect("(")
     parser.enter()
     distinct = parser.accept("DISTINCT")
-    term: Term | None = None
-    bindings: tuple[Binding, ...] = ()
+    term: n.Term | None = None
+    bindings: tuple[n.Binding, ...] = ()
     start = parser.token
     if not distinct and parser.accept("*"):
         if name.word != "COUNT":
@@ -52,14 +52,14 @@ def aggregate(parser: Parser, name: Token) -> Aggregate:
         bindings = exists.bindings(parser)
     else:
         term = parser.shallow(parser.term())
-        if isinstance(term, Literal):
+        if isinstance(term, n.Literal):
             raise TapestryError(
                 f"{name.word} is of a column, not of a constant.",
                 term.span,
                 "Count rows by COUNT(r: …), or in SQL COUNT(*).",
             )
         bindings = _bindings(parser, term)
-    condition: Condition = Truth(True)
+    condition: n.Condition = n.Truth(True)
     if bindings:
         parser.scopes.append({binding.var for binding in bindings})
         condition = parser.condition()
@@ -67,7 +67,7 @@ def aggregate(parser: Parser, name: Token) -> Aggregate:
     parser.expect(")", "“)”" if bindings else "“:” and a condition, or “)”")
     parser.depth -= 1
     span = parser.since(name.start)
-    return Aggregate(name.word, distinct, term, bindings, condition, span=span)
+    return n.Aggregate(name.word, distinct, term, bindings, condition, span=span)
 
 
 def _no_column(name: Token, start: Token) -> TapestryError:
@@ -80,7 +80,7 @@ def _no_column(name: Token, start: Token) -> TapestryError:
     )
 
 
-def _bindings(parser: Parser, term: Term) -> tuple[Binding, ...]:
+def _bindings(parser: Parser, term: n.Term) -> tuple[n.Binding, ...]:
     """Read the variables after a term, up to the colon; none in SQL.
 
     The one variable that the term names is bound first, unless it stands among those listed:
@@ -90,7 +90,7 @@ def _bindings(parser: Parser, term: Term) -> tuple[Binding, ...]:
     if parser.token.word == ")":
         return ()
     table = exists.table_of(parser) if parser.accept("IN") else None
-    listed: tuple[Binding, ...] = ()
+    listed: tuple[n.Binding, ...] = ()
     if parser.accept(","):
         listed = exists.bindings(parser)
     else:
@@ -107,7 +107,7 @@ def _bindings(parser: Parser, term: Term) -> tuple[Binding, ...]:
     if len(names) == 1 and not names & {binding.var for binding in listed}:
         name = names.pop()
         _check_own(parser, name, columns[0], table)
-        return (Binding(name, table or MESSAGES, span=columns[0].span), *listed)
+        return (n.Binding(name, table or MESSAGES, span=columns[0].span), *listed)
     if table or not listed:
         raise TapestryError(
             "It is not clear which variables are counted over.",
@@ -117,7 +117,7 @@ def _bindings(parser: Parser, term: Term) -> tuple[Binding, ...]:
     return listed
 
 
-def _check_own(parser: Parser, name: str, column: Column, table: str | None) -> None:
+def _check_own(parser: Parser, name: str, column: n.Column, table: str | None) -> None:
     """Refuse a variable that is bound by its column, and seems to be meant otherwise."""
     if parser.visible(name):
         raise TapestryError(

@@ -16,7 +16,7 @@ from tapestry.query.check.scope import known_column, variable_named
 from tapestry.query.limits import MAX_NESTING, too_deep
 from tapestry.query.tql.lexer import Token
 from tapestry.query.tql.token_stream import Cursor
-from tapestry.query.tree.nodes import TERMS, Aggregate, Arith, Call, Column, Condition, Node, Term
+from tapestry.query.tree import nodes as n
 from tapestry.query.tree.parsed import MisreadError
 
 OR, AND, NOT, COMPARE, SUM, PRODUCT = range(1, 7)
@@ -30,43 +30,43 @@ class Parser(Cursor, ABC):
     """Sums and calls since the last comparison, and between any two."""
 
     @abstractmethod
-    def expression(self, above: int = 0) -> Term | Aggregate | Condition:
+    def expression(self, above: int = 0) -> n.Term | n.Aggregate | n.Condition:
         """Read operators that bind closer than ``above``, and their operands."""
 
-    def condition(self, above: int = 0) -> Condition:
+    def condition(self, above: int = 0) -> n.Condition:
         """Read a condition, of operators that bind closer than ``above``."""
         start = self.token
         return self.as_condition(self.expression(above), start)
 
-    def term(self) -> Term:
+    def term(self) -> n.Term:
         """Read a term: what binds closer than a comparison."""
         start = self.token
         return as_term(self.expression(COMPARE), start.span)
 
-    def shallow(self, term: Term) -> Term:
+    def shallow(self, term: n.Term) -> n.Term:
         """Return a term that was just read; refuse one that is nested too deeply to be walked."""
         if self.made > MAX_NESTING:
             check_terms(term)
         return term
 
-    def operand(self) -> Term | Aggregate:
+    def operand(self) -> n.Term | n.Aggregate:
         """Read a side of a comparison."""
         start = self.token
         found = self.expression(COMPARE)
-        return found if isinstance(found, Aggregate) else as_term(found, start.span)
+        return found if isinstance(found, n.Aggregate) else as_term(found, start.span)
 
-    def as_condition(self, found: Term | Aggregate | Condition, start: Token) -> Condition:
+    def as_condition(self, found: n.Term | n.Aggregate | n.Condition, start: Token) -> n.Condition:
         """Return what was read from ``start`` on; refuse what is no condition."""
-        if isinstance(found, Aggregate):
+        if isinstance(found, n.Aggregate):
             hint = f"Compare it with a constant: {found.function}(…) > 5."
             raise TapestryError("An aggregate alone is no condition.", found.span, hint)
-        if isinstance(found, TERMS):
+        if isinstance(found, n.TERMS):
             raise self._no_condition(found, start)
         return found
 
-    def _no_condition(self, found: Term, start: Token) -> MisreadError:
+    def _no_condition(self, found: n.Term, start: Token) -> MisreadError:
         """Return the error of a value where a condition should be, at the place that helps most."""
-        if isinstance(found, Column) and not found.var:
+        if isinstance(found, n.Column) and not found.var:
             name = found.name
             if not known_column(name) and not self.visible(name):
                 return MisreadError(
@@ -78,11 +78,11 @@ class Parser(Cursor, ABC):
         return self.unexpected("a comparison", hint)
 
 
-def as_term(found: Term | Aggregate | Condition, span: Span) -> Term:
+def as_term(found: n.Term | n.Aggregate | n.Condition, span: Span) -> n.Term:
     """Return what was read; refuse what is no term, at its place or else at ``span``."""
-    if isinstance(found, Aggregate):
+    if isinstance(found, n.Aggregate):
         raise only_compared(found.span)
-    if not isinstance(found, TERMS):
+    if not isinstance(found, n.TERMS):
         raise no_value(found.span or span)
     return found
 
@@ -103,12 +103,12 @@ def no_value(span: Span | None) -> MisreadError:
     )
 
 
-def check_terms(root: Node) -> None:
+def check_terms(root: n.Node) -> None:
     """Refuse sums and calls nested too deeply; without recursion, as they may be."""
     stack: list[tuple[object, int]] = [(root, 0)]
     while stack:
         node, depth = stack.pop()
-        if isinstance(node, Arith | Call):
+        if isinstance(node, n.Arith | n.Call):
             depth += 1
             if depth > MAX_NESTING and node.span:
                 raise too_deep(node.span)

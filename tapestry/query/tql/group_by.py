@@ -18,22 +18,7 @@ from tapestry.core.schema import MESSAGES, Type
 from tapestry.query.check.scope import outside
 from tapestry.query.limits import MAX_LIMIT
 from tapestry.query.tql.expressions import Parser
-from tapestry.query.tree.nodes import (
-    Aggregate,
-    And,
-    Binding,
-    Column,
-    Compare,
-    Condition,
-    Exists,
-    Literal,
-    Not,
-    Or,
-    Term,
-    Threshold,
-    Top,
-    Truth,
-)
+from tapestry.query.tree import nodes as n
 from tapestry.query.tree.parsed import Branch
 
 _COMPARE = {
@@ -54,14 +39,14 @@ class Select:
     ``group`` is what stands after GROUP BY; ``order`` and ``limit`` are there together.
     """
 
-    items: tuple[Term | Aggregate, ...]
+    items: tuple[n.Term | n.Aggregate, ...]
     span: Span
-    bindings: tuple[Binding, ...]
-    condition: Condition
-    group: Column | None = None
-    having: Condition | None = None
-    order: Aggregate | None = None
-    limit: Literal | None = None
+    bindings: tuple[n.Binding, ...]
+    condition: n.Condition
+    group: n.Column | None = None
+    having: n.Condition | None = None
+    order: n.Aggregate | None = None
+    limit: n.Literal | None = None
 
 
 def grouped(parser: Parser, select: Select) -> Select:
@@ -70,7 +55,7 @@ def grouped(parser: Parser, select: Select) -> Select:
         parser.expect("BY")
         start = parser.token.start
         group = parser.term()
-        if not isinstance(group, Column) or parser.token.word == ",":
+        if not isinstance(group, n.Column) or parser.token.word == ",":
             raise only_msgid(parser.since(start))
         select = replace(select, group=group)
     if parser.token.word == "HAVING":
@@ -100,7 +85,7 @@ def ordered(parser: Parser, select: Select) -> Select:
     parser.expect("BY")
     start = parser.token
     found = parser.operand()
-    if not isinstance(found, Aggregate):
+    if not isinstance(found, n.Aggregate):
         hint = "Write ORDER BY COUNT(*) DESC LIMIT 10, or leave it out."
         raise TapestryError("Only an aggregate ranks messages.", found.span or start.span, hint)
     if not parser.accept("DESC"):
@@ -123,7 +108,11 @@ def ordered(parser: Parser, select: Select) -> Select:
 def _ties(parser: Parser) -> None:
     start = parser.token.start
     found = parser.operand()
-    if parser.token.word != "DESC" and isinstance(found, Column) and found.name.lower() == "msgid":
+    if (
+        parser.token.word != "DESC"
+        and isinstance(found, n.Column)
+        and found.name.lower() == "msgid"
+    ):
         parser.accept("ASC")
         if parser.token.word != ",":
             return
@@ -133,7 +122,7 @@ def _ties(parser: Parser) -> None:
     )
 
 
-def limit(parser: Parser) -> Literal:
+def limit(parser: Parser) -> n.Literal:
     """Read how many are in the top."""
     start = parser.token.start
     negative = parser.accept("-")
@@ -144,33 +133,33 @@ def limit(parser: Parser) -> Literal:
         raise TapestryError(
             f"A top has from 1 to {MAX_LIMIT:,} messages.", parser.since(start), "Write 10."
         )
-    return Literal(int(digits), Type.INTEGER, span=parser.since(start))
+    return n.Literal(int(digits), Type.INTEGER, span=parser.since(start))
 
 
-def branch(select: Select, selected: Binding) -> Branch:
+def branch(select: Select, selected: n.Binding) -> Branch:
     """Return what a SELECT of the msgids of a variable's rows means."""
     var = selected.var
     if select.having is None and select.order is None:
         return Branch(var, select.bindings, select.condition)
     own = outside(var)
     if select.order is None:
-        condition: Condition = _having(select, var)
+        condition: n.Condition = _having(select, var)
     else:
-        condition = top(select, var, Column(own, "msgid"))
-    return Branch(own, (Binding(own, selected.table),), condition)
+        condition = top(select, var, n.Column(own, "msgid"))
+    return Branch(own, (n.Binding(own, selected.table),), condition)
 
 
-def top(select: Select, var: str, message: Column) -> Top:
+def top(select: Select, var: str, message: n.Column) -> n.Top:
     """Return that ``message`` is among those which a SELECT with a LIMIT selects."""
     assert select.order is not None
     assert select.limit is not None
     order = select.order
     if select.group is not None:
-        aggregate, ranked, condition = _of_group(order, select, var), outside(var), Truth(True)
+        aggregate, ranked, condition = _of_group(order, select, var), outside(var), n.Truth(True)
         among = condition if select.having is None else _having(select, var)
     elif order.bindings:
         others = tuple(binding for binding in select.bindings if binding.var != var)
-        among = Exists(others, select.condition) if others else select.condition
+        among = n.Exists(others, select.condition) if others else select.condition
         aggregate, ranked = order, var
     else:
         raise TapestryError(
@@ -178,17 +167,17 @@ def top(select: Select, var: str, message: Column) -> Top:
             order.span,
             f"Write GROUP BY {var}.msgid ORDER BY {order.function}(…) DESC LIMIT 10.",
         )
-    binding = Binding(ranked, MESSAGES, span=select.span)
-    return Top(message, select.limit, binding, aggregate, among, span=select.span)
+    binding = n.Binding(ranked, MESSAGES, span=select.span)
+    return n.Top(message, select.limit, binding, aggregate, among, span=select.span)
 
 
-def _rows(select: Select, var: str) -> Condition:
+def _rows(select: Select, var: str) -> n.Condition:
     """Return the condition of the rows in the group of the message outside."""
-    same = Compare("=", Column(var, "msgid"), Column(outside(var), "msgid"))
-    return same if select.condition == Truth(True) else And((same, select.condition))
+    same = n.Compare("=", n.Column(var, "msgid"), n.Column(outside(var), "msgid"))
+    return same if select.condition == n.Truth(True) else n.And((same, select.condition))
 
 
-def _of_group(aggregate: Aggregate, select: Select, var: str) -> Aggregate:
+def _of_group(aggregate: n.Aggregate, select: Select, var: str) -> n.Aggregate:
     if aggregate.bindings:
         raise TapestryError(
             "After GROUP BY, aggregates are of the rows of a group.",
@@ -198,40 +187,40 @@ def _of_group(aggregate: Aggregate, select: Select, var: str) -> Aggregate:
     return replace(aggregate, bindings=select.bindings, condition=_rows(select, var))
 
 
-def _having(select: Select, var: str) -> Condition:
+def _having(select: Select, var: str) -> n.Condition:
     """Return what HAVING says of the message outside."""
     assert select.having is not None
     found = _said(select.having, select, var)
     if _of_none(select.having) is not True:
         return found
-    return And((Exists(select.bindings, _rows(select, var)), found))
+    return n.And((n.Exists(select.bindings, _rows(select, var)), found))
 
 
-def _said(node: Condition, select: Select, var: str) -> Condition:
+def _said(node: n.Condition, select: Select, var: str) -> n.Condition:
     match node:
-        case And() | Or():
+        case n.And() | n.Or():
             return replace(node, args=tuple(_said(arg, select, var) for arg in node.args))
-        case Not():
+        case n.Not():
             return replace(node, arg=_said(node.arg, select, var))
-        case Threshold():
+        case n.Threshold():
             return replace(node, aggregate=_of_group(node.aggregate, select, var))
     raise TapestryError(
         "HAVING compares aggregates with constants.", node.span, "Put this into WHERE."
     )
 
 
-def _of_none(node: Condition) -> bool | None:
+def _of_none(node: n.Condition) -> bool | None:
     """Return whether a HAVING would hold of a group without rows, None being unknown."""
     match node:
-        case And():
+        case n.And():
             found = [_of_none(arg) for arg in node.args]
             return False if False in found else None if None in found else True
-        case Or():
+        case n.Or():
             found = [_of_none(arg) for arg in node.args]
             return True if True in found else None if None in found else False
-        case Not():
+        case n.Not():
             inner = _of_none(node.arg)
             return None if inner is None else not inner
-        case Threshold(Aggregate(function="COUNT"), op, Literal(int() | float() as value)):
+        case n.Threshold(n.Aggregate(function="COUNT"), op, n.Literal(int() | float() as value)):
             return bool(_COMPARE[op](0, value))
     return None

@@ -24,22 +24,8 @@ from tapestry.query.tql.expressions import (
     only_compared,
 )
 from tapestry.query.tql.lexer import Token
+from tapestry.query.tree import nodes as n
 from tapestry.query.tree.identifiers import RESERVED
-from tapestry.query.tree.nodes import (
-    TERMS,
-    Aggregate,
-    And,
-    Arith,
-    Call,
-    Column,
-    Condition,
-    Has,
-    Literal,
-    Not,
-    Now,
-    Or,
-    Term,
-)
 from tapestry.query.tree.parsed import MESSAGE, Branch, Parsed, on_message, placed
 
 _POWER = {
@@ -96,7 +82,7 @@ def _branches(parser: Parser) -> tuple[Branch, ...]:
 class _Expressions(Parser):
     """Terms and conditions, bound by the precedence of their operators."""
 
-    def expression(self, above: int = 0) -> Term | Aggregate | Condition:
+    def expression(self, above: int = 0) -> n.Term | n.Aggregate | n.Condition:
         """Read operators that bind closer than ``above``, and their operands."""
         start = self.token
         left = self._prefix()
@@ -107,12 +93,12 @@ class _Expressions(Parser):
                 return left
             if power in (AND, OR):
                 left = self._junction(left, word, power, start)
-            elif isinstance(left, Aggregate):
+            elif isinstance(left, n.Aggregate):
                 if power != COMPARE:
                     raise only_compared(left.span)
                 left = predicates.threshold(self, left, start)
                 self.most_made, self.made = max(self.most_made, self.made), 0
-            elif not isinstance(left, TERMS):
+            elif not isinstance(left, n.TERMS):
                 raise self.unexpected(
                     "“AND”, “OR” or the end", "A comparison cannot itself be compared."
                 )
@@ -124,25 +110,25 @@ class _Expressions(Parser):
                 operand = self.token
                 right = as_term(self.expression(power), operand.span)
                 self.made += 1
-                left = Arith(word, left, right, span=self.since(start.start))
+                left = n.Arith(word, left, right, span=self.since(start.start))
 
     def _junction(
-        self, left: Term | Aggregate | Condition, word: str, power: int, start: Token
-    ) -> Condition:
+        self, left: n.Term | n.Aggregate | n.Condition, word: str, power: int, start: Token
+    ) -> n.Condition:
         args = [self.as_condition(left, start)]
         while self.accept(word):
             args.append(self.condition(power))
-        kind = And if power == AND else Or
+        kind = n.And if power == AND else n.Or
         return kind(tuple(args), span=self.since(start.start))
 
-    def _prefix(self) -> Term | Aggregate | Condition:
+    def _prefix(self) -> n.Term | n.Aggregate | n.Condition:
         token = self.token
         if token.word == "NOT":
             self.enter()
             self.take()
             inner = self.condition(NOT)
             self.depth -= 1
-            return Not(inner, span=self.since(token.start))
+            return n.Not(inner, span=self.since(token.start))
         if token.word == "EXISTS":
             return exists.exists(self)
         if token.word == "(":
@@ -158,7 +144,7 @@ class _Expressions(Parser):
             return literals.number(self)
         if token.kind == "text":
             self.take()
-            return Literal(token.value, Type.TEXT, span=token.span)
+            return n.Literal(token.value, Type.TEXT, span=token.span)
         if token.kind == "quoted":
             return self._quoted()
         if token.kind == "name" and (token.word not in RESERVED or self._may_begin()):
@@ -173,7 +159,7 @@ class _Expressions(Parser):
         word = self.token.word
         return word in literals.WORDS or (word == "HAS" and self.after.word == "(")
 
-    def _minus(self) -> Term:
+    def _minus(self) -> n.Term:
         start = self.take().start
         if self.token.kind == "number":
             return literals.number(self, start)
@@ -182,14 +168,14 @@ class _Expressions(Parser):
         inner = as_term(self.expression(PRODUCT), operand.span)
         self.depth -= 1
         self.made += 1
-        return Call("-", (inner,), span=self.since(start))
+        return n.Call("-", (inner,), span=self.since(start))
 
-    def _quoted(self) -> Term:
+    def _quoted(self) -> n.Term:
         token = self.take()
         if self.token.word == "." and self.after.kind in ("name", "quoted"):
             return self._column(token)
         if known_column(token.value):
-            return Column("", token.value, span=token.span)
+            return n.Column("", token.value, span=token.span)
         text = token.value.replace("'", "''")
         raise TapestryError(
             "Double quotes are for names, and no column has this one.",
@@ -197,7 +183,7 @@ class _Expressions(Parser):
             f"Write '{text}' for a text." if len(text) < 60 else "Use single quotes for a text.",
         )
 
-    def _name(self) -> Term | Aggregate | Condition:
+    def _name(self) -> n.Term | n.Aggregate | n.Condition:
         token = self.token
         special = literals.special(self)
         if special is not None:
@@ -207,26 +193,26 @@ class _Expressions(Parser):
             return self._call(token)
         if self.token.word == ".":
             return self._column(token)
-        return Column("", token.value, span=token.span)
+        return n.Column("", token.value, span=token.span)
 
-    def _column(self, variable: Token) -> Column:
+    def _column(self, variable: Token) -> n.Column:
         self.expect(".")
         if self.token.kind not in ("name", "quoted"):
             raise self.unexpected("a column", "Name one, such as m.subject.")
         column = self.take()
-        return Column(variable.value, column.value, span=Span(variable.start, column.end))
+        return n.Column(variable.value, column.value, span=Span(variable.start, column.end))
 
-    def _call(self, name: Token) -> Term | Aggregate | Condition:
+    def _call(self, name: Token) -> n.Term | n.Aggregate | n.Condition:
         start = name.start
         if aggregates.names_one(name):
             return aggregates.aggregate(self, name)
         self.enter()
         self.expect("(")
         if name.word == "DATEADD":
-            found: Term | Condition = literals.dateadd(self, start)
+            found: n.Term | n.Condition = literals.dateadd(self, start)
             self.depth -= 1
             return found
-        args: list[Term] = []
+        args: list[n.Term] = []
         if self.token.word != ")":
             args.append(self.term())
             while self.accept(","):
@@ -239,8 +225,8 @@ class _Expressions(Parser):
                 raise TapestryError(
                     f"{name.value}() takes nothing between its parentheses.", span, "Write now()."
                 )
-            return Now(span=span)
-        if name.word == "HAS" and len(args) == 2 and isinstance(args[1], Literal):
-            return Has(args[0], args[1], span=span)
+            return n.Now(span=span)
+        if name.word == "HAS" and len(args) == 2 and isinstance(args[1], n.Literal):
+            return n.Has(args[0], args[1], span=span)
         self.made += 1
-        return Call(name.value.lower(), tuple(args), span=span)
+        return n.Call(name.value.lower(), tuple(args), span=span)

@@ -11,29 +11,8 @@ from tapestry.query.check.terms import typed
 from tapestry.query.tql import group_by, select
 from tapestry.query.tql.expressions import NOT, Parser, only_compared, variable
 from tapestry.query.tql.lexer import Token
+from tapestry.query.tree import nodes as n
 from tapestry.query.tree.identifiers import RESERVED
-from tapestry.query.tree.nodes import (
-    Aggregate,
-    And,
-    Between,
-    Binding,
-    Braces,
-    Call,
-    Column,
-    Compare,
-    Condition,
-    Has,
-    InFilter,
-    IsNull,
-    Like,
-    Literal,
-    Not,
-    Or,
-    Term,
-    Threshold,
-    Top,
-    Truth,
-)
 from tapestry.query.tree.walk import FLIPPED, columns_of, reads_now
 
 _IN = "Write m IN baseball for a filter, m.to = 'joe@x.org' for a set, or IN ('a', 'b')."
@@ -41,7 +20,7 @@ _TOP = "Write m IN TOP 10 BY COUNT(r: r.inreplyto = m.msgid)."
 COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
 
 
-def comparison(parser: Parser, left: Term, start: Token) -> Condition:
+def comparison(parser: Parser, left: n.Term, start: Token) -> n.Condition:
     """Read the operator that comes next and its right side; the left one is read."""
     at = start.start
     token = parser.take()
@@ -50,38 +29,38 @@ def comparison(parser: Parser, left: Term, start: Token) -> Condition:
             return _braces(parser, left, token, at)
         right = parser.operand()
         span = parser.since(at)
-        if isinstance(right, Aggregate):
-            return Threshold(right, FLIPPED[token.word], _constant(parser, left), span=span)
-        return Compare(token.word, left, right, span=span)
+        if isinstance(right, n.Aggregate):
+            return n.Threshold(right, FLIPPED[token.word], _constant(parser, left), span=span)
+        return n.Compare(token.word, left, right, span=span)
     if token.word == "IS":
         negated = parser.accept("NOT")
         parser.expect("NULL")
-        return _negate(IsNull(left, span=parser.since(at)), negated)
+        return _negate(n.IsNull(left, span=parser.since(at)), negated)
     negated = token.word == "NOT"
     word = parser.take().word if negated else token.word
     if word == "BETWEEN":
         low = parser.term()
         parser.expect("AND", "“AND” and the upper bound")
         high = parser.term()
-        return _negate(Between(left, low, high, span=parser.since(at)), negated)
+        return _negate(n.Between(left, low, high, span=parser.since(at)), negated)
     if word == "LIKE":
         pattern = _text(parser, "LIKE", "m.subject LIKE '%spark%'")
-        return _negate(Like(left, pattern, span=parser.since(at)), negated)
+        return _negate(n.Like(left, pattern, span=parser.since(at)), negated)
     if word == "HAS":
         words = _text(parser, "HAS", "m.subject HAS 'query language'")
-        return _negate(Has(left, words, span=parser.since(at)), negated)
+        return _negate(n.Has(left, words, span=parser.since(at)), negated)
     if word == "IN":
         return _negate(_in(parser, left, at), negated)
     parser.at -= 1
     raise parser.unexpected("“LIKE”, “HAS”, “IN” or “BETWEEN”")
 
 
-def threshold(parser: Parser, left: Aggregate, start: Token) -> Condition:
+def threshold(parser: Parser, left: n.Aggregate, start: Token) -> n.Condition:
     """Read what an aggregate, which is read, is compared with."""
     token = parser.take()
     if token.word in COMPARISONS:
         constant = _constant(parser, parser.operand())
-        return Threshold(left, token.word, constant, span=parser.since(start.start))
+        return n.Threshold(left, token.word, constant, span=parser.since(start.start))
     negated = token.word == "NOT"
     if negated:
         token = parser.take()
@@ -91,13 +70,13 @@ def threshold(parser: Parser, left: Aggregate, start: Token) -> Condition:
     parser.expect("AND", "“AND” and the upper bound")
     high = _constant(parser, parser.operand())
     span = parser.since(start.start)
-    bounds = Threshold(left, ">=", low, span=span), Threshold(left, "<=", high, span=span)
-    return _negate(And(bounds, span=span), negated)
+    bounds = n.Threshold(left, ">=", low, span=span), n.Threshold(left, "<=", high, span=span)
+    return _negate(n.And(bounds, span=span), negated)
 
 
-def _constant(parser: Parser, found: Term | Aggregate) -> Literal:
+def _constant(parser: Parser, found: n.Term | n.Aggregate) -> n.Literal:
     """Return the constant that an aggregate is compared with, computed."""
-    if isinstance(found, Aggregate):
+    if isinstance(found, n.Aggregate):
         raise TapestryError(
             "Two aggregates cannot be compared.", found.span, "Compare each with a constant."
         )
@@ -116,7 +95,7 @@ def _constant(parser: Parser, found: Term | Aggregate) -> Literal:
             "Put the time into its condition: COUNT(a IN annotations: a.ts > now() - 1 week) > 5.",
         )
     constant = typed(term, Scope({}))
-    if not isinstance(constant, Literal):
+    if not isinstance(constant, n.Literal):
         raise TapestryError(
             "An aggregate is compared with a constant.", term.span, "Write out its value."
         )
@@ -124,50 +103,50 @@ def _constant(parser: Parser, found: Term | Aggregate) -> Literal:
         raise TapestryError(
             "A comparison with NULL is never true.", term.span, "Write a number: COUNT(r: …) = 0."
         )
-    return Literal(constant.value, constant.type, span=term.span)
+    return n.Literal(constant.value, constant.type, span=term.span)
 
 
-def _negate(condition: Condition, negated: bool) -> Condition:
-    return Not(condition, span=condition.span) if negated else condition
+def _negate(condition: n.Condition, negated: bool) -> n.Condition:
+    return n.Not(condition, span=condition.span) if negated else condition
 
 
-def _text(parser: Parser, word: str, example: str) -> Literal:
+def _text(parser: Parser, word: str, example: str) -> n.Literal:
     found = parser.term()
-    if not isinstance(found, Literal) or found.type is not Type.TEXT:
+    if not isinstance(found, n.Literal) or found.type is not Type.TEXT:
         span = found.span or parser.token.span
         raise TapestryError(f"{word} needs a text in single quotes.", span, f"Write {example}.")
     return found
 
 
-def _braces(parser: Parser, left: Term, operator: Token, at: int) -> Condition:
+def _braces(parser: Parser, left: n.Term, operator: Token, at: int) -> n.Condition:
     if operator.word != "=":
         hint = "Write NOT (m.to = {…})."
         raise TapestryError("Braces can only follow “=”.", operator.span, hint)
     parser.expect("{")
-    tests: list[Literal | Like] = []
+    tests: list[n.Literal | n.Like] = []
     while True:
         start = parser.token.start
         if parser.accept("LIKE"):
             pattern = _text(parser, "LIKE", "LIKE '%bill%'")
-            tests.append(Like(left, pattern, span=parser.since(start)))
+            tests.append(n.Like(left, pattern, span=parser.since(start)))
         elif parser.token.kind == "text":
             token = parser.take()
-            tests.append(Literal(token.value, Type.TEXT, span=token.span))
+            tests.append(n.Literal(token.value, Type.TEXT, span=token.span))
         else:
             raise parser.unexpected("a text or “LIKE”", "Write {'joe@example.org', LIKE '%bill%'}.")
         if not parser.accept(","):
             break
     parser.expect("}", "“,” or “}”")
-    return Braces(left, tuple(tests), span=parser.since(at))
+    return n.Braces(left, tuple(tests), span=parser.since(at))
 
 
-def _in(parser: Parser, left: Term, at: int) -> Condition:
+def _in(parser: Parser, left: n.Term, at: int) -> n.Condition:
     if parser.token.kind in ("name", "quoted"):
         return _in_filter(parser, left, at)
     opening = parser.expect("(", "“(” or the name of a filter")
     parser.enter()
     if select.starts(parser):
-        found: Condition = _in_query(parser, left, at)
+        found: n.Condition = _in_query(parser, left, at)
     elif parser.token.word == ")":
         span = Span(opening.start, parser.token.end)
         raise TapestryError("The list of IN is empty.", span, "Put a value into it.")
@@ -176,22 +155,22 @@ def _in(parser: Parser, left: Term, at: int) -> Condition:
         while parser.accept(","):
             items.append(parser.term())
         parser.expect(")", "“,” or “)”")
-        values = Call("list", tuple(items), span=parser.since(opening.start))
-        found = Compare("IN", left, values, span=parser.since(at))
+        values = n.Call("list", tuple(items), span=parser.since(opening.start))
+        found = n.Compare("IN", left, values, span=parser.since(at))
     parser.depth -= 1
     return found
 
 
-def _in_query(parser: Parser, left: Term, at: int) -> Condition:
+def _in_query(parser: Parser, left: n.Term, at: int) -> n.Condition:
     found = select.within(parser, left)
     parser.expect(")")
     span = parser.since(at)
     queries = [replace(each, span=span) for each in found]
-    return queries[0] if len(queries) == 1 else Or(tuple(queries), span=span)
+    return queries[0] if len(queries) == 1 else n.Or(tuple(queries), span=span)
 
 
-def _in_filter(parser: Parser, left: Term, at: int) -> Condition:
-    if not isinstance(left, Column) or left.var or not parser.visible(left.name):
+def _in_filter(parser: Parser, left: n.Term, at: int) -> n.Condition:
+    if not isinstance(left, n.Column) or left.var or not parser.visible(left.name):
         raise parser.unexpected("“(”", _IN)
     if parser.token.word == "TOP" and (parser.after.kind == "number" or parser.after.word == "-"):
         return _top(parser, left, at)
@@ -201,10 +180,10 @@ def _in_filter(parser: Parser, left: Term, at: int) -> Condition:
     if parser.token.word == "." and parser.after.kind in ("name", "quoted"):
         parser.take()
         owner, name = name, parser.take().value
-    return InFilter(left.name, owner, name, span=parser.since(at))
+    return n.InFilter(left.name, owner, name, span=parser.since(at))
 
 
-def _top(parser: Parser, left: Column, at: int) -> Top:
+def _top(parser: Parser, left: n.Column, at: int) -> n.Top:
     """Read ``TOP 10 [x] BY COUNT(…) [AMONG …]``; AMONG takes one test, or parentheses.
 
     Inside, the message that is ranked is called as the one that is tested, or else ``x``.
@@ -219,11 +198,11 @@ def _top(parser: Parser, left: Column, at: int) -> Top:
     # Nothing around it is known inside it.
     scopes, parser.scopes = parser.scopes, [{name}]
     by = parser.operand()
-    if not isinstance(by, Aggregate):
+    if not isinstance(by, n.Aggregate):
         raise TapestryError("TOP ranks by an aggregate.", by.span or start.span, _TOP)
-    among: Condition = Truth(True)
+    among: n.Condition = n.Truth(True)
     if parser.accept("AMONG"):
         among = parser.condition(NOT)
     parser.scopes = scopes
-    message = Column(left.name, "msgid", span=left.span)
-    return Top(message, limit, Binding(name, MESSAGES), by, among, span=parser.since(at))
+    message = n.Column(left.name, "msgid", span=left.span)
+    return n.Top(message, limit, n.Binding(name, MESSAGES), by, among, span=parser.since(at))

@@ -12,22 +12,8 @@ from tapestry.query.tql import group_by
 from tapestry.query.tql.expressions import Parser, only_compared, variable
 from tapestry.query.tql.group_by import Select
 from tapestry.query.tql.lexer import Token
+from tapestry.query.tree import nodes as n
 from tapestry.query.tree.identifiers import AGGREGATES, RESERVED
-from tapestry.query.tree.nodes import (
-    TERMS,
-    Aggregate,
-    And,
-    Binding,
-    Column,
-    Condition,
-    Exists,
-    InQuery,
-    Literal,
-    Or,
-    Term,
-    Top,
-    Truth,
-)
 from tapestry.query.tree.parsed import Branch
 
 
@@ -53,37 +39,37 @@ def query(parser: Parser) -> tuple[Branch, ...]:
     return tuple(group_by.branch(select, _delivered(select)) for select in _union(parser))
 
 
-def exists(parser: Parser, start: int) -> Condition:
+def exists(parser: Parser, start: int) -> n.Condition:
     """Read what stands between the parentheses of EXISTS (SELECT …)."""
-    found: list[Condition] = []
+    found: list[n.Condition] = []
     for select in _union(parser):
         _check_plain(select, "EXISTS (SELECT …)")
         for item in select.items:
-            if isinstance(item, Aggregate):
+            if isinstance(item, n.Aggregate):
                 hint = f"Compare it: (SELECT {item.function}(…) FROM …) > 0."
                 raise TapestryError("A SELECT of an aggregate always has a row.", item.span, hint)
-            if isinstance(item, Column):
+            if isinstance(item, n.Column):
                 _check_item(item, select.bindings)
-        found.append(Exists(select.bindings, select.condition, span=parser.since(start)))
-    return found[0] if len(found) == 1 else Or(tuple(found), span=parser.since(start))
+        found.append(n.Exists(select.bindings, select.condition, span=parser.since(start)))
+    return found[0] if len(found) == 1 else n.Or(tuple(found), span=parser.since(start))
 
 
-def within(parser: Parser, left: Term) -> list[InQuery | Top]:
+def within(parser: Parser, left: n.Term) -> list[n.InQuery | n.Top]:
     """Read what stands between the parentheses of ``left`` IN (SELECT …)."""
-    found: list[InQuery | Top] = []
+    found: list[n.InQuery | n.Top] = []
     for select in _union(parser):
         item = select.items[0]
-        if len(select.items) != 1 or (isinstance(item, Column) and item.name == "*"):
+        if len(select.items) != 1 or (isinstance(item, n.Column) and item.name == "*"):
             raise TapestryError(
                 "The SELECT after IN names one column.",
                 select.span,
                 "Write IN (SELECT r.inreplyto …).",
             )
-        if isinstance(item, Aggregate):
+        if isinstance(item, n.Aggregate):
             raise only_compared(item.span)
         if select.order is None:
             found.append(_among_groups(select, left, item))
-        elif isinstance(left, Column) and left.name.lower() == "msgid":
+        elif isinstance(left, n.Column) and left.name.lower() == "msgid":
             found.append(group_by.top(select, _delivered(select).var, left))
         else:
             raise TapestryError(
@@ -94,13 +80,13 @@ def within(parser: Parser, left: Term) -> list[InQuery | Top]:
     return found
 
 
-def _among_groups(select: Select, left: Term, item: Term) -> InQuery:
+def _among_groups(select: Select, left: n.Term, item: n.Term) -> n.InQuery:
     """Return that ``left`` is among what a SELECT gives: of each of its groups, the msgid."""
     if select.group is None:
-        return InQuery(left, item, select.bindings, select.condition)
-    owner = _check_item(item, select.bindings) if isinstance(item, Column) else None
+        return n.InQuery(left, item, select.bindings, select.condition)
+    owner = _check_item(item, select.bindings) if isinstance(item, n.Column) else None
     group = _check_item(select.group, select.bindings)
-    names = {each.name.lower() for each in (item, select.group) if isinstance(each, Column)}
+    names = {each.name.lower() for each in (item, select.group) if isinstance(each, n.Column)}
     if owner is None or owner != group or names != {"msgid"}:
         raise TapestryError(
             "The SELECT after IN can be grouped by the msgid it selects, and by nothing else.",
@@ -108,11 +94,11 @@ def _among_groups(select: Select, left: Term, item: Term) -> InQuery:
             "Write (SELECT COUNT(*) FROM messages r WHERE r.inreplyto = m.msgid) > 5.",
         )
     found = group_by.branch(select, owner)
-    value = Column(found.var, "msgid", span=item.span)
-    return InQuery(left, value, found.bindings, found.condition)
+    value = n.Column(found.var, "msgid", span=item.span)
+    return n.InQuery(left, value, found.bindings, found.condition)
 
 
-def aggregate(parser: Parser) -> Aggregate:
+def aggregate(parser: Parser) -> n.Aggregate:
     """Read SELECT and an aggregate, after a parenthesis; refuse any other SELECT there."""
     first = parser.token
     if parser.after.word not in AGGREGATES or parser.ahead(2).word != "(":
@@ -125,7 +111,7 @@ def aggregate(parser: Parser) -> Aggregate:
     span = parser.since(first.start)
     select = selects[0]
     found = select.items[0]
-    if len(selects) > 1 or len(select.items) > 1 or not isinstance(found, Aggregate):
+    if len(selects) > 1 or len(select.items) > 1 or not isinstance(found, n.Aggregate):
         hint = "Compare each aggregate on its own, and join the comparisons with AND or OR."
         raise TapestryError("One aggregate stands here, of one SELECT.", span, hint)
     _check_plain(select, "(SELECT COUNT(*) …)")
@@ -199,28 +185,28 @@ def _branch(parser: Parser) -> list[Select]:
         conditions.append(parser.condition())
     parser.scopes.pop()
     if not conditions:
-        conditions.append(Truth(True))
-    condition = conditions[0] if len(conditions) == 1 else And(tuple(conditions))
+        conditions.append(n.Truth(True))
+    condition = conditions[0] if len(conditions) == 1 else n.And(tuple(conditions))
     return [group_by.grouped(parser, Select(tuple(items), span, bindings, condition))]
 
 
-def _item(parser: Parser) -> Term | Aggregate:
+def _item(parser: Parser) -> n.Term | n.Aggregate:
     token = parser.token
     if parser.accept("*"):
-        return Column("", "*", span=token.span)
+        return n.Column("", "*", span=token.span)
     if (
         token.kind in ("name", "quoted")
         and parser.after.word == "."
         and parser.ahead(2).word == "*"
     ):
         parser.at += 3
-        return Column(token.value, "*", span=parser.since(token.start))
+        return n.Column(token.value, "*", span=parser.since(token.start))
     # With the parenthesis around its SELECT, that of an aggregate counts as one.
     less = int(token.word in AGGREGATES and parser.after.word == "(")
     parser.depth -= less
     found = parser.expression()
     parser.depth += less
-    if not isinstance(found, (*TERMS, Aggregate)):
+    if not isinstance(found, (*n.TERMS, n.Aggregate)):
         raise TapestryError(
             "A SELECT names a column.", parser.since(token.start), "Write SELECT m.msgid."
         )
@@ -229,9 +215,9 @@ def _item(parser: Parser) -> Term | Aggregate:
     return found
 
 
-def _from(parser: Parser) -> tuple[tuple[Binding, ...], list[Condition]]:
+def _from(parser: Parser) -> tuple[tuple[n.Binding, ...], list[n.Condition]]:
     bindings = [_table(parser)]
-    conditions: list[Condition] = []
+    conditions: list[n.Condition] = []
     while True:
         word = parser.token.word
         if parser.accept(",") or parser.accept("CROSS", "JOIN"):
@@ -251,7 +237,7 @@ def _from(parser: Parser) -> tuple[tuple[Binding, ...], list[Condition]]:
             return tuple(bindings), conditions
 
 
-def _table(parser: Parser) -> Binding:
+def _table(parser: Parser) -> n.Binding:
     token = parser.token
     if token.word == "(":
         raise TapestryError(
@@ -271,32 +257,32 @@ def _table(parser: Parser) -> Binding:
         hint = f"Write {table} r, and r.msgid."
         raise TapestryError(f"The variable “{called}” stands here twice.", name.span, hint)
     parser.scopes[-1].add(called)
-    return Binding(called, table, span=name.span)
+    return n.Binding(called, table, span=name.span)
 
 
 def _is_alias(token: Token) -> bool:
     return token.kind == "quoted" or (token.kind == "name" and token.word not in RESERVED)
 
 
-def _delivered(select: Select) -> Binding:
+def _delivered(select: Select) -> n.Binding:
     """Return the variable whose messages a SELECT delivers."""
     items, bindings = select.items, select.bindings
     messages = [binding.var for binding in bindings if is_message(binding)]
     example = f"Write SELECT {messages[0] if messages else 'm'}.msgid."
     item = items[0]
-    if len(items) == 1 and isinstance(item, Column) and item.name.lower() in ("msgid", "*"):
+    if len(items) == 1 and isinstance(item, n.Column) and item.name.lower() in ("msgid", "*"):
         owner = _check_item(item, bindings)
         if owner is not None and is_message(owner):
             _check_group(select, item, owner.var)
             return owner
-    elif len(items) == 1 and isinstance(item, Column):
+    elif len(items) == 1 and isinstance(item, n.Column):
         _check_item(item, bindings)
-    if any(isinstance(each, Aggregate) for each in items):
+    if any(isinstance(each, n.Aggregate) for each in items):
         example += " Aggregates stand in HAVING and ORDER BY."
     raise TapestryError("A filter selects the msgid of a message.", select.span, example)
 
 
-def _check_group(select: Select, item: Column, var: str) -> None:
+def _check_group(select: Select, item: n.Column, var: str) -> None:
     """Refuse groups other than those of the msgid that is selected."""
     group = select.group
     if group is None:
@@ -306,9 +292,9 @@ def _check_group(select: Select, item: Column, var: str) -> None:
         raise group_by.only_msgid(select.span if item.name == "*" else group.span)
 
 
-def _check_item(item: Column, bindings: tuple[Binding, ...]) -> Binding | None:
+def _check_item(item: n.Column, bindings: tuple[n.Binding, ...]) -> n.Binding | None:
     """Return the variable of FROM that a selected column belongs to; None for ``*`` of several."""
-    if isinstance(item, Literal):
+    if isinstance(item, n.Literal):
         return None
     owners = [
         binding

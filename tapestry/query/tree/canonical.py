@@ -14,28 +14,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from tapestry.core.schema import KEY_COLUMN, Type
-from tapestry.query.tree.nodes import (
-    Aggregate,
-    And,
-    Arith,
-    Binding,
-    Column,
-    Compare,
-    Condition,
-    Exists,
-    InList,
-    InQuery,
-    IsNull,
-    Literal,
-    Node,
-    Not,
-    Now,
-    Or,
-    Term,
-    Threshold,
-    Top,
-    Truth,
-)
+from tapestry.query.tree import nodes as n
 from tapestry.query.tree.parsed import MESSAGE
 from tapestry.query.tree.walk import FLIPPED, type_of
 
@@ -46,7 +25,7 @@ Depths = dict[str, tuple[int, str, int]]
 """Of each variable in scope: how deep it is bound, its table, and its place among its like."""
 
 
-def canonicalize(condition: Condition) -> Condition:
+def canonicalize(condition: n.Condition) -> n.Condition:
     """Return a condition on ``m`` that is true of the same messages, in the usual shape.
 
     >>> from tapestry.query.context import Context
@@ -64,32 +43,32 @@ def canonicalize(condition: Condition) -> Condition:
 # Shapes
 
 
-def _shape(node: Condition, depths: Depths, *, exact: bool) -> Condition:
+def _shape(node: n.Condition, depths: Depths, *, exact: bool) -> n.Condition:
     match node:
-        case And():
+        case n.And():
             return conjunction([_shape(arg, depths, exact=exact) for arg in node.args])
-        case Or():
+        case n.Or():
             return disjunction([_shape(arg, depths, exact=exact) for arg in node.args])
-        case Not():
+        case n.Not():
             inner = _shape(node.arg, depths, exact=True)
-            written = isinstance(node.arg, Not)
-            return inner.arg if isinstance(inner, Not) and not written else Not(inner)
-        case Exists():
+            written = isinstance(node.arg, n.Not)
+            return inner.arg if isinstance(inner, n.Not) and not written else n.Not(inner)
+        case n.Exists():
             return _exists(node, depths, exact=exact)
-        case InQuery():
+        case n.InQuery():
             found = _as_exists(node, exact=exact)
             if found is not None:
                 return _exists(found, depths, exact=exact)
             inside = _inside(node.bindings, depths)
             return replace(node, condition=_shape(node.condition, inside, exact=False))
-        case InList(term, values) if len(values.values) <= LONGEST_LIST:
-            tests = [Compare("=", term, Literal(each, values.type)) for each in values.values]
-            return disjunction(list[Condition](tests))
-        case Compare():
+        case n.InList(term, values) if len(values.values) <= LONGEST_LIST:
+            tests = [n.Compare("=", term, n.Literal(each, values.type)) for each in values.values]
+            return disjunction(list[n.Condition](tests))
+        case n.Compare():
             return _compare(node, depths)
-        case Threshold():
+        case n.Threshold():
             return _threshold(node, depths, exact=exact)
-        case Top():
+        case n.Top():
             inside = _inside((node.binding,), depths)
             condition = _shape(node.condition, inside, exact=False)
             return replace(node, aggregate=_rows(node.aggregate, inside), condition=condition)
@@ -97,19 +76,19 @@ def _shape(node: Condition, depths: Depths, *, exact: bool) -> Condition:
             return node
 
 
-def conjunction(parts: list[Condition]) -> Condition:
+def conjunction(parts: list[n.Condition]) -> n.Condition:
     """Return the AND of parts, none of them an And in an And."""
-    flat = [each for part in parts for each in (part.args if isinstance(part, And) else (part,))]
-    return flat[0] if len(flat) == 1 else And(tuple(flat))
+    flat = [each for part in parts for each in (part.args if isinstance(part, n.And) else (part,))]
+    return flat[0] if len(flat) == 1 else n.And(tuple(flat))
 
 
-def disjunction(parts: list[Condition]) -> Condition:
+def disjunction(parts: list[n.Condition]) -> n.Condition:
     """Return the OR of parts, none of them an Or in an Or."""
-    flat = [each for part in parts for each in (part.args if isinstance(part, Or) else (part,))]
-    return flat[0] if len(flat) == 1 else Or(tuple(flat))
+    flat = [each for part in parts for each in (part.args if isinstance(part, n.Or) else (part,))]
+    return flat[0] if len(flat) == 1 else n.Or(tuple(flat))
 
 
-def _inside(bindings: tuple[Binding, ...], depths: Depths) -> Depths:
+def _inside(bindings: tuple[n.Binding, ...], depths: Depths) -> Depths:
     depth = 1 + max(depth for depth, _, _ in depths.values())
     bound = {each.var: (depth, each.table, place) for place, each in enumerate(bindings)}
     return depths | bound
@@ -118,30 +97,30 @@ def _inside(bindings: tuple[Binding, ...], depths: Depths) -> Depths:
 # EXISTS
 
 
-def _as_exists(node: InQuery, *, exact: bool) -> Exists | None:
+def _as_exists(node: n.InQuery, *, exact: bool) -> n.Exists | None:
     """Return the EXISTS that an IN (SELECT …) is, if it is one here.
 
     It is where only truth counts; elsewhere if neither side can be NULL, so that it is never
     unknown.
     """
     tests = _tests(node.condition)
-    present = Not(IsNull(node.value))
+    present = n.Not(n.IsNull(node.value))
     tables = {each.var: each.table for each in node.bindings} | {MESSAGE: "messages"}
     known = present in tests or _never_null(node.value, tables)
     if exact and not (known and _never_null(node.term, tables)):
         return None
-    rest = [test for test in tests if test not in (present, Truth(True))]
-    return Exists(node.bindings, conjunction([Compare("=", node.value, node.term), *rest]))
+    rest = [test for test in tests if test not in (present, n.Truth(True))]
+    return n.Exists(node.bindings, conjunction([n.Compare("=", node.value, node.term), *rest]))
 
 
-def _never_null(term: Term, tables: dict[str, str]) -> bool:
+def _never_null(term: n.Term, tables: dict[str, str]) -> bool:
     match term:
-        case Column(var, name):
+        case n.Column(var, name):
             return var in tables and name in (KEY_COLUMN[tables[var]], "ts", "audience")
     return False
 
 
-def _exists(node: Exists, depths: Depths, *, exact: bool) -> Condition:
+def _exists(node: n.Exists, depths: Depths, *, exact: bool) -> n.Condition:
     """Return an EXISTS without others directly in it, and what is not about it beside it.
 
     ``EXISTS (r: C AND D)`` is ``C AND EXISTS (r: D)`` where only truth counts and C does not
@@ -150,30 +129,30 @@ def _exists(node: Exists, depths: Depths, *, exact: bool) -> Condition:
     inside = _inside(node.bindings, depths)
     condition = _shape(node.condition, inside, exact=False)
     bindings = list(node.bindings)
-    tests: list[Condition] = []
+    tests: list[n.Condition] = []
     for test in _tests(condition):
-        if isinstance(test, Exists):
+        if isinstance(test, n.Exists):
             bindings += test.bindings
             tests += _tests(test.condition)
         else:
             tests.append(test)
     inside = _inside(tuple(bindings), depths)
-    tests = [_compare(test, inside) if isinstance(test, Compare) else test for test in tests]
+    tests = [_compare(test, inside) if isinstance(test, n.Compare) else test for test in tests]
     mine = {each.var for each in bindings}
     about = [test for test in tests if _names(test) & mine]
     beside = [] if exact or not about else [test for test in tests if not _names(test) & mine]
     kept = [test for test in tests if test not in beside]
     kept.sort(key=lambda test: _order(test, inside))
-    return conjunction([*beside, Exists(tuple(bindings), conjunction(kept))])
+    return conjunction([*beside, n.Exists(tuple(bindings), conjunction(kept))])
 
 
 def _names(node: Any) -> set[str]:
     """Return the variables that a condition names."""
     if isinstance(node, tuple):
         return {name for part in node for name in _names(part)}
-    if isinstance(node, Column):
+    if isinstance(node, n.Column):
         return {node.var}
-    if isinstance(node, Node):
+    if isinstance(node, n.Node):
         return {name for part in fields(node) for name in _names(getattr(node, part.name))}
     return set()
 
@@ -181,14 +160,14 @@ def _names(node: Any) -> set[str]:
 _COLUMNS = ("msgid", "kind", "value", "number", "owner")
 
 
-def _order(test: Condition, depths: Depths) -> tuple[int, int, int]:
+def _order(test: n.Condition, depths: Depths) -> tuple[int, int, int]:
     """Order the tests in an EXISTS: what ties it to the outside, then by variable and column."""
     match test:
-        case Compare("=", Column(var), Column()):
+        case n.Compare("=", n.Column(var), n.Column()):
             return 0, depths[var][2], 0
-        case Compare(_, Column(var), Column()):
+        case n.Compare(_, n.Column(var), n.Column()):
             return 2, depths[var][2], 0
-        case Compare(_, Column(var, name)) if var in depths:
+        case n.Compare(_, n.Column(var, name)) if var in depths:
             rank = _COLUMNS.index(name) if name in _COLUMNS else len(_COLUMNS)
             return 1, depths[var][2], rank
     return 1, len(depths), 0
@@ -197,13 +176,13 @@ def _order(test: Condition, depths: Depths) -> tuple[int, int, int]:
 # Aggregates
 
 
-def _threshold(node: Threshold, depths: Depths, *, exact: bool) -> Condition:
+def _threshold(node: n.Threshold, depths: Depths, *, exact: bool) -> n.Condition:
     """Return a comparison of an aggregate, a COUNT by ``>``; that there is any row, as EXISTS."""
     aggregate = _rows(node.aggregate, depths)
     op, value = node.op, node.constant.value
     if aggregate.function != "COUNT" or not isinstance(value, int):
         if isinstance(value, float) and value.is_integer() and aggregate.type is not Type.INTEGER:
-            return Threshold(aggregate, op, Literal(int(value), Type.INTEGER))
+            return n.Threshold(aggregate, op, n.Literal(int(value), Type.INTEGER))
         return replace(node, aggregate=aggregate)
     if op in ("=", "<>") and value == 0:
         op = "<=" if op == "=" else ">"
@@ -212,18 +191,18 @@ def _threshold(node: Threshold, depths: Depths, *, exact: bool) -> Condition:
     least = value - 1 if op in (">=", "<") else value
     term = aggregate.term
     if least == 0 and (term is None or _known(term, aggregate.bindings)):
-        rows = Exists(aggregate.bindings, aggregate.condition)
+        rows = n.Exists(aggregate.bindings, aggregate.condition)
         above = _exists(rows, depths, exact=exact or op in ("<", "<="))
     else:
-        above = Threshold(aggregate, ">", Literal(least, Type.INTEGER))
-    return Not(above) if op in ("<", "<=") else above
+        above = n.Threshold(aggregate, ">", n.Literal(least, Type.INTEGER))
+    return n.Not(above) if op in ("<", "<=") else above
 
 
-def _known(term: Term, bindings: tuple[Binding, ...]) -> bool:
+def _known(term: n.Term, bindings: tuple[n.Binding, ...]) -> bool:
     return _never_null(term, {each.var: each.table for each in bindings})
 
 
-def _rows(node: Aggregate, depths: Depths) -> Aggregate:
+def _rows(node: n.Aggregate, depths: Depths) -> n.Aggregate:
     """Return an aggregate whose condition is in its usual shape and order.
 
     Only rows for which it is true count, as in an EXISTS.
@@ -234,54 +213,54 @@ def _rows(node: Aggregate, depths: Depths) -> Aggregate:
     return replace(node, condition=conjunction(ordered))
 
 
-def _tests(condition: Condition) -> tuple[Condition, ...]:
-    return condition.args if isinstance(condition, And) else (condition,)
+def _tests(condition: n.Condition) -> tuple[n.Condition, ...]:
+    return condition.args if isinstance(condition, n.And) else (condition,)
 
 
 # Comparisons
 
 
-def _compare(node: Compare, depths: Depths) -> Condition:
+def _compare(node: n.Compare, depths: Depths) -> n.Condition:
     """Return a comparison with the variable bound last, or else no constant, on its left."""
     found = _age(node) or node
     op, left, right = found.op, found.left, found.right
-    if isinstance(left, Column) and isinstance(right, Column):
+    if isinstance(left, n.Column) and isinstance(right, n.Column):
         first, second = (depths[each.var] for each in (left, right))
         before = (first[0], first[2], left.name) < (second[0], second[2], right.name)
         down = first[0] == second[0] and op in ("<", "<=", ">", ">=")
         if left.type is not Type.SET and (op in (">", ">=") if down else before):
-            return Compare(FLIPPED[op], right, left)
-    elif isinstance(left, Literal) and not isinstance(right, Literal):
+            return n.Compare(FLIPPED[op], right, left)
+    elif isinstance(left, n.Literal) and not isinstance(right, n.Literal):
         op, left, right = FLIPPED[op], right, left
     match right:
-        case Literal(int(value), Type.INTEGER) if type_of(left) is Type.INTEGER:
+        case n.Literal(int(value), Type.INTEGER) if type_of(left) is Type.INTEGER:
             return _whole(op, left, value)
-    return found if left is found.left else Compare(op, left, right)
+    return found if left is found.left else n.Compare(op, left, right)
 
 
-def _whole(op: str, left: Term, value: int) -> Condition:
+def _whole(op: str, left: n.Term, value: int) -> n.Condition:
     """Return a comparison of whole numbers by ``>``, negated if need be."""
     match op:
         case ">=" | "<":
-            above: Condition = Compare(">", left, Literal(value - 1, Type.INTEGER))
+            above: n.Condition = n.Compare(">", left, n.Literal(value - 1, Type.INTEGER))
         case ">" | "<=":
-            above = Compare(">", left, Literal(value, Type.INTEGER))
+            above = n.Compare(">", left, n.Literal(value, Type.INTEGER))
         case _:
-            return Compare(op, left, Literal(value, Type.INTEGER))
-    return Not(above) if op in ("<", "<=") else above
+            return n.Compare(op, left, n.Literal(value, Type.INTEGER))
+    return n.Not(above) if op in ("<", "<=") else above
 
 
-def _age(node: Compare) -> Compare | None:
+def _age(node: n.Compare) -> n.Compare | None:
     """Return ``column op now() - length`` if a comparison of one column with now() says so."""
-    columns: list[tuple[int, Column]] = []
+    columns: list[tuple[int, n.Column]] = []
     total, nows = 0, 0
     for sign, term in (*_sum(node.left, 1), *_sum(node.right, -1)):
         match term:
-            case Now():
+            case n.Now():
                 nows += sign
-            case Column(type=Type.INSTANT):
+            case n.Column(type=Type.INSTANT):
                 columns.append((sign, term))
-            case Literal(int(length), Type.DURATION):
+            case n.Literal(int(length), Type.DURATION):
                 total += sign * length
             case _:
                 return None
@@ -290,15 +269,15 @@ def _age(node: Compare) -> Compare | None:
     sign, column = columns[0]
     # sign * (column - now) + total op 0
     op = node.op if sign > 0 else FLIPPED[node.op]
-    ago = Arith("-", Now(), Literal(total * sign, Type.DURATION), Type.INSTANT)
-    return Compare(op, column, ago)
+    ago = n.Arith("-", n.Now(), n.Literal(total * sign, Type.DURATION), Type.INSTANT)
+    return n.Compare(op, column, ago)
 
 
-def _sum(term: Term, sign: int) -> list[tuple[int, Term]]:
+def _sum(term: n.Term, sign: int) -> list[tuple[int, n.Term]]:
     """Return the terms of a sum, each with its sign."""
     match term:
-        case Arith("+", left, right):
+        case n.Arith("+", left, right):
             return [*_sum(left, sign), *_sum(right, sign)]
-        case Arith("-", left, right):
+        case n.Arith("-", left, right):
             return [*_sum(left, sign), *_sum(right, -sign)]
     return [(sign, term)]

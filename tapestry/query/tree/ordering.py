@@ -11,31 +11,13 @@ import re
 from dataclasses import fields, replace
 from typing import Any
 
-from tapestry.query.tree.nodes import (
-    Aggregate,
-    And,
-    Binding,
-    Column,
-    Compare,
-    Condition,
-    Exists,
-    Has,
-    InQuery,
-    IsNull,
-    Like,
-    Literal,
-    Node,
-    Not,
-    Or,
-    Threshold,
-    Top,
-)
+from tapestry.query.tree import nodes as n
 from tapestry.query.tree.parsed import MESSAGE
 
 
-def alpha_normalize(condition: Condition) -> Condition:
+def alpha_normalize(condition: n.Condition) -> n.Condition:
     """Return a canonical condition, its variables named by depth and its parts sorted."""
-    normalized: Condition = _alpha_normalize(condition, {MESSAGE: MESSAGE}, 1)
+    normalized: n.Condition = _alpha_normalize(condition, {MESSAGE: MESSAGE}, 1)
     return normalized
 
 
@@ -46,25 +28,25 @@ def _alpha_normalize(node: Any, names: dict[str, str], depth: int) -> Any:
     if bindings:
         bound = {each.var: f"v{depth}.{place}" for place, each in enumerate(bindings)}
         names, depth = names | bound, depth + 1
-    if isinstance(node, Column | Binding):
+    if isinstance(node, n.Column | n.Binding):
         return replace(node, var=names.get(node.var, node.var), span=None)
-    if isinstance(node, Not) and isinstance(node.arg, Not):
+    if isinstance(node, n.Not) and isinstance(node.arg, n.Not):
         return _alpha_normalize(node.arg.arg, names, depth)
-    if not isinstance(node, Node):
+    if not isinstance(node, n.Node):
         return node
     parts = {
         part.name: _alpha_normalize(getattr(node, part.name), names, depth) for part in fields(node)
     }
-    if isinstance(node, And | Or):
+    if isinstance(node, n.And | n.Or):
         parts["args"] = tuple(sorted(parts["args"], key=repr))
     return type(node)(**parts | {"span": None})
 
 
-def _bindings(node: Any) -> tuple[Binding, ...]:
+def _bindings(node: Any) -> tuple[n.Binding, ...]:
     match node:
-        case Exists() | InQuery() | Aggregate():
+        case n.Exists() | n.InQuery() | n.Aggregate():
             return node.bindings
-        case Top():
+        case n.Top():
             return (node.binding,)
     return ()
 
@@ -75,55 +57,55 @@ _SAID = ("to", "cc", "sender_name", "sender", "subject", "body")
 _ANY = re.compile(r"^%(?=@)|@%$")
 
 
-def order_as_phrase(condition: Condition) -> Condition:
+def order_as_phrase(condition: n.Condition) -> n.Condition:
     """Return a canonical condition with what one phrase says side by side, as the phrase has it."""
     match condition:
-        case And():
-            return And(tuple(sorted(map(order_as_phrase, condition.args), key=_and_rank)))
-        case Or():
-            return Or(tuple(sorted(map(order_as_phrase, condition.args), key=_or_rank)))
-        case Not():
-            return Not(order_as_phrase(condition.arg))
-        case Exists():
+        case n.And():
+            return n.And(tuple(sorted(map(order_as_phrase, condition.args), key=_and_rank)))
+        case n.Or():
+            return n.Or(tuple(sorted(map(order_as_phrase, condition.args), key=_or_rank)))
+        case n.Not():
+            return n.Not(order_as_phrase(condition.arg))
+        case n.Exists():
             return replace(condition, condition=_order_inside(condition.condition))
         case _:
             return condition
 
 
-def _order_inside(condition: Condition) -> Condition:
+def _order_inside(condition: n.Condition) -> n.Condition:
     """Return the tests of an EXISTS with their own alternatives ordered, but not the tests."""
-    if isinstance(condition, And):
-        return And(tuple(map(order_as_phrase, condition.args)))
+    if isinstance(condition, n.And):
+        return n.And(tuple(map(order_as_phrase, condition.args)))
     return order_as_phrase(condition)
 
 
-def _and_rank(test: Condition) -> tuple[int, str]:
+def _and_rank(test: n.Condition) -> tuple[int, str]:
     match test:
-        case IsNull(Column(name="inreplyto")):
+        case n.IsNull(n.Column(name="inreplyto")):
             return 0, ""
-        case Threshold(Aggregate(condition=Or())):
+        case n.Threshold(n.Aggregate(condition=n.Or())):
             return 1, ""
-        case Not(IsNull(Column(name="inreplyto"))):
+        case n.Not(n.IsNull(n.Column(name="inreplyto"))):
             return 2, ""
-        case Or((Has(Column(name="sender_name")), *_)) | Like(Column(name="sender")):
+        case n.Or((n.Has(n.Column(name="sender_name")), *_)) | n.Like(n.Column(name="sender")):
             return 3, ""
-        case Compare("=", Column(name="sender")):
+        case n.Compare("=", n.Column(name="sender")):
             return 3, ""
-        case Not(Exists(condition=And((_, Compare(">", Column(name="ts")))))):
+        case n.Not(n.Exists(condition=n.And((_, n.Compare(">", n.Column(name="ts")))))):
             return 4, ""
-        case Compare("<=" | "<" | ">" as op, Column(name="ts")):
+        case n.Compare("<=" | "<" | ">" as op, n.Column(name="ts")):
             return 5 + ("<=", "<", ">").index(op), ""
     return 8, repr(test)
 
 
-def _or_rank(test: Condition) -> tuple[str, int, int, str]:
+def _or_rank(test: n.Condition) -> tuple[str, int, int, str]:
     """Rank alternatives by the text that they look for, then by column."""
     match test:
         case (
-            Compare("=", Column(name=name), Literal(str(text)))
-            | Like(Column(name=name), Literal(str(text)))
-            | Has(Column(name=name), Literal(str(text)))
+            n.Compare("=", n.Column(name=name), n.Literal(str(text)))
+            | n.Like(n.Column(name=name), n.Literal(str(text)))
+            | n.Has(n.Column(name=name), n.Literal(str(text)))
         ) if name in _SAID:
             base = _ANY.sub("", text.replace("\\", "")).lower()
-            return base, _SAID.index(name), int(isinstance(test, Has)), ""
+            return base, _SAID.index(name), int(isinstance(test, n.Has)), ""
     return "\U0010ffff", len(_SAID), 0, repr(test)

@@ -9,35 +9,8 @@ from dataclasses import dataclass, field, fields
 
 from tapestry.core.clock import DAY, HOUR, MINUTE, SECOND, WEEK, to_datetime
 from tapestry.core.schema import MESSAGES, Type
+from tapestry.query.tree import nodes as n
 from tapestry.query.tree.identifiers import RESERVED, FreshNames
-from tapestry.query.tree.nodes import (
-    Aggregate,
-    And,
-    Arith,
-    Binding,
-    Call,
-    CheckedQuery,
-    Column,
-    Compare,
-    Condition,
-    Exists,
-    Has,
-    InFilter,
-    InList,
-    InQuery,
-    IsNull,
-    Like,
-    Literal,
-    Node,
-    Not,
-    Now,
-    Or,
-    Term,
-    Threshold,
-    Top,
-    Truth,
-    Values,
-)
 from tapestry.query.tree.parsed import MESSAGE
 from tapestry.query.tree.walk import columns_of
 
@@ -51,22 +24,22 @@ _UNITS = (
 )
 
 
-def print_tql(query: CheckedQuery) -> str:
+def print_tql(query: n.CheckedQuery) -> str:
     """Return a filter as a condition on its message, in canonical TQL."""
     return print_condition(query.condition)
 
 
-def print_condition(condition: Condition) -> str:
+def print_condition(condition: n.Condition) -> str:
     """Return a checked condition in canonical TQL, with no parenthesis too many."""
     return _Printer(sql=False).condition(condition)
 
 
-def print_term(term: Term) -> str:
+def print_term(term: n.Term) -> str:
     """Return a checked term in canonical TQL."""
     return _Printer(sql=False).term(term)
 
 
-def print_sql(query: CheckedQuery) -> str:
+def print_sql(query: n.CheckedQuery) -> str:
     """Return a filter in the long form."""
     printer = _Printer(sql=True)
     where = printer.where(query.condition)
@@ -102,7 +75,7 @@ def _name(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def _in_table(binding: Binding) -> str:
+def _in_table(binding: n.Binding) -> str:
     return "" if binding.table == MESSAGES else f" IN {binding.table}"
 
 
@@ -110,9 +83,9 @@ def _mentions(node: object, names: set[str]) -> bool:
     """Return whether a variable of these names stands anywhere in a tree."""
     if isinstance(node, tuple):
         return any(_mentions(part, names) for part in node)
-    if isinstance(node, Column | Binding | InFilter):
+    if isinstance(node, n.Column | n.Binding | n.InFilter):
         return node.var in names
-    if not isinstance(node, Node):
+    if not isinstance(node, n.Node):
         return False
     return any(_mentions(getattr(node, part.name), names) for part in fields(node))
 
@@ -129,73 +102,82 @@ class _Printer:
     names: FreshNames = field(default_factory=lambda: FreshNames({MESSAGE}))
     shown: dict[str, str] = field(default_factory=dict)
 
-    def condition(self, node: Condition, within: int = OR) -> str:
+    def condition(self, node: n.Condition, within: int = OR) -> str:
         """Print a condition that stands in an operator of precedence ``within``."""
         match node:
-            case Or():
+            case n.Or():
                 return self._join(node.args, " OR ", OR, within)
-            case And():
+            case n.And():
                 return self._join(node.args, " AND ", AND, within)
-            case Not():
+            case n.Not():
                 text = self._negated(node.arg)
                 return f"({text})" if within > NOT else text
-            case Truth():
+            case n.Truth():
                 return "TRUE" if node.value else "FALSE"
             case _:
                 return self._test(node, "")
 
-    def _join(self, args: tuple[Condition, ...], word: str, power: int, within: int) -> str:
+    def _join(self, args: tuple[n.Condition, ...], word: str, power: int, within: int) -> str:
         text = word.join([self.condition(arg, power + 1) for arg in args])
         return f"({text})" if within > power else text
 
-    def _negated(self, arg: Condition) -> str:
+    def _negated(self, arg: n.Condition) -> str:
         match arg:
-            case IsNull() | Like() | Has() | InList() | InQuery() | InFilter() | Exists() | Top():
+            case (
+                n.IsNull()
+                | n.Like()
+                | n.Has()
+                | n.InList()
+                | n.InQuery()
+                | n.InFilter()
+                | n.Exists()
+                | n.Top()
+            ):
                 return self._test(arg, "NOT ")
             case _:
                 return "NOT " + self.condition(arg, NOT)
 
-    def _test(self, node: Condition, negated: str) -> str:
+    def _test(self, node: n.Condition, negated: str) -> str:
         match node:
-            case Compare():
+            case n.Compare():
                 return f"{self.term(node.left)} {node.op} {self.term(node.right)}"
-            case Like():
+            case n.Like():
                 return f"{self.term(node.term)} {negated}LIKE {self.term(node.pattern)}"
-            case Has() if self.sql:
+            case n.Has() if self.sql:
                 return f"{negated}has({self.term(node.term)}, {self.term(node.words)})"
-            case Has():
+            case n.Has():
                 return f"{self.term(node.term)} {negated}HAS {self.term(node.words)}"
-            case IsNull():
+            case n.IsNull():
                 return f"{self.term(node.term)} IS {negated}NULL"
-            case InList():
+            case n.InList():
                 return f"{self.term(node.term)} {negated}IN ({self._values(node.values)})"
-            case InQuery():
+            case n.InQuery():
                 select = self._select(self.term(node.value), node.bindings, node.condition)
                 return f"{self.term(node.term)} {negated}IN ({select})"
-            case InFilter():
+            case n.InFilter():
                 owner = f"{_name(node.owner)}." if node.owner else ""
                 return f"{self._called(node.var)} {negated}IN {owner}{_name(node.name)}"
-            case Exists():
+            case n.Exists():
                 return f"{negated}EXISTS ({self._inside(node)})"
-            case Threshold():
+            case n.Threshold():
                 return f"{self._aggregate(node.aggregate)} {node.op} {self.term(node.constant)}"
-            case Top() if self.sql:
+            case n.Top() if self.sql:
                 return f"{self.term(node.message)} {negated}IN ({self._ranking(node)})"
-            case Top():
+            case n.Top():
                 return self._top(node, negated)
             case _:
                 raise TypeError(f"no checked condition: {node!r}")
 
-    def _inside(self, node: Exists) -> str:
+    def _inside(self, node: n.Exists) -> str:
         if self.sql:
             return self._select("*", node.bindings, node.condition)
         return f"{self._variables(node.bindings)}: {self.condition(node.condition)}"
 
-    def _variables(self, bindings: tuple[Binding, ...]) -> str:
+    def _variables(self, bindings: tuple[n.Binding, ...]) -> str:
         self.names.used.update([binding.var for binding in bindings])
         return ", ".join([binding.var + _in_table(binding) for binding in bindings])
 
-    def _aggregate(self, node: Aggregate) -> str:
+    def _aggregate(self, node: n.Aggregate) -> str:
         of = self.term(node.term) if node.term else "*" if self.sql else ""
         of = f"DISTINCT {of}" if node.distinct else of
         if self.sql:
@@ -211,7 +193,7 @@ class _Printer:
         variables = ", ".join(filter(None, (of, others_)))
         return f"{node.function}({variables}: {self.condition(node.condition)})"
 
-    def _top(self, node: Top, negated: str) -> str:
+    def _top(self, node: n.Top, negated: str) -> str:
         """Print a top-k; what is ranked is called as what is tested if it reads back so."""
         called = self._called(node.message.var)
         text = f"{called} {negated}IN TOP {self.term(node.limit)}"
@@ -223,17 +205,17 @@ class _Printer:
             text += f" {node.binding.var}"
         self.names.used.add(node.binding.var)
         text += f" BY {self._aggregate(node.aggregate)}"
-        if node.condition == Truth(True):
+        if node.condition == n.Truth(True):
             return text
         return f"{text} AMONG {self.condition(node.condition, NOT)}"
 
-    def _ranking(self, node: Top) -> str:
+    def _ranking(self, node: n.Top) -> str:
         key = f"{node.binding.var}.{node.message.name}"
         select = self._select(key, (node.binding,), node.condition)
         order = self._aggregate(node.aggregate)
         return f"{select} ORDER BY {order} DESC, {key} LIMIT {self.term(node.limit)}"
 
-    def _select(self, what: str, bindings: tuple[Binding, ...], condition: Condition) -> str:
+    def _select(self, what: str, bindings: tuple[n.Binding, ...], condition: n.Condition) -> str:
         tables = ", ".join(
             binding.table if binding.table == binding.var else f"{binding.table} {binding.var}"
             for binding in bindings
@@ -243,32 +225,32 @@ class _Printer:
     def _called(self, var: str) -> str:
         return self.shown.get(var, var)
 
-    def where(self, condition: Condition) -> str:
-        return "" if condition == Truth(True) else f" WHERE {self.condition(condition)}"
+    def where(self, condition: n.Condition) -> str:
+        return "" if condition == n.Truth(True) else f" WHERE {self.condition(condition)}"
 
-    def term(self, node: Term, right_of: str = "") -> str:
+    def term(self, node: n.Term, right_of: str = "") -> str:
         """Print a term; ``right_of`` is the operator on its left, if one is."""
         match node:
-            case Column():
+            case n.Column():
                 var = self._called(node.var)
                 return f"{var}.{node.name}" if var else node.name
-            case Literal():
+            case n.Literal():
                 return self._literal(node.value, node.type)
-            case Now():
+            case n.Now():
                 return "now()"
-            case Call():
+            case n.Call():
                 return f"{node.name}({', '.join([self.term(arg) for arg in node.args])})"
-            case Arith():
+            case n.Arith():
                 return self._arith(node, right_of)
 
-    def _arith(self, node: Arith, right_of: str) -> str:
+    def _arith(self, node: n.Arith, right_of: str) -> str:
         left = self.term(node.left)
-        if node.op == "*" and isinstance(node.left, Arith) and node.left.op != "*":
+        if node.op == "*" and isinstance(node.left, n.Arith) and node.left.op != "*":
             left = f"({left})"
         text = f"{left} {node.op} {self.term(node.right, node.op)}"
         return f"({text})" if right_of else text
 
-    def _values(self, values: Values) -> str:
+    def _values(self, values: n.Values) -> str:
         return ", ".join([self._literal(value, values.type) for value in values.values])
 
     def _literal(self, value: str | int | float | None, kind: Type) -> str:

@@ -9,18 +9,7 @@ from operator import attrgetter
 from typing import Any
 
 from tapestry.core.errors import TapestryError
-from tapestry.query.tree.nodes import (
-    Aggregate,
-    And,
-    Compare,
-    Condition,
-    Exists,
-    Not,
-    Or,
-    Threshold,
-    Top,
-    Truth,
-)
+from tapestry.query.tree import nodes as n
 from tapestry.query.tree.walk import is_plain, is_time, once, variables
 from tapestry.rewrite.stages import Conjunction, HavingTest, NormalAggregate, TopKTest
 
@@ -37,7 +26,7 @@ MOST_VARIABLES = 64
 """Rows that one conjunction may join."""
 
 
-def distribute(condition: Condition) -> tuple[Conjunction, ...]:
+def distribute(condition: n.Condition) -> tuple[Conjunction, ...]:
     """Return the disjuncts of a condition in which NOT is pushed inwards and now() isolated.
 
     Law: a row satisfies the condition just if it satisfies some disjunct.  EXISTS
@@ -70,22 +59,22 @@ class Size:
 _TEST = Size()
 
 
-def measure(condition: Condition) -> Size:
+def measure(condition: n.Condition) -> Size:
     """Return what a condition multiplies out to; raises TapestryError where it is too much."""
     match condition:
-        case And(args=args):
+        case n.And(args=args):
             size = _all([measure(arg) for arg in args])
-        case Or(args=args):
+        case n.Or(args=args):
             size = _any([measure(arg) for arg in args], stays_whole(condition))
-        case Exists(bindings=bindings):
+        case n.Exists(bindings=bindings):
             size = _all([measure(condition.condition), Size(variables=len(bindings))])
-        case Not(arg=Exists(bindings=bindings) as inner):
+        case n.Not(arg=n.Exists(bindings=bindings) as inner):
             return _nested([_all([measure(inner.condition), Size(variables=len(bindings))])], inner)
-        case Threshold(aggregate=aggregate):
+        case n.Threshold(aggregate=aggregate):
             return _nested([_counted(aggregate)], condition)
-        case Top(aggregate=aggregate) | Not(arg=Top(aggregate=aggregate)):
-            top = condition.arg if isinstance(condition, Not) else condition
-            assert isinstance(top, Top)
+        case n.Top(aggregate=aggregate) | n.Not(arg=n.Top(aggregate=aggregate)):
+            top = condition.arg if isinstance(condition, n.Not) else condition
+            assert isinstance(top, n.Top)
             return _nested([_counted(aggregate), measure(top.condition)], condition)
         case _:
             return _TEST
@@ -93,12 +82,12 @@ def measure(condition: Condition) -> Size:
     return size
 
 
-def _counted(aggregate: Aggregate) -> Size:
+def _counted(aggregate: n.Aggregate) -> Size:
     bound = Size(variables=len(aggregate.bindings))
     return _all([measure(aggregate.condition), bound])
 
 
-def _nested(inside: list[Size], condition: Condition) -> Size:
+def _nested(inside: list[Size], condition: n.Condition) -> Size:
     """Return the size of a test of other rows, whose own alternatives it multiplies by none."""
     for size in inside:
         _refuse(size, condition)
@@ -129,7 +118,7 @@ def _any(sizes: list[Size], whole: bool) -> Size:
     )
 
 
-def _refuse(size: Size, condition: Condition) -> None:
+def _refuse(size: Size, condition: n.Condition) -> None:
     """Refuse what is too much, at the innermost place where it is."""
     for number, most, what in (
         (size.disjuncts, MOST_DISJUNCTS, "alternatives"),
@@ -146,7 +135,7 @@ def _refuse(size: Size, condition: Condition) -> None:
             )
 
 
-def stays_whole(condition: Or) -> bool:
+def stays_whole(condition: n.Or) -> bool:
     """Tell whether an OR is one boolean expression, without subqueries, about one variable."""
     return is_plain(condition) and len(variables(condition)) <= 1
 
@@ -155,49 +144,49 @@ def _shown(number: int) -> str:
     return str(number) if number < 10**6 else "over a million"
 
 
-def _distribute(condition: Condition) -> list[Conjunction]:
+def _distribute(condition: n.Condition) -> list[Conjunction]:
     match condition:
-        case Truth(value=value):
+        case n.Truth(value=value):
             return [Conjunction((), (), (), ())] if value else []
-        case And(args=args):
+        case n.And(args=args):
             return [_merge(parts) for parts in product(*map(_distribute, args))]
-        case Or(args=args):
+        case n.Or(args=args):
             if stays_whole(condition):
                 return [Conjunction((), (condition,), (), ())]
             return [part for arg in args for part in _distribute(arg)]
-        case Exists(bindings=bindings):
+        case n.Exists(bindings=bindings):
             own = Conjunction(bindings, (), (), ())
             return [_merge((own, part)) for part in _distribute(condition.condition)]
-        case Not(arg=Exists(bindings=bindings) as inner):
+        case n.Not(arg=n.Exists(bindings=bindings) as inner):
             own = Conjunction(bindings, (), (), ())
             absent = [_merge((own, part)) for part in _distribute(inner.condition)]
             return [Conjunction((), (), (), once(absent))]
-        case Threshold(aggregate=aggregate, op=op, constant=constant):
+        case n.Threshold(aggregate=aggregate, op=op, constant=constant):
             measured = HavingTest(_total(aggregate), op, constant)
             if measured.aggregate.rows:
                 return [Conjunction((), (), (), (), having_tests=(measured,))]
-            return _distribute(Truth(measured.passes_none(constant.value)))
-        case Top() | Not(arg=Top()):
+            return _distribute(n.Truth(measured.passes_none(constant.value)))
+        case n.Top() | n.Not(arg=n.Top()):
             ranked = _ranked(condition)
             if ranked.among and ranked.aggregate.rows:
                 return [Conjunction((), (), (), (), top_k_tests=(ranked,))]
-            return _distribute(Truth(ranked.negated))
-        case Compare() if is_time(condition):
+            return _distribute(n.Truth(ranked.negated))
+        case n.Compare() if is_time(condition):
             return [Conjunction((), (), (condition,), ())]
     return [Conjunction((), (condition,), (), ())]
 
 
-def _total(aggregate: Aggregate) -> NormalAggregate:
+def _total(aggregate: n.Aggregate) -> NormalAggregate:
     rows = tuple(dict.fromkeys(_distribute(aggregate.condition)))
     return NormalAggregate(
         aggregate.function, aggregate.distinct, aggregate.term, aggregate.bindings, rows
     )
 
 
-def _ranked(condition: Top | Not) -> TopKTest:
-    negated = isinstance(condition, Not)
-    top = condition.arg if isinstance(condition, Not) else condition
-    assert isinstance(top, Top)
+def _ranked(condition: n.Top | n.Not) -> TopKTest:
+    negated = isinstance(condition, n.Not)
+    top = condition.arg if isinstance(condition, n.Not) else condition
+    assert isinstance(top, n.Top)
     among = tuple(dict.fromkeys(_distribute(top.condition)))
     total = _total(top.aggregate)
     return TopKTest(top.message, top.limit, top.binding, total, among, negated)

@@ -3,22 +3,11 @@
 from __future__ import annotations
 
 from tapestry.core.schema import KEY_COLUMN, MESSAGES
-from tapestry.query.tree.nodes import (
-    And,
-    Column,
-    Compare,
-    Condition,
-    Exists,
-    InQuery,
-    IsNull,
-    Not,
-    Or,
-    Term,
-)
+from tapestry.query.tree import nodes as n
 from tapestry.query.tree.walk import change_conditions
 
 
-def expand_in_query(condition: Condition) -> Condition:
+def expand_in_query(condition: n.Condition) -> n.Condition:
     """Return the condition without IN (SELECT …); NOT must have been pushed inwards.
 
     Law: the rows for which the condition is true stay the same.  ``a IN (S)`` is true if
@@ -28,29 +17,31 @@ def expand_in_query(condition: Condition) -> Condition:
     return change_conditions(change_conditions(condition, _expand_negative), _expand_positive)
 
 
-def _expand_negative(node: Condition) -> Condition:
-    if isinstance(node, Not) and isinstance(node.arg, InQuery):
+def _expand_negative(node: n.Condition) -> n.Condition:
+    if isinstance(node, n.Not) and isinstance(node.arg, n.InQuery):
         query = node.arg
         tables = {b.var: b.table for b in query.bindings}
-        unknown = [IsNull(t) for t in (query.term, query.value) if _nullable(t, tables)]
-        not_unequal = Or((_equal(query), *unknown)) if unknown else _equal(query)
-        return Not(Exists(query.bindings, And((query.condition, not_unequal))), span=node.span)
+        unknown = [n.IsNull(t) for t in (query.term, query.value) if _nullable(t, tables)]
+        not_unequal = n.Or((_equal(query), *unknown)) if unknown else _equal(query)
+        return n.Not(
+            n.Exists(query.bindings, n.And((query.condition, not_unequal))), span=node.span
+        )
     return node
 
 
-def _expand_positive(node: Condition) -> Condition:
-    if isinstance(node, InQuery):
-        return Exists(node.bindings, And((node.condition, _equal(node))), span=node.span)
+def _expand_positive(node: n.Condition) -> n.Condition:
+    if isinstance(node, n.InQuery):
+        return n.Exists(node.bindings, n.And((node.condition, _equal(node))), span=node.span)
     return node
 
 
-def _nullable(term: Term, tables: dict[str, str]) -> bool:
+def _nullable(term: n.Term, tables: dict[str, str]) -> bool:
     """Tell whether a term can be NULL; the message delivered is always ``m``."""
-    if not isinstance(term, Column):
+    if not isinstance(term, n.Column):
         return True
     table = MESSAGES if term.var == "m" else tables.get(term.var, "")
     return term.name != "ts" and term.name != KEY_COLUMN.get(table)
 
 
-def _equal(query: InQuery) -> Compare:
-    return Compare("=", query.term, query.value, span=query.span)
+def _equal(query: n.InQuery) -> n.Compare:
+    return n.Compare("=", query.term, query.value, span=query.span)

@@ -6,23 +6,11 @@ from typing import Any
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.schema import Type
-from tapestry.query.tree.nodes import (
-    And,
-    Arith,
-    Column,
-    Compare,
-    Condition,
-    IsNull,
-    Literal,
-    Not,
-    Now,
-    Or,
-    Term,
-)
+from tapestry.query.tree import nodes as n
 from tapestry.query.tree.walk import FLIPPED, Linear, add, change_conditions, linear, reads_now
 
 
-def isolate_now(condition: Condition) -> Condition:
+def isolate_now(condition: n.Condition) -> n.Condition:
     """Return the condition with ``now()`` alone on the left of ``< <= > >=``, e on the right.
 
     Law: the condition has the same value, unknown included, for every binding and instant:
@@ -33,32 +21,32 @@ def isolate_now(condition: Condition) -> Condition:
     return change_conditions(condition, _isolate)
 
 
-def _isolate(node: Condition) -> Condition:
-    if not isinstance(node, Compare) or not (reads_now(node.left) or reads_now(node.right)):
+def _isolate(node: n.Condition) -> n.Condition:
+    if not isinstance(node, n.Compare) or not (reads_now(node.left) or reads_now(node.right)):
         return node
     moved = _move(node)
     gone = _instants(node) - _instants(moved)
-    there = [Not(IsNull(term)) for term in gone if not _always_there(term)]
-    return And((moved, *there), span=node.span) if there else moved
+    there = [n.Not(n.IsNull(term)) for term in gone if not _always_there(term)]
+    return n.And((moved, *there), span=node.span) if there else moved
 
 
-def _instants(node: Any) -> frozenset[Term]:
+def _instants(node: Any) -> frozenset[n.Term]:
     """Return the opaque instants that the arithmetic of a comparison adds up."""
     match node:
-        case Compare(left=left, right=right) | Arith(left=left, right=right):
+        case n.Compare(left=left, right=right) | n.Arith(left=left, right=right):
             return _instants(left) | _instants(right)
-        case And(args=args) | Or(args=args):
+        case n.And(args=args) | n.Or(args=args):
             return frozenset().union(*map(_instants, args))
-        case Literal() | Now():
+        case n.Literal() | n.Now():
             return frozenset()
     return frozenset((node,))
 
 
-def _always_there(term: Term) -> bool:
-    return isinstance(term, Column) and term.name == "ts"
+def _always_there(term: n.Term) -> bool:
+    return isinstance(term, n.Column) and term.name == "ts"
 
 
-def _move(node: Compare) -> And | Or | Compare:
+def _move(node: n.Compare) -> n.And | n.Or | n.Compare:
     left, right = linear(node.left), linear(node.right)
     if left is None or right is None:
         raise TapestryError(
@@ -67,8 +55,8 @@ def _move(node: Compare) -> And | Or | Compare:
             "Write for example m.ts < now() - 2 weeks.",
         )
     form = add(left, right, -1)
-    count = form.coefficient(Now())
-    rest = Linear(tuple(t for t in form.terms if not isinstance(t[0], Now)), form.constant)
+    count = form.coefficient(n.Now())
+    rest = Linear(tuple(t for t in form.terms if not isinstance(t[0], n.Now)), form.constant)
     if count == 0:
         return _without_now(node, rest)
     if abs(count) > 1:
@@ -81,40 +69,40 @@ def _move(node: Compare) -> And | Or | Compare:
         op, bound = FLIPPED[node.op], rest
     e = build(bound)
     if op == "=":
-        return And((Compare(">=", Now(), e), Compare("<=", Now(), e)), span=node.span)
+        return n.And((n.Compare(">=", n.Now(), e), n.Compare("<=", n.Now(), e)), span=node.span)
     if op == "<>":
-        return Or((Compare("<", Now(), e), Compare(">", Now(), e)), span=node.span)
-    return Compare(op, Now(), e, span=node.span)
+        return n.Or((n.Compare("<", n.Now(), e), n.Compare(">", n.Now(), e)), span=node.span)
+    return n.Compare(op, n.Now(), e, span=node.span)
 
 
-def _without_now(node: Compare, rest: Linear) -> Compare:
+def _without_now(node: n.Compare, rest: Linear) -> n.Compare:
     """Return the comparison of a linear form with zero, negative terms moved to the right."""
-    plus = tuple((t, n) for t, n in rest.terms if n > 0)
-    minus = tuple((t, -n) for t, n in rest.terms if n < 0)
-    if sum(n for _, n in plus) == sum(n for _, n in minus) == 1:
-        left: Term = plus[0][0]
+    plus = tuple((term, count) for term, count in rest.terms if count > 0)
+    minus = tuple((term, -count) for term, count in rest.terms if count < 0)
+    if sum(count for _, count in plus) == sum(count for _, count in minus) == 1:
+        left: n.Term = plus[0][0]
         right = build(Linear(minus, -rest.constant))
     else:
-        left = build(Linear(rest.terms, 0)) if rest.terms else Literal(0, Type.DURATION)
-        right = Literal(-rest.constant, Type.DURATION)
-    return Compare(node.op, left, right, span=node.span)
+        left = build(Linear(rest.terms, 0)) if rest.terms else n.Literal(0, Type.DURATION)
+        right = n.Literal(-rest.constant, Type.DURATION)
+    return n.Compare(node.op, left, right, span=node.span)
 
 
-def build(form: Linear) -> Term:
+def build(form: Linear) -> n.Term:
     """Return a linear form as a term: instants first, then one duration."""
-    plus = [t for t, n in form.terms for _ in range(n)]
-    minus = [t for t, n in form.terms for _ in range(-n)]
-    whole: Term | None = plus.pop(0) if len(plus) > len(minus) else None
+    plus = [term for term, count in form.terms for _ in range(count)]
+    minus = [term for term, count in form.terms for _ in range(-count)]
+    whole: n.Term | None = plus.pop(0) if len(plus) > len(minus) else None
     for up, down in zip(plus, minus, strict=True):
-        gap = Arith("-", up, down, Type.DURATION)
-        whole = gap if whole is None else Arith("+", whole, gap, _type(whole))
-    size = Literal(abs(form.constant), Type.DURATION)
+        gap = n.Arith("-", up, down, Type.DURATION)
+        whole = gap if whole is None else n.Arith("+", whole, gap, _type(whole))
+    size = n.Literal(abs(form.constant), Type.DURATION)
     if whole is None:
-        return Literal(form.constant, Type.DURATION)
+        return n.Literal(form.constant, Type.DURATION)
     if form.constant == 0:
         return whole
-    return Arith("+" if form.constant > 0 else "-", whole, size, _type(whole))
+    return n.Arith("+" if form.constant > 0 else "-", whole, size, _type(whole))
 
 
-def _type(term: Term) -> Type:
-    return Type.INSTANT if isinstance(term, Now) else term.type
+def _type(term: n.Term) -> Type:
+    return Type.INSTANT if isinstance(term, n.Now) else term.type

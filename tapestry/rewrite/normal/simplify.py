@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from operator import is_
 
-from tapestry.query.tree.nodes import And, Condition, Exists, Not, Or, Truth
+from tapestry.query.tree import nodes as n
 from tapestry.query.tree.walk import change_conditions, once
 
 
-def simplify(condition: Condition) -> Condition:
+def simplify(condition: n.Condition) -> n.Condition:
     """Return the condition without needless constants, nesting and repetition.
 
     Law: the condition has the same value, unknown included, for every binding and instant.
@@ -16,30 +16,30 @@ def simplify(condition: Condition) -> Condition:
     return change_conditions(condition, _simplify)
 
 
-def _simplify(node: Condition) -> Condition:
+def _simplify(node: n.Condition) -> n.Condition:
     match node:
-        case And() | Or():
+        case n.And() | n.Or():
             return _join(node)
-        case Exists(condition=Truth(value=False)):
-            return Truth(False, span=node.span)
-        case Not(arg=Truth(value=value)):
-            return Truth(not value, span=node.span)
+        case n.Exists(condition=n.Truth(value=False)):
+            return n.Truth(False, span=node.span)
+        case n.Not(arg=n.Truth(value=value)):
+            return n.Truth(not value, span=node.span)
     return node
 
 
-def _join(node: And | Or) -> Condition:
+def _join(node: n.And | n.Or) -> n.Condition:
     kind = type(node)
-    deciding = isinstance(node, Or)
-    found: list[Condition] = []
+    deciding = isinstance(node, n.Or)
+    found: list[n.Condition] = []
     for arg in node.args:
         for part in arg.args if isinstance(arg, kind) else (arg,):
-            if not isinstance(part, Truth):
+            if not isinstance(part, n.Truth):
                 found.append(part)
             elif part.value is deciding:
                 return part
     parts = once(found)
     if not parts:
-        return Truth(not deciding, span=node.span)
+        return n.Truth(not deciding, span=node.span)
     if len(parts) == 1:
         return parts[0]
     same = len(parts) == len(node.args) and all(map(is_, parts, node.args))
