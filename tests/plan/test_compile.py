@@ -9,7 +9,7 @@ from tapestry.plan.compile import compile_due, compile_filter
 from tapestry.plan.explanation import explanation
 from tapestry.query.context import Context
 
-DUE = DueFilter(1, "m.subject HAS 'lunch' OR m.size > 1024", "terry", (), ("public",), 0, None)
+DUE = DueFilter(1, "about lunch or replied to by mary", "terry", (), ("public",), 0, None)
 
 
 def test_a_stored_filter_is_compiled_once_however_its_windows_move():
@@ -34,7 +34,7 @@ def test_filters_that_differ_in_text_owner_or_mode_are_compiled_apart():
 
 
 def test_a_disjunct_is_put_into_words_once():
-    assert [explanation(DUE, n) for n in (0, 1)] == ["about lunch", "larger than one KB"]
+    assert [explanation(DUE, n) for n in (0, 1)] == ["about lunch", "replied to by mary"]
     with counted() as work:
         for since in range(100):
             explanation(replace(DUE, since=since), 1)
