@@ -13,8 +13,8 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from filters.accounts.retired_names import check_free
-from filters.authoring.dependents import now, renew_all_of, renew_dependents
+from filters.accounts.retired_names import check_available
+from filters.authoring.dependents import present, recompile_all_of, recompile_dependents
 from filters.authoring.lifecycle import full_name
 from filters.models import (
     Card,
@@ -95,12 +95,12 @@ class FilterAdmin(FilterPages):
         names = [full_name(each) for each in queryset.select_related("owner")]
         super().delete_queryset(request, queryset)
 
-        def renew() -> None:
-            at = now()
+        def recompile() -> None:
+            at = present()
             for some in chunks(names):
-                renew_dependents(some, at)
+                recompile_dependents(some, at)
 
-        transaction.on_commit(renew)
+        transaction.on_commit(recompile)
 
 
 @admin.register(Match)
@@ -124,7 +124,7 @@ class NewAccountForm(NewAccount):
     def clean_username(self) -> str:
         """Refuse a name that was another's, whose mail is still here."""
         name: str = super().clean_username()
-        check_free(User, name)
+        check_available(User, name)
         return name
 
 
@@ -134,7 +134,7 @@ class NewGroupForm(NewGroup):
     def clean_name(self) -> str:
         """Refuse a name that was another's, whose mail is still here."""
         name: str = self.cleaned_data["name"]
-        check_free(Group, name)
+        check_available(Group, name)
         return name
 
 
@@ -156,12 +156,12 @@ class AccountAdmin(AccountPages):
         names = [each.get_username() for each in queryset]
         super().delete_queryset(request, queryset)
 
-        def renew() -> None:
-            at = now()
+        def recompile() -> None:
+            at = present()
             for name in names:
-                renew_all_of(name, at)
+                recompile_all_of(name, at)
 
-        transaction.on_commit(renew)
+        transaction.on_commit(recompile)
 
 
 class NamedGroupAdmin(GroupAdmin):

@@ -16,5 +16,5 @@ class FiltersConfig(AppConfig):
         from filters.accounts import retired_names
         from filters.authoring import visibility_changes
 
-        visibility_changes.listen()
-        retired_names.listen()
+        visibility_changes.connect_signals()
+        retired_names.connect_signals()

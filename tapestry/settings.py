@@ -61,7 +61,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "filters.site.middleware.only_our_own",
+    "filters.site.middleware.content_security_policy",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -69,9 +69,9 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "filters.site.middleware.kept_by_nobody",
-    "filters.site.middleware.in_their_time_zone",
-    "filters.site.middleware.OneClearSentence",
+    "filters.site.middleware.no_store",
+    "filters.site.middleware.user_time_zone",
+    "filters.site.middleware.ErrorPages",
 ]
 
 ROOT_URLCONF = "tapestry.urls"

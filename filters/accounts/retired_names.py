@@ -22,14 +22,14 @@ _KINDS = {User: ("user", "username", "account"), Group: ("group", "name", "group
 """Beginning of the audience, field of the name, and what it is called."""
 
 
-def listen() -> None:
+def connect_signals() -> None:
     """Hear of every account and group that is named, renamed or deleted."""
     for model in _KINDS:
         pre_save.connect(_to_be_saved, sender=model, dispatch_uid=f"{model.__name__} named")
         post_delete.connect(_deleted, sender=model, dispatch_uid=f"{model.__name__} deleted")
 
 
-def check_free(model: type[User] | type[Group], name: str, key: int = 0) -> None:
+def check_available(model: type[User] | type[Group], name: str, key: int = 0) -> None:
     """Raise ValidationError where a name was that of another, whose mail is still here.
 
     The name of an account may not differ by capitals alone from that of another either.
@@ -61,7 +61,7 @@ def _to_be_saved(
     before = sender._default_manager.filter(pk=instance.pk).first()
     name = getattr(instance, field)
     if before is None or getattr(before, field) != name:
-        check_free(sender, name, instance.pk or 0)
+        check_available(sender, name, instance.pk or 0)
         if before is not None:
             _keep(before)
 

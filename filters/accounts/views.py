@@ -1,4 +1,4 @@
-"""What a person says of themselves: addresses and time zone."""
+"""The profile page: addresses and time zone of a person."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from filters.models import Profile
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def me(request: PersonRequest) -> HttpResponse:
-    """Show and store it."""
-    profile, _ = Profile.objects.get_or_create(user=request.user)
+def profile(request: PersonRequest) -> HttpResponse:
+    """Show and store the profile."""
+    stored, _ = Profile.objects.get_or_create(user=request.user)
     if request.method == "POST":
         form = ProfileForm(request.POST)
         if form.is_valid():
-            form.store(profile)
+            form.store(stored)
             messages.success(request, "That is stored.")
             return redirect("me")
     else:
         form = ProfileForm(
             initial={
                 "email": request.user.email,
-                "aliases": "\n".join(profile.aliases),
-                "time_zone": profile.time_zone,
+                "aliases": "\n".join(stored.aliases),
+                "time_zone": stored.time_zone,
             }
         )
     status = 400 if form.errors else 200

@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from filters.accounts import people
-from filters.authoring.understanding import Name, noting, understand
+from filters.authoring.understanding import FilterName, track_references, understand
 from filters.models import Filter, PendingWindow, Reference
 from filters.runtime import services
 from filters.store.filter_store import DjangoClock, latest_instant
@@ -23,12 +23,12 @@ from tapestry.core.errors import TapestryError
 from tapestry.tables.append import advance_watermark
 
 
-def now() -> int:
+def present() -> int:
     """Return the present as the clock's lock tells it: all that comes is later."""
     return advance_watermark(services.tables(), DjangoClock())
 
 
-def renew_dependents(changed: Iterable[Name], at: int | None) -> None:
+def recompile_dependents(changed: Iterable[FilterName], at: int | None) -> None:
     """Read again, as of the instant ``at``, all filters that refer to one of these.
 
     None is the present as it is known without the clock's lock: for a filter that came to
@@ -37,34 +37,34 @@ def renew_dependents(changed: Iterable[Name], at: int | None) -> None:
     _renew(Q(pk__in=_references(changed).values("filter")), at)
 
 
-def has_dependents(name: Name) -> bool:
+def has_dependents(name: FilterName) -> bool:
     """Tell whether some filter refers to one of this name, be there one or not."""
     return _references([name]).exists()
 
 
-def _references(names: Iterable[Name]) -> QuerySet[Reference]:
+def _references(names: Iterable[FilterName]) -> QuerySet[Reference]:
     wanted = Q(pk__in=[])
     for owner, name in names:
         wanted |= Q(owner=owner.lower(), name=name.lower())
     return Reference.objects.filter(wanted)
 
 
-def renew_all_of(username: str, at: int | None) -> None:
+def recompile_all_of(username: str, at: int | None) -> None:
     """Read again all filters of a person, and all that refer to one: who is `me` has changed.
 
-    None is the present, as for ``renew_dependents``.
+    None is the present, as for ``recompile_dependents``.
     """
     referring = Reference.objects.filter(owner=username.lower()).values("filter")
     _renew(Q(owner__username=username) | Q(pk__in=referring), at)
 
 
-def renew(held: Filter, at: int) -> None:
+def recompile(held: Filter, at: int) -> None:
     """Read a filter again; where it means something else now, it does so from ``at`` on.
 
     It stands apart, which its caller saw to before reading it (filters.store.shared_window).
     One that cannot be read means nothing (its TQL is empty) until it can be again.
     """
-    context, sought = noting(people.context(held.owner, held.name))
+    context, sought = track_references(people.context(held.owner, held.name))
     tql = error = ""
     phrase, display_tql = held.phrase, held.display_tql
     try:
@@ -76,17 +76,17 @@ def renew(held: Filter, at: int) -> None:
         if held.is_live:
             held.begin(held.start)
         else:
-            leave_rest(held, at)
+            leave_pending_window(held, at)
             held.begin(max(held.since, at))
         held.tql = tql
     held.phrase, held.display_tql = phrase, display_tql
     held.error = error
     held.revision += 1
     held.save()
-    note_references(held, sought)
+    store_references(held, sought)
 
 
-def leave_rest(held: Filter, at: int) -> None:
+def leave_pending_window(held: Filter, at: int) -> None:
     """Keep what a filter that is about to change has not been run over, up to ``at``."""
     if held.tql and held.since < at:
         PendingWindow.objects.create(
@@ -100,7 +100,7 @@ def leave_rest(held: Filter, at: int) -> None:
         )
 
 
-def note_references(held: Filter, sought: Iterable[Name]) -> None:
+def store_references(held: Filter, sought: Iterable[FilterName]) -> None:
     """Store which filters this one refers to; a name that no filter can have is left out."""
     wanted = {(owner[:150], name) for owner, name in sought if len(name) <= 60}
     for old in held.references.all():
@@ -119,6 +119,6 @@ def _renew(which: Q, at: int | None) -> None:
     if not found:
         return
     detach(Filter.objects.filter(pk__in=found))
-    present = latest_instant() if at is None else at
+    instant = latest_instant() if at is None else at
     for held in Filter.objects.select_for_update().filter(pk__in=found).order_by("pk"):
-        renew(held, present)
+        recompile(held, instant)

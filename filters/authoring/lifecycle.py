@@ -11,13 +11,13 @@ from django.db import transaction
 from filters.accounts import people
 from filters.authoring.dependents import (
     has_dependents,
-    leave_rest,
-    note_references,
-    now,
-    renew,
-    renew_dependents,
+    leave_pending_window,
+    present,
+    recompile,
+    recompile_dependents,
+    store_references,
 )
-from filters.authoring.understanding import Name, Understood, noting, understand
+from filters.authoring.understanding import FilterName, Understood, track_references, understand
 from filters.models import Filter
 from filters.store.shared_window import detach, lock
 
@@ -40,7 +40,7 @@ def install(
     What matches after the instant ``end`` is not kept; None has no end.
     Raises TapestryError where the text is not a filter, ValidationError for a bad name.
     """
-    context, sought = noting(people.context(owner, name or None))
+    context, sought = track_references(people.context(owner, name or None))
     understood = understand(text, context)
     made = Filter(
         owner=owner,
@@ -52,15 +52,15 @@ def install(
     )
     made.full_clean(exclude=["text"])
     # The clock is not asked for nothing: that takes as long as all the rest.
-    at = now() if not existing or has_dependents(full_name(made)) else None
+    at = present() if not existing or has_dependents(full_name(made)) else None
     with transaction.atomic():
         if sought:  # what it refers to may have changed meanwhile; it cannot any more
             lock()
             understood = understand(text, context)
         _begin(made, text, understood, None if existing else at)
         made.save()
-        note_references(made, sought)
-        renew_dependents([full_name(made)], at)
+        store_references(made, sought)
+        recompile_dependents([full_name(made)], at)
     return made
 
 
@@ -85,9 +85,9 @@ def change(
     Given another ``end``, one that has stopped at its own goes on from there.
     Raises TapestryError where the text is not a filter.
     """
-    context, sought = noting(people.context(changed.owner, name or changed.name))
+    context, sought = track_references(people.context(changed.owner, name or changed.name))
     understood = understand(text, context)
-    at = now()
+    at = present()
     with transaction.atomic():
         held = _held_apart(changed)
         if sought:  # as in install
@@ -98,7 +98,7 @@ def change(
         if existing is not None or text != held.text or len(modes) > 1 or held.error:
             start = _restart(held, existing, at, live=Filter.Mode.LIVE in modes)
             if modes == {Filter.Mode.KEEP}:
-                leave_rest(held, at)
+                leave_pending_window(held, at)
             elif mode == Filter.Mode.KEEP:
                 held.matches.update(retracted_at=None)
             else:
@@ -113,9 +113,9 @@ def change(
             held.active |= has_ended
             held.end = end
         held.save()
-        note_references(held, sought)
+        store_references(held, sought)
         if before != (full_name(held), held.text, held.visibility):
-            renew_dependents({before[0], full_name(held)}, at)
+            recompile_dependents({before[0], full_name(held)}, at)
     changed.refresh_from_db()
 
 
@@ -129,22 +129,22 @@ def pause(running: Filter) -> None:
 
 def resume(paused: Filter) -> None:
     """Run a filter again from where it stands, also one that failed: it may do by now."""
-    at = now()
+    at = present()
     with transaction.atomic():
         held = _held_apart(paused)
         held.active = True
-        renew(held, at)
+        recompile(held, at)
         held.pending_windows.update(error="")
 
 
 def delete(doomed: Filter) -> None:
     """Delete a filter and what it found; those that refer to it say so."""
-    at = now()
+    at = present()
     with transaction.atomic():
         detach(Filter.objects.filter(pk=doomed.pk))
         name = full_name(doomed)
         doomed.delete()
-        renew_dependents([name], at)
+        recompile_dependents([name], at)
 
 
 def free_name(owner: User, phrase: str) -> str:
@@ -159,7 +159,7 @@ def free_name(owner: User, phrase: str) -> str:
     return name
 
 
-def full_name(of: Filter) -> Name:
+def full_name(of: Filter) -> FilterName:
     """Return the name by which a filter is referred to, with its owner's."""
     return of.owner.get_username().lower(), of.name
 

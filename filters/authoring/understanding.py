@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tapestry.query.context import Context
 
-Name = tuple[str, str]
+FilterName = tuple[str, str]
 """An owner and the name of a filter, in small letters."""
 
 
@@ -92,9 +92,9 @@ def understand(text: str, context: Context, *, live: bool = False) -> Understood
     )
 
 
-def noting(context: Context) -> tuple[Context, set[Name]]:
+def track_references(context: Context) -> tuple[Context, set[FilterName]]:
     """Return a context like this one, and the set in which it notes the filters looked for."""
-    sought: set[Name] = set()
+    sought: set[FilterName] = set()
     resolve = context.resolve
     if resolve is None:
         return context, sought

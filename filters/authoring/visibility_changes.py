@@ -17,10 +17,10 @@ from django.db.models import QuerySet
 from django.db.models.signals import m2m_changed, post_save, pre_delete, pre_save
 
 from filters.accounts import people
-from filters.authoring.dependents import renew_all_of
+from filters.authoring.dependents import recompile_all_of
 from filters.models import Filter, Match, Profile
 from filters.store.shared_window import begin_again, run_again
-from filters.store.visibility_loss import let_go
+from filters.store.visibility_loss import drop_invisible
 
 _WAS = "_was_called"
 """Attribute of what is being saved, and means another: how its account was called."""
@@ -29,7 +29,7 @@ TELLING = ("username", "email", "is_active")
 """Fields of an account that say what its filters see, who `me` is, and whether they run."""
 
 
-def listen() -> None:
+def connect_signals() -> None:
     """Hear of every change of who is in which group, what a group is called, and who is who."""
     pre_save.connect(_account_changes, sender=User, dispatch_uid="account")
     post_save.connect(_me_changed, sender=User, dispatch_uid="account saved")
@@ -62,7 +62,7 @@ def _me_changed(instance: User | Profile, **_: Any) -> None:
     if was is not None:
         user = instance if isinstance(instance, User) else instance.user
         for name in {was, user.username}:
-            renew_all_of(name, None)  # whoever saves may be in a transaction: no clock
+            recompile_all_of(name, None)  # whoever saves may be in a transaction: no clock
 
 
 def _members_changed(
@@ -100,4 +100,4 @@ def _see_otherwise(who: QuerySet[User], lost: Collection[str] = ()) -> None:
     begin_again(Filter.objects.filter(owner__in=who))
     for person in who:
         seen = set(people.audiences(person)).difference(lost)
-        let_go(Match.objects.filter(filter__owner=person).exclude(audience__in=seen), lost)
+        drop_invisible(Match.objects.filter(filter__owner=person).exclude(audience__in=seen), lost)

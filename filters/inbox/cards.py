@@ -25,7 +25,7 @@ TOLD = ("card", "evidence_rows", "refreshed_at")
 COLUMNS = (*CARD, "audience", "inreplyto")
 
 
-def store_cards(tables: Tables) -> int:
+def refresh_cards(tables: Tables) -> int:
     """Give matches their cards, and say why they match; return how many were told.
 
     These are the new ones, and those of live filters that match otherwise than before.  Can be

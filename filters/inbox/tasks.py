@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from filters.inbox.annotate import append_pending
+from filters.inbox.outbox import append_outbox
 from filters.runtime import services
 from filters.runtime.queue import send
 from tapestry.celery import app
@@ -11,7 +11,7 @@ from tapestry.celery import app
 @app.task(name="filters.append_annotations", ignore_result=True)
 def append_annotations() -> None:
     """Append the annotations that wait."""
-    append_pending(services.tables())
+    append_outbox(services.tables())
 
 
 def append_soon() -> bool:

@@ -23,8 +23,8 @@ def claimed(data: Path) -> Iterator[Path]:
     """
     run = data / "run"
     try:
-        data_dir_permissions.make(data)
-        data_dir_permissions.narrow(data)
+        data_dir_permissions.create(data)
+        data_dir_permissions.restrict(data)
         run.mkdir(exist_ok=True)
         run.chmod(0o700)
         lock = os.open(run / "up.lock", os.O_RDWR | os.O_CREAT, 0o600)
@@ -33,7 +33,7 @@ def claimed(data: Path) -> Iterator[Path]:
             f"The data directory {data} cannot be written to ({error.strerror}).",
             hint="Name another with --data DIR or TAPESTRY_DATA.",
         ) from error
-    umask = data_dir_permissions.follow(data)
+    umask = data_dir_permissions.apply_umask(data)
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

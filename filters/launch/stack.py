@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
-from filters.launch import parts, redis_server
+from filters.launch import processes, redis_server
 from filters.launch.claim import claimed, publish
 from filters.runtime.services import SPARK_AGAIN
 from tapestry.core.child_process import Child, stop
@@ -136,15 +136,15 @@ def _start(
     remote = spark if isinstance(spark, str) else spark.remote
     publish(run, "redis.url", redis.url)
     publish(run, "spark.remote", remote)
-    env = parts.environment(data, redis.url, remote)
-    stack.children.append(parts.start_web(run, env, port))
+    env = processes.environment(data, redis.url, remote)
+    stack.children.append(processes.start_web(run, env, port))
     if prepare is not None:
         prepare()
     if not isinstance(spark, str):
         spark.wait()
-    stack.children.append(parts.start_worker(run, env))
-    stack.children.append(parts.start_beat(run, env))
-    stack.children.append(parts.start_listener(run, env))
+    stack.children.append(processes.start_worker(run, env))
+    stack.children.append(processes.start_beat(run, env))
+    stack.children.append(processes.start_listener(run, env))
     stack.wait()
 
 

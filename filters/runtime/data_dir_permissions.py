@@ -1,4 +1,4 @@
-"""Who else on this machine may read what is stored: nobody, unless the data directory lets them."""
+"""Permissions of the data directory: nobody else may read it, unless it is shared with a group."""
 
 from __future__ import annotations
 
@@ -9,38 +9,38 @@ from pathlib import Path
 
 log = logging.getLogger(__name__)
 
-_OURS = {"tables", "secret.key"}
-"""A directory with one of these holds a Tapestry; with none of them perhaps something else."""
+_MARKS = {"tables", "secret.key"}
+"""A directory that holds one of these is a data directory; another may be something else."""
 
 
-def make(data: Path) -> None:
-    """Make the data directory where it is missing, for this user alone."""
+def create(data: Path) -> None:
+    """Create the data directory where it is missing, for this user alone."""
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
-def narrow(data: Path) -> None:
-    """Shut everybody else out of a data directory that is open to all, and say so.
+def restrict(data: Path) -> None:
+    """Remove the permissions of others from a data directory that is open to all; log that.
 
-    It is left as it is, and that is said, where it is not ours, holds something else, or a
-    Spark of one's own may read it as another user.  One that is open to a group alone was
-    made so by somebody, and remains so.
+    It is left as it is, with a warning, where it belongs to another user, holds something else,
+    or is read by a Spark that may run as another user (SPARK_REMOTE).  A directory that is open
+    to a group alone was opened on purpose, and remains so.
     """
     state = data.stat()
     if not state.st_mode & stat.S_IRWXO:
         return
-    held = {path.name for path in data.iterdir()}
-    is_ours = state.st_uid == os.geteuid() and (not held or not held.isdisjoint(_OURS))
-    if is_ours and not os.environ.get("SPARK_REMOTE"):
+    names = {path.name for path in data.iterdir()}
+    is_data_dir = not names or not names.isdisjoint(_MARKS)
+    if is_data_dir and state.st_uid == os.geteuid() and not os.environ.get("SPARK_REMOTE"):
         data.chmod(stat.S_IMODE(state.st_mode) & ~(stat.S_IRWXG | stat.S_IRWXO))
         log.warning("Other users of this machine could read %s; now they cannot.", data)
     else:
         log.warning("Other users of this machine may read %s; chmod 700 shuts them out.", data)
 
 
-def follow(data: Path) -> int:
-    """Let whom the data directory keeps out read nothing that this process makes from now on.
+def apply_umask(data: Path) -> int:
+    """Give the files that this process makes no more permissions than the data directory has.
 
-    Return the umask as it was.
+    Return the umask as it was before.
     """
     mode = data.stat().st_mode if data.exists() else 0o700
     before = os.umask(0o077)

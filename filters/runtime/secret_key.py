@@ -6,27 +6,10 @@ import os
 import secrets
 from pathlib import Path
 
-from filters.runtime import data_dir_permissions
+from filters.runtime.key_file import read_or_create
 
 
 def secret_key(data: Path) -> str:
-    """Return the key; make it on first use, readable by its owner only.
-
-    Several processes may come at once: the one that links its file first has made the key.
-    """
+    """Return the key of SECRET_KEY, else that of ``secret.key``."""
     given = os.environ.get("SECRET_KEY")
-    if given:
-        return given
-    kept = data / "secret.key"
-    if not kept.exists():
-        data_dir_permissions.make(data)
-        made = data / f"secret.{secrets.token_hex(4)}"
-        with os.fdopen(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(secrets.token_urlsafe(48))
-        try:
-            os.link(made, kept)
-        except FileExistsError:
-            pass
-        finally:
-            made.unlink()
-    return kept.read_text().strip()
+    return given or read_or_create(data / "secret.key", lambda: secrets.token_urlsafe(48))

@@ -101,7 +101,7 @@ def _worker() -> str:
     now = wall_clock()
     if pulse is None:
         raise _UnwellError("The worker has not run yet.")
-    if pulse.started_at > pulse.ended_at and rounds.under_way():
+    if pulse.started_at > pulse.ended_at and rounds.is_running():
         return "is running what is due"
     if now - pulse.ended_at > SILENCE:
         raise _UnwellError(f"The worker last ran {(now - pulse.ended_at) // SECOND} s ago.")

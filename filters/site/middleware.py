@@ -22,7 +22,7 @@ POLICY = (
 )
 
 
-def only_our_own(page: Page) -> Page:
+def content_security_policy(page: Page) -> Page:
     """Let no page load or run anything that is not a file of this site."""
 
     def answer(request: HttpRequest) -> HttpResponse:
@@ -33,7 +33,7 @@ def only_our_own(page: Page) -> Page:
     return answer
 
 
-def in_their_time_zone(page: Page) -> Page:
+def user_time_zone(page: Page) -> Page:
     """Show times in the time zone of who is signed in."""
 
     def answer(request: HttpRequest) -> HttpResponse:
@@ -45,7 +45,7 @@ def in_their_time_zone(page: Page) -> Page:
     return answer
 
 
-def kept_by_nobody(page: Page) -> Page:
+def no_store(page: Page) -> Page:
     """Have nobody on the way, nor the browser, keep what is shown to who is signed in."""
 
     def answer(request: HttpRequest) -> HttpResponse:
@@ -57,7 +57,7 @@ def kept_by_nobody(page: Page) -> Page:
     return answer
 
 
-class OneClearSentence:
+class ErrorPages:
     """Answer 503 with one clear sentence where a part of the product cannot be reached."""
 
     def __init__(self, page: Page) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from filters.models.source import Source
 from filters.runtime import services
-from filters.runtime.encryption import seal, unseal
+from filters.runtime.encryption import decrypt, encrypt
 from filters.sources.file_lock import alone
 from filters.sources.oauth import Grant, renew
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
@@ -40,13 +40,13 @@ def account_of(source: Source, *, edited: bool = False) -> Account:
 def keep_secret(source: Source, secret: str, client_secret: str = "") -> None:
     """Put a secret into a source that is yet to be saved; what was renewed before is void."""
     both = {"secret": secret, "client_secret": client_secret}
-    source.secret = seal(json.dumps(both), services.data()) if secret else ""
+    source.secret = encrypt(json.dumps(both), services.data()) if secret else ""
     source.renewed, source.renewed_until = "", 0
 
 
 def read_secret(source: Source) -> dict[str, str]:
     """Return the secret of a source, and that of the program that may renew its tokens."""
-    sealed = unseal(source.secret, services.data())
+    sealed = decrypt(source.secret, services.data())
     found: dict[str, str] = json.loads(sealed) if sealed else {}
     return found
 
@@ -78,7 +78,7 @@ def _renewed_and_stored(source: Source) -> str:
 def _renewed(source: Source) -> str:
     now = wall_clock()
     if source.renewed and now < source.renewed_until - MINUTE:
-        return unseal(source.renewed, services.data())
+        return decrypt(source.renewed, services.data())
     given = read_secret(source)
     grant = Grant(
         source.token_url, source.client, given.get("client_secret", ""), given.get("secret", "")
@@ -87,6 +87,6 @@ def _renewed(source: Source) -> str:
     if token.refresh and token.refresh != grant.refresh:
         # The old one is void from now on.
         keep_secret(source, token.refresh, grant.client_secret)
-    source.renewed = seal(token.access, services.data())
+    source.renewed = encrypt(token.access, services.data())
     source.renewed_until = now + token.seconds * SECOND
     return token.access

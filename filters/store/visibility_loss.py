@@ -21,7 +21,7 @@ from tapestry.tables.log import data_files_of
 from tapestry.tables.read import lookup, narrowest_first
 
 
-def let_go(matches: QuerySet[Match], lost: Collection[str] = ()) -> int:
+def drop_invisible(matches: QuerySet[Match], lost: Collection[str] = ()) -> int:
     """Let those matches go that have no copy left, none of the audiences ``lost``; how many did."""
     seen: dict[int, set[str]] = {}
     owners = matches.order_by().values_list("filter__owner", flat=True).distinct()

@@ -17,7 +17,7 @@ from filters.models.source import Source
 from filters.runtime import services
 from filters.store.filter_store import DjangoClock
 from filters.store.shared_window import begin_again
-from filters.store.visibility_loss import let_go
+from filters.store.visibility_loss import drop_invisible
 from filters.upkeep import rounds
 from tapestry.core.clock import BEGINNING, DAY, wall_clock
 from tapestry.core.errors import TapestryError
@@ -47,7 +47,7 @@ def forget(audience: str, before: int | None = None) -> Report:
     because of a removed message.  They begin again; if only what is old goes, the live ones do.
     """
     check_audience(audience)
-    with rounds.the_only_round(wait=True), _overwriting():
+    with rounds.round_lock(wait=True), _overwriting():
         paused = 0
         if before is None:
             paused = Source.objects.filter(audience=audience, active=True).update(active=False)
@@ -74,7 +74,7 @@ def _forget_deliveries(audience: str, before: int | None, keys: frozenset[str]) 
     theirs = Q(audience=audience)
     cards = Card.objects.filter(theirs if before is None else theirs & Q(ts__lt=before))
     old = Q() if before is None else Q(card__ts__lt=before) | Q(card=None)
-    count = let_go(Match.objects.filter(theirs & old))
+    count = drop_invisible(Match.objects.filter(theirs & old))
     cards.delete()
     for match in Match.objects.exclude(evidence=[]).iterator() if keys else ():
         if keys.intersection(match.evidence):

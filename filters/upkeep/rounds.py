@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from filters.inbox.annotate import append_pending
-from filters.inbox.cards import store_cards
+from filters.inbox.cards import refresh_cards
+from filters.inbox.outbox import append_outbox
 from filters.models import Heartbeat
 from filters.runtime import services
 from filters.store.filter_store import DjangoClock, DjangoFilterStore
@@ -35,10 +35,10 @@ def run_round(at: int | None = None) -> TickReport:
     error = "It stopped half-way."
     try:
         tables = services.tables()
-        append_pending(tables)
+        append_outbox(tables)
         clock, store = DjangoClock(), DjangoFilterStore()
         report = tick(services.engine_on, services.directory_on, tables, clock, store, at)
-        store_cards(tables)
+        refresh_cards(tables)
         error = ""
     except TapestryError as failure:
         error = failure.message
@@ -52,7 +52,7 @@ def run_round(at: int | None = None) -> TickReport:
 
 
 @contextmanager
-def the_only_round(*, wait: bool) -> Iterator[bool]:
+def round_lock(*, wait: bool) -> Iterator[bool]:
     """Yield whether this process may run a round; wait for its turn, or be told no."""
     path = services.data() / "run" / "round.lock"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -65,7 +65,7 @@ def the_only_round(*, wait: bool) -> Iterator[bool]:
         yield True
 
 
-def under_way() -> bool:
+def is_running() -> bool:
     """Tell whether some process of this machine is in a round now."""
-    with the_only_round(wait=False) as free:
+    with round_lock(wait=False) as free:
         return not free

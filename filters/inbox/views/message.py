@@ -9,8 +9,8 @@ from django.views.decorators.http import require_GET, require_POST
 
 from filters.accounts.requests import PersonRequest, wants_fragment
 from filters.inbox import listing, reading
-from filters.inbox.annotate import annotate as keep_annotation
 from filters.inbox.forms import AnnotationForm
+from filters.inbox.outbox import annotate as keep_annotation
 from filters.inbox.tasks import append_soon
 from filters.templatetags.mail import message_address
 

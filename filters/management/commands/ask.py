@@ -10,7 +10,7 @@ from django.core.management.base import CommandParser
 
 from filters.accounts import people
 from filters.management.arguments import instant
-from filters.management.plain import PlainCommand
+from filters.management.base import TapestryCommand
 from filters.runtime import services
 from filters.store.filter_store import latest_instant
 from tapestry.core.clock import format_instant, to_datetime
@@ -19,7 +19,7 @@ from tapestry.run.ask import ask
 from tapestry.tables.read import Card
 
 
-class Command(PlainCommand):
+class Command(TapestryCommand):
     """Print the messages that satisfy a filter, newest first, and how many they are."""
 
     help = "Print the messages that satisfy FILTER now, or at an instant; newest first."

@@ -13,13 +13,13 @@ from django.core.management.base import CommandParser
 
 from filters.bench import BENCHES
 from filters.launch.stack import Interrupted, interruptible
-from filters.management.plain import PlainCommand
+from filters.management.base import TapestryCommand
 
 MARK = "TAPESTRY_BENCH"
 """Set in the process that measures: its data directory is fresh and will be deleted."""
 
 
-class Command(PlainCommand):
+class Command(TapestryCommand):
     """Measure something, in a process and on a data directory that end with it."""
 
     help = "Measure: " + "; ".join(f"{name}: {bench.summary}" for name, bench in BENCHES.items())

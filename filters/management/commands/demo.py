@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from filters.launch.stack import Interrupted, running
+from filters.management.base import TapestryCommand
 from filters.management.commands.up import add_options, in_data_directory, migrate
-from filters.management.plain import PlainCommand
 from filters.runtime import services
 from filters.sample.load import deliver, load
 from filters.sample.people import settle, write_filters
@@ -19,7 +19,7 @@ from filters.store.filter_store import DjangoClock
 from tapestry.core.clock import wall_clock
 
 
-class Command(PlainCommand):
+class Command(TapestryCommand):
     """Start everything on a sample list with people, filters and votes."""
 
     help = "Start everything on sample mail, with people, filters and votes. Ctrl-C stops it."

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from filters.management.plain import PlainCommand
+from filters.management.base import TapestryCommand
 from filters.runtime import services
 from tapestry.plan.compile import compile_filter
 from tapestry.plan.explain import explain
@@ -15,7 +15,7 @@ from tapestry.predicate_index.store import Register
 from tapestry.query.context import Context
 
 
-class Command(PlainCommand):
+class Command(TapestryCommand):
     """Print what becomes of a filter: phrase, TQL, SQL, normal, monotone, incremental."""
 
     help = "Show how FILTER is understood and every stage of its compilation."

@@ -8,12 +8,12 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from filters.management.arguments import instant
-from filters.management.plain import PlainCommand
+from filters.management.base import TapestryCommand
 from filters.upkeep.forgetting import forget
 from tapestry.core.errors import TapestryError
 
 
-class Command(PlainCommand):
+class Command(TapestryCommand):
     """Remove an audience's mail from the tables, the originals, the deliveries, the history."""
 
     help = "Remove the mail of an audience for good, wherever it is kept; nothing brings it back."

@@ -8,13 +8,13 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from filters.management.plain import PlainCommand
+from filters.management.base import TapestryCommand
 from filters.runtime import services
 from filters.store.filter_store import DjangoClock
 from tapestry.core.message import PUBLIC
 
 
-class Command(PlainCommand):
+class Command(TapestryCommand):
     """Append the mail of an archive or a mailbox, with a progress bar on a terminal."""
 
     help = (

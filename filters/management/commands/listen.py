@@ -8,14 +8,14 @@ from typing import Any
 
 from django.db import Error, close_old_connections
 
-from filters.management.plain import PlainCommand
+from filters.management.base import TapestryCommand
 from filters.sources.listening import Listener
 from filters.sources.tasks import pull_soon
 
 log = logging.getLogger(__name__)
 
 
-class Command(PlainCommand):
+class Command(TapestryCommand):
     """Listen to the mailboxes of all sources until it is stopped."""
 
     help = "Listen to the mailboxes of all sources (IMAP IDLE), and have them pulled at once."

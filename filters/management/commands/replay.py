@@ -10,13 +10,13 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from filters.management.arguments import instants
-from filters.management.plain import PlainCommand
+from filters.management.base import TapestryCommand
 from tapestry.plan.engine import Engine
 from tapestry.run.replay import replay
 from tapestry.tables.log import Snapshot
 
 
-class Command(PlainCommand):
+class Command(TapestryCommand):
     """Print one JSON line for each match of each window."""
 
     help = "Run the filters of a file over messages.jsonl and annotations.jsonl, window by window."

@@ -7,11 +7,11 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from filters.management.arguments import instant
-from filters.management.plain import PlainCommand
+from filters.management.base import TapestryCommand
 from filters.upkeep import rounds
 
 
-class Command(PlainCommand):
+class Command(TapestryCommand):
     """Append the votes that wait, run every due filter, and say what was found."""
 
     help = "Run what is due, once; wait for a run that is under way."
@@ -22,7 +22,7 @@ class Command(PlainCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run one round and print its report."""
-        with rounds.the_only_round(wait=True):
+        with rounds.round_lock(wait=True):
             report = rounds.run_round(options["at"])
         failed = f", {report.failed} that cannot be compiled" if report.failed else ""
         lost = "" if report.committed else "; a filter changed meanwhile, so nothing was stored"

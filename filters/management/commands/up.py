@@ -13,12 +13,12 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 
 from filters.launch.stack import Interrupted, running
-from filters.management.plain import PlainCommand
+from filters.management.base import TapestryCommand
 
 NOBODY = "Nobody can sign in yet. Make an account with: manage.py createsuperuser"
 
 
-class Command(PlainCommand):
+class Command(TapestryCommand):
     """Start web, worker, beat, Redis and Spark; Ctrl-C stops them."""
 
     help = "Start everything: web, worker, beat, Redis and Spark as needed. Ctrl-C stops it."

@@ -210,14 +210,14 @@ def test_what_is_referred_to_may_change_while_one_comes_to_refer_to_it(
 ) -> None:
     base = lifecycle.install(carol, "about cricket", name="base")
     made = lifecycle.install(carol, "about golf", name="f")
-    real = lifecycle.now
+    real = lifecycle.present
 
     def overtaken() -> int:
-        monkeypatch.setattr(lifecycle, "now", real)
+        monkeypatch.setattr(lifecycle, "present", real)
         lifecycle.change(base, "about tennis")
         return real()
 
-    monkeypatch.setattr(lifecycle, "now", overtaken)
+    monkeypatch.setattr(lifecycle, "present", overtaken)
     if how == "installed":
         made = lifecycle.install(carol, "in filter base", name="g", existing=False)
     else:

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from filters.authoring import lifecycle
-from filters.inbox.annotate import append_pending
+from filters.inbox.outbox import append_outbox
 from filters.store.filter_store import DjangoClock
 from filters.upkeep import rounds
 from tapestry.core.message import Message
@@ -79,7 +79,7 @@ def test_a_list_opens_the_copy_that_it_shows_and_what_one_says_stays_with_it(
         said = dict(re.findall(r'<input type="hidden" name="(id|audience)" value="([^"]*)">', page))
         assert said == {"id": "m@x", "audience": audience}
         client.post("/message/annotate/", {**said, "kind": "tag", "value": name})
-    append_pending(tables)
+    append_outbox(tables)
     found = annotations_on(tables, ["m@x"], EVERYBODY)
     assert {(row.annotation.value, row.annotation.audience) for row in found} == {
         ("mine", "user:alice"),
@@ -92,6 +92,6 @@ def test_nobody_says_a_thing_of_a_copy_that_is_not_theirs_to_see(
 ) -> None:
     what = {"id": "m@x", "audience": "user:alice", "kind": "tag", "value": "x"}
     as_user(carol).post("/message/annotate/", what)
-    append_pending(tables)
+    append_outbox(tables)
     (row,) = annotations_on(tables, ["m@x"], EVERYBODY)
     assert row.annotation.audience == "public"

@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from filters.inbox.cards import store_cards
+from filters.inbox.cards import refresh_cards
 from filters.models import Filter, Match
 from filters.store.filter_store import DjangoFilterStore
 from tapestry.core.clock import HOUR, wall_clock
@@ -29,7 +29,7 @@ def deliver(
     due = [each for each in store.due(9) if each.filter_id == made.pk]
     found = [Found(made.pk, msgid, audience, 5 + i, 0, (msgid,)) for i, msgid in enumerate(msgids)]
     assert store.commit(due, 9, found)
-    store_cards(tables)
+    refresh_cards(tables)
     return made
 
 

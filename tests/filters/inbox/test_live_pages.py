@@ -9,8 +9,8 @@ from django.contrib.auth.models import Group, User
 from django.test import Client
 from support.live_filters import SCORE, arrive, install, left, listed, run
 
-from filters.inbox.annotate import annotate
-from filters.inbox.cards import store_cards
+from filters.inbox.cards import refresh_cards
+from filters.inbox.outbox import annotate
 from filters.store.filter_store import DjangoClock
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages
@@ -149,4 +149,4 @@ def test_cards_are_given_once(tables: Tables, carol: User) -> None:
     arrive(tables, "why")
     install(carol, "with no reply")
     run()
-    assert store_cards(tables) == 0
+    assert refresh_cards(tables) == 0

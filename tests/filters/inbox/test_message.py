@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from filters.inbox.annotate import append_pending
+from filters.inbox.outbox import append_outbox
 from filters.models import OutboxAnnotation
 from tapestry.tables.log import Tables
 from tapestry.tables.read import annotations_on
@@ -111,7 +111,7 @@ def test_a_vote_shows_at_once_and_reaches_the_table(
     stands = client.get("/message/", {"id": "plan@example.org"}).context["reading"]
     assert stands.annotations.voted_for == ("carol", "bob")
     assert stands.my_vote == 1
-    assert append_pending(mail) == 1
+    assert append_outbox(mail) == 1
     assert said(mail, "plan@example.org")[1:] == [("bob", "vote", 1.0, "public")]
     stands = client.get("/message/", {"id": "plan@example.org"}).context["reading"]
     assert stands.annotations.voted_for == ("carol", "bob")
@@ -121,10 +121,10 @@ def test_what_is_said_is_appended_once_even_if_the_mark_was_lost(
     mail: Tables, bob: User, as_user: SignIn
 ) -> None:
     say(as_user(bob), "plan@example.org", kind="tag", value="good")
-    assert append_pending(mail) == 1
+    assert append_outbox(mail) == 1
     OutboxAnnotation.objects.update(appended_at=None)
-    assert append_pending(mail) == 0
-    assert append_pending(mail) == 0
+    assert append_outbox(mail) == 0
+    assert append_outbox(mail) == 0
     assert len(said(mail, "plan@example.org")) == 2
 
 
@@ -164,7 +164,7 @@ def test_a_private_tag_is_seen_by_its_owner_alone(
     say(as_user(alice), "plan@example.org", kind="tag", value="rubbish", private="1")
     assert "rubbish" in show(as_user(alice), "plan@example.org")
     assert "rubbish" not in show(as_user(bob), "plan@example.org")
-    append_pending(mail)
+    append_outbox(mail)
     assert "rubbish" in show(as_user(alice), "plan@example.org")
     assert "rubbish" not in show(as_user(bob), "plan@example.org")
 
@@ -197,7 +197,7 @@ def test_when_the_queue_is_down_the_vote_is_kept_and_the_page_says_so(
     )
     assert response.status_code == 200
     assert "That is kept." in response.content.decode()
-    assert append_pending(mail) == 1
+    assert append_outbox(mail) == 1
 
 
 def test_a_vote_needs_a_form_of_ours(mail: Tables, bob: User) -> None:

@@ -11,7 +11,7 @@ from django.urls import reverse
 from support.joint_filters import STORE, apart, found_in, joined, run_jointly
 
 from filters.authoring import lifecycle
-from filters.authoring.dependents import renew_all_of
+from filters.authoring.dependents import recompile_all_of
 from filters.models import Filter, PendingWindow, Profile
 from filters.models import Match as StoredMatch
 from filters.store.filter_store import latest_instant
@@ -62,7 +62,7 @@ EDITS: dict[str, Callable[[Filter], object]] = {
     "paused": lifecycle.pause,
     "resumed": lifecycle.resume,
     "failed": fail,
-    "renewed": lambda one: renew_all_of(one.owner.username, latest_instant()),
+    "renewed": lambda one: recompile_all_of(one.owner.username, latest_instant()),
     "joined a group": lambda one: one.owner.groups.create(name="cricket"),
     "left a group": lambda one: one.owner.groups.clear(),
     "thrown out of a group": lambda one: Group.objects.get(name="parc").user_set.clear(),

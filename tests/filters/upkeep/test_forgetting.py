@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
 
-from filters.inbox.annotate import annotate, append_pending
+from filters.inbox.outbox import annotate, append_outbox
 from filters.models import Card, Filter, Match, OutboxAnnotation
 from filters.models.source import Source
 from filters.store.filter_store import DjangoClock
@@ -93,7 +93,7 @@ def test_what_was_said_and_waits_is_not_appended_while_its_audience_is_forgotten
 
     def and_append(*given: Any) -> Forgotten:
         done = forget_rows(*given)
-        append_pending(mail)
+        append_outbox(mail)
         return done
 
     monkeypatch.setattr("filters.upkeep.forgetting.forget_rows", and_append)
@@ -111,8 +111,8 @@ def test_what_is_about_to_be_appended_is_not_once_it_is_forgotten(
         forget("user:alice")
         return append_annotations(*args, **given)
 
-    monkeypatch.setattr("filters.inbox.annotate.append_annotations", forgotten_first)
-    assert append_pending(mail) == 1
+    monkeypatch.setattr("filters.inbox.outbox.append_annotations", forgotten_first)
+    assert append_outbox(mail) == 1
     assert tags(mail) == ["work"]
 
 

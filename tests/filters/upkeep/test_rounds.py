@@ -10,7 +10,7 @@ from django.test import Client
 
 from filters.authoring import lifecycle
 from filters.inbox import listing
-from filters.inbox.annotate import annotate
+from filters.inbox.outbox import annotate
 from filters.models import Filter, Heartbeat, Match, OutboxAnnotation
 from filters.store.filter_store import DjangoClock, latest_instant
 from filters.upkeep import rounds
@@ -205,11 +205,11 @@ def test_a_run_at_an_instant_to_come_runs_up_to_it(mail: Tables, carol: User) ->
 
 class TestTheOnlyRound:
     def test_a_second_is_told_no(self) -> None:
-        assert not rounds.under_way()
-        with rounds.the_only_round(wait=False) as first:
+        assert not rounds.is_running()
+        with rounds.round_lock(wait=False) as first:
             assert first
-            assert rounds.under_way()
-            with rounds.the_only_round(wait=False) as second:
+            assert rounds.is_running()
+            with rounds.round_lock(wait=False) as second:
                 assert not second
-        with rounds.the_only_round(wait=False) as third:
+        with rounds.round_lock(wait=False) as third:
             assert third

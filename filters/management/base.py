@@ -16,7 +16,7 @@ from filters.runtime import data_dir_permissions
 from tapestry.core.errors import TapestryError
 
 
-class PlainCommand(BaseCommand):
+class TapestryCommand(BaseCommand):
     """A command that says `error: …` and ends with 1 where something is wrong.
 
     ``needs_database``: make or update the database first, without a word.
@@ -28,7 +28,7 @@ class PlainCommand(BaseCommand):
         """Run from the command line."""
         try:
             if self.needs_database:
-                data_dir_permissions.follow(settings.DATA)
+                data_dir_permissions.apply_umask(settings.DATA)
             super().run_from_argv(argv)
         except BrokenPipeError:
             # Who read our output has gone (`… | head`); Python would complain at its end.
@@ -63,7 +63,7 @@ def sentence(error: Exception) -> str:
 
 def make_database_ready() -> None:
     """Make the data directory and the tables of the database where they are missing."""
-    data_dir_permissions.make(settings.DATA)
+    data_dir_permissions.create(settings.DATA)
     executor = MigrationExecutor(connections[DEFAULT_DB_ALIAS])
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
         call_command("migrate", verbosity=0, interactive=False)

@@ -15,7 +15,7 @@ from filters.models import Filter
 
 @login_required
 @require_GET
-def filters(request: PersonRequest) -> HttpResponse:
+def filter_list(request: PersonRequest) -> HttpResponse:
     """Show one's own filters, and those that others share."""
     shared = Filter.objects.filter(visibility=Filter.Visibility.SHARED, active=True)
     shared = shared.exclude(owner=request.user).select_related("owner")

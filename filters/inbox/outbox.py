@@ -41,7 +41,7 @@ def annotate(
     )
 
 
-def append_pending(tables: Tables) -> int:
+def append_outbox(tables: Tables) -> int:
     """Append the annotations that wait, oldest first; return how many rows were added.
 
     If this is killed between the append and its mark, the next call appends them again, and

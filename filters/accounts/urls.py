@@ -1,0 +1,20 @@
+"""Addresses of the pages about accounts: signing in and out, the profile."""
+
+from __future__ import annotations
+
+from django.contrib.auth.views import LoginView, LogoutView
+from django.urls import path
+
+from filters.accounts import views
+
+urlpatterns = [
+    path("me/", views.profile, name="me"),
+    path(
+        "sign-in/",
+        LoginView.as_view(
+            template_name="filters/accounts/sign_in.html", redirect_authenticated_user=True
+        ),
+        name="sign-in",
+    ),
+    path("sign-out/", LogoutView.as_view(), name="sign-out"),
+]

@@ -1,0 +1,19 @@
+"""Addresses of the inbox: lists and messages."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from filters.inbox.views import inbox, message, original
+
+urlpatterns = [
+    path("", inbox.inbox, name="inbox"),
+    path("in/<slug:name>/", inbox.inbox, name="filter"),
+    path("in/<slug:name>/gone/", inbox.inbox, {"gone": True}, name="filter-gone"),
+    path("sidebar/", inbox.sidebar, name="sidebar"),
+    path("read/", inbox.mark_all_read, name="mark-all-read"),
+    path("message/", message.message, name="message"),
+    path("message/original/", original.original, name="original"),
+    path("message/original/file/", original.download, name="original-file"),
+    path("message/annotate/", message.annotate, name="annotate"),
+]
