@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from filters.authoring import lifecycle
-from filters.authoring.dependents import now
+from filters.authoring.dependents import present
 from filters.models import Filter, SharedWindow
 from filters.models import Match as StoredMatch
 from filters.store.expiry import last_instant
@@ -98,7 +98,7 @@ class TestJoined:
 class TestChanging:
     @pytest.fixture(autouse=True)
     def ended(self, engine: None, mail: Tables, alice: User) -> Filter:
-        at = now()
+        at = present()
         one = lifecycle.install(alice, "about plan", name="f", end=at)
         rounds.run_round()
         one.refresh_from_db()
