@@ -16,8 +16,8 @@ from tapestry.tables.log import Snapshot, Tables
 
 if TYPE_CHECKING:
     from tapestry.plan.engine import Engine
-    from tapestry.predicate_index.groups import Directory
-    from tapestry.predicate_index.store import Register
+    from tapestry.predicate_index.groups import IndexLookup
+    from tapestry.predicate_index.store import PredicateIndex
 
 SPARK_AGAIN = "spark.again"
 """A file in ``DATA/run`` by which Spark is asked to be started again."""
@@ -65,11 +65,11 @@ def ask_for_another_spark() -> None:
         (data() / "run" / SPARK_AGAIN).touch()
 
 
-def directory_on(register: Register) -> Directory:
-    """Return what answers from the register: the same Spark, asked only if need be."""
-    from tapestry.predicate_index.spark_directory import directory
+def directory_on(index: PredicateIndex) -> IndexLookup:
+    """Return what answers from the index: the same Spark, asked only if need be."""
+    from tapestry.predicate_index.spark_directory import lookup
 
-    return directory(_session, register)
+    return lookup(_session, index)
 
 
 def _session() -> Any:

@@ -10,7 +10,7 @@ from tapestry.plan.predicate_keys import PredicateKey
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Class:
+class EvaluationGroup:
     """What filters that are alike in one disjunct share; ``audiences`` in alphabetical order."""
 
     signature: str
@@ -19,31 +19,33 @@ class Class:
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
+class Member:
     """A disjunct of a filter that belongs to a class."""
 
-    fid: int
+    filter_id: int
     revision: int
     disjunct: int
-    of: Class
+    of: EvaluationGroup
 
 
-class Directory(Protocol):
-    """The register, as a run asks it."""
+class IndexLookup(Protocol):
+    """The index, as a run asks it."""
 
-    def probes(self) -> Mapping[str, Collection[int]]:
-        """Return the offsets that are entered, by probe."""
+    def extractors(self) -> Mapping[str, Collection[int]]:
+        """Return the offsets that are entered, by extractor."""
 
-    def examples(self) -> Mapping[str, str]:
+    def representatives(self) -> Mapping[str, str]:
         """Return the text of a filter for each signature."""
 
-    def classes(self, keys: Collection[PredicateKey], present: Collection[str]) -> list[Class]:
+    def candidate_groups(
+        self, keys: Collection[PredicateKey], present: Collection[str]
+    ) -> list[EvaluationGroup]:
         """Return the classes that one of the keys wakes; of audiences only those present."""
 
-    def holders(self, some: Collection[Class], present: Collection[str]) -> list[Holder]:
+    def members(self, some: Collection[EvaluationGroup], present: Collection[str]) -> list[Member]:
         """Return who belongs to these classes."""
 
 
-def seen(audiences: Iterable[str], present: Collection[str]) -> tuple[str, ...]:
+def visible_audiences(audiences: Iterable[str], present: Collection[str]) -> tuple[str, ...]:
     """Return those of a filter's audiences that some row has, in alphabetical order."""
     return tuple(sorted(set(audiences).intersection(present)))

@@ -1,4 +1,4 @@
-"""The register asked in memory: its files as Arrow columns and two sorted arrays of hashes.
+"""The index asked in memory: its files as Arrow columns and two sorted arrays of hashes.
 
 A file is read once, then a key is found by bisection: what few tokens wake costs nothing for
 the many filters that they do not wake.
@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tapestry.plan.predicate_keys import PredicateKey
-from tapestry.predicate_index.groups import Class, Holder, seen
-from tapestry.predicate_index.store import Register, alike_of, key_of
+from tapestry.predicate_index.groups import EvaluationGroup, Member, visible_audiences
+from tapestry.predicate_index.store import PredicateIndex, hash_key, hash_query
 
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -25,45 +25,47 @@ TEXTS = ("signature", "constants", "audiences")
 """Of which few are unlike: read as codes."""
 
 
-class ArrowDirectory:
-    """The register's newest version, resolved once; what was read of older ones is read again."""
+class InMemoryLookup:
+    """The index's newest version, resolved once; what was read of older ones is read again."""
 
-    def __init__(self, register: Register) -> None:
-        self.register = register
-        self._files = [_file(path) for path in register.files()]
+    def __init__(self, index: PredicateIndex) -> None:
+        self.index = index
+        self._files = [_file(path) for path in index.files()]
 
-    def probes(self) -> Mapping[str, Collection[int]]:
-        """Return the offsets that are entered, by probe."""
-        return self.register.probes()
+    def extractors(self) -> Mapping[str, Collection[int]]:
+        """Return the offsets that are entered, by extractor."""
+        return self.index.extractors()
 
-    def examples(self) -> Mapping[str, str]:
+    def representatives(self) -> Mapping[str, str]:
         """Return the text of a filter for each signature."""
-        return self.register.examples()
+        return self.index.representatives()
 
-    def classes(self, keys: Collection[PredicateKey], present: Collection[str]) -> list[Class]:
+    def candidate_groups(
+        self, keys: Collection[PredicateKey], present: Collection[str]
+    ) -> list[EvaluationGroup]:
         """Return the classes that one of the keys wakes; of audiences only those present."""
-        hashes = _hashes(key_of(key.extractor, key.offset, key.token) for key in keys)
+        hashes = _hashes(hash_key(key.extractor, key.offset, key.token) for key in keys)
         visible = _Visible(present)
-        found: set[Class] = set()
+        found: set[EvaluationGroup] = set()
         for file in self._files:
-            woken = np.unique(file.texts[file.keys.rows(hashes)])
-            found.update(file.classes(woken, visible).values())
+            candidate_keys = np.unique(file.texts[file.keys.rows(hashes)])
+            found.update(file.candidate_groups(candidate_keys, visible).values())
         return sorted(found)
 
-    def holders(self, some: Collection[Class], present: Collection[str]) -> list[Holder]:
+    def members(self, some: Collection[EvaluationGroup], present: Collection[str]) -> list[Member]:
         """Return who belongs to these classes."""
         wanted = set(some)
-        hashes = _hashes(alike_of(one.signature, one.constants) for one in wanted)
+        hashes = _hashes(hash_query(one.signature, one.constants) for one in wanted)
         visible = _Visible(present)
-        found: set[Holder] = set()
+        found: set[Member] = set()
         for file in self._files:
-            rows = file.alike.rows(hashes)
+            rows = file.query_hash.rows(hashes)
             texts = file.texts[rows]
-            classes = file.classes(np.unique(texts), visible)
+            classes = file.candidate_groups(np.unique(texts), visible)
             numbers = (column[rows].tolist() for column in file.numbers)
-            for text, fid, revision, disjunct in zip(texts.tolist(), *numbers, strict=True):
+            for text, filter_id, revision, disjunct in zip(texts.tolist(), *numbers, strict=True):
                 if classes[text] in wanted:
-                    found.add(Holder(fid, revision, disjunct, classes[text]))
+                    found.add(Member(filter_id, revision, disjunct, classes[text]))
         return list(found)
 
 
@@ -74,7 +76,7 @@ class _Visible(dict[str, tuple[str, ...]]):
         self._present = frozenset(present)
 
     def __missing__(self, audiences: str) -> tuple[str, ...]:
-        self[audiences] = seen(audiences.split("\n"), self._present)
+        self[audiences] = visible_audiences(audiences.split("\n"), self._present)
         return self[audiences]
 
 
@@ -107,28 +109,34 @@ class File:
     """The entries of one file: numbers as they are, unlike texts by their code."""
 
     keys: Sorted
-    alike: Sorted
+    query_hash: Sorted
     numbers: tuple[Numbers, Numbers, Numbers]
     texts: Numbers
     unlike: pa.Table
 
-    def classes(self, texts: Numbers, visible: Mapping[str, tuple[str, ...]]) -> dict[int, Class]:
+    def candidate_groups(
+        self, texts: Numbers, visible: Mapping[str, tuple[str, ...]]
+    ) -> dict[int, EvaluationGroup]:
         """Return the classes that some codes of texts stand for."""
         chosen = self.unlike.take(pa.array(texts))
-        found: dict[int, Class] = {}
+        found: dict[int, EvaluationGroup] = {}
         columns = (chosen[name].cast(pa.string()).to_pylist() for name in TEXTS)
         for code, signature, constants, audiences in zip(texts.tolist(), *columns, strict=True):
-            found[code] = Class(signature, constants, visible[audiences])
+            found[code] = EvaluationGroup(signature, constants, visible[audiences])
         return found
 
 
 @lru_cache(maxsize=512)
 def _file(path: str) -> File:
-    numbers = ("fid", "revision", "disjunct", "key", "alike")
+    numbers = ("filter_id", "revision", "disjunct", "key_hash", "query_hash")
     rows = pq.read_table(path, columns=[*numbers, *TEXTS], read_dictionary=list(TEXTS))
-    fid, revision, disjunct, key, alike = (rows[name].to_numpy() for name in numbers)
+    filter_id, revision, disjunct, key_hash, query_hash = (
+        rows[name].to_numpy() for name in numbers
+    )
     codes, unlike = _unlike(rows.select(TEXTS))
-    return File(Sorted.of(key), Sorted.of(alike), (fid, revision, disjunct), codes, unlike)
+    return File(
+        Sorted.of(key_hash), Sorted.of(query_hash), (filter_id, revision, disjunct), codes, unlike
+    )
 
 
 def _unlike(texts: pa.Table) -> tuple[Numbers, pa.Table]:

@@ -1,4 +1,4 @@
-"""What the rows of a window wake: their tokens, for the probes of the register.
+"""What the rows of a window wake: their tokens, for the extractors of the index.
 
 New rows are read and taken apart once, for all filters; a row that came ``offset`` before the
 window is new to those that waited so long.
@@ -50,47 +50,51 @@ class SnapshotRows:
         return by_key(parts, root, table, column, values, columns)
 
 
-def woken(
-    rows: Rows, probes: Mapping[str, Collection[int]], since: int, until: int
+def candidate_keys(
+    rows: Rows, extractors: Mapping[str, Collection[int]], since: int, until: int
 ) -> set[PredicateKey]:
-    """Return the keys that rows of the window have, of the probes and offsets given."""
-    asked = {name: KeyExtractor.parse(name) for name in probes}
+    """Return the keys that rows of the window have, of the extractors and offsets given."""
+    asked = {name: KeyExtractor.parse(name) for name in extractors}
     keys = {
         PredicateKey(name, offset, "")
-        for name, probe in asked.items()
-        if probe.kind == "always"
-        for offset in probes[name]
+        for name, extractor in asked.items()
+        if extractor.kind == "always"
+        for offset in extractors[name]
     }
-    for table in sorted({probe.table for probe in asked.values() if probe.kind != "always"}):
+    for table in sorted(
+        {extractor.table for extractor in asked.values() if extractor.kind != "always"}
+    ):
         own = {name: p for name, p in asked.items() if p.table == table and p.kind != "always"}
         wanted = {p.hop[0] if p.hop else p.column for p in own.values()} - {""}
-        offsets = {offset for name in own for offset in probes[name]}
+        offsets = {offset for name in own for offset in extractors[name]}
         slices = merge((max(since - o, BEGINNING), until - o) for o in offsets)
         found = rows.between(table, slices, ["ts", *sorted(wanted - {"ts"})])
         ts = found["ts"].to_numpy()
         for offset in sorted(offsets):
             new = found.filter(pa.array((ts > since - offset) & (ts <= until - offset)))
             if new.num_rows:
-                some = {name: p for name, p in own.items() if offset in probes[name]}
+                some = {name: p for name, p in own.items() if offset in extractors[name]}
                 keys |= {
                     PredicateKey(name, offset, token)
-                    for name, probe in some.items()
-                    for token in _tokens(rows, probe, new)
+                    for name, extractor in some.items()
+                    for token in _tokens(rows, extractor, new)
                 }
     return keys
 
 
-def _tokens(rows: Rows, probe: KeyExtractor, new: pa.Table) -> set[str]:
-    if probe.hop is not None:
-        column, table, other = probe.hop
+def _tokens(rows: Rows, extractor: KeyExtractor, new: pa.Table) -> set[str]:
+    if extractor.hop is not None:
+        column, table, other = extractor.hop
         values = _values(new, column)
         if not values:
             return set()
-        new = rows.having(table, other, values, [probe.column or other])
-    if probe.kind == "any":
+        new = rows.having(table, other, values, [extractor.column or other])
+    if extractor.kind == "any":
         return {""} if new.num_rows else set()
     return {
-        token for value in _values(new, probe.column) for token in extract_tokens(probe.kind, value)
+        token
+        for value in _values(new, extractor.column)
+        for token in extract_tokens(extractor.kind, value)
     }
 
 

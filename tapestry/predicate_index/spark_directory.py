@@ -1,4 +1,4 @@
-"""The register asked, through Spark if it is large: who is awake, and who belongs to what."""
+"""The index asked, through Spark if it is large: who is awake, and who belongs to what."""
 
 from __future__ import annotations
 
@@ -10,68 +10,72 @@ from pyspark.errors import PySparkException
 
 from tapestry.core.errors import TapestryError
 from tapestry.plan.predicate_keys import PredicateKey
-from tapestry.predicate_index.groups import Class, Holder
-from tapestry.predicate_index.lookup import ArrowDirectory
-from tapestry.predicate_index.store import Register, alike_of, key_of
+from tapestry.predicate_index.groups import EvaluationGroup, Member
+from tapestry.predicate_index.lookup import InMemoryLookup
+from tapestry.predicate_index.store import PredicateIndex, hash_key, hash_query
 
 ENTRIES = """
-    fid bigint, revision bigint, disjunct bigint, signature string, constants string,
-    audiences string, key bigint, alike bigint
+    filter_id bigint, revision bigint, disjunct bigint, signature string, constants string,
+    audiences string, key_hash bigint, query_hash bigint
 """
 
 SEEN = "array_sort(array_intersect(split(r.audiences, '\\n'), p.names))"
 
 AWAKE = f"""
     SELECT /*+ BROADCAST(k), BROADCAST(p) */ DISTINCT r.signature, r.constants, {SEEN}
-    FROM {{entries}} r JOIN {{keys}} k ON r.key = k.key CROSS JOIN {{present}} p
+    FROM {{entries}} r JOIN {{keys}} k ON r.key_hash = k.key_hash CROSS JOIN {{present}} p
 """
 
 HOLDERS = f"""
-    SELECT /*+ BROADCAST(c), BROADCAST(p) */ DISTINCT r.fid, r.revision, r.disjunct, c.number
-    FROM {{entries}} r JOIN {{classes}} c ON r.alike = c.alike CROSS JOIN {{present}} p
+    SELECT /*+ BROADCAST(c), BROADCAST(p) */ DISTINCT r.filter_id, r.revision, r.disjunct, c.number
+    FROM {{entries}} r JOIN {{classes}} c ON r.query_hash = c.query_hash CROSS JOIN {{present}} p
     WHERE r.signature = c.signature AND r.constants = c.constants AND {SEEN} = c.audiences
 """
 
 
 IN_MEMORY = 10_000_000
-"""Entries up to which the register is kept in memory, of some 60 bytes each and their texts."""
+"""Entries up to which the index is kept in memory, of some 60 bytes each and their texts."""
 
 
-def directory(
-    connect: Callable[[], Any], register: Register, most: int = IN_MEMORY
-) -> ArrowDirectory | SparkDirectory:
-    """Return what answers from the register: by itself, or through Spark if it is very large."""
-    if register.size() <= most:
-        return ArrowDirectory(register)
-    return SparkDirectory(connect, register)
+def lookup(
+    connect: Callable[[], Any], index: PredicateIndex, most: int = IN_MEMORY
+) -> InMemoryLookup | SparkDirectory:
+    """Return what answers from the index: by itself, or through Spark if it is very large."""
+    if index.size() <= most:
+        return InMemoryLookup(index)
+    return SparkDirectory(connect, index)
 
 
 class SparkDirectory:
-    """The register's newest version, resolved once; connects to Spark when it has to."""
+    """The index's newest version, resolved once; connects to Spark when it has to."""
 
-    def __init__(self, connect: Callable[[], Any], register: Register) -> None:
+    def __init__(self, connect: Callable[[], Any], index: PredicateIndex) -> None:
         self._connect = connect
-        self.register = register
-        self._files = register.files()
+        self.index = index
+        self._files = index.files()
 
-    def probes(self) -> Mapping[str, Collection[int]]:
-        """Return the offsets that are entered, by probe."""
-        return self.register.probes()
+    def extractors(self) -> Mapping[str, Collection[int]]:
+        """Return the offsets that are entered, by extractor."""
+        return self.index.extractors()
 
-    def examples(self) -> Mapping[str, str]:
+    def representatives(self) -> Mapping[str, str]:
         """Return the text of a filter for each signature."""
-        return self.register.examples()
+        return self.index.representatives()
 
-    def classes(self, keys: Collection[PredicateKey], present: Collection[str]) -> list[Class]:
+    def candidate_groups(
+        self, keys: Collection[PredicateKey], present: Collection[str]
+    ) -> list[EvaluationGroup]:
         """Return the classes that one of the keys wakes; of audiences only those present."""
         if not keys:
             return []
-        hashes = [key_of(key.extractor, key.offset, key.token) for key in keys]
-        rows = pa.table({"key": pa.array(hashes, pa.int64())})
+        hashes = [hash_key(key.extractor, key.offset, key.token) for key in keys]
+        rows = pa.table({"key_hash": pa.array(hashes, pa.int64())})
         found = self._ask(AWAKE, present, keys=rows)
-        return sorted(Class(signature, values, tuple(who)) for signature, values, who in found)
+        return sorted(
+            EvaluationGroup(signature, values, tuple(who)) for signature, values, who in found
+        )
 
-    def holders(self, some: Collection[Class], present: Collection[str]) -> list[Holder]:
+    def members(self, some: Collection[EvaluationGroup], present: Collection[str]) -> list[Member]:
         """Return who belongs to these classes."""
         classes = list(some)
         if not classes:
@@ -79,8 +83,8 @@ class SparkDirectory:
         rows = pa.table(
             {
                 "number": pa.array(range(len(classes)), pa.int64()),
-                "alike": pa.array(
-                    [alike_of(one.signature, one.constants) for one in classes], pa.int64()
+                "query_hash": pa.array(
+                    [hash_query(one.signature, one.constants) for one in classes], pa.int64()
                 ),
                 "signature": [one.signature for one in classes],
                 "constants": [one.constants for one in classes],
@@ -88,7 +92,7 @@ class SparkDirectory:
             }
         )
         found = self._ask(HOLDERS, present, classes=rows)
-        return [Holder(fid, rev, number, classes[of]) for fid, rev, number, of in found]
+        return [Member(filter_id, rev, number, classes[of]) for filter_id, rev, number, of in found]
 
     def _ask(self, sql: str, present: Collection[str], **tables: pa.Table) -> list[Any]:
         session = self._connect()

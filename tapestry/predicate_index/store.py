@@ -1,4 +1,4 @@
-"""The register: constant tables of the filters that run together, as Delta tables.
+"""The index: constant tables of the filters that run together, as Delta tables.
 
 A row for each disjunct of a filter and each key that wakes it.  Rows are only ever appended:
 a filter that has changed is entered anew with its next revision, and whoever reads checks
@@ -25,28 +25,28 @@ from tapestry.core.errors import TapestryError
 
 SCHEMA = pa.schema(
     [
-        pa.field("fid", pa.int64(), nullable=False),
+        pa.field("filter_id", pa.int64(), nullable=False),
         pa.field("revision", pa.int64(), nullable=False),
         pa.field("disjunct", pa.int64(), nullable=False),
         pa.field("signature", pa.string(), nullable=False),
         pa.field("constants", pa.string(), nullable=False),
         pa.field("audiences", pa.string(), nullable=False),
-        pa.field("probe", pa.string(), nullable=False),
+        pa.field("extractor", pa.string(), nullable=False),
         pa.field("offset", pa.int64(), nullable=False),
         pa.field("token", pa.string(), nullable=False),
-        pa.field("key", pa.int64(), nullable=False),
-        pa.field("alike", pa.int64(), nullable=False),
+        pa.field("key_hash", pa.int64(), nullable=False),
+        pa.field("query_hash", pa.int64(), nullable=False),
     ]
 )
-"""The columns of an entry, and two numbers to join by: hashes of what wakes it (probe, offset and
-token) and of what it asks (signature and constants).  Two of a million may be equal by chance;
-``key`` then wakes a filter in vain, and ``alike`` is not trusted alone."""
+"""The columns of an entry, and two 64-bit hashes to join by: that of the predicate key, and that of
+the query (signature and constants).  Two of a million may be equal by chance: ``key_hash`` then
+evaluates a group in vain, and ``query_hash`` is not trusted alone."""
 
-EXAMPLES = pa.schema(
+REPRESENTATIVES = pa.schema(
     [pa.field(name, pa.string(), nullable=False) for name in ("signature", "text")]
 )
 
-VERSION = 1
+VERSION = 2
 """Of what keys and tokens are: entries of another version wake nobody."""
 
 MANY = 64
@@ -56,29 +56,29 @@ WRITER = WriterProperties(compression="ZSTD", compression_level=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class IndexEntry:
     """A disjunct of a filter, and one key that wakes it.
 
     ``constants`` is JSON, in slot order; ``audiences`` are what its owner may see.
     """
 
-    fid: int
+    filter_id: int
     revision: int
     disjunct: int
     signature: str
     constants: str
     audiences: tuple[str, ...]
-    probe: str
+    extractor: str
     offset: int
     token: str
 
 
-def key_of(probe: str, offset: int, token: str) -> int:
+def hash_key(extractor: str, offset: int, token: str) -> int:
     """Return the hash of what wakes a filter, a 64-bit integer."""
-    return _hash(f"{probe}\n{offset}\n{token}")
+    return _hash(f"{extractor}\n{offset}\n{token}")
 
 
-def alike_of(signature: str, constants: str) -> int:
+def hash_query(signature: str, constants: str) -> int:
     """Return the hash of what a disjunct asks, a 64-bit integer."""
     return _hash(f"{signature}\n{constants}")
 
@@ -88,35 +88,39 @@ def _hash(text: str) -> int:
     return int.from_bytes(digest, "little", signed=True)
 
 
-class Register:
+class PredicateIndex:
     """The two tables: what is entered, and of each signature a filter that has it.
 
     Objects of this class have no state but where the tables lie.  One process at a time adds.
     """
 
     def __init__(self, root: Path) -> None:
-        self._entries = Path(root).absolute() / "register" / f"entries-{VERSION}"
-        self._examples = Path(root).absolute() / "register" / f"examples-{VERSION}"
+        self._entries = Path(root).absolute() / "predicate_index" / f"entries-{VERSION}"
+        self._representatives = (
+            Path(root).absolute() / "predicate_index" / f"representatives-{VERSION}"
+        )
 
-    def add(self, entries: Sequence[Entry], examples: Mapping[str, str]) -> None:
-        """Append entries; ``examples`` gives the text of a filter for each signature."""
-        known = self.examples()
-        new = {key: text for key, text in examples.items() if key not in known}
+    def add(self, entries: Sequence[IndexEntry], representatives: Mapping[str, str]) -> None:
+        """Append entries; ``representatives`` gives the text of a filter for each signature."""
+        known = self.representatives()
+        new = {key: text for key, text in representatives.items() if key not in known}
         if new:
             texts = {"signature": list(new), "text": list(new.values())}
-            _write(self._examples, pa.table(texts, schema=EXAMPLES), "append")
+            _write(self._representatives, pa.table(texts, schema=REPRESENTATIVES), "append")
         if entries:
             names = SCHEMA.names[:5] + SCHEMA.names[6:9]
             columns = {name: [getattr(one, name) for one in entries] for name in names}
             columns["audiences"] = ["\n".join(one.audiences) for one in entries]
-            columns["key"] = [key_of(one.probe, one.offset, one.token) for one in entries]
-            columns["alike"] = [alike_of(one.signature, one.constants) for one in entries]
+            columns["key_hash"] = [
+                hash_key(one.extractor, one.offset, one.token) for one in entries
+            ]
+            columns["query_hash"] = [hash_query(one.signature, one.constants) for one in entries]
             _write(self._entries, pa.table(columns, schema=SCHEMA), "append")
 
-    def examples(self) -> dict[str, str]:
+    def representatives(self) -> dict[str, str]:
         """Return the text of a filter for each signature."""
         found: dict[str, str] = {}
-        for path in _files(self._examples):
+        for path in _files(self._representatives):
             found |= _texts(path)
         return found
 
@@ -128,15 +132,15 @@ class Register:
         """Return the number of entries, those of past revisions among them."""
         return sum(pq.read_metadata(path).num_rows for path in self.files())
 
-    def probes(self) -> dict[str, set[int]]:
-        """Return the offsets that are entered, by probe."""
+    def extractors(self) -> dict[str, set[int]]:
+        """Return the offsets that are entered, by extractor."""
         found: dict[str, set[int]] = defaultdict(set)
         for path in self.files():
-            for probe, offset in _offsets(path):
-                found[probe].add(offset)
+            for extractor, offset in _offsets(path):
+                found[extractor].add(offset)
         return dict(found)
 
-    def alike(self, signature: str) -> int:
+    def filter_count(self, signature: str) -> int:
         """Return about how many filters have a disjunct of this signature.
 
         One that was entered again counts again, until the files are merged.
@@ -147,7 +151,7 @@ class Register:
             return 0
         return _counts(self._entries, changed).get(signature, 0)
 
-    def tidy(self, current: Callable[[Collection[int]], Mapping[int, int]]) -> bool:
+    def compact(self, current: Callable[[Collection[int]], Mapping[int, int]]) -> bool:
         """Merge the files once there are many, and drop entries of revisions that are past.
 
         ``current`` returns the present revision of those of some filters that are there: one
@@ -158,9 +162,11 @@ class Register:
         if len(files) < MANY:
             return False
         rows = pa.concat_tables(pq.read_table(path, schema=SCHEMA) for path in files)
-        revisions = current(pc.unique(rows["fid"]).to_pylist())
-        pairs = zip(rows["fid"].to_pylist(), rows["revision"].to_pylist(), strict=True)
-        kept = rows.filter(pa.array([revisions.get(fid) == rev for fid, rev in pairs], pa.bool_()))
+        revisions = current(pc.unique(rows["filter_id"]).to_pylist())
+        pairs = zip(rows["filter_id"].to_pylist(), rows["revision"].to_pylist(), strict=True)
+        kept = rows.filter(
+            pa.array([revisions.get(filter_id) == rev for filter_id, rev in pairs], pa.bool_())
+        )
         _write(self._entries, kept, "overwrite")
         DeltaTable(str(self._entries)).vacuum(
             retention_hours=0, dry_run=False, enforce_retention_duration=False
@@ -198,9 +204,9 @@ def _texts(path: str) -> dict[str, str]:
 
 @lru_cache(maxsize=4096)
 def _filters(path: str) -> dict[str, int]:
-    rows = pq.read_table(path, columns=["signature", "fid"], read_dictionary=["signature"])
-    apart = rows.group_by("signature").aggregate([("fid", "count_distinct")])
-    names, counts = apart["signature"].to_pylist(), apart["fid_count_distinct"].to_pylist()
+    rows = pq.read_table(path, columns=["signature", "filter_id"], read_dictionary=["signature"])
+    apart = rows.group_by("signature").aggregate([("filter_id", "count_distinct")])
+    names, counts = apart["signature"].to_pylist(), apart["filter_id_count_distinct"].to_pylist()
     return dict(zip(names, counts, strict=True))
 
 
@@ -212,6 +218,6 @@ def _counts(entries: Path, _changed: int) -> Counter[str]:
 
 @lru_cache(maxsize=4096)
 def _offsets(path: str) -> frozenset[tuple[str, int]]:
-    rows = pq.read_table(path, columns=["probe", "offset"])
-    apart = rows.group_by(["probe", "offset"]).aggregate([])
-    return frozenset(zip(apart["probe"].to_pylist(), apart["offset"].to_pylist(), strict=True))
+    rows = pq.read_table(path, columns=["extractor", "offset"])
+    apart = rows.group_by(["extractor", "offset"]).aggregate([])
+    return frozenset(zip(apart["extractor"].to_pylist(), apart["offset"].to_pylist(), strict=True))

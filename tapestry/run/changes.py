@@ -48,23 +48,23 @@ def change_windows(
     window's end has that it had not at its start, and the reverse, at its end.  Replayed
     upon Q(since), either gives Q at the end of every window.
     """
-    by_id = {s.fid: s for s in subscriptions}
+    by_id = {s.filter_id: s for s in subscriptions}
     some, every = _events(engine, by_id.values(), instants[-1])
     held = _held(engine, by_id, some, every, instants[-1])
-    for fid, msgid, _ in held:
-        if fid in every:
-            some.setdefault((fid, msgid), set())
+    for filter_id, msgid, _ in held:
+        if filter_id in every:
+            some.setdefault((filter_id, msgid), set())
     runs: list[list[Change]] = [[] for _ in instants]
-    for (fid, msgid), own in sorted(some.items()):
-        before = held.get((fid, msgid, by_id[fid].since))
-        rest = deque(sorted(own | every.get(fid, set())))
+    for (filter_id, msgid), own in sorted(some.items()):
+        before = held.get((filter_id, msgid, by_id[filter_id].since))
+        rest = deque(sorted(own | every.get(filter_id, set())))
         for run, end in zip(runs, instants, strict=True):
             steps = []
             while rest and rest[0] <= end:
                 at = rest.popleft()
-                steps.append((at, held.get((fid, msgid, at))))
+                steps.append((at, held.get((filter_id, msgid, at))))
             for at, now in [(end, steps[-1][1])] if net and steps else steps:
-                run += _difference(fid, msgid, at, before, now)
+                run += _difference(filter_id, msgid, at, before, now)
                 before = now
     return [
         sorted(run, key=lambda change: (change.filter_id, change.at, change.msgid)) for run in runs
@@ -72,15 +72,15 @@ def change_windows(
 
 
 def _difference(
-    fid: int, msgid: str, at: int, before: Row | None, now: Row | None
+    filter_id: int, msgid: str, at: int, before: Row | None, now: Row | None
 ) -> Iterator[Change]:
     if now is None:
         if before is not None:
-            yield Change(fid, msgid, "delete", at)
+            yield Change(filter_id, msgid, "delete", at)
     elif before is None or before[5:] != now[5:]:
         evidence = tuple(now[6].split(SEPARATOR)) if now[6] else ()
         op: Literal["insert", "update"] = "insert" if before is None else "update"
-        yield Change(fid, msgid, op, at, now[2], now[5], evidence)
+        yield Change(filter_id, msgid, op, at, now[2], now[5], evidence)
 
 
 def _held(
@@ -97,15 +97,15 @@ def _held(
         for at in {by_id[pair[0]].since, *instants} - {BEGINNING}
     }
     answers = {
-        (fid, at)
-        for fid, instants in every.items()
-        for at in {by_id[fid].since, *instants} - {BEGINNING}
+        (filter_id, at)
+        for filter_id, instants in every.items()
+        for at in {by_id[filter_id].since, *instants} - {BEGINNING}
     }
     held: dict[tuple[int, str, int], Row] = {}
     for chunk in chunked(groups((s, until) for s in by_id.values()), lambda _: 1):
-        fids = {row.filter_id for group in chunk for row in group.rows}
-        among = sorted(one for one in messages if one[0] in fids)
-        each = sorted(one for one in answers if one[0] in fids)
+        filter_ids = {row.filter_id for group in chunk for row in group.rows}
+        among = sorted(one for one in messages if one[0] in filter_ids)
+        each = sorted(one for one in answers if one[0] in filter_ids)
         rows = evaluate(engine, lower_among(chunk, among)) if among else []
         for row in rows + (evaluate(engine, lower_each(chunk, each)) if each else []):
             key = (row[0], row[1], row[4])
@@ -123,9 +123,9 @@ def _events(
     whole = groups((s, until) for s in subscriptions)
     for chunk in chunked(pieces(whole), variants_of):
         statement = lower_events(chunk, until, engine.covers)
-        for fid, msgid, _, _, c, *_ in evaluate(engine, statement) if statement else ():
+        for filter_id, msgid, _, _, c, *_ in evaluate(engine, statement) if statement else ():
             if msgid is None:
-                every[fid].add(c)
+                every[filter_id].add(c)
             else:
-                some[fid, msgid].add(c)
+                some[filter_id, msgid].add(c)
     return some, every

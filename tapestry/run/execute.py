@@ -33,7 +33,7 @@ class Subscription:
     where the run does not.
     """
 
-    fid: int
+    filter_id: int
     compiled: Compiled
     audiences: tuple[str, ...]
     since: int
@@ -53,10 +53,10 @@ def execute(
     filter's runs must follow each other without a gap.  Matches come in the order of
     filter, matched_at, msgid.
     """
-    by_id = {s.fid: s for s in subscriptions}
+    by_id = {s.filter_id: s for s in subscriptions}
     windows = ((s, until if s.until is None else s.until) for s in by_id.values())
     found = candidates(engine, groups(windows), until)
-    starts = {fid: s.start for fid, s in by_id.items()}
+    starts = {filter_id: s.start for filter_id, s in by_id.items()}
     return decided(engine, found, starts, by_id.__getitem__, known)
 
 
@@ -71,11 +71,13 @@ def decided(
 
     ``starts`` gives each filter's T0; ``subscription`` is asked for those that have one.
     """
-    pairs = {(fid, msgid) for fid, msgid, *_ in found}
+    pairs = {(filter_id, msgid) for filter_id, msgid, *_ in found}
     old = known(pairs) if pairs else set()
     begun = {pair for pair in pairs - old if starts[pair[0]] is not None}
     old |= _held_at_start(
-        engine, {fid: subscription(fid) for fid in {fid for fid, _ in begun}}, begun
+        engine,
+        {filter_id: subscription(filter_id) for filter_id in {filter_id for filter_id, _ in begun}},
+        begun,
     )
     matches = [_match(row, row[0]) for row in found if (row[0], row[1]) not in old]
     return sorted(matches, key=lambda m: (m.filter_id, m.matched_at, m.msgid))
@@ -92,7 +94,7 @@ def execute_windows(
     asked = list(subscriptions)
     starts = [None, *instants[:-1]]
     windows = [
-        (replace(s, fid=n * len(instants) + run, since=s.since if low is None else low), high)
+        (replace(s, filter_id=n * len(instants) + run, since=s.since if low is None else low), high)
         for n, s in enumerate(asked)
         for run, (low, high) in enumerate(zip(starts, instants, strict=True))
     ]
@@ -101,7 +103,7 @@ def execute_windows(
     rows = candidates(engine, groups(windows), max(instants)) if instants else []
     for row in sorted(rows, key=lambda row: row[0]):
         n, run = divmod(row[0], len(instants))
-        match = _match(row, asked[n].fid)
+        match = _match(row, asked[n].filter_id)
         if (match.filter_id, match.msgid) not in delivered:
             delivered.add((match.filter_id, match.msgid))
             runs[run].append(match)
@@ -138,7 +140,7 @@ def groups(windows: Iterable[tuple[Subscription, int]]) -> list[SignatureGroup]:
     for s, until in windows:
         for plan in s.compiled.plans:
             index, constants = plan.disjunct.monotone.index, plan.signature.constants
-            row = ConstantRow(s.fid, index, constants, s.audiences, s.since, until)
+            row = ConstantRow(s.filter_id, index, constants, s.audiences, s.since, until)
             gathered.setdefault(plan.signature.key, (plan.disjunct, []))[1].append(row)
     return [SignatureGroup(one, tuple(members)) for one, members in gathered.values()]
 
@@ -179,14 +181,14 @@ def _held_at_start(
     A filter "from now on" does not deliver those.  Every pair is asked: the message may
     have been there for another audience before the row that matched.
     """
-    starting = [by_id[fid] for fid in sorted({fid for fid, _ in begun})]
+    starting = [by_id[filter_id] for filter_id in sorted({filter_id for filter_id, _ in begun})]
     held: set[Pair] = set()
     for chunk in chunked(groups((s, s.since) for s in starting), lambda _: 1):
-        fids = {row.filter_id for group in chunk for row in group.rows}
+        filter_ids = {row.filter_id for group in chunk for row in group.rows}
         asked = [
-            (fid, msgid, start)
-            for fid, msgid in sorted(begun)
-            if fid in fids and (start := by_id[fid].start) is not None
+            (filter_id, msgid, start)
+            for filter_id, msgid in sorted(begun)
+            if filter_id in filter_ids and (start := by_id[filter_id].start) is not None
         ]
         held |= {(row[0], row[1]) for row in evaluate(engine, lower_among(chunk, asked))}
     return held

@@ -43,7 +43,7 @@ class Run:
     committed: bool
 
 
-def run_apart(
+def run_own_windows(
     engine_on: Callable[[Snapshot], Engine],
     tables: Tables,
     store: FilterStore,
@@ -79,8 +79,8 @@ def run_apart(
     def follow(some: Sequence[Subscription]) -> list[Change]:
         return changes(engine, some, until, net=False)
 
-    matches, failures = _together(keep, [s for s in subscriptions if s.fid not in live])
-    changed, more = _together(follow, [s for s in subscriptions if s.fid in live])
+    matches, failures = _together(keep, [s for s in subscriptions if s.filter_id not in live])
+    changed, more = _together(follow, [s for s in subscriptions if s.filter_id in live])
     failures |= more
     if failures:
         check_engine(engine)
@@ -133,7 +133,7 @@ def _together(
     for alike in apart.values():
         some, over = set_aside(run, alike)
         found += some
-        failures |= {subscription.fid: error for subscription, error in over}
+        failures |= {subscription.filter_id: error for subscription, error in over}
     return found, failures
 
 

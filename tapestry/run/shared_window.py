@@ -1,4 +1,4 @@
-"""Run all filters of the register over one window: wake, evaluate, and hand out.
+"""Run all filters of the index over one window: wake, evaluate, and hand out.
 
     new rows ─ tokens ─> keys ─ join ─> classes ─ evaluate ─> answers ─ join ─> filters ─> matches
 
@@ -24,9 +24,9 @@ from tapestry.plan.group import ConstantRow, SignatureGroup
 from tapestry.plan.lowering.lower import lower_among
 from tapestry.plan.predicate_keys import predicate_keys
 from tapestry.plan.signature import Constant
-from tapestry.predicate_index.groups import Class, Directory, Holder, seen
-from tapestry.predicate_index.probe import Rows, woken
-from tapestry.predicate_index.store import Entry
+from tapestry.predicate_index.groups import EvaluationGroup, IndexLookup, Member, visible_audiences
+from tapestry.predicate_index.probe import Rows, candidate_keys
+from tapestry.predicate_index.store import IndexEntry
 from tapestry.run.execute import Pair, Subscription, candidates, chunked, decided, rank
 from tapestry.run.limits import set_aside
 
@@ -34,16 +34,16 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class Joint:
+class SharedWindowResult:
     """What a joint run found: matches, the filters that found them, and those that failed.
 
-    ``strangers`` must run by themselves: they are not what the register says any more, or find
+    ``stale`` must run by themselves: they are not what the index says any more, or find
     too much at once.
     """
 
     matches: list[Match] = field(default_factory=list)
     filters: list[DueFilter] = field(default_factory=list)
-    strangers: set[int] = field(default_factory=set)
+    stale: set[int] = field(default_factory=set)
     failed: list[tuple[DueFilter, str]] = field(default_factory=list)
 
 
@@ -55,21 +55,21 @@ class Store(Protocol):
     def known(self, pairs: Collection[Pair]) -> set[Pair]: ...
 
 
-def entries_of(due: DueFilter, compiled: Compiled) -> tuple[list[Entry], dict[str, str]]:
+def index_entries(due: DueFilter, compiled: Compiled) -> tuple[list[IndexEntry], dict[str, str]]:
     """Return what to enter of a filter, and its text as the example of its signatures."""
     entries = [
         entry
         for plan in compiled.plans
-        for entry in entries_for(due, plan, plan.signature.constants)
+        for entry in disjunct_entries(due, plan, plan.signature.constants)
     ]
     return entries, {plan.signature.name: due.text for plan in compiled.plans}
 
 
-def entries_for(due: DueFilter, plan: Plan, constants: Sequence[Constant]) -> list[Entry]:
+def disjunct_entries(due: DueFilter, plan: Plan, constants: Sequence[Constant]) -> list[IndexEntry]:
     """Return what to enter of a disjunct: that of a plan, with these constants as its own."""
     values = json.dumps([c.value for c in constants], separators=(",", ":"))
     return [
-        Entry(
+        IndexEntry(
             due.filter_id,
             due.revision,
             plan.disjunct.monotone.index,
@@ -84,30 +84,30 @@ def entries_for(due: DueFilter, plan: Plan, constants: Sequence[Constant]) -> li
     ]
 
 
-def run_together(
+def run_shared_window(
     engine_on: Callable[[], Engine],
     rows: Rows,
-    directory: Directory,
+    lookup: IndexLookup,
     store: Store,
     present: Collection[str],
     since: int,
     until: int,
     *,
     whole: bool = True,
-) -> Joint:
+) -> SharedWindowResult:
     """Return the matches of all joined filters with since < matched_at <= until.
 
     ``present`` are the audiences of any row: those that no row has make no difference.  No
     engine is asked for unless something is awake.  ``whole``: no row was ever removed unknown
     to the filters, so that what held at ``since`` has been delivered.
     """
-    probes = directory.probes()
-    keys = woken(rows, probes, since, until) if probes else set()
-    awake = directory.classes(keys, present) if keys else []
+    extractors = lookup.extractors()
+    keys = candidate_keys(rows, extractors, since, until) if extractors else set()
+    awake = lookup.candidate_groups(keys, present) if keys else []
     if not awake:
-        return Joint()
+        return SharedWindowResult()
     engine = engine_on()
-    groups, unknown = _groups(directory, awake, since, until)
+    groups, unknown = _groups(lookup, awake, since, until)
 
     def evaluate(some: Sequence[SignatureGroup]) -> list[Row]:
         found = candidates(engine, some, until)
@@ -116,12 +116,12 @@ def run_together(
     found, broken = _evaluated(engine, groups, evaluate)
     classes = {n: awake[n] for n in {row[0] for row in found} | set(broken) | unknown}
     if not classes:
-        return Joint()
-    return _handed_out(engine, directory, store, present, classes, found, broken)
+        return SharedWindowResult()
+    return _handed_out(engine, lookup, store, present, classes, found, broken)
 
 
 def _groups(
-    directory: Directory, awake: Sequence[Class], since: int, until: int
+    lookup: IndexLookup, awake: Sequence[EvaluationGroup], since: int, until: int
 ) -> tuple[dict[str, SignatureGroup], set[int]]:
     """Return the classes as rows of one group a signature; their numbers stand for filters.
 
@@ -130,7 +130,7 @@ def _groups(
     unknown: set[int] = set()
     gathered: dict[str, list[ConstantRow]] = defaultdict(list)
     plans: dict[str, Plan | None] = {}
-    texts = directory.examples()
+    texts = lookup.representatives()
     for number, one in enumerate(awake):
         if one.signature not in plans:
             plans[one.signature] = _plan(texts.get(one.signature, ""), one.signature)
@@ -197,55 +197,60 @@ def _fresh(
 
 def _handed_out(
     engine: Engine,
-    directory: Directory,
+    lookup: IndexLookup,
     store: Store,
     present: Collection[str],
-    classes: Mapping[int, Class],
+    classes: Mapping[int, EvaluationGroup],
     found: Sequence[Row],
     broken: Mapping[int, TapestryError],
-) -> Joint:
+) -> SharedWindowResult:
     """Return what the answers of classes are for the filters that belong to them."""
-    holders = directory.holders(list(classes.values()), present)
-    due = {one.filter_id: one for one in store.enrolled({holder.fid for holder in holders})}
+    holders = lookup.members(list(classes.values()), present)
+    due = {one.filter_id: one for one in store.enrolled({holder.filter_id for holder in holders})}
     shown = frozenset(present)
-    held: dict[Class, list[Holder]] = defaultdict(list)
-    joint = Joint()
+    held: dict[EvaluationGroup, list[Member]] = defaultdict(list)
+    joint = SharedWindowResult()
     evaluated = {classes[n] for n in {row[0] for row in found} | set(broken)}
     for holder in set(holders):
-        one = due.get(holder.fid)
+        one = due.get(holder.filter_id)
         if one is None or one.revision != holder.revision:
             continue
-        if holder.of in evaluated and seen(one.audiences, shown) == holder.of.audiences:
+        if (
+            holder.of in evaluated
+            and visible_audiences(one.audiences, shown) == holder.of.audiences
+        ):
             held[holder.of].append(holder)
         else:
-            joint.strangers.add(holder.fid)
+            joint.stale.add(holder.filter_id)
     for number, error in broken.items():
         if isinstance(error, TooManyError):
-            joint.strangers |= {holder.fid for holder in held[classes[number]]}
+            joint.stale |= {holder.filter_id for holder in held[classes[number]]}
     failed = {
-        holder.fid: error.message
+        holder.filter_id: error.message
         for number, error in broken.items()
         for holder in held[classes[number]]
-        if holder.fid not in joint.strangers
+        if holder.filter_id not in joint.stale
     }
-    joint.failed = [(due[fid], message) for fid, message in sorted(failed.items())]
+    joint.failed = [(due[filter_id], message) for filter_id, message in sorted(failed.items())]
     first: dict[Pair, Row] = {}
     for number, msgid, audience, ts, c, _, why in found:
         for holder in held[classes[number]]:
-            if holder.fid in failed or holder.fid in joint.strangers:
+            if holder.filter_id in failed or holder.filter_id in joint.stale:
                 continue
-            row = (holder.fid, msgid, audience, ts, c, holder.disjunct, why)
-            other = first.setdefault((holder.fid, msgid), row)
+            row = (holder.filter_id, msgid, audience, ts, c, holder.disjunct, why)
+            other = first.setdefault((holder.filter_id, msgid), row)
             if rank(row) < rank(other):
-                first[holder.fid, msgid] = row
-    starts = {fid: due[fid].start for fid, _ in first}
+                first[holder.filter_id, msgid] = row
+    starts = {filter_id: due[filter_id].start for filter_id, _ in first}
 
-    def subscription(fid: int) -> Subscription:
-        one = due[fid]
-        return Subscription(fid, compile_due(one), one.audiences, one.since, one.start)
+    def subscription(filter_id: int) -> Subscription:
+        one = due[filter_id]
+        return Subscription(filter_id, compile_due(one), one.audiences, one.since, one.start)
 
     joint.matches = decided(engine, list(first.values()), starts, subscription, store.known)
-    joint.filters = [due[fid] for fid in sorted({match.filter_id for match in joint.matches})]
+    joint.filters = [
+        due[filter_id] for filter_id in sorted({match.filter_id for match in joint.matches})
+    ]
     return joint
 
 

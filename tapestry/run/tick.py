@@ -3,7 +3,7 @@
     clock ─> until ─┬─ filters apart, each from its own since ─┬─> commit (compare-and-set)
                     └─ all that are joined, from the joint one ┘
 
-A filter that has been run apart once is entered in the register, and joins the others.
+A filter that has been run apart once is entered in the index, and joins the others.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from tapestry.core.clock import wall_clock
 from tapestry.core.ports import Change, Clock, DueFilter, FilterStore, Match
 from tapestry.plan.compile import compile_due
 from tapestry.plan.engine import Engine
-from tapestry.predicate_index.groups import Directory
+from tapestry.predicate_index.groups import IndexLookup
 from tapestry.predicate_index.probe import SnapshotRows
-from tapestry.predicate_index.store import Entry, Register
-from tapestry.run.own_windows import Run, explained, run_apart
-from tapestry.run.shared_window import entries_of, run_together
+from tapestry.predicate_index.store import IndexEntry, PredicateIndex
+from tapestry.run.own_windows import Run, explained, run_own_windows
+from tapestry.run.shared_window import index_entries, run_shared_window
 from tapestry.tables.append import advance_watermark
 from tapestry.tables.log import Snapshot, Tables, snapshot
 from tapestry.tables.read import audiences_in
@@ -46,7 +46,7 @@ class TickReport:
 
 def tick(
     engine_on: Callable[[Snapshot], Engine],
-    directory_on: Callable[[Register], Directory],
+    directory_on: Callable[[PredicateIndex], IndexLookup],
     tables: Tables,
     clock: Clock,
     store: FilterStore,
@@ -60,19 +60,19 @@ def tick(
     """
     begun = time.perf_counter()
     until = advance_watermark(tables, clock, wall_clock if at is None else lambda: at)
-    register = Register(tables.root)
-    if not register.files():
+    index = PredicateIndex(tables.root)
+    if not index.files():
         store.detach(None)  # lost, or made by an older version: all are entered anew
     runs: list[Run] = []
     while True:
         due = store.due(until)
-        runs.append(run_apart(engine_on, tables, store, due, until))
+        runs.append(run_own_windows(engine_on, tables, store, due, until))
         if not runs[-1].committed or all(one.pending_window is None for one in due):
             break
-    runs.append(_run_joint(engine_on, directory_on(register), tables, store, until))
+    runs.append(_run_joint(engine_on, directory_on(index), tables, store, until))
     if runs[-1].committed:
         _join(
-            register,
+            index,
             store,
             [one for run in runs[:-1] if run.committed for one in run.filters],
             until,
@@ -90,7 +90,7 @@ def tick(
 
 def _run_joint(
     engine_on: Callable[[Snapshot], Engine],
-    directory: Directory,
+    lookup: IndexLookup,
     tables: Tables,
     store: FilterStore,
     until: int,
@@ -103,18 +103,18 @@ def _run_joint(
         return Run((), (), (), 0, True)
     found = snapshot(tables)
     present = audiences_in(found)
-    joint = run_together(
+    joint = run_shared_window(
         lambda: engine_on(found),
         SnapshotRows(found),
-        directory,
+        lookup,
         store,
         present,
         since,
         until,
         whole=is_history_complete(tables.root),
     )
-    if joint.strangers:
-        store.detach(joint.strangers)
+    if joint.stale:
+        store.detach(joint.stale)
     for one, message in joint.failed:
         store.fail(one, message)
     matches = explained(joint.matches, joint.filters)
@@ -122,19 +122,21 @@ def _run_joint(
     return Run(tuple(joint.filters), tuple(matches), (), len(joint.failed), committed)
 
 
-def _join(register: Register, store: FilterStore, filters: Sequence[DueFilter], until: int) -> None:
-    """Enter filters in the register, and let them share the joint window from now on.
+def _join(
+    index: PredicateIndex, store: FilterStore, filters: Sequence[DueFilter], until: int
+) -> None:
+    """Enter filters in the index, and let them share the joint window from now on.
 
     Who is entered but did not join is not run from there: the store knows who has.
     """
     joining = [one for one in filters if one.until is None and not one.live]
-    entries: list[Entry] = []
-    examples: dict[str, str] = {}
+    entries: list[IndexEntry] = []
+    representatives: dict[str, str] = {}
     for one in joining:
-        own, texts = entries_of(one, compile_due(one))
+        own, texts = index_entries(one, compile_due(one))
         entries += own
-        examples |= texts
+        representatives |= texts
     if joining:
-        register.add(entries, examples)
+        index.add(entries, representatives)
         store.enroll(joining, until)
-        register.tidy(store.revisions)
+        index.compact(store.revisions)

@@ -107,19 +107,19 @@ def live_filters_run_together_tell_what_each_would_alone(
     until, net = world.schedule[-1], draw.draw(st.booleans())
     asked = [
         Subscription(
-            fid,
+            filter_id,
             filter_laws.compiled(query, "general"),
             draw.draw(filters.audiences),
             draw.draw(st.sampled_from((BEGINNING, until - 1, until - 4))),
         )
-        for fid, query in enumerate(queries)
+        for filter_id, query in enumerate(queries)
     ]
     engine = SqliteEngine(world.data)
     together = changes(engine, asked, until, net=net)
     assert together == [told for one in asked for told in changes(engine, [one], until, net=net)]
     for one, query in zip(asked, queries, strict=True):
         judge = oracle.Oracle(query, world.data, one.audiences)
-        told = [change for change in together if change.filter_id == one.fid]
+        told = [change for change in together if change.filter_id == one.filter_id]
         assert replayed(judge.answer(one.since), told) == judge.answer(until)
 
 

@@ -185,7 +185,7 @@ def filters_run_together_deliver_what_each_would_alone(
         matches = execute(engine, asked, until, known.intersection)
         known |= {(m.filter_id, m.msgid) for m in matches}
         for subscription in asked:
-            i = subscription.fid
+            i = subscription.filter_id
             since[i] = until
             found[i].append(times([m for m in matches if m.filter_id == i]))
     assert found == [expected(one) for one in worlds]

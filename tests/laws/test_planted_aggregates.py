@@ -250,8 +250,8 @@ def what_held_at_the_start_is_forgotten(patch):
 def what_does_not_match_any_more_is_not_told(patch):
     real = changes._difference
 
-    def wrong(fid, msgid, at, before, now):
-        return real(fid, msgid, at, before, now or before)
+    def wrong(filter_id, msgid, at, before, now):
+        return real(filter_id, msgid, at, before, now or before)
 
     patch.setattr(changes, "_difference", wrong)
 

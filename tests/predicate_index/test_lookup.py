@@ -1,19 +1,19 @@
-"""The register, read into memory or asked through Spark, answers what loops do."""
+"""The index, read into memory or asked through Spark, answers what loops do."""
 
 import random
 
 import pytest
-from support.memory_index import MemoryDirectory
+from support.memory_index import NaiveLookup
 
 from tapestry.core.ports import DueFilter
 from tapestry.plan.compile import compile_filter
 from tapestry.plan.predicate_keys import PredicateKey
 from tapestry.predicate_index import store as tables
-from tapestry.predicate_index.lookup import ArrowDirectory
-from tapestry.predicate_index.spark_directory import SparkDirectory, directory
-from tapestry.predicate_index.store import Register
+from tapestry.predicate_index.lookup import InMemoryLookup
+from tapestry.predicate_index.spark_directory import SparkDirectory, lookup
+from tapestry.predicate_index.store import PredicateIndex
 from tapestry.query.context import Context
-from tapestry.run.shared_window import entries_of
+from tapestry.run.shared_window import index_entries
 from tapestry.spark.session import LOCAL, connect
 
 TEXTS = ("from joe@x.org", "from ann@x.org", "about lunch", "in comp.*", "three weeks old",
@@ -21,55 +21,55 @@ TEXTS = ("from joe@x.org", "from ann@x.org", "about lunch", "in comp.*", "three 
 WHO = (("public",), ("public", "user:ann"), ("public", "group:parc", "user:joe"))
 
 
-def entered(register, count):
+def entered(index, count):
     chance = random.Random(3)
     for number in range(count):
         due = DueFilter(number, chance.choice(TEXTS), "ann", (), chance.choice(WHO), 0, None)
-        register.add(*entries_of(due, compile_filter(due.text, Context())))
+        index.add(*index_entries(due, compile_filter(due.text, Context())))
 
 
-def by_spark(register):
-    return SparkDirectory(lambda: connect(LOCAL), register)
+def by_spark(index):
+    return SparkDirectory(lambda: connect(LOCAL), index)
 
 
-@pytest.mark.parametrize("kind", (ArrowDirectory, by_spark))
+@pytest.mark.parametrize("kind", (InMemoryLookup, by_spark))
 @pytest.mark.parametrize("present", (["public"], ["public", "user:joe"], ["user:ann", "public"]))
 def test_it_finds_the_classes_and_who_belongs_to_them(tmp_path, present, kind):
-    register = Register(tmp_path)
-    entered(register, 30)
-    found, memory = kind(register), MemoryDirectory.of(register)
-    assert found.probes() == memory.probes()
-    keys = {PredicateKey(e.probe, e.offset, e.token) for e in memory.entries[::2]}
+    index = PredicateIndex(tmp_path)
+    entered(index, 30)
+    found, memory = kind(index), NaiveLookup.of(index)
+    assert found.extractors() == memory.extractors()
+    keys = {PredicateKey(e.extractor, e.offset, e.token) for e in memory.entries[::2]}
     keys |= {
         PredicateKey("messages is sender", 0, "nobody@x.org"),
         PredicateKey("messages any -", 5, ""),
     }
-    classes = found.classes(keys, present)
-    assert classes == memory.classes(keys, present)
+    classes = found.candidate_groups(keys, present)
+    assert classes == memory.candidate_groups(keys, present)
     assert len(classes) > 3
-    assert set(found.holders(classes, present)) == set(memory.holders(classes, present))
+    assert set(found.members(classes, present)) == set(memory.members(classes, present))
     some = classes[::2]
-    assert set(found.holders(some, present)) == set(memory.holders(some, present)) != set()
-    assert found.classes([], present) == found.holders([], present) == []
+    assert set(found.members(some, present)) == set(memory.members(some, present)) != set()
+    assert found.candidate_groups([], present) == found.members([], present) == []
 
 
 def test_what_is_kept_in_memory_is_bounded(tmp_path):
-    register = Register(tmp_path)
-    assert isinstance(directory(by_spark, register), ArrowDirectory)
-    entered(register, 3)
-    entries = len(MemoryDirectory.of(register).entries)
-    assert isinstance(directory(by_spark, register, most=entries), ArrowDirectory)
-    assert isinstance(directory(by_spark, register, most=entries - 1), SparkDirectory)
+    index = PredicateIndex(tmp_path)
+    assert isinstance(lookup(by_spark, index), InMemoryLookup)
+    entered(index, 3)
+    entries = len(NaiveLookup.of(index).entries)
+    assert isinstance(lookup(by_spark, index, most=entries), InMemoryLookup)
+    assert isinstance(lookup(by_spark, index, most=entries - 1), SparkDirectory)
 
 
 def test_tidying_merges_files_and_drops_what_is_past(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "MANY", 5)
-    register = Register(tmp_path)
-    entered(register, 4)
-    assert not register.tidy(dict.fromkeys)
-    entered(register, 4)
-    before = {e for e in MemoryDirectory.of(register).entries if e.fid in (1, 3)}
-    assert register.tidy(lambda ids: {1: 0, 3: 0, 2: 7})
-    assert len(register.files()) == 1
-    assert set(MemoryDirectory.of(register).entries) == before
-    assert register.alike(next(iter(before)).signature) >= 1
+    index = PredicateIndex(tmp_path)
+    entered(index, 4)
+    assert not index.compact(dict.fromkeys)
+    entered(index, 4)
+    before = {e for e in NaiveLookup.of(index).entries if e.filter_id in (1, 3)}
+    assert index.compact(lambda ids: {1: 0, 3: 0, 2: 7})
+    assert len(index.files()) == 1
+    assert set(NaiveLookup.of(index).entries) == before
+    assert index.filter_count(next(iter(before)).signature) >= 1

@@ -1,4 +1,4 @@
-"""Filters that run together from the register deliver what each would alone."""
+"""Filters that run together from the index deliver what each would alone."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from laws import filter_laws
 from support.generators import filters
 from support.generators.filters import World
-from support.memory_index import DictRows, MemoryDirectory
+from support.memory_index import DictRows, NaiveLookup
 from support.sqlite_engine import SqliteEngine
 from support.work import counted
 
@@ -20,7 +20,7 @@ from tapestry.query.tree.printer import print_tql
 from tapestry.run import shared_window
 from tapestry.run.execute import Subscription, execute
 from tapestry.run.own_windows import explained
-from tapestry.run.shared_window import entries_of, run_together
+from tapestry.run.shared_window import index_entries, run_shared_window
 
 
 @dataclass
@@ -54,14 +54,14 @@ def delivered(worlds):
     first, *rest = worlds[0].schedule
     data = worlds[0].data
     present = {row["audience"] for rows in data.values() for row in rows}
-    engine, rows, directory = SqliteEngine(data), DictRows(data), MemoryDirectory()
+    engine, rows, lookup = SqliteEngine(data), DictRows(data), NaiveLookup()
     store = Store({}, set())
     asked = []
     for i, one in enumerate(worlds):
         text = print_tql(one.query)
         due = DueFilter(i, text, "terry", (), one.audiences, first, one.start)
         plan = compile_filter(text, Context("terry"))
-        directory.add(*entries_of(due, plan))
+        lookup.add(*index_entries(due, plan))
         store.due[i] = due
         since = BEGINNING if one.start is None else one.start
         asked.append(Subscription(i, plan, one.audiences, since, one.start))
@@ -69,7 +69,7 @@ def delivered(worlds):
     store.found |= {(m.filter_id, m.msgid) for m in runs[0]}
     since = first
     for until in rest:
-        joint = run_together(lambda: engine, rows, directory, store, present, since, until)
+        joint = run_shared_window(lambda: engine, rows, lookup, store, present, since, until)
         assert not joint.failed
         assert {one.filter_id for one in joint.filters} == {m.filter_id for m in joint.matches}
         runs.append(joint.matches)
@@ -104,13 +104,13 @@ def joint_run(size):
     engine = SqliteEngine({"messages": messages, "annotations": []})
     text = f"m.subject HAS 'no{size}'"
     due = DueFilter(0, text, "terry", (), ("public",), 1, 0)
-    directory, store = MemoryDirectory(), Store({0: due}, set())
-    directory.add(*entries_of(due, compile_filter(text, Context("terry"))))
+    lookup, store = NaiveLookup(), Store({0: due}, set())
+    lookup.add(*index_entries(due, compile_filter(text, Context("terry"))))
     rows = DictRows({"messages": messages, "annotations": []})
     with counted() as work:
-        joint = run_together(lambda: engine, rows, directory, store, {"public"}, 1, 3)
+        joint = run_shared_window(lambda: engine, rows, lookup, store, {"public"}, 1, 3)
         matches = explained(joint.matches, joint.filters)
-    assert {match.reason for match in matches} == {f"about no{size}"}
+    assert {match.explanation for match in matches} == {f"about no{size}"}
     assert len(matches) == size
     return work.calls
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pyarrow.parquet as pq
 import pytest
 from support.clocks import MemoryClock
-from support.memory_index import MemoryDirectory
+from support.memory_index import NaiveLookup
 from support.sqlite_engine import SqliteEngine
 
 from tapestry.core.clock import BEGINNING
@@ -120,7 +120,7 @@ def mail(tmp_path):
 
 
 def run(mail, store, kind=SqliteEngine):
-    return tick(engine(kind), MemoryDirectory.of, *mail, store)
+    return tick(engine(kind), NaiveLookup.of, *mail, store)
 
 
 def test_it_delivers_each_message_once(mail):
@@ -212,7 +212,7 @@ def test_a_joined_filter_that_cannot_be_run_does_not_stop_the_others(mail):
 def test_filters_are_entered_again_where_the_register_is_lost(mail):
     store = Store(lunch="about lunch")
     run(mail, store)
-    shutil.rmtree(mail[0].root / "register")
+    shutil.rmtree(mail[0].root / "predicate_index")
     append_messages(*mail, [Message("c@x", subject="lunch")])
     assert [m.msgid for m in run(mail, store).matches] == ["c@x"]
     assert store.together == {0}

@@ -1,4 +1,4 @@
-"""A register in memory, and rows from dicts: joint runs without a JVM."""
+"""An index in memory, and rows from dicts: joint runs without a JVM."""
 
 from dataclasses import fields, replace
 
@@ -6,12 +6,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tapestry.core.schema import COLUMNS, Type
-from tapestry.predicate_index.groups import Class, Holder, seen
-from tapestry.predicate_index.store import Entry
+from tapestry.predicate_index.groups import EvaluationGroup, Member, visible_audiences
+from tapestry.predicate_index.store import IndexEntry
 from tapestry.tables.rows import arrow_schema
 
 
-class MemoryDirectory:
+class NaiveLookup:
     """What the directories of ``tapestry.run`` answer, by loops."""
 
     def __init__(self):
@@ -19,41 +19,45 @@ class MemoryDirectory:
         self.texts = {}
 
     @classmethod
-    def of(cls, register):
-        """Return one that holds what stands in a register's files."""
+    def of(cls, index):
+        """Return one that holds what stands in an index's files."""
         made = cls()
-        rows = [row for path in register.files() for row in pq.read_table(path).to_pylist()]
-        names = [each.name for each in fields(Entry)]
-        entries = [Entry(**{name: row[name] for name in names}) for row in rows]
+        rows = [row for path in index.files() for row in pq.read_table(path).to_pylist()]
+        names = [each.name for each in fields(IndexEntry)]
+        entries = [IndexEntry(**{name: row[name] for name in names}) for row in rows]
         entries = [replace(one, audiences=tuple(one.audiences.split("\n"))) for one in entries]
-        made.add(entries, register.examples())
+        made.add(entries, index.representatives())
         return made
 
-    def add(self, entries, examples):
+    def add(self, entries, representatives):
         self.entries += entries
-        self.texts = examples | self.texts
+        self.texts = representatives | self.texts
 
-    def probes(self):
+    def extractors(self):
         found = {}
         for one in self.entries:
-            found.setdefault(one.probe, set()).add(one.offset)
+            found.setdefault(one.extractor, set()).add(one.offset)
         return found
 
-    def examples(self):
+    def representatives(self):
         return self.texts
 
-    def classes(self, keys, present):
+    def candidate_groups(self, keys, present):
         asked = {(key.extractor, key.offset, key.token) for key in keys}
-        woken = [e for e in self.entries if (e.probe, e.offset, e.token) in asked]
-        return sorted({_class(one, present) for one in woken})
+        candidate_keys = [e for e in self.entries if (e.extractor, e.offset, e.token) in asked]
+        return sorted({_class(one, present) for one in candidate_keys})
 
-    def holders(self, some, present):
-        found = [Holder(e.fid, e.revision, e.disjunct, _class(e, present)) for e in self.entries]
+    def members(self, some, present):
+        found = [
+            Member(e.filter_id, e.revision, e.disjunct, _class(e, present)) for e in self.entries
+        ]
         return [one for one in found if one.of in some]
 
 
 def _class(entry, present):
-    return Class(entry.signature, entry.constants, seen(entry.audiences, present))
+    return EvaluationGroup(
+        entry.signature, entry.constants, visible_audiences(entry.audiences, present)
+    )
 
 
 class DictRows:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tapestry.core.ports import DueFilter
     from tapestry.plan.compile import Plan
     from tapestry.plan.signature import Constant, Value
-    from tapestry.predicate_index.store import Entry, Register
+    from tapestry.predicate_index.store import IndexEntry, PredicateIndex
 
 OWNERS = 1000
 BATCH = 20_000
@@ -82,8 +82,8 @@ def _value(value: Value, stand_ins: Sequence[str], values: Sequence[str]) -> Val
 class Population:
     """Filters of all kinds, the first ``hot`` of them with hot values, of OWNERS people."""
 
-    def __init__(self, register: Register, hot: int, weeks: int, since: int) -> None:
-        self.register = register
+    def __init__(self, index: PredicateIndex, hot: int, weeks: int, since: int) -> None:
+        self.index = index
         self.hot = hot
         self.weeks = weeks
         self.since = since
@@ -125,9 +125,9 @@ class Population:
             for spec in specs
         )
         entries = [entry for spec in specs for entry in self._entries(spec)]
-        self.register.add(entries, self._examples())
+        self.index.add(entries, self._representatives())
 
-    def _examples(self) -> dict[str, str]:
+    def _representatives(self) -> dict[str, str]:
         return {template.plan.signature.name: template.tql for template in self.templates}
 
     def due(self, spec: FilterSpec) -> DueFilter:
@@ -146,24 +146,24 @@ class Population:
             start=None,
         )
 
-    def _entries(self, spec: FilterSpec) -> list[Entry]:
-        from tapestry.run.shared_window import entries_for
+    def _entries(self, spec: FilterSpec) -> list[IndexEntry]:
+        from tapestry.run.shared_window import disjunct_entries
 
         template = self.templates[spec.kind]
-        return entries_for(self.due(spec), template.plan, template.constants(spec.values))
+        return disjunct_entries(self.due(spec), template.plan, template.constants(spec.values))
 
     def _check(self, template: Template) -> None:
         """Raise TapestryError unless phrase and TQL of some filters compile to their entries."""
         from tapestry.core.errors import TapestryError
         from tapestry.plan.compile import compile_filter
         from tapestry.query.context import Context
-        from tapestry.run.shared_window import entries_of
+        from tapestry.run.shared_window import index_entries
 
         for spec in _sample(template.kind, self.hot, self.weeks):
             entered, due = set(self._entries(spec)), self.due(spec)
             for text in (spec.phrase, due.text):
                 compiled = compile_filter(text, Context(due.owner))
-                if set(entries_of(due, compiled)[0]) != entered:
+                if set(index_entries(due, compiled)[0]) != entered:
                     raise TapestryError(f"{text!r} has other entries than those installed.")
 
 

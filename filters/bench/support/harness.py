@@ -24,19 +24,19 @@ class Harness:
         from filters.runtime import services
         from filters.store.filter_store import DjangoClock
         from tapestry.core.schema import ANNOTATIONS, MESSAGES
-        from tapestry.predicate_index.store import Register
+        from tapestry.predicate_index.store import PredicateIndex
         from tapestry.tables.hash_runs import extend_index
 
         self.workload = workload
         self.tables = services.tables()
-        self.register = Register(self.tables.root)
+        self.index = PredicateIndex(self.tables.root)
         _write(self.tables, MESSAGES, workload.before())
         mail.fill(self.tables, workload.archive, 0)
         _write(self.tables, ANNOTATIONS, workload.old_votes())
         extend_index(self.tables, ANNOTATIONS)
         with DjangoClock().lock() as held:
             held.advance(workload.begin)
-        self.population = Population(self.register, hot, workload.weeks, workload.begin)
+        self.population = Population(self.index, hot, workload.weeks, workload.begin)
         self.population.create_owners()
         self.install_seconds = 0.0
         self.done = 0

@@ -1,6 +1,6 @@
 """Filters of nine kinds, and the mail and votes of rounds that concern some of them.
 
-    number ─> kind, ranks (Zipf) ─> values ─> phrase, TQL, entries of the register
+    number ─> kind, ranks (Zipf) ─> values ─> phrase, TQL, entries of the index
     round  ─> letters, votes, and which messages each hot value finds
 
 The first HOT values of every kind are hot: each occurs in one or two letters or votes of every

@@ -11,7 +11,7 @@ from filters.management.base import TapestryCommand
 from filters.runtime import services
 from tapestry.plan.compile import compile_filter
 from tapestry.plan.explain import explain
-from tapestry.predicate_index.store import Register
+from tapestry.predicate_index.store import PredicateIndex
 from tapestry.query.context import Context
 
 
@@ -42,12 +42,12 @@ class Command(TapestryCommand):
 
 def _groups(text: str) -> list[dict[str, object]]:
     """Return the signature of each disjunct, and how many filters here have it."""
-    register = Register(services.tables().root)
+    index = PredicateIndex(services.tables().root)
     return [
         {
             "disjunct": plan.disjunct.monotone.index,
             "signature": plan.signature.name,
-            "filters": register.alike(plan.signature.name),
+            "filters": index.filter_count(plan.signature.name),
         }
         for plan in compile_filter(text, Context()).plans
     ]

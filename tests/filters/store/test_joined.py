@@ -81,7 +81,7 @@ def test_whatever_happens_between_runs_each_match_is_stored_once(
             case "pause":
                 lifecycle.pause(changed)
             case "lose":
-                shutil.rmtree(tables.root / "register", ignore_errors=True)
+                shutil.rmtree(tables.root / "predicate_index", ignore_errors=True)
         if chance.random() < 0.5:
             for each in Filter.objects.filter(active=False):
                 lifecycle.resume(each)
@@ -130,7 +130,7 @@ def test_a_filter_that_is_about_to_join_keeps_its_entries_when_another_run_tidie
     join = DjangoFilterStore.enroll
 
     def tidied_before(self: DjangoFilterStore, *given: Any) -> None:
-        assert store.Register(tables.root).tidy(self.revisions)
+        assert store.PredicateIndex(tables.root).compact(self.revisions)
         join(self, *given)
 
     with monkeypatch.context() as patched:
