@@ -7,17 +7,17 @@ from filters.models.annotation import OutboxAnnotation
 from filters.models.filter import Filter, PendingWindow, Reference, filter_name
 from filters.models.match import Card, Match
 from filters.models.runtime import Clock, Heartbeat, SharedWindow
-from filters.models.source import Place, Pull, Source
+from filters.models.source import Folder, Pull, Source
 
 __all__ = [
     "Card",
     "Clock",
     "Filter",
+    "Folder",
     "Heartbeat",
     "Match",
     "OutboxAnnotation",
     "PendingWindow",
-    "Place",
     "Profile",
     "Pull",
     "Reference",

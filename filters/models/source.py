@@ -1,4 +1,4 @@
-"""What is kept about sources: where mail is pulled from, and how that went."""
+"""Tables of sources: where mail is pulled from, the folders there, and how each pull went."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from django.urls import reverse
 class Source(models.Model):
     """A mailbox or news server that somebody's mail is pulled from.
 
-    ``secret`` is encrypted (filters.runtime.encryption).  ``places`` are folders, or names and
-    patterns of groups.  ``due_at`` is when it is to be pulled next.  ``failures`` counts those
-    since the last success, which ``error`` tells.  ``listened_at``: when some process last knew
-    that it hears of new mail at once.  ``renewed`` is what was last got for a refresh token,
-    encrypted too, and good until ``renewed_until``.
+    ``secret`` is encrypted (filters.runtime.encryption).  ``folder_patterns`` are names of
+    folders, or names and wildmats of newsgroups (RFC 3977, section 4).  ``access_token`` is
+    what the last refresh brought (XOAUTH2), encrypted too, and good until
+    ``access_token_until``.  The source is pulled when ``due_at`` has come, and then again after
+    ``every`` seconds.  ``failures`` counts the failures since the last success; ``error`` and
+    ``hint`` describe the last one.  ``listened_at`` is when a process last reported that it
+    watches the mailbox (IDLE).
     """
 
     class Kind(models.TextChoices):
@@ -26,14 +28,14 @@ class Source(models.Model):
         NNTP = "nntp", "news (NNTP)"
 
     class Security(models.TextChoices):
-        """How the line is kept from being overheard."""
+        """How the connection is encrypted."""
 
         TLS = "tls", "TLS"
         STARTTLS = "starttls", "STARTTLS"
         NONE = "none", "nothing"
 
     class Method(models.TextChoices):
-        """How one says who one is."""
+        """How the program authenticates."""
 
         PASSWORD = "password", "a password or an app password"
         XOAUTH2 = "xoauth2", "a token (XOAUTH2)"
@@ -47,11 +49,11 @@ class Source(models.Model):
     method = models.CharField(max_length=10, choices=Method.choices, default=Method.PASSWORD)
     secret = models.TextField(default="", blank=True)
     token_url = models.URLField(default="", blank=True)
-    client = models.CharField(max_length=200, default="", blank=True)
-    renewed = models.TextField(default="", blank=True)
-    renewed_until = models.BigIntegerField(default=0)
+    client_id = models.CharField(max_length=200, default="", blank=True)
+    access_token = models.TextField(default="", blank=True)
+    access_token_until = models.BigIntegerField(default=0)
     audience = models.CharField(max_length=200)
-    places = models.JSONField(default=list, blank=True)
+    folder_patterns = models.JSONField(default=list, blank=True)
     every = models.IntegerField(default=60, validators=[MinValueValidator(10)])
     active = models.BooleanField(default=False)
     due_at = models.BigIntegerField(default=0)
@@ -63,7 +65,7 @@ class Source(models.Model):
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        """Those that are due are found by an index."""
+        """Find due sources by an index."""
 
         ordering = ["host", "user", "pk"]
         indexes = [models.Index(fields=["due_at"], condition=Q(active=True), name="source_due")]
@@ -72,44 +74,44 @@ class Source(models.Model):
         return f"{self.user} at {self.host}" if self.user else self.host
 
     def get_absolute_url(self) -> str:
-        """Return the page that says how it is doing."""
+        """Return the address of its page."""
         return reverse("source", args=[self.pk])
 
     @property
     def is_news(self) -> bool:
-        """Tell whether its places are newsgroups."""
+        """Tell whether its folders are newsgroups."""
         return self.kind == self.Kind.NNTP
 
 
-class Place(models.Model):
-    """A folder or group of a source, as it was last found.
+class Folder(models.Model):
+    """A folder of a source, as it was last found: a mailbox of IMAP or a newsgroup.
 
-    ``remembered`` is what lets a pull pass it by where nothing changed (tapestry.ingest), for
-    one account and audience.
-    ``read`` and ``added`` count all pulls so far; ``added_at`` is when something last came.
+    ``sync_state`` belongs to one account and one audience (tapestry.ingest.sync_state).
+    ``read`` and ``added`` count the messages of all pulls so far; ``added_at`` is when a
+    message was last added.
     """
 
-    source = models.ForeignKey(Source, models.CASCADE, related_name="found")
+    source = models.ForeignKey(Source, models.CASCADE, related_name="folders")
     name = models.CharField(max_length=500)
-    remembered = models.JSONField(default=dict, blank=True)
+    sync_state = models.JSONField(default=dict, blank=True)
     read = models.BigIntegerField(default=0)
     added = models.BigIntegerField(default=0)
-    looked_at = models.BigIntegerField(null=True, blank=True)
+    checked_at = models.BigIntegerField(null=True, blank=True)
     added_at = models.BigIntegerField(null=True, blank=True)
     error = models.TextField(default="", blank=True)
 
     class Meta:
-        """Each once per source."""
+        """Hold each folder once per source."""
 
         ordering = ["name"]
-        constraints = [models.UniqueConstraint(fields=["source", "name"], name="place_once")]
+        constraints = [models.UniqueConstraint(fields=["source", "name"], name="folder_once")]
 
     def __str__(self) -> str:
         return self.name
 
 
 class Pull(models.Model):
-    """One pull of a source that brought something, or failed: instants, counts, what went wrong."""
+    """A pull of a source that brought something or failed: instants, counts and the error."""
 
     source = models.ForeignKey(Source, models.CASCADE, related_name="pulls")
     started_at = models.BigIntegerField()
@@ -121,7 +123,7 @@ class Pull(models.Model):
     error = models.TextField(default="", blank=True)
 
     class Meta:
-        """The latest are shown."""
+        """Find the latest pulls by an index."""
 
         ordering = ["-pk"]
         indexes = [models.Index(fields=["source", "-id"], name="pull_latest")]

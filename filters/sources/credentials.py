@@ -16,7 +16,7 @@ from tapestry.ingest.account import Account, ConnectionLostError
 PATIENCE = 20.0
 """Seconds to wait for another process that renews the same token."""
 
-SECRETS = ("secret", "renewed", "renewed_until")
+SECRETS = ("secret", "access_token", "access_token_until")
 """The fields of a source that a new secret, or a renewal, changes."""
 
 
@@ -41,7 +41,7 @@ def keep_secret(source: Source, secret: str, client_secret: str = "") -> None:
     """Put a secret into a source that is yet to be saved; what was renewed before is void."""
     both = {"secret": secret, "client_secret": client_secret}
     source.secret = encrypt(json.dumps(both), services.data()) if secret else ""
-    source.renewed, source.renewed_until = "", 0
+    source.access_token, source.access_token_until = "", 0
 
 
 def read_secret(source: Source) -> dict[str, str]:
@@ -67,9 +67,9 @@ def _renewed_and_stored(source: Source) -> str:
         )
         for name, value in (same.values(*SECRETS).first() or {}).items():
             setattr(source, name, value)
-        sealed, renewed = source.secret, source.renewed
+        sealed, access_token = source.secret, source.access_token
         token = _renewed(source)
-        if source.renewed != renewed:
+        if source.access_token != access_token:
             now = {name: getattr(source, name) for name in SECRETS}
             same.filter(secret=sealed).update(**now)
         return token
@@ -77,16 +77,16 @@ def _renewed_and_stored(source: Source) -> str:
 
 def _renewed(source: Source) -> str:
     now = wall_clock()
-    if source.renewed and now < source.renewed_until - MINUTE:
-        return decrypt(source.renewed, services.data())
+    if source.access_token and now < source.access_token_until - MINUTE:
+        return decrypt(source.access_token, services.data())
     given = read_secret(source)
     grant = Grant(
-        source.token_url, source.client, given.get("client_secret", ""), given.get("secret", "")
+        source.token_url, source.client_id, given.get("client_secret", ""), given.get("secret", "")
     )
     token = renew(grant)
     if token.refresh and token.refresh != grant.refresh:
         # The old one is void from now on.
         keep_secret(source, token.refresh, grant.client_secret)
-    source.renewed = encrypt(token.access, services.data())
-    source.renewed_until = now + token.seconds * SECOND
+    source.access_token = encrypt(token.access, services.data())
+    source.access_token_until = now + token.seconds * SECOND
     return token.access

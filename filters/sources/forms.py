@@ -26,7 +26,7 @@ EVERY = [
 WHERE = ("host", "port", "security", "user", "method", "token_url")
 """What may not change without the secret being given again: else it could be sent elsewhere."""
 
-MOST_PLACES = 500
+MOST_FOLDERS = 500
 _HOST = re.compile(r"[A-Za-z0-9_.:\-]{1,253}")
 _UNSEEN = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -56,7 +56,7 @@ class SourceForm(forms.Form):
     token_url = forms.URLField(
         label="Where a refresh token is renewed", required=False, assume_scheme="https"
     )
-    client = forms.CharField(label="Client id", max_length=200, required=False)
+    client_id = forms.CharField(label="Client id", max_length=200, required=False)
     client_secret = forms.CharField(
         label="Client secret",
         max_length=1000,
@@ -76,7 +76,7 @@ class SourceForm(forms.Form):
         )
         self.fields["audience"] = audience
         if kind == Source.Kind.NNTP:
-            for name in ("method", "token_url", "client", "client_secret"):
+            for name in ("method", "token_url", "client_id", "client_secret"):
                 del self.fields[name]
 
     def clean_host(self) -> str:
@@ -121,30 +121,32 @@ class SourceForm(forms.Form):
 class FoldersForm(forms.Form):
     """Which folders of a mailbox, or which groups, one on each line."""
 
-    places = forms.CharField(required=False, widget=forms.Textarea(attrs={"rows": 6}))
+    folders = forms.CharField(required=False, widget=forms.Textarea(attrs={"rows": 6}))
 
-    def __init__(self, *args: Any, kind: str, chosen: list[str] | None = None) -> None:
+    def __init__(self, *args: Any, kind: str, ticked: list[str] | None = None) -> None:
         super().__init__(*args)
-        self.kind, self.chosen = kind, chosen
+        self.kind, self.ticked = kind, ticked
 
-    def clean_places(self) -> list[str]:
+    def clean_folders(self) -> list[str]:
         """Read the names; of a mailbox those that were ticked count too."""
-        lines = str(self.cleaned_data["places"]).splitlines()
-        named = [*(self.chosen or []), *(line.strip() for line in lines)]
-        places = list(dict.fromkeys(name for name in named if name))
-        if not places:
+        lines = str(self.cleaned_data["folders"]).splitlines()
+        named = [*(self.ticked or []), *(line.strip() for line in lines)]
+        folders = list(dict.fromkeys(name for name in named if name))
+        if not folders:
             raise ValidationError("Choose at least one.")
-        if len(places) > MOST_PLACES:
-            raise ValidationError(f"At most {MOST_PLACES} can be named; a pattern stands for many.")
-        for place in places:
-            if len(place) > 500 or _UNSEEN.search(place):
-                raise ValidationError(f"“{place[:50]}” is no name.")
+        if len(folders) > MOST_FOLDERS:
+            raise ValidationError(
+                f"At most {MOST_FOLDERS} can be named; a pattern stands for many."
+            )
+        for folder in folders:
+            if len(folder) > 500 or _UNSEEN.search(folder):
+                raise ValidationError(f"“{folder[:50]}” is no name.")
             if self.kind == Source.Kind.NNTP:
                 try:
-                    check_pattern(place)
+                    check_pattern(folder)
                 except TapestryError as error:
                     raise ValidationError(f"{error.message} {error.hint}") from error
-        return places
+        return folders
 
 
 def audience_in_words(audience: str) -> str:

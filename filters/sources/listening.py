@@ -163,7 +163,9 @@ def _wanted() -> Iterator[tuple[Source, str]]:
     ).order_by("pk")
     listened = 0
     for source in mailboxes.iterator():
-        for folder in sorted(source.places, key=lambda name: name.upper() != "INBOX")[:FOLDERS]:
+        for folder in sorted(source.folder_patterns, key=lambda name: name.upper() != "INBOX")[
+            :FOLDERS
+        ]:
             if listened == MOST:
                 return
             listened += 1

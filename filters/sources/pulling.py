@@ -12,12 +12,12 @@ from django.db import IntegrityError
 from django.db.models import F, QuerySet
 
 from filters.accounts import people
-from filters.models.source import Place, Pull, Source
+from filters.models.source import Folder, Pull, Source
 from filters.runtime import services
 from filters.runtime.batching import chunks
 from filters.sources.credentials import account_of
 from filters.sources.file_lock import alone
-from filters.sources.sync_state import StoredSyncStates, place_name
+from filters.sources.sync_state import StoredSyncStates, stored_name
 from filters.store.filter_store import DjangoClock
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.errors import TapestryError
@@ -105,7 +105,7 @@ class _Work:
         )
         reports = pull_account(
             account,
-            source.places,
+            source.folder_patterns,
             target,
             StoredSyncStates(source, account.address),
             self._in_turn,
@@ -137,7 +137,7 @@ class _Work:
         refused = PATIENCE_WHEN_REFUSED if isinstance(error, RefusedError) else 0
         if refused:
             # A token may be refused before its time: get another.
-            self._unchanged().update(renewed_until=0)
+            self._unchanged().update(access_token_until=0)
         failures = self.source.failures + 1
         pause = max(self.source.every, pause_after(failures + refused))
         self._end(
@@ -171,11 +171,11 @@ class _Work:
         as_it_was = {name: getattr(self.source, name) for name in WHOSE}
         return Source.objects.filter(pk=self.source.pk, **as_it_was)
 
-    def _in_turn(self, places: list[str]) -> list[str]:
+    def _in_turn(self, folders: list[str]) -> list[str]:
         """Return the places that were not looked at for longest first: each has its turn."""
-        found = Place.objects.filter(source=self.source).values_list("name", "looked_at")
+        found = Folder.objects.filter(source=self.source).values_list("name", "checked_at")
         looked = {name: at or 0 for name, at in found}
-        return sorted(places, key=lambda place: looked.get(place_name(place), 0))
+        return sorted(folders, key=lambda folder: looked.get(stored_name(folder), 0))
 
     def _note(self, report: FolderReport) -> None:
         now = wall_clock()
@@ -186,15 +186,15 @@ class _Work:
         if report.error is not None:
             self.errors.append(report.error)
         elif not came.read:
-            self.quiet.append(place_name(report.folder))
+            self.quiet.append(stored_name(report.folder))
             return
-        place, _made = Place.objects.get_or_create(
-            source=self.source, name=place_name(report.folder)
+        folder, _made = Folder.objects.get_or_create(
+            source=self.source, name=stored_name(report.folder)
         )
-        changes: dict[str, Any] = {"looked_at": now, "error": _sentence(report.error)}
+        changes: dict[str, Any] = {"checked_at": now, "error": _sentence(report.error)}
         if came.added:
             changes["added_at"] = now
-        Place.objects.filter(pk=place.pk).update(
+        Folder.objects.filter(pk=folder.pk).update(
             read=F("read") + came.read, added=F("added") + came.added, **changes
         )
 
@@ -202,11 +202,11 @@ class _Work:
         """Write down, for all at once, that these places were looked at and had nothing new."""
         now = wall_clock()
         for names in chunks(self.quiet):
-            same = Place.objects.filter(source=self.source, name__in=names)
-            same.update(looked_at=now, error="")
+            same = Folder.objects.filter(source=self.source, name__in=names)
+            same.update(checked_at=now, error="")
             new = set(names).difference(same.values_list("name", flat=True))
-            Place.objects.bulk_create(
-                (Place(source=self.source, name=name, looked_at=now) for name in sorted(new)),
+            Folder.objects.bulk_create(
+                (Folder(source=self.source, name=name, checked_at=now) for name in sorted(new)),
                 ignore_conflicts=True,
             )
 

@@ -7,13 +7,13 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from filters.models.source import Place, Source
+from filters.models.source import Folder, Source
 
 _STRANGE = re.compile(r"\\u(?:0000|d[89a-f])")
 """NUL and half characters, as JSON writes them: PostgreSQL takes neither."""
 
 
-def place_name(folder: str) -> str:
+def stored_name(folder: str) -> str:
     r"""Return the name of a folder or group as it is stored, whatever a server calls it.
 
     >>> place_name("de.gr\udcfc\udcdfe")
@@ -31,8 +31,8 @@ class StoredSyncStates:
 
     def load(self, folder: str) -> dict[str, Any]:
         """Return what was remembered last, empty if nothing was."""
-        found = Place.objects.filter(source=self.source, name=place_name(folder)).first()
-        kept = dict(found.remembered) if found else {}
+        found = Folder.objects.filter(source=self.source, name=stored_name(folder)).first()
+        kept = dict(found.sync_state) if found else {}
         if kept.get("of", self._of) != self._of:
             return {}
         written: dict[str, Any] = json.loads(kept["text"]) if "text" in kept else kept
@@ -42,10 +42,10 @@ class StoredSyncStates:
         """Remember that instead, at once."""
         text = json.dumps(state)
         kept = {"text": text} if _STRANGE.search(text) else state
-        Place.objects.update_or_create(
+        Folder.objects.update_or_create(
             source=self.source,
-            name=place_name(folder),
-            defaults={"remembered": kept | {"of": self._of}},
+            name=stored_name(folder),
+            defaults={"sync_state": kept | {"of": self._of}},
         )
 
     @property

@@ -80,7 +80,7 @@ def test_a_folder_over_which_the_line_always_breaks_is_reported_before_it_is_rai
     assert isinstance(error, ConnectionLostError)
     assert list(reports) == ["A", "Bad"]
     assert reports["Bad"].error is error
-    assert not reports["Bad"].whole
+    assert not reports["Bad"].complete
 
 
 # Messages

@@ -129,7 +129,7 @@ def source(line, folder, settings, tmp_path):
         port=line.port,
         security="none",
         user=USER,
-        places=[folder],
+        folder_patterns=[folder],
         active=True,
         audience="user:alice",
         due_at=2**62,

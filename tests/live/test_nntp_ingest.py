@@ -114,7 +114,7 @@ def test_a_cross_post_is_recorded_once_with_all_its_groups(server, tables, clock
     target = IngestTarget(tables, clock, "public")
     reports = list(pull_account(account, ["comp.*", "test.*"], target, InMemorySyncStates()))
     # It was fetched once, too.
-    assert [(r.place, r.tally.read, r.tally.added) for r in reports] == [
+    assert [(r.folder, r.tally.read, r.tally.added) for r in reports] == [
         ("comp.misc", 1, 1),
         ("comp.sys.misc", 0, 0),
         ("comp.sys.next", 0, 0),

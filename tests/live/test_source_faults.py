@@ -162,7 +162,7 @@ def pulled(box, data):
     proxy, puller = CuttingProxy(box.port), Puller(data)
     try:
         described = {"host": "127.0.0.1", "security": "none", **box.source(proxy.port)}
-        made = puller.do(do="make", places=list(box.places), **described)
+        made = puller.do(do="make", folder_patterns=list(box.places), **described)
 
         def pull(**how):
             return puller.do(do="pull", source=made["source"], **how)

@@ -19,7 +19,7 @@ from tapestry.core.errors import TapestryError
 SHOWN = 20
 """Of the latest pulls, and of the folders or groups."""
 
-MOST_PLACES = 500
+MOST_FOLDERS = 500
 
 
 @login_required
@@ -37,7 +37,7 @@ def source(request: PersonRequest, pk: int) -> HttpResponse:
     shown = mine(request, pk)
     context = {
         "source": shown,
-        "places": shown.found.order_by("name")[:MOST_PLACES],
+        "folders": shown.folders.order_by("name")[:MOST_FOLDERS],
         "pulls": shown.pulls.all()[:SHOWN],
     }
     if wants_fragment(request):
@@ -73,7 +73,7 @@ def pause(request: PersonRequest, pk: int) -> HttpResponse:
 def resume(request: PersonRequest, pk: int) -> HttpResponse:
     """Pull a source again, and at once."""
     resumed = mine(request, pk)
-    Source.objects.filter(pk=resumed.pk).update(active=bool(resumed.places), failures=0)
+    Source.objects.filter(pk=resumed.pk).update(active=bool(resumed.folder_patterns), failures=0)
     return _look_now(resumed)
 
 
@@ -101,7 +101,7 @@ def mine(request: PersonRequest, pk: int) -> Source:
     return get_object_or_404(Source, owner=request.user, pk=pk)
 
 
-def _look_now(looked_at: Source) -> HttpResponse:
-    make_due(looked_at.pk)
-    pull_soon(looked_at.pk)
-    return redirect(looked_at)
+def _look_now(source_to_pull: Source) -> HttpResponse:
+    make_due(source_to_pull.pk)
+    pull_soon(source_to_pull.pk)
+    return redirect(source_to_pull)

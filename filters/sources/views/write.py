@@ -27,7 +27,17 @@ from tapestry.ingest.stream import ListedFolder
 SHOWN = 300
 """Of the groups that patterns stand for."""
 
-_FIELDS = ("host", "port", "security", "user", "method", "token_url", "client", "audience", "every")
+_FIELDS = (
+    "host",
+    "port",
+    "security",
+    "user",
+    "method",
+    "token_url",
+    "client_id",
+    "audience",
+    "every",
+)
 _STANDING = ("error", "hint", "failures", "due_at")
 
 
@@ -60,20 +70,20 @@ def edit(request: PersonRequest, pk: int) -> HttpResponse:
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def places(request: PersonRequest, pk: int) -> HttpResponse:
+def folders(request: PersonRequest, pk: int) -> HttpResponse:
     """Choose the folders of a mailbox, or groups by name and pattern."""
     chosen = mine(request, pk)
     if request.method == "GET":
         form = FoldersForm(kind=chosen.kind)
-        form.initial = {"places": "\n".join(chosen.places)}
-        return _choose(request, chosen, form, chosen.places)
+        form.initial = {"folders": "\n".join(chosen.folder_patterns)}
+        return _choose(request, chosen, form, chosen.folder_patterns)
     ticked = request.POST.getlist("folder")
-    form = FoldersForm(request.POST, kind=chosen.kind, chosen=ticked)
+    form = FoldersForm(request.POST, kind=chosen.kind, ticked=ticked)
     if not form.is_valid() or "show" in request.POST:
-        named = form.cleaned_data.get("places", ticked)
+        named = form.cleaned_data.get("folders", ticked)
         return _choose(request, chosen, form, named, status=400 if form.errors else 200)
     Source.objects.filter(pk=chosen.pk).update(
-        places=form.cleaned_data["places"], active=True, due_at=wall_clock(), failures=0
+        folder_patterns=form.cleaned_data["folders"], active=True, due_at=wall_clock(), failures=0
     )
     pull_soon(chosen.pk)
     messages.success(request, "What is there comes in now; this page says how far it is.")
@@ -97,7 +107,7 @@ def _store(request: PersonRequest, form: SourceForm, stored: Source) -> HttpResp
         return _page(request, form, stored)
     stored.error, stored.hint, stored.failures, stored.due_at = "", "", 0, wall_clock()
     _save(stored, names)
-    if not stored.places:
+    if not stored.folder_patterns:
         return redirect("source-places", stored.pk)
     messages.success(request, "That is stored, and the server lets you in.")
     pull_soon(stored.pk)
@@ -157,7 +167,7 @@ def _choose(
         "more": max(0, len(found) - SHOWN),
         "error": error,
     }
-    return render(request, "filters/sources/places.html", context, status=status)
+    return render(request, "filters/sources/folders.html", context, status=status)
 
 
 def _offered(account: Account, source: Source, named: list[str]) -> list[ListedFolder]:

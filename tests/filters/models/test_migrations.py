@@ -14,6 +14,7 @@ from django.db.migrations.state import StateApps
 
 from filters.authoring import lifecycle
 from filters.models import Filter, Reference
+from filters.models.source import Source
 
 
 def test_filters_that_were_never_edited_get_their_references(bob: User, carol: User) -> None:
@@ -65,6 +66,24 @@ def test_filters_that_refer_to_others_are_shown_as_they_were_written(
     hers = Filter.objects.get(name="hers")
     assert (hers.display_text, hers.matches.get().explanation) == ("m IN sport", "")
     assert Filter.objects.get(name="sport").display_tql == ""
+
+
+def test_sources_and_their_folders_keep_what_they_have(
+    migrate: Callable[[str], StateApps],
+) -> None:
+    old = migrate("0009_vocabulary")
+    owner = old.get_model("auth", "User").objects.create(username="old")
+    source = owner.sources.create(
+        kind="imap", host="x.org", port=993, audience="user:old", places=["A"], client="id",
+        renewed="sealed", renewed_until=7,
+    )  # fmt: skip
+    source.found.create(name="A", remembered={"uidvalidity": 1}, looked_at=5, read=3)
+    migrate("0010_sources_folders")
+    migrated = Source.objects.get(pk=source.pk)
+    assert (migrated.folder_patterns, migrated.client_id) == (["A"], "id")
+    assert (migrated.access_token, migrated.access_token_until) == ("sealed", 7)
+    folder = migrated.folders.get()
+    assert (folder.sync_state, folder.checked_at, folder.read) == ({"uidvalidity": 1}, 5, 3)
 
 
 @pytest.mark.django_db

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from support.servers.inn import PASSWORD, USER, Inn, running_inn
 
-from filters.models.source import Place, Source
+from filters.models.source import Folder, Source
 from filters.sources import tasks
 from tapestry.tables.log import Tables
 
@@ -66,15 +66,15 @@ def test_groups_are_chosen_by_pattern_and_shown_before(
 ) -> None:
     client = as_user(alice)
     address = f"/source/{source.pk}/places/"
-    shown = client.post(address, {"places": "comp.*\r\n!comp.sys.next", "show": "1"})
+    shown = client.post(address, {"folders": "comp.*\r\n!comp.sys.next", "show": "1"})
     page = shown.content.decode()
     assert "comp.misc" in page and "comp.sys.misc" in page
     assert "<li>comp.sys.next" not in page and "test.one" not in page
     source.refresh_from_db()
     assert not source.active
-    client.post(address, {"places": "comp.*\r\n!comp.sys.next\r\ntest.one"})
+    client.post(address, {"folders": "comp.*\r\n!comp.sys.next\r\ntest.one"})
     source.refresh_from_db()
-    assert source.active and source.places == ["comp.*", "!comp.sys.next", "test.one"]
+    assert source.active and source.folder_patterns == ["comp.*", "!comp.sys.next", "test.one"]
     pull(source)
     assert source.error == ""
     rows = tables.open("messages").to_pyarrow_table().to_pylist()
@@ -82,7 +82,7 @@ def test_groups_are_chosen_by_pattern_and_shown_before(
         "1@x.org": "public",
         "3@x.org": "public",
     }
-    assert [place.name for place in Place.objects.all()] == [
+    assert [folder.name for folder in Folder.objects.all()] == [
         "comp.misc",
         "comp.sys.misc",
         "test.one",
@@ -95,16 +95,16 @@ def test_groups_are_chosen_by_pattern_and_shown_before(
 def test_what_is_no_group_is_refused(
     source: Source, alice: User, as_user: SignIn, wrong: str
 ) -> None:
-    response = as_user(alice).post(f"/source/{source.pk}/places/", {"places": wrong})
+    response = as_user(alice).post(f"/source/{source.pk}/places/", {"folders": wrong})
     assert response.status_code == 400
     source.refresh_from_db()
-    assert source.places == []
+    assert source.folder_patterns == []
 
 
 def test_a_pattern_that_stands_for_nothing_is_no_error(
     source: Source, alice: User, as_user: SignIn
 ) -> None:
-    as_user(alice).post(f"/source/{source.pk}/places/", {"places": "alt.*"})
+    as_user(alice).post(f"/source/{source.pk}/places/", {"folders": "alt.*"})
     pull(source)
     assert source.error == "" and source.pulled_at is not None
 

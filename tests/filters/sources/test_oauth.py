@@ -64,7 +64,7 @@ def described(server: Dovecot, provider: Provider) -> dict[str, Any]:
         "method": "xoauth2",
         "secret": "refresh-0",
         "token_url": f"{provider.url}/token",
-        "client": "tapestry",
+        "client_id": "tapestry",
         "client_secret": "of-the-program",
         "audience": "user:alice",
         "every": 60,
@@ -75,7 +75,7 @@ def described(server: Dovecot, provider: Provider) -> dict[str, Any]:
 def source(described: dict[str, Any], alice: User, as_user: SignIn) -> Source:
     response = as_user(alice).post("/sources/new/", described)
     assert response.status_code == 302, response.content.decode()
-    Source.objects.update(places=["INBOX"], active=True)
+    Source.objects.update(folder_patterns=["INBOX"], active=True)
     return Source.objects.get()
 
 
@@ -119,7 +119,7 @@ def test_a_token_is_got_once_and_used_until_it_ends(source: Source, provider: Pr
             "client_secret": "of-the-program",
         }
     ]
-    Source.objects.update(renewed_until=0)
+    Source.objects.update(access_token_until=0)
     source.refresh_from_db()
     pull(source)
     assert len(provider.asked) == 2 and source.error == ""
@@ -128,7 +128,7 @@ def test_a_token_is_got_once_and_used_until_it_ends(source: Source, provider: Pr
 def test_a_refresh_token_that_is_replaced_is_kept(source: Source, provider: Provider) -> None:
     provider.rotates = True
     for _ in range(3):
-        Source.objects.update(renewed_until=0)
+        Source.objects.update(access_token_until=0)
         source.refresh_from_db()
         pull(source)
         assert source.error == ""
@@ -148,7 +148,7 @@ def test_a_token_that_was_withdrawn_is_renewed_at_the_next_pull(
 
 def test_when_access_was_withdrawn_a_sentence_says_so(source: Source, provider: Provider) -> None:
     provider.refresh.clear()
-    Source.objects.update(renewed_until=0)
+    Source.objects.update(access_token_until=0)
     pull(source)
     assert source.error == "127.0.0.1 refused to renew the token (invalid_grant)."
     assert "Give this program access anew" in source.hint
@@ -156,7 +156,7 @@ def test_when_access_was_withdrawn_a_sentence_says_so(source: Source, provider: 
 
 def test_when_the_provider_is_away_it_is_asked_again(source: Source, provider: Provider) -> None:
     provider.broken = True
-    Source.objects.update(renewed_until=0)
+    Source.objects.update(access_token_until=0)
     pull(source)
     assert source.error == "127.0.0.1 gives no tokens just now (503)."
     provider.broken = False
@@ -184,7 +184,7 @@ def test_a_token_of_the_moment_needs_no_provider(
 ) -> None:
     provider.access.add("for-an-hour")
     client = as_user(alice)
-    plain = {**described, "token_url": "", "client": "", "client_secret": ""}
+    plain = {**described, "token_url": "", "client_id": "", "client_secret": ""}
     assert client.post("/sources/new/", {**plain, "secret": "for-an-hour"}).status_code == 302
     assert provider.asked == []
     answer = client.post("/sources/new/", {**plain, "secret": "of-yesterday"})
@@ -234,7 +234,7 @@ def test_an_edit_without_a_secret_does_not_lose_a_token_that_was_replaced(
     source: Source, provider: Provider, described: dict[str, Any], alice: User, as_user: SignIn
 ) -> None:
     provider.rotates = True
-    Source.objects.update(renewed_until=0)
+    Source.objects.update(access_token_until=0)
     response = as_user(alice).post(
         f"/source/{source.pk}/edit/", {**described, "secret": "", "client_secret": "", "every": 300}
     )
@@ -247,7 +247,7 @@ def test_who_gives_a_new_token_during_a_renewal_is_not_overruled(
     source: Source, provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     provider.rotates = True
-    Source.objects.update(renewed_until=0)
+    Source.objects.update(access_token_until=0)
 
     def meanwhile(grant: Grant) -> Token:
         given = Source.objects.get()
@@ -258,14 +258,14 @@ def test_who_gives_a_new_token_during_a_renewal_is_not_overruled(
     monkeypatch.setattr(credentials, "renew", meanwhile)
     pull(source)
     assert read_secret(source) == {"secret": "given", "client_secret": ""}
-    assert source.renewed == ""
+    assert source.access_token == ""
 
 
 def test_who_comes_second_uses_the_token_that_the_first_got(
     source: Source, provider: Provider
 ) -> None:
     provider.rotates = True
-    Source.objects.update(renewed_until=0)
+    Source.objects.update(access_token_until=0)
     first, second = Source.objects.get(), Source.objects.get()
     asked = len(provider.asked)
     assert account_of(first) == account_of(second)
@@ -297,7 +297,7 @@ def test_whatever_a_provider_says_is_one_sentence(
     source: Source, provider: Provider, alice: User, as_user: SignIn, said: bytes
 ) -> None:
     provider.says = said
-    Source.objects.update(renewed_until=0)
+    Source.objects.update(access_token_until=0)
     pull(source)
     sentence = (
         "127.0.0.1 refused to renew the token (400)."

@@ -13,7 +13,7 @@ from django.contrib.auth.models import Group, User
 from django.db import connection
 from support.servers.fake_servers import FakeImap, FakeNews, letter
 
-from filters.models.source import Place, Pull, Source
+from filters.models.source import Folder, Pull, Source
 from filters.sources import pulling, tasks
 from filters.sources.credentials import keep_secret
 from filters.sources.sync_state import StoredSyncStates
@@ -52,7 +52,7 @@ def source_at(server: Any, owner: User, audience: str = "public", user: str = ""
         port=server.port,
         security="none",
         user=user,
-        places=["INBOX"] if user else ["a.b"],
+        folder_patterns=["INBOX"] if user else ["a.b"],
         active=True,
         audience=audience,
     )
@@ -141,7 +141,7 @@ def test_nor_is_what_waits_for_the_clock_by_then(
     monkeypatch.setattr(ingest_batch, "append_messages", wait)
     tasks.pull_source(source.pk)
     assert audiences(tables) == {}
-    assert not Place.objects.filter(read__gt=0).exists()
+    assert not Folder.objects.filter(read__gt=0).exists()
 
 
 def test_what_is_made_private_meanwhile_is_fetched_again(
@@ -223,7 +223,7 @@ def test_whatever_a_message_is_called_can_be_remembered(news: FakeNews, alice: U
     for marks in ({"1": "\udcfc@x.org"}, {"1": "\0@x.org"}, {"1": "ü@x.org"}):
         memory.save("a.b", {"marks": marks})
         assert memory.load("a.b")["marks"] == marks
-        stored = json.dumps(Place.objects.get().remembered).replace("\\\\", "")
+        stored = json.dumps(Folder.objects.get().sync_state).replace("\\\\", "")
         assert "\\udcfc" not in stored and "\\u0000" not in stored
 
 
@@ -236,7 +236,7 @@ def test_whatever_a_server_says_can_be_stored(
     source = source_at(news, alice)
     pull(source)
     assert (source.error, source.hint) == ("Acc?s refused.", "?")
-    assert [place.name for place in Place.objects.all()] == [r"de.\udcdf", r"de.gr\udcfc"]
+    assert [folder.name for folder in Folder.objects.all()] == [r"de.\udcdf", r"de.gr\udcfc"]
 
 
 @pytest.mark.parametrize("step", ["run", "succeed", "_note_quiet"])

@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from support.servers.dovecot import PASSWORD, USER, Dovecot, running_dovecot
 
-from filters.models.source import Place, Pull, Source
+from filters.models.source import Folder, Pull, Source
 from filters.sources import pulling, tasks
 from filters.sources.credentials import account_of
 from filters.sources.due import due, make_due
@@ -94,7 +94,7 @@ def test_a_source_is_added_tried_chosen_from_and_pulled(
     assert due() == []
     page = as_user(alice).get(f"/source/{source.pk}/").content.decode()
     assert "INBOX" in page and "Lists" in page and "pulled just now" in page
-    assert [(p.read, p.added) for p in Place.objects.all()] == [(3, 3), (1, 1)]
+    assert [(p.read, p.added) for p in Folder.objects.all()] == [(3, 3), (1, 1)]
     assert [(p.read, p.added, p.error) for p in Pull.objects.all()] == [(4, 4, "")]
 
 
@@ -168,13 +168,13 @@ def test_what_is_changed_while_an_edit_is_tried_stays(
     source: Source, server: Dovecot, alice: User, as_user: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def meanwhile(account: Account) -> None:
-        Source.objects.update(active=False, places=["Lists"])
+        Source.objects.update(active=False, folder_patterns=["Lists"])
         try_out(account)
 
     monkeypatch.setattr(write, "try_out", meanwhile)
     as_user(alice).post(f"/source/{source.pk}/edit/", described(server, every=300))
     source.refresh_from_db()
-    assert (source.every, source.active, source.places) == (300, False, ["Lists"])
+    assert (source.every, source.active, source.folder_patterns) == (300, False, ["Lists"])
 
 
 def test_what_is_deleted_while_an_edit_is_tried_does_not_come_back(
@@ -205,12 +205,12 @@ def test_a_source_can_be_paused_and_resumed(
 
 
 def test_a_folder_that_is_gone_is_said_and_the_others_go_on(source: Source, tables: Tables) -> None:
-    Source.objects.update(places=["Nowhere", "INBOX"])
+    Source.objects.update(folder_patterns=["Nowhere", "INBOX"])
     source.refresh_from_db()
     pull(source)
     assert "has no mailbox Nowhere" in source.error
     assert len(msgids(tables)) == 3
-    assert Place.objects.get(name="Nowhere").error == source.error
+    assert Folder.objects.get(name="Nowhere").error == source.error
 
 
 def test_a_server_that_is_away_is_tried_again_after_ever_longer(

@@ -52,7 +52,7 @@ def main() -> None:
         os._exit(0)
 
 
-def make(places: list[str], secret: str, **fields: Any) -> dict[str, Any]:
+def make(folder_patterns: list[str], secret: str, **fields: Any) -> dict[str, Any]:
     """Make the database, a person and a source."""
     from django.contrib.auth.models import User
     from django.core.management import call_command
@@ -62,7 +62,9 @@ def make(places: list[str], secret: str, **fields: Any) -> dict[str, Any]:
 
     call_command("migrate", verbosity=0, interactive=False)
     owner = User.objects.create_user("alice")
-    source = Source(owner=owner, places=places, active=True, audience="user:alice", **fields)
+    source = Source(
+        owner=owner, folder_patterns=folder_patterns, active=True, audience="user:alice", **fields
+    )
     keep_secret(source, secret)
     source.save()
     return {"source": source.pk}
