@@ -14,8 +14,9 @@ from filters.models.source import Source
 from filters.sources.oauth import check_token_url
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import PUBLIC
-from tapestry.ingest.account import PORTS, is_this_machine
+from tapestry.ingest.account import is_this_machine
 from tapestry.ingest.nntp.wildmat import check_pattern
+from tapestry.ingest.session import usual_port
 
 EVERY = [
     (60, "every minute"),
@@ -89,17 +90,16 @@ class SourceForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         """Fill in the usual port; require a secret where one is needed."""
         given = super().clean() or self.cleaned_data
-        kind: Any = self.kind
         given.setdefault("method", "password")
         given["method"] = given["method"] or "password"
         security = given.get("security")
-        given["port"] = given.get("port") or PORTS[kind, security == "tls"]
+        given["port"] = given.get("port") or usual_port(self.kind, tls=security == "tls")
         for name in ("user", "secret"):
             if _UNSEEN.search(given.get(name) or ""):
                 self.add_error(name, "There is a character in it that cannot be seen.")
         if security == "none" and given.get("user") and not is_this_machine(given.get("host", "")):
             self.add_error("security", "A password is sent over TLS only, but to this machine.")
-        if kind == Source.Kind.IMAP and not given.get("user"):
+        if self.kind == Source.Kind.IMAP and not given.get("user"):
             self.add_error("user", "Give the name with which you log in to your mailbox.")
         self._check_secret(given)
         if given.get("token_url"):

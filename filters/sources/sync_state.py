@@ -1,4 +1,4 @@
-"""What a source remembers of its folders or groups, in the database."""
+"""The sync states of a source's folders, in the database (tapestry.ingest.sync_state)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 from filters.models.source import Folder, Source
 
 _STRANGE = re.compile(r"\\u(?:0000|d[89a-f])")
-"""NUL and half characters, as JSON writes them: PostgreSQL takes neither."""
+"""NUL and surrogates, as JSON writes them: PostgreSQL stores neither."""
 
 
 def stored_name(folder: str) -> str:
-    r"""Return the name of a folder or group as it is stored, whatever a server calls it.
+    r"""Return the name of a folder as it is stored, whatever bytes a server sends.
 
     >>> place_name("de.gr\udcfc\udcdfe")
     'de.gr\\udcfc\\udcdfe'
@@ -24,30 +24,31 @@ def stored_name(folder: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StoredSyncStates:
-    """The memory of a source's places; it holds for one account and one audience only."""
+    """The sync states of a source's folders in the database, for one account and audience."""
 
+    durable = True
     source: Source
     account: str
 
     def load(self, folder: str) -> dict[str, Any]:
-        """Return what was remembered last, empty if nothing was."""
-        found = Folder.objects.filter(source=self.source, name=stored_name(folder)).first()
-        kept = dict(found.sync_state) if found else {}
-        if kept.get("of", self._of) != self._of:
+        """Return the state of a folder, empty if none is stored."""
+        row = Folder.objects.filter(source=self.source, name=stored_name(folder)).first()
+        stored = dict(row.sync_state) if row else {}
+        if stored.get("of", self._owner) != self._owner:
             return {}
-        written: dict[str, Any] = json.loads(kept["text"]) if "text" in kept else kept
-        return written
+        state: dict[str, Any] = json.loads(stored["text"]) if "text" in stored else stored
+        return state
 
     def save(self, folder: str, state: dict[str, Any]) -> None:
-        """Remember that instead, at once."""
+        """Replace the state of a folder, at once."""
         text = json.dumps(state)
-        kept = {"text": text} if _STRANGE.search(text) else state
+        stored = {"text": text} if _STRANGE.search(text) else state
         Folder.objects.update_or_create(
             source=self.source,
             name=stored_name(folder),
-            defaults={"sync_state": kept | {"of": self._of}},
+            defaults={"sync_state": stored | {"of": self._owner}},
         )
 
     @property
-    def _of(self) -> str:
+    def _owner(self) -> str:
         return f"{self.account}@{self.source.audience}"

@@ -1,6 +1,6 @@
-"""Pull once: from whatever a person names to the tables.
+"""Ingest once, for `manage.py ingest`: an archive, a mailbox or newsgroups to the tables.
 
-what ─> source ─> bytes ─ parse ─> Message ─ append (with cursor) ─> rows
+what ─> stream ─> bytes ─ parse ─> Message ─ append (with cursor) ─> rows
 """
 
 from __future__ import annotations
@@ -17,19 +17,20 @@ from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import PUBLIC
 from tapestry.core.ports import Clock
-from tapestry.ingest.account import Account, AskPassword, read_url
+from tapestry.ingest.account import Account
 from tapestry.ingest.archive.files import open_archive_source, path_of
-from tapestry.ingest.ingest_batch import BATCH, IngestTarget, Progress, Tally, ingest_batches
+from tapestry.ingest.ingest_batch import IngestTarget, Progress, Tally, ingest_batches
 from tapestry.ingest.pull import pull_account
 from tapestry.ingest.quoted_reply import storable
-from tapestry.ingest.stream import InMemorySyncStates
+from tapestry.ingest.session import KINDS, kind_of, read_url
+from tapestry.ingest.sync_state import InMemorySyncStates
 from tapestry.tables.log import Tables
 
-PASSWORDS = {"imap": "TAPESTRY_IMAP_PASSWORD", "nntp": "TAPESTRY_NNTP_PASSWORD"}
-"""Environment variables with the password, where the URL has none."""
+AskPassword = Callable[[str], str]
+"""Ask a person for the password of an address."""
 
 LARGE = 4 * 1024 * 1024
-"""Bytes of an archive, file or directory as it lies there, from which on processes parse it."""
+"""Bytes of an archive on disk from which on several processes parse it."""
 
 MOST_WORKERS = 4
 
@@ -39,7 +40,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
-    """What one pull did; ``broken`` messages were kept with what could be read of them."""
+    """Counts of one ingestion; ``broken`` messages were kept with what could be read of them."""
 
     read: int
     added: int
@@ -56,20 +57,19 @@ def ingest(
     progress: Progress | None = None,
     ask_password: AskPassword | None = None,
     now: Callable[[], int] = wall_clock,
-    batch: int = BATCH,
 ) -> IngestReport:
-    """Take in a file, directory, mailbox or newsgroups for an audience; go on if begun.
+    """Ingest a file, directory, mailbox or newsgroups for an audience, from the stored cursor.
 
-    Every batch is one append with one ``ts``.  Whoever is stopped, anywhere, and starts
-    again takes in the rest, and nothing twice.  Raises TapestryError if the source cannot
-    be read; what was appended before that stays.
+    Every batch is one append with one ``ts``.  A command that was stopped anywhere and is run
+    again ingests the rest, and nothing twice.  Raises TapestryError if the source cannot be
+    read; what was appended before that stays.
     """
     check_audience(audience)
     started = time.monotonic()
-    target = IngestTarget(tables, clock, audience, progress, now, batch)
+    target = IngestTarget(tables, clock, audience, progress, now)
     tally = Tally()
     scheme = _SCHEME.match(what)
-    if scheme and scheme[1].lower() in ("imap", "imaps", "nntp", "nntps"):
+    if scheme and kind_of(scheme[1]):
         account, folder = _account_and_folder(what, ask_password)
         errors = []
         for report in pull_account(account, [folder], target, InMemorySyncStates()):
@@ -77,7 +77,7 @@ def ingest(
             if report.error is not None:
                 errors.append(report.error)
         if errors:
-            raise errors[0]  # once the other groups have had their turn
+            raise errors[0]  # after the other folders were pulled
     elif scheme:
         raise TapestryError(
             f"Mail cannot be pulled from {scheme[1].lower()}://.",
@@ -85,17 +85,17 @@ def ingest(
             "or nntp(s)://host/GROUP.",
         )
     else:
-        source = open_archive_source(what, audience, target.cursor_of)
-        ingest_batches(source, replace(target, workers=_workers(path_of(what))), tally)
+        stream = open_archive_source(what, audience, target.cursor_of)
+        ingest_batches(stream, replace(target, workers=_workers(path_of(what))), tally)
     seconds = time.monotonic() - started
     return IngestReport(tally.read, tally.added, tally.duplicates, tally.broken, seconds)
 
 
 def _workers(path: Path) -> int:
-    """Return how many processes should parse an archive: for a small one, none but this."""
+    """Return how many worker processes parse an archive; 0 for a small one."""
     size = 0
     for file in [path] if path.is_file() else path.rglob("*"):
-        with suppress(OSError):  # renamed meanwhile, or nobody's to see
+        with suppress(OSError):  # renamed meanwhile, or not readable
             size += file.stat().st_size if file.is_file() else 0
         if size >= LARGE:
             return min(os.cpu_count() or 1, MOST_WORKERS)
@@ -105,7 +105,7 @@ def _workers(path: Path) -> int:
 def check_audience(audience: str) -> None:
     """Raise TapestryError unless this is ``public``, ``user:<id>`` or ``group:<id>``.
 
-    A group's name may hold blanks and colons: ``group:Human Resources``.
+    A group's name may contain blanks and colons: ``group:Human Resources``.
     """
     if not _AUDIENCE.fullmatch(audience) or storable(audience) != audience:
         raise TapestryError(
@@ -114,25 +114,24 @@ def check_audience(audience: str) -> None:
 
 
 def _account_and_folder(url: str, ask_password: AskPassword | None) -> tuple[Account, str]:
-    """Return the account and place of a URL, with a password from wherever there is one."""
+    """Return the account and folder of a URL; a missing password is looked up or asked for."""
     account, folder = read_url(url)
-    if account.kind == "imap":
-        folder = folder or "INBOX"
-    elif not folder:
+    kind = KINDS[account.kind]
+    folder = folder or kind.folder
+    if not folder:
         raise TapestryError(
             f"Which newsgroups of {account.host}?",
             hint="Name them at the end: nntps://news.example.org/comp.databases, or comp.*.",
         )
     if account.secret or not account.user:
         return account, folder
-    variable = PASSWORDS[account.kind]
-    password = os.environ.get(variable)
+    password = os.environ.get(kind.password_variable)
     where = f"{account.address}/{folder}"
     if password is None and ask_password is not None:
         password = ask_password(where)
     if password is None:
         raise TapestryError(
             f"No password is given for {where}.",
-            hint=f"Set {variable}, or write it into the URL: {account.kind}s://user:password@host/…",
+            hint=f"Set {kind.password_variable}, or write it into the URL: {account.kind}s://user:password@host/…",
         )
     return account.with_secret(password), folder

@@ -1,4 +1,8 @@
-"""Take in an opened source: parse its items, append them batch by batch with its cursor."""
+"""Ingest an opened stream: parse its items and append them batch by batch, each with its cursor.
+
+Micro-batches: one append has one ``ts`` and stores the cursor with the rows, so that a process
+that is killed and started again ingests every message exactly once.
+"""
 
 from __future__ import annotations
 
@@ -17,20 +21,22 @@ from tapestry.tables.log import Tables
 from tapestry.tables.originals import Original
 
 BATCH = 2000
+"""Messages of one append, at most."""
+
 BATCH_BYTES = 32 * 1024 * 1024
 BATCH_SECONDS = 5.0
-"""After which what has come is appended, however little."""
+"""Seconds after which a batch is appended, however small it is."""
 
 Progress = Callable[[int, int | None], None]
-"""Told the number of messages read so far, and how many there are (None: unknown)."""
+"""Take the number of messages read so far and their total (None: unknown)."""
 
 Stop = Callable[[], bool]
-"""Asked whether to leave the rest for another time."""
+"""Return whether to leave the rest for another time."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """What was taken in so far; ``broken`` messages were kept with what could be read."""
+    """Counts of messages so far; ``broken`` ones were kept with what could be read of them."""
 
     read: int = 0
     added: int = 0
@@ -38,7 +44,7 @@ class Tally:
     broken: int = 0
 
     def __add__(self, other: Tally) -> Tally:
-        """Return both together."""
+        """Return the sum of two tallies."""
         return Tally(
             self.read + other.read,
             self.added + other.added,
@@ -59,12 +65,12 @@ class _Batch:
 
 @dataclass(frozen=True, slots=True)
 class IngestTarget:
-    """Where mail goes, for whom, and who is told; ``batch`` messages are one append.
+    """The tables that mail is appended to, its audience, and the callbacks of an ingestion.
 
-    ``stop`` is asked after every append; ``forbidden`` under its lock, and if so what was fetched
-    is not kept: the cursor has not moved, so that it can be fetched again.
-    ``workers`` processes parse, or none but this; they read ahead, so that what an item asks
-    for ``now`` is kept without them only.
+    ``stop`` is called after every append.  ``forbidden`` is called under the lock of the
+    append: if it returns True, the batch is discarded and the cursor stays, so that the same
+    messages can be fetched again.  ``workers`` processes parse; with 0 this process does.
+    Workers read ahead, so that ``Item.flush`` is kept without them only.
     """
 
     tables: Tables
@@ -72,70 +78,66 @@ class IngestTarget:
     audience: str
     progress: Progress | None = None
     now: Callable[[], int] = wall_clock
-    batch: int = BATCH
     stop: Stop = never
     workers: int = 0
     forbidden: Forbidden = never
 
     def cursor_of(self, origin: str) -> Cursor | None:
-        """Return how far an origin has been taken in, or None if it never was."""
+        """Return the stored cursor of an origin, or None if nothing was ingested from it."""
         return cursor_of(self.tables, origin)
 
     def cursors_by_now(self) -> CursorOf:
-        """Return the function that tells how far any origin was taken in at this moment.
+        """Return a lookup of the cursors of all origins as they are at this moment.
 
-        Where there are many to ask for, it is several times as fast.
+        For many origins it is several times as fast as ``cursor_of``.
         """
         log = self.tables.open(MESSAGES)
 
-        def taken(origin: str) -> Cursor | None:
+        def stored(origin: str) -> Cursor | None:
             version = log.transaction_version(origin)
             return None if version is None else Cursor(origin, version)
 
-        return taken
+        return stored
 
 
 def ingest_batches(stream: MessageStream, target: IngestTarget, tally: Tally) -> bool:
-    """Append what a source yields, counting it in ``tally``; return whether that was all.
+    """Append the messages of a stream, counting them in ``tally``; return whether it ended.
 
-    Every batch is one append with one ``ts``, together with the cursor.  If the source
-    breaks off, what came before that is appended first.
+    If the stream raises an error, what came before it is appended first.
     """
     progress = target.progress
     total = stream.total() if progress else None
-    batches = _batches(stream, target.batch)
-    for part, read in parsed(batches, stream.name, target.audience, target.workers):
+    for batch, messages in parsed(_batches(stream), stream.name, target.audience, target.workers):
         receipt = append_messages(
             target.tables,
             target.clock,
-            [parsed_message.message for parsed_message in read],
-            part.cursor,
+            [parsed_message.message for parsed_message in messages],
+            batch.cursor,
             target.now,
             originals=[
                 Original(raw, parsed_message.problems)
-                for raw, parsed_message in zip(part.raws, read, strict=True)
+                for raw, parsed_message in zip(batch.raws, messages, strict=True)
             ],
             forbidden=target.forbidden,
         )
         if receipt.refused:
             return False
-        tally.read += len(read)
+        tally.read += len(messages)
         tally.added += receipt.added
         tally.duplicates += receipt.duplicates
-        tally.broken += sum(parsed_message.broken for parsed_message in read)
-        if progress and read:
+        tally.broken += sum(parsed_message.broken for parsed_message in messages)
+        if progress and messages:
             progress(tally.read, total)
         if target.stop():
             return False
     return True
 
 
-def _batches(stream: MessageStream, size: int) -> Iterator[_Batch]:
+def _batches(stream: MessageStream) -> Iterator[_Batch]:
     batch, length, began = _Batch(), 0, time.monotonic()
-    items = stream.items
     while True:
         try:
-            item: Item | None = next(items, None)
+            item: Item | None = next(stream.items, None)
         except TapestryError:
             if batch:
                 yield batch
@@ -143,7 +145,7 @@ def _batches(stream: MessageStream, size: int) -> Iterator[_Batch]:
         if item is None:
             break
         if batch and item.origin != batch.origin:
-            # A batch has one cursor, so it is of one origin.
+            # A batch has one cursor, so that all its messages are of one origin.
             yield batch
             batch, length = _Batch(), 0
         if not batch:
@@ -153,8 +155,8 @@ def _batches(stream: MessageStream, size: int) -> Iterator[_Batch]:
         if item.raw is not None:
             batch.raws.append(item.raw)
             length += len(item.raw)
-        full = len(batch.raws) >= size or length >= BATCH_BYTES
-        if batch and (full or item.now or time.monotonic() - began >= BATCH_SECONDS):
+        is_full = len(batch.raws) >= BATCH or length >= BATCH_BYTES
+        if batch and (is_full or item.flush or time.monotonic() - began >= BATCH_SECONDS):
             yield batch
             batch, length = _Batch(), 0
     if batch:

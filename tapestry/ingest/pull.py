@@ -1,8 +1,8 @@
-"""Pull the folders or groups of an account, one after the other, over one line.
+"""Pull the folders of an account, one after the other, over one session.
 
-reached ─> places ─> each: items ─ take_in ─> rows and cursor ─> report
-   ^                                  │
-   └────────── pause ─────────────────┘ line broken
+open_session ─> expand ─> each folder: open ─ ingest_batches ─> rows and cursor ─> report
+     ^                                              │
+     └──────────────── backoff ─────────────────────┘ connection lost
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from tapestry.core.errors import TapestryError
 from tapestry.ingest.account import Account, ConnectionLostError, RefusedError
 from tapestry.ingest.backoff import pause_after
 from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
-from tapestry.ingest.session import open_session
-from tapestry.ingest.stream import CursorOf, MailSession, SyncStates
+from tapestry.ingest.session import MailSession, open_session
+from tapestry.ingest.stream import CursorOf
+from tapestry.ingest.sync_state import SyncStates
 from tapestry.ingest.unavailable import UnavailableError
 
-TRIES = 6
-"""Times in a row that a line may break without bringing anything."""
+MOST_LOSSES = 6
+"""Times in a row that the connection may be lost without a message having come."""
 
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 30.0
@@ -29,10 +30,11 @@ LONGEST_PAUSE = 30.0
 
 @dataclass(frozen=True, slots=True)
 class FolderReport:
-    """What came from a folder or group; ``error`` if it cannot be read, ``complete`` if all did.
+    """What came from a folder; ``complete`` unless a part of it was left for another time.
 
-    ``remaining`` counts the places that are still to be looked at.  A place over which the line
-    broke is reported with that error, so that another can be first in turn the next time.
+    ``error`` is set if the folder cannot be read.  ``remaining`` counts the folders still to be
+    pulled.  A folder over which the connection was lost is reported with that error, so that
+    the caller can pull another first the next time.
     """
 
     folder: str
@@ -48,53 +50,52 @@ def pull_account(
     target: IngestTarget,
     sync_states: SyncStates,
     order: Callable[[list[str]], list[str]] = list,
-    max_breaks: int = TRIES,
     pause: Callable[[float], None] = time.sleep,
 ) -> Iterator[FolderReport]:
-    """Take in what is new in each folder or group, in turn; yield a report when done with it.
+    """Ingest what is new in each folder, in ``order``; yield a report after each.
 
-    A line that breaks is reached again, at first after a second, then after ever more, and
-    read on from the cursor.  Raises ConnectionLostError when it broke ``max_breaks`` times in a row
-    and brought nothing, RefusedError where that would not help or where every place was
-    refused; what was appended stays.
+    A lost connection is opened again with exponential backoff, and reading goes on from the
+    cursor.  Raises ConnectionLostError when it was lost MOST_LOSSES times in a row and no
+    message came, RefusedError where the server refuses the account or every folder.  What was
+    appended stays.
     """
-    remaining: deque[str] | None = None
+    waiting: deque[str] | None = None
     tally = Tally()
-    breaks = 0
+    losses = 0
     refused: RefusedError | None = None
-    admitted = False
+    any_admitted = False
     while True:
-        before = tally.read
+        read_before = tally.read
         try:
             with open_session(account) as session:
-                if remaining is None:
-                    remaining = deque(order(session.expand(patterns)))
-                # As they stand now: what this line brings moves no cursor but its own place's.
+                if waiting is None:
+                    waiting = deque(order(session.expand(patterns)))
+                # One snapshot of the cursors: a session moves only those of its own folders.
                 cursor_of = target.cursors_by_now()
-                while remaining:
+                while waiting:
                     report = _pull_folder(
-                        session, remaining[0], target, cursor_of, sync_states, tally
+                        session, waiting[0], target, cursor_of, sync_states, tally
                     )
-                    remaining.popleft()
-                    report = replace(report, remaining=len(remaining))
-                    tally, before, breaks = Tally(), 0, 0
+                    waiting.popleft()
+                    report = replace(report, remaining=len(waiting))
+                    tally, read_before, losses = Tally(), 0, 0
                     if isinstance(report.error, RefusedError):
                         refused = report.error
                     else:
-                        admitted = True
+                        any_admitted = True
                     yield report
                     if not report.complete or target.stop():
                         break
             break
         except ConnectionLostError as error:
-            breaks = 1 if tally.read > before else breaks + 1
-            # A server that could not be reached at all is for the caller to try later.
-            if remaining is None or breaks >= max_breaks:
-                if remaining:
-                    yield FolderReport(remaining[0], tally, error, complete=False)
+            losses = 1 if tally.read > read_before else losses + 1
+            # If the server was never reached, the caller tries again later.
+            if waiting is None or losses >= MOST_LOSSES:
+                if waiting:
+                    yield FolderReport(waiting[0], tally, error, complete=False)
                 raise
-            pause(pause_after(breaks, FIRST_PAUSE, LONGEST_PAUSE))
-    if refused is not None and not admitted:
+            pause(pause_after(losses, FIRST_PAUSE, LONGEST_PAUSE))
+    if refused is not None and not any_admitted:
         raise refused
 
 

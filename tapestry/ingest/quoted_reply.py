@@ -1,4 +1,4 @@
-"""What a server said, fit to be quoted: it can be stored, shown, and holds no secret."""
+"""Replies of servers, made fit to be quoted: storable, printable and without the secret."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/]{4,}")
 
 
 def quoted_reply(error: Exception, secret: str = "") -> str:
-    r"""Return what an error quotes, without bytes that are no text and without the secret.
+    r"""Return the reply in an error, without undecodable bytes and without the secret.
 
     >>> said(ValueError("502 Acc\udce8s refus\udce9."))
     '502 Acc?s refus?'
@@ -28,7 +28,7 @@ def quoted_reply(error: Exception, secret: str = "") -> str:
 
 
 def storable(text: str) -> str:
-    r"""Return a text as any database takes it: no half characters, no NUL.
+    r"""Return a text that any database can store: no surrogates, no NUL.
 
     >>> storable("gr\udcfcn\0")
     'gr?n'
@@ -37,12 +37,12 @@ def storable(text: str) -> str:
 
 
 def cause_without_secret(error: Exception, secret: str) -> Exception | None:
-    """Return an error, to be named as a cause, or None if it quotes the secret."""
+    """Return an error to be raised from, or None if it contains the secret."""
     return error if not secret or _without(str(error), secret) == str(error) else None
 
 
 def is_plain(name: str) -> bool:
-    r"""Tell whether a name can be stored and shown: it is text, without control characters.
+    r"""Return whether a name can be stored and shown: text without control characters.
 
     >>> is_plain("Größe"), is_plain("gr\udcfc"), is_plain("a\nb"), is_plain("")
     (True, False, False, False)
@@ -55,7 +55,7 @@ def is_plain(name: str) -> bool:
 
 
 def _without(text: str, secret: str) -> str:
-    """Hide a secret: as it is, quoted for IMAP, as the repr of bytes shows it, and in base64."""
+    """Hide a secret: plain, quoted for IMAP, as in the repr of bytes, and in base64."""
     quoted = secret.replace("\\", "\\\\").replace('"', '\\"')
     forms = {secret, quoted}
     for form in (secret, quoted):
@@ -68,7 +68,7 @@ def _without(text: str, secret: str) -> str:
 
 
 def _holds(word: str, secret: bytes) -> bool:
-    """Tell whether a secret is in base64, wherever that begins within a word."""
+    """Return whether a word contains a secret in base64, at any offset."""
     for start in range(4):
         part = word[start:]
         try:
@@ -80,6 +80,6 @@ def _holds(word: str, secret: bytes) -> bool:
 
 
 def _rest(part: str) -> str:
-    """Return the last, incomplete four characters, padded; none if there is but one."""
+    """Return the last, incomplete group of four characters, padded; empty if it is only one."""
     rest = part[len(part) // 4 * 4 :]
     return rest + "=" * (4 - len(rest)) if len(rest) > 1 else ""

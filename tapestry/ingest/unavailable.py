@@ -1,137 +1,141 @@
-"""What a server lists but will not hand over: passed by, and asked for again later.
+"""Unavailable messages: those that a server lists and does not deliver (a dead-letter list).
 
-Some answer NO, some hang up on whoever asks for a message that they cannot read.  Without
-this, one such message would hold up all that come after it.
+Some servers answer NO (RFC 5530: UNAVAILABLE), some drop the connection whenever a message that
+they cannot read is fetched.  Such a message is put aside, the cursor goes on, and it is fetched
+again later with exponential backoff.  Otherwise it would block all messages after it.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.account import ConnectionLostError
 from tapestry.ingest.backoff import pause_after
-from tapestry.ingest.stream import InMemorySyncStates, SyncStates
+from tapestry.ingest.sync_state import SyncStates
 from tapestry.tables.append import Cursor
 
-BREAKS = 3
-"""Times that the line may break over one message before it is put aside."""
+MOST_LOSSES = 3
+"""Times that the connection may be lost over one message before it is put aside."""
 
-ASK_AGAIN, LONGEST = 60.0, 24 * 3600.0
+ASK_AGAIN, LONGEST_PAUSE = 60.0, 24 * 3600.0
+"""Seconds before a message is fetched again, the first time and at most."""
 
 MOST = 1000
-"""So many of a folder or group can be put aside; with more, one waits for those."""
+"""Messages of a folder that can be put aside; after that the folder waits for them."""
 
 IN_A_ROW = 20
-"""When so many follow each other, it is not about them: the server has a bad day."""
+"""Unavailable messages in a row that show a fault of the server, and not of the messages."""
+
+STATE = "withheld"
+"""The key under which the messages are stored in the folder's sync state."""
 
 
 class UnavailableError(TapestryError):
-    """Some messages could not be had, and nobody will remember to ask for them again."""
+    """Some messages were not delivered, and no stored state will have them fetched again."""
 
 
 @dataclass(frozen=True, slots=True)
 class FetchResult:
-    """What a server said when it was asked for a message.
+    """The answer of a server to the fetch of one message.
 
-    ``raw`` is None if it has expired or was expunged, or if it is ``unavailable``; the answer
-    may then be ``about_all`` messages, and not just this one.
+    ``raw`` is None if the message is gone (expunged or expired) or ``unavailable``.
+    ``server_fault`` is set if the answer may concern all messages, and not this one alone.
     """
 
     number: int
     raw: bytes | None
     unavailable: bool = False
-    about_all: Exception | None = None
+    server_fault: Exception | None = None
 
 
-def hold_server_faults(results: Iterable[FetchResult], trusted: bool) -> Iterator[FetchResult]:
-    """Yield the answers, those that may be about all messages once another message came.
+def hold_server_faults(results: Iterable[FetchResult], *, single: bool) -> Iterator[FetchResult]:
+    """Yield results; hold back those that may be the server's fault until a message comes.
 
-    If none comes, what was said is raised.  Of one that is asked for ``trusted`` there is
-    nothing to be learnt, so it is yielded as it is.
+    If none comes, the first fault is raised.  The result of a ``single`` fetch has nothing to
+    be compared with and is yielded as it is.
     """
-    held: list[FetchResult] = []
-    came = trusted
+    held_back: list[FetchResult] = []
+    delivers = single
     for result in results:
-        came = came or result.raw is not None
-        if came or not (held or result.about_all):
-            yield from held
+        delivers = delivers or result.raw is not None
+        if delivers or not (held_back or result.server_fault):
+            yield from held_back
             yield result
-            held = []
+            held_back = []
         else:
-            held.append(result)
-            if sum(each.unavailable for each in held) >= IN_A_ROW:
+            held_back.append(result)
+            if sum(earlier.unavailable for earlier in held_back) >= IN_A_ROW:
                 break
-    if held and held[0].about_all:
-        raise held[0].about_all
+    if held_back and held_back[0].server_fault:
+        raise held_back[0].server_fault
 
 
-def has_unavailable(remembered: dict[str, Any]) -> bool:
-    """Tell whether there is something to ask for again, by what is remembered of a place."""
-    return bool(remembered.get("withheld", {}).get("missing"))
+def has_unavailable(sync_state: dict[str, Any]) -> bool:
+    """Return whether a folder has messages to fetch again, by its sync state."""
+    return bool(sync_state.get(STATE, {}).get("missing"))
 
 
 @dataclass(slots=True)
 class UnavailableMessages:
-    """The withheld messages of a folder or group, by UID or article number.
+    """The unavailable messages of a folder, by UID or article number.
 
-    ``numbering`` says for how long the numbers mean the same messages.  What is written down
-    is remembered at once, for the line may break at any time: ``trouble``, the first and last
-    number that were asked for when it did, and how often it did over that one alone;
-    ``missing``, how often each was asked for, and when it will be again; ``in_a_row``, how
-    many were put aside since a message came or one was asked for again.
+    Numbers mean the same messages for one ``numbering`` (UIDVALIDITY for IMAP).  Every change is
+    stored at once, for the connection may be lost at any time: ``trouble``, the first and last
+    number that were fetched when it was lost, and the number of losses if that was one message;
+    ``missing``, for each number how often it was fetched and when it is due again; ``in_a_row``,
+    how many were put aside since a message came or one was fetched again.
 
-    A memory that ends with the command cannot have them asked for again.  There the cursor
-    stays before the first of them, and ``through`` says how far this command came.
+    Sync states that are not durable cannot have them fetched again.  With those the cursor
+    stays before the first missing message, and ``through`` is the last number of this process.
     """
 
     sync_states: SyncStates
     folder: str
     numbering: int
-    now: Callable[[], float] = time.time
     trouble: list[int] | None = field(default=None, init=False)
     missing: dict[str, list[float]] = field(default_factory=dict, init=False)
     in_a_row: int = field(default=0, init=False)
     through: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        before = self.sync_states.load(self.folder).get("withheld", {})
-        if before.get("numbering") == self.numbering:
-            self.trouble, self.missing = before["trouble"], dict(before["missing"])
-            self.in_a_row = before.get("in_a_row", 0)
-            self.through = before.get("through", 0)
+        stored = self.sync_states.load(self.folder).get(STATE, {})
+        if stored.get("numbering") == self.numbering:
+            self.trouble, self.missing = stored["trouble"], dict(stored["missing"])
+            self.in_a_row = stored.get("in_a_row", 0)
+            self.through = stored.get("through", 0)
 
     def __contains__(self, number: int) -> bool:
-        """Tell whether this one was put aside."""
+        """Return whether this message was put aside."""
         return str(number) in self.missing
 
     @property
     def is_full(self) -> bool:
-        """Whether no other can be put aside before one of them comes."""
+        """Whether no other message can be put aside before one of these comes."""
         return len(self.missing) >= MOST or self.in_a_row >= IN_A_ROW
 
-    def broke_near(self, number: int) -> bool:
-        """Tell whether the line broke when this was asked for, alone or with others."""
+    def in_trouble(self, number: int) -> bool:
+        """Return whether the connection was lost over this message, by itself or in a batch."""
         return self.trouble is not None and self.trouble[0] <= number <= self.trouble[1]
 
     def is_hopeless(self, number: int) -> bool:
-        """Tell whether the line broke too often over this one."""
+        """Return whether the connection was lost too often over this message."""
         trouble = self.trouble
-        return trouble is not None and trouble[:2] == [number] * 2 and trouble[2] >= BREAKS
+        return trouble is not None and trouble[:2] == [number] * 2 and trouble[2] >= MOST_LOSSES
 
-    def broke(self, first: int, last: int) -> None:
-        """Write down that the line broke when these were asked for."""
-        again = self.trouble[2] if self.trouble and self.trouble[:2] == [first, last] else 0
-        self.trouble = [first, last, again + 1 if first == last else 0]
-        self._remember()
+    def note_loss(self, first: int, last: int) -> None:
+        """Store that the connection was lost while these were fetched."""
+        losses = self.trouble[2] if self.trouble and self.trouble[:2] == [first, last] else 0
+        self.trouble = [first, last, losses + 1 if first == last else 0]
+        self._save()
 
     def note(self, result: FetchResult) -> None:
-        """Write down that a message came, or put it aside if it is withheld.
+        """Store that a message came, or put it aside if it is unavailable.
 
-        Raises ConnectionLostError, with nothing put aside, where that would be too many.
+        Raises ConnectionLostError, and puts nothing aside, where there are too many already.
         """
         if result.unavailable:
             if self.is_full:
@@ -140,60 +144,61 @@ class UnavailableMessages:
                     f"{self.in_a_row} of them in a row.",
                     hint="It is tried again later, from there; nothing is left out.",
                 )
-            self.missing[str(result.number)] = [1, self.now() + ASK_AGAIN]
+            self.missing[str(result.number)] = [1, time.time() + ASK_AGAIN]
             self.in_a_row += 1
             self.trouble = None
-            self._remember()
+            self._save()
         elif result.raw is not None and self.in_a_row:
             self.in_a_row = 0
-            self._remember()
+            self._save()
 
     def due(self) -> list[int]:
-        """Return those that are to be asked for again by now."""
-        now = self.now()
-        return [int(number) for number, (_times, at) in self.missing.items() if at <= now]
+        """Return the messages that are due to be fetched again."""
+        now = time.time()
+        return [int(number) for number, (_times, due_at) in self.missing.items() if due_at <= now]
 
-    def asking(self, number: int) -> None:
-        """Write down that this is about to be asked for again; the next time is later still."""
+    def note_retry(self, number: int) -> None:
+        """Store that this message is about to be fetched again; its next time is later still."""
         times = int(self.missing[str(number)][0]) + 1
-        self.missing[str(number)] = [times, self.now() + pause_after(times, ASK_AGAIN, LONGEST)]
+        due_at = time.time() + pause_after(times, ASK_AGAIN, LONGEST_PAUSE)
+        self.missing[str(number)] = [times, due_at]
         self.in_a_row = 0
-        self._remember()
+        self._save()
 
     def settle(self, number: int) -> None:
-        """Cross one off: it came, or it is not there any more."""
+        """Remove a message that came, or that is gone from the server."""
         del self.missing[str(number)]
-        self._remember()
+        self._save()
 
     def cursor(self, origin: str, number: int) -> Cursor | None:
-        """Return the cursor once all up to this number was asked for, None if it must stay."""
-        if not self.missing or not isinstance(self.sync_states, InMemorySyncStates):
+        """Return the cursor after all up to this number was fetched, None if it must stay."""
+        if not self.missing or self.sync_states.durable:
             return Cursor(origin, number)
         self.through = number
-        self._remember()
+        self._save()
         return None
 
-    def all_is_well(self) -> None:
-        """Write down that the line did not break again."""
+    def clear_trouble(self) -> None:
+        """Store that the folder was read to its end without another loss of the connection."""
         if self.trouble is not None:
             self.trouble = None
-            self._remember()
+            self._save()
 
-    def must_be_empty(self) -> None:
-        """Raise WithheldError if some are missing and the memory of that ends here."""
-        if self.missing and isinstance(self.sync_states, InMemorySyncStates):
+    def require_delivery(self) -> None:
+        """Raise UnavailableError if messages are missing and the sync states are not durable."""
+        if self.missing and not self.sync_states.durable:
             raise UnavailableError(
                 f"The server does not hand over everything in {self.folder}: of what it lists, "
                 f"{len(self.missing)} could not be had.",
                 hint="Run the same again: they are asked for again, and nothing comes twice.",
             )
 
-    def _remember(self) -> None:
-        what: dict[str, Any] = {
+    def _save(self) -> None:
+        stored: dict[str, Any] = {
             "numbering": self.numbering,
             "trouble": self.trouble,
             "missing": self.missing,
             "in_a_row": self.in_a_row,
             "through": self.through,
         }
-        self.sync_states.save(self.folder, self.sync_states.load(self.folder) | {"withheld": what})
+        self.sync_states.save(self.folder, self.sync_states.load(self.folder) | {STATE: stored})

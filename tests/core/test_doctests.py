@@ -6,7 +6,7 @@ import pkgutil
 
 import pytest
 
-ROOMS = ("core", "query", "rewrite", "plan")
+ROOMS = ("core", "query", "rewrite", "plan", "ingest")
 
 
 def modules():

@@ -9,15 +9,15 @@ from tapestry.ingest.account import (
     Account,
     RefusedError,
     is_this_machine,
-    must_not_be_overheard,
-    read_url,
+    require_private_connection,
 )
 from tapestry.ingest.nntp.token_bucket import TokenBucket
 from tapestry.ingest.nntp.wildmat import check_pattern, matches
+from tapestry.ingest.session import read_url
 
 
 @pytest.mark.parametrize(
-    ("url", "account", "place"),
+    ("url", "account", "folder"),
     [
         (
             "imaps://joe%40x.org:p%2Fw@mail.x.org/Lists/R%20devel",
@@ -31,8 +31,8 @@ from tapestry.ingest.nntp.wildmat import check_pattern, matches
         ("nntp://joe:pw@x.org/a", Account("nntp", "x.org", 119, "starttls", "joe", "pw"), "a"),
     ],
 )
-def test_a_url_says_where_and_as_whom(url, account, place):
-    assert read_url(url) == (account, place)
+def test_a_url_says_where_and_as_whom(url, account, folder):
+    assert read_url(url) == (account, folder)
 
 
 def test_the_address_of_an_account_can_be_read_again_and_holds_no_secret():
@@ -50,14 +50,14 @@ def test_a_url_that_says_too_little_is_one_sentence(url):
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST.", "127.0.0.1", "127.8.9.1", "::1"])
 def test_this_machine_may_be_told_anything(host):
     assert is_this_machine(host)
-    must_not_be_overheard(Account("imap", host, 143, "none", "joe", "secret"))
+    require_private_connection(Account("imap", host, 143, "none", "joe", "secret"))
 
 
 @pytest.mark.parametrize("host", ["x.org", "10.0.0.1", "localhost.x.org", "127.0.0.1.x.org", ""])
 def test_others_are_told_no_secret_in_the_clear(host):
-    must_not_be_overheard(Account("nntp", host, 119, "none"))
+    require_private_connection(Account("nntp", host, 119, "none"))
     with pytest.raises(RefusedError, match="for all to read"):
-        must_not_be_overheard(Account("imap", host, 143, "none", "joe", "secret"))
+        require_private_connection(Account("imap", host, 143, "none", "joe", "secret"))
 
 
 @pytest.mark.parametrize(

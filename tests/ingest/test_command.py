@@ -92,7 +92,8 @@ def test_a_message_whose_end_was_not_yet_written_does_not_hide_what_follows(
     assert ids(tables) == [f"{n}@x.org" for n in range(4)]
 
 
-def test_an_interrupted_pull_goes_on_from_its_last_batch(tmp_path, tables, clock):
+def test_an_interrupted_pull_goes_on_from_its_last_batch(tmp_path, tables, clock, monkeypatch):
+    monkeypatch.setattr("tapestry.ingest.ingest_batch.BATCH", 3)
     what = write(tmp_path / "box", range(10))
 
     def stop(done, total):
@@ -101,13 +102,14 @@ def test_an_interrupted_pull_goes_on_from_its_last_batch(tmp_path, tables, clock
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        ingest(what, tables, clock, progress=stop, batch=3)
-    assert counts(ingest(what, tables, clock, batch=3)) == (4, 4, 0, 0)
+        ingest(what, tables, clock, progress=stop)
+    assert counts(ingest(what, tables, clock)) == (4, 4, 0, 0)
     assert len(ids(tables)) == 10
 
 
-def test_every_batch_has_its_own_instant(tmp_path, tables, clock):
-    ingest(write(tmp_path / "box", range(6)), tables, clock, batch=2, now=lambda: 100)
+def test_every_batch_has_its_own_instant(tmp_path, tables, clock, monkeypatch):
+    monkeypatch.setattr("tapestry.ingest.ingest_batch.BATCH", 2)
+    ingest(write(tmp_path / "box", range(6)), tables, clock, now=lambda: 100)
     assert [part.max_ts for part in snapshot(tables).messages] == [101, 102, 103]
 
 

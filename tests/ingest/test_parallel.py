@@ -15,7 +15,7 @@ from support.clocks import MemoryClock
 from support.paths import TESTS
 
 from tapestry.core.errors import TapestryError
-from tapestry.ingest import command as pull
+from tapestry.ingest import command
 from tapestry.ingest.parallel import parsed
 from tapestry.tables.log import Tables
 
@@ -63,15 +63,16 @@ def test_a_directory_is_parsed_by_several_too(tmp_path, monkeypatch):
         letters = (f"{FROM}Message-ID: <{n}@x>\n\nhi\n\n" for n in numbers)
         (where / name).write_text("".join(letters))
     (where / "one.eml").write_text("Message-ID: <one@x>\n\nhi\n")
-    assert pull._workers(where) == 0
-    monkeypatch.setattr(pull, "LARGE", 1000)
-    monkeypatch.setattr(pull, "MOST_WORKERS", 3)
+    assert command._workers(where) == 0
+    monkeypatch.setattr(command, "LARGE", 1000)
+    monkeypatch.setattr(command, "MOST_WORKERS", 3)
     monkeypatch.setattr("os.cpu_count", lambda: 3)
-    assert pull._workers(where) == 3
+    monkeypatch.setattr("tapestry.ingest.ingest_batch.BATCH", 7)
+    assert command._workers(where) == 3
     tables, clock = Tables(tmp_path / "tables"), MemoryClock()
-    report = pull.ingest(str(where), tables, clock, batch=7)
+    report = command.ingest(str(where), tables, clock)
     assert (report.read, report.added, report.duplicates) == (81, 71, 10)
-    again = pull.ingest(str(where), tables, clock, batch=7)
+    again = command.ingest(str(where), tables, clock)
     assert again.added == 0
 
 

@@ -9,7 +9,7 @@ from support.clocks import MemoryClock
 from support.servers.dovecot import PASSWORD, running_dovecot
 
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.command import PASSWORDS, ingest
+from tapestry.ingest.command import ingest
 from tapestry.tables.log import Tables
 from tapestry.tables.read import message
 
@@ -41,7 +41,7 @@ def clock():
 
 @pytest.fixture(autouse=True)
 def no_password(monkeypatch):
-    monkeypatch.delenv(PASSWORDS["imap"], raising=False)
+    monkeypatch.delenv("TAPESTRY_IMAP_PASSWORD", raising=False)
 
 
 def mail(n):
@@ -94,7 +94,10 @@ def test_an_expunged_message_does_not_disturb_the_cursor(server, tables, clock, 
     assert counts(ingest(url, tables, clock)) == (1, 1, 0)
 
 
-def test_an_interrupted_pull_goes_on_from_its_last_batch(server, tables, clock, folder):
+def test_an_interrupted_pull_goes_on_from_its_last_batch(
+    server, tables, clock, folder, monkeypatch
+):
+    monkeypatch.setattr("tapestry.ingest.ingest_batch.BATCH", 3)
     url = server.url(folder)
     server.put(folder, *map(mail, range(10)))
 
@@ -103,7 +106,7 @@ def test_an_interrupted_pull_goes_on_from_its_last_batch(server, tables, clock, 
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        ingest(url, tables, clock, progress=stop, batch=3)
+        ingest(url, tables, clock, progress=stop)
     assert counts(ingest(url, tables, clock)) == (4, 4, 0)
 
 
@@ -151,9 +154,9 @@ def test_the_password_may_come_from_the_environment_or_be_asked(
 
     assert ingest(url, tables, clock, ask_password=ask).added == 1
     assert asked == [f"imap://alice%40x.org@127.0.0.1:{server.port}/{folder}"]
-    monkeypatch.setenv(PASSWORDS["imap"], PASSWORD)
+    monkeypatch.setenv("TAPESTRY_IMAP_PASSWORD", PASSWORD)
     assert ingest(url, tables, clock).read == 0
-    monkeypatch.delenv(PASSWORDS["imap"])
+    monkeypatch.delenv("TAPESTRY_IMAP_PASSWORD")
     with pytest.raises(TapestryError, match="No password is given"):
         ingest(url, tables, clock)
 

@@ -22,7 +22,7 @@ from tapestry.ingest.account import Account, ConnectionLostError, RefusedError
 from tapestry.ingest.imap.session import open_imap
 from tapestry.ingest.ingest_batch import IngestTarget
 from tapestry.ingest.pull import pull_account
-from tapestry.ingest.stream import InMemorySyncStates
+from tapestry.ingest.sync_state import InMemorySyncStates
 from tapestry.tables.log import Tables
 
 pytestmark = pytest.mark.live

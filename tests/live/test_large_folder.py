@@ -16,7 +16,7 @@ from pathlib import Path
 from tapestry.ingest.account import Account
 from tapestry.ingest.ingest_batch import IngestTarget
 from tapestry.ingest.pull import pull_account
-from tapestry.ingest.stream import InMemorySyncStates
+from tapestry.ingest.sync_state import InMemorySyncStates
 from tapestry.tables.log import Tables
 
 port, user, secret, folder, root = sys.argv[1:]

@@ -62,21 +62,20 @@ def wait_for(what, turn=lambda: None):
 class Listening:
     """One line that is listened to, in a thread."""
 
-    def __init__(self, port, folder, renew=60.0):
+    def __init__(self, port, folder):
         self.notified, self.error = [], None
         self.stop = threading.Event()
-        self.thread = threading.Thread(target=self._run, args=(port, folder, renew))
+        self.thread = threading.Thread(target=self._run, args=(port, folder))
         self.thread.start()
         wait_for(lambda: self.notified or self.error)
 
-    def _run(self, port, folder, renew):
+    def _run(self, port, folder):
         try:
             watch_mailbox(
                 account(port),
                 folder,
                 lambda: self.notified.append(time.monotonic()),
                 self.stop.is_set,
-                renew,
             )
         except TapestryError as error:
             self.error = error
@@ -96,8 +95,9 @@ def test_mail_is_heard_of_within_seconds(server, folder):
     assert listening.error is None
 
 
-def test_mail_is_heard_of_while_listening_is_begun_anew_all_the_time(server, folder):
-    listening = Listening(server.port, folder, renew=0.01)
+def test_mail_is_heard_of_while_listening_is_begun_anew_all_the_time(server, folder, monkeypatch):
+    monkeypatch.setattr("tapestry.ingest.imap.idle.RENEW", 0.01)
+    listening = Listening(server.port, folder)
     for n in range(5):
         before = len(listening.notified)
         server.put(folder, mail(n))

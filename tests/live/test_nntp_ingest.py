@@ -18,7 +18,7 @@ from tapestry.ingest.command import ingest
 from tapestry.ingest.ingest_batch import IngestTarget
 from tapestry.ingest.nntp.session import open_nntp
 from tapestry.ingest.pull import pull_account
-from tapestry.ingest.stream import InMemorySyncStates
+from tapestry.ingest.sync_state import InMemorySyncStates
 from tapestry.tables.log import Tables
 from tapestry.tables.read import message
 

@@ -13,7 +13,7 @@ from tapestry.ingest.account import ConnectionLostError
 from tapestry.ingest.command import ingest
 from tapestry.ingest.ingest_batch import IngestTarget
 from tapestry.ingest.nntp import session
-from tapestry.ingest.stream import InMemorySyncStates
+from tapestry.ingest.sync_state import InMemorySyncStates
 from tapestry.ingest.unavailable import MOST, FetchResult, UnavailableMessages
 from tapestry.tables.log import Tables
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.live
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch):
     monkeypatch.setattr("tapestry.ingest.pull.FIRST_PAUSE", 0.01)
-    monkeypatch.setattr(session, "PER_SECOND", 100_000.0)
+    monkeypatch.setattr(session, "ARTICLES_PER_SECOND", 100_000.0)
 
 
 @pytest.fixture

@@ -9,13 +9,15 @@ from pathlib import Path
 
 from support.clocks import FileClock
 
+from tapestry.ingest import ingest_batch
 from tapestry.ingest.archive.files import open_archive_source
 from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
 from tapestry.tables.log import Tables
 
 
 def main(root: Path, mbox: str, batch: int) -> None:
-    target = IngestTarget(Tables(root), FileClock(root / "clock"), "public", batch=batch)
+    ingest_batch.BATCH = batch
+    target = IngestTarget(Tables(root), FileClock(root / "clock"), "public")
     target = replace(target, workers=2, progress=lambda read, total: print(read, flush=True))
     ingest_batches(open_archive_source(mbox, "public", target.cursor_of), target, Tally())
     assert not multiprocessing.active_children()

@@ -4,6 +4,8 @@ import json
 
 
 class KeptMemory:
+    durable = True
+
     def __init__(self):
         self.kept = {}
 

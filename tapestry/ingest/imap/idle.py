@@ -1,4 +1,4 @@
-"""Hear of new mail at once: IMAP's IDLE, where the server has it."""
+"""New mail without polling: IMAP's IDLE (RFC 2177), where the server has it."""
 
 from __future__ import annotations
 
@@ -14,69 +14,71 @@ from tapestry.ingest.account import Account, ConnectionLostError
 from tapestry.ingest.imap.session import explained, open_imap
 
 RENEW = 9 * 60.0
-"""Seconds after which IDLE is begun anew: some servers, and boxes between, end it after ten."""
+"""Seconds after which IDLE is sent again: some servers and NAT routers end it after ten minutes."""
 
-_TURN = 2.0
-_NEWS = {b"EXISTS", b"RECENT"}
+_CHECK_SECONDS = 2.0
+_NEW_MAIL = {b"EXISTS", b"RECENT"}
 
 
 class CannotIdleError(TapestryError):
-    """The server has no IDLE: it must be asked from time to time."""
+    """The server has no IDLE: it must be polled."""
 
 
 def watch_mailbox(
-    account: Account,
-    folder: str,
-    on_mail: Callable[[], None],
-    stopped: Callable[[], bool],
-    renew: float = RENEW,
+    account: Account, folder: str, on_mail: Callable[[], None], stopped: Callable[[], bool]
 ) -> None:
-    """Call ``on_mail`` once one listens, and then whenever mail comes, until ``stopped()``.
+    """Call ``on_mail`` when the watch begins and whenever mail comes, until ``stopped()``.
 
-    The first call is for what came before: whoever pulls at each call misses nothing.
-    Raises CannotIdleError where there is no IDLE, ConnectionLostError when the line breaks.
+    The first call covers the mail that came before: a caller that pulls at each call misses
+    nothing.  Raises CannotIdleError if there is no IDLE, ConnectionLostError when the
+    connection is lost.
     """
-    with open_imap(account) as line, explained(account):
-        if not line.client.has_capability("IDLE"):
+    with open_imap(account) as session, explained(account):
+        client = session.client
+        if not client.has_capability("IDLE"):
             raise CannotIdleError(
                 f"{account.host} cannot say when mail comes.", hint="It is asked every so often."
             )
-        line.examine(folder)
-        _notice_a_dead_line(line.client)
-        first = True
+        session.examine(folder)
+        _keep_alive(client.socket())
+        is_first = True
         while not stopped():
-            line.client.idle()
-            if first:
+            client.idle()
+            if is_first:
                 on_mail()
-                first = False
-            until = time.monotonic() + renew
+                is_first = False
+            until = time.monotonic() + RENEW
             while time.monotonic() < until and not stopped():
-                if _mail_arrived(account, line.client):
+                if _check(account, client):
                     on_mail()
-            _text, late = line.client.idle_done()
-            if _tells_of_mail(late):
+            _text, late_responses = client.idle_done()
+            if _announces_mail(late_responses):
                 on_mail()
 
 
-def _mail_arrived(account: Account, client: IMAPClient) -> bool:
+def _check(account: Account, client: IMAPClient) -> bool:
+    """Wait for responses for a moment; return whether they announce mail."""
     began = time.monotonic()
-    said = client.idle_check(timeout=_TURN)
-    if not said and time.monotonic() - began < _TURN / 2:
-        # Ready to be read, and nothing there: this is how the library tells of the end.
+    responses = client.idle_check(timeout=_CHECK_SECONDS)
+    if not responses and time.monotonic() - began < _CHECK_SECONDS / 2:
+        # The socket is ready and has no data: so the library shows the end of the connection.
         raise ConnectionLostError(f"{account.where} hung up.", hint="It is called again.")
-    if any(each and each[0] == b"BYE" for each in said):
+    if any(response and response[0] == b"BYE" for response in responses):
         raise ConnectionLostError(f"{account.where} said goodbye.", hint="It is called again.")
-    return _tells_of_mail(said)
+    return _announces_mail(responses)
 
 
-def _tells_of_mail(said: Any) -> bool:
-    return any(len(each) > 1 and each[1] in _NEWS for each in said if isinstance(each, tuple))
+def _announces_mail(responses: Any) -> bool:
+    return any(
+        len(response) > 1 and response[1] in _NEW_MAIL
+        for response in responses
+        if isinstance(response, tuple)
+    )
 
 
-def _notice_a_dead_line(client: IMAPClient) -> None:
-    """Have the system ask now and then whether the other end is still there."""
-    line = client.socket()
-    line.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+def _keep_alive(connection: socket.socket) -> None:
+    """Have the system probe the connection (TCP keepalive), so that a dead one is noticed."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     if hasattr(socket, "TCP_KEEPIDLE"):
-        line.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 60)
-        line.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 20)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 60)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 20)

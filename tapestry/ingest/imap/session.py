@@ -1,6 +1,8 @@
-"""An IMAP server, read without leaving a trace there: no flag is set, nothing is moved.
+"""A session with an IMAP server (RFC 3501, RFC 9051) that reads and changes nothing there.
 
-connect ─ TLS ─ log in ─> folders ─ EXAMINE ─> messages after the cursor (imap_folder)
+connect ─ TLS ─ LOGIN ─> LIST ─> EXAMINE ─> messages after the cursor (tapestry.ingest.imap.folder)
+
+EXAMINE and BODY.PEEK set no flag.
 """
 
 from __future__ import annotations
@@ -21,23 +23,24 @@ from tapestry.ingest.account import (
     ConnectionLostError,
     RefusedError,
     explain_os_error,
-    must_not_be_overheard,
+    require_private_connection,
     tls_context,
 )
-from tapestry.ingest.imap.folder import LATER, MailboxStatus, NewMessages
+from tapestry.ingest.imap.folder import SERVER_FAULTS, MailboxStatus, NewMessages
 from tapestry.ingest.quoted_reply import cause_without_secret, is_plain, quoted_reply
-from tapestry.ingest.stream import CursorOf, Item, ListedFolder, MessageStream, SyncStates
+from tapestry.ingest.stream import CursorOf, Item, ListedFolder, MessageStream
+from tapestry.ingest.sync_state import SyncStates
 from tapestry.ingest.unavailable import has_unavailable
 
-# The library can write every line it sends to its log, tokens too: never in this program.
+# At level DEBUG the library logs every line it sends, passwords and tokens too.
 logging.getLogger("imapclient").setLevel(logging.WARNING)
 
-_CLOSED = {b"\\noselect", b"\\nonexistent"}
+_UNREADABLE = {b"\\noselect", b"\\nonexistent"}
 
 
 @dataclass(frozen=True, slots=True)
 class ImapSession:
-    """A session with an IMAP server, logged in."""
+    """An authenticated session with an IMAP server."""
 
     account: Account
     client: IMAPClient
@@ -45,7 +48,7 @@ class ImapSession:
     def list_folders(self, patterns: Sequence[str] = ("*",)) -> list[ListedFolder]:
         """Return the folders that can be read, INBOX first, then by name."""
         with explained(self.account):
-            # Each name is decoded by itself: one that cannot be leaves the others as they are.
+            # Names are decoded here, one by one: a name that cannot be decoded spoils no other.
             self.client.folder_encode = False
             try:
                 listed: Any = self.client.list_folders()
@@ -54,7 +57,7 @@ class ImapSession:
             decoded = {
                 _decoded(name)
                 for flags, _delimiter, name in listed
-                if not _CLOSED & {flag.lower() for flag in flags}
+                if not _UNREADABLE & {flag.lower() for flag in flags}
             }
         names = filter(is_plain, decoded)
         return [
@@ -62,16 +65,16 @@ class ImapSession:
         ]
 
     def expand(self, patterns: Sequence[str]) -> list[str]:
-        """Return the folders, each once."""
+        """Return the names of folders, each once; a mailbox has no patterns."""
         return list(dict.fromkeys(patterns))
 
     def open(
         self, folder: str, audience: str, cursor_of: CursorOf, sync_states: SyncStates
     ) -> MessageStream:
-        """Return a folder, its items the messages after its cursor, by UID.
+        """Return the messages of a folder after its cursor, by UID.
 
-        The cursor belongs to the folder's UIDVALIDITY: if that changes, all is read again,
-        and what is known is not added again.
+        The cursor is valid for one UIDVALIDITY.  If that changes, the folder is read from its
+        start; messages that are stored already are not added again.
         """
         sync_state = sync_states.load(folder)
         with explained(self.account):
@@ -81,7 +84,7 @@ class ImapSession:
                 return MessageStream(f"{self.account.address}/{folder}", iter(()), lambda: 0)
             status = self.examine(folder)
             if version is not None and version[0] == status.uidvalidity:
-                # As it was before it was opened: what came since then is a change.
+                # The version of before EXAMINE: what came in between counts as a change.
                 status = replace(status, modseq=version[1])
         origin = f"{self.account.address}/{folder};uidvalidity={status.uidvalidity}@{audience}"
         stored = cursor_of(origin)
@@ -94,16 +97,16 @@ class ImapSession:
         )
 
     def examine(self, folder: str) -> MailboxStatus:
-        """Open a folder for reading only."""
+        """Open a folder for reading only (EXAMINE)."""
         try:
             response: Any = self.client.select_folder(folder, readonly=True)
         except IMAPClientAbortError:
             raise
         except IMAPClientError as error:
             names = ", ".join(listed_folder.name for listed_folder in self.list_folders()[:20])
-            who = f" that {self.account.user} may read"
             raise TapestryError(
-                f"{self.account.host} has no mailbox {folder}{who}.", hint=f"It has: {names}."
+                f"{self.account.host} has no mailbox {folder} that {self.account.user} may read.",
+                hint=f"It has: {names}.",
             ) from error
         return MailboxStatus(
             name=folder,
@@ -113,7 +116,7 @@ class ImapSession:
         )
 
     def _mailbox_version(self, folder: str) -> tuple[int, int] | None:
-        """Return UIDVALIDITY and the count of changes, where the server counts them (CONDSTORE)."""
+        """Return UIDVALIDITY and HIGHESTMODSEQ, None if the server has no CONDSTORE (RFC 7162)."""
         if not self.client.has_capability("CONDSTORE"):
             return None
         try:
@@ -121,80 +124,80 @@ class ImapSession:
         except IMAPClientAbortError:
             raise
         except IMAPClientError:
-            return None  # opening it will say what is the matter
-        changes = response.get(b"HIGHESTMODSEQ")
-        return (int(response[b"UIDVALIDITY"]), int(changes)) if changes else None
+            return None  # EXAMINE will raise the error in words
+        modseq = response.get(b"HIGHESTMODSEQ")
+        return (int(response[b"UIDVALIDITY"]), int(modseq)) if modseq else None
 
 
 @contextmanager
 def open_imap(account: Account, timeout: float = TIMEOUT) -> Iterator[ImapSession]:
-    """Connect and log in; the line is closed at the end of the block, however it ends."""
+    """Connect and authenticate; the connection is closed when the block ends, in any way."""
     with explained(account):
         client = _connect(account, timeout)
         try:
-            _log_in(client, account)
+            _authenticate(client, account)
         except BaseException:
-            _hang_up(client)
+            _disconnect(client)
             raise
     try:
         yield ImapSession(account, client)
     finally:
-        _hang_up(client)
+        _disconnect(client)
 
 
 def _connect(account: Account, timeout: float) -> IMAPClient:
-    secure = account.security == "tls"
+    use_tls = account.security == "tls"
     context = tls_context()
     client = IMAPClient(
         account.host,
         account.port,
-        ssl=secure,
-        ssl_context=context if secure else None,
+        ssl=use_tls,
+        ssl_context=context if use_tls else None,
         timeout=timeout,
     )
     try:
         if account.security == "starttls" and client.has_capability("STARTTLS"):
             client.starttls(context)
-        elif not secure:
-            must_not_be_overheard(account)
+        elif not use_tls:
+            require_private_connection(account)
     except BaseException:
-        _hang_up(client)
+        _disconnect(client)
         raise
     return client
 
 
-def _hang_up(client: IMAPClient) -> None:
-    # The line may be gone already, which is no news here.
+def _disconnect(client: IMAPClient) -> None:
+    # The connection may be lost already.
     with suppress(OSError, IMAPClientError):
         client.shutdown()
 
 
-def _log_in(client: IMAPClient, account: Account) -> None:
+def _authenticate(client: IMAPClient, account: Account) -> None:
     try:
         if account.method == "xoauth2":
             client.oauth2_login(account.user, account.secret)
         elif not (account.user + account.secret).isascii():
-            # LOGIN knows ASCII only.
+            # LOGIN takes ASCII only.
             client.plain_login(account.user, account.secret)
         else:
             client.login(account.user, account.secret)
     except LoginError as error:
         if isinstance(error.__context__, IMAPClientAbortError):
             raise error.__context__ from None
-        if any(code in str(error).upper() for code in LATER):
+        if any(code in str(error).upper() for code in SERVER_FAULTS):
             raise ConnectionLostError(
                 f"{account.host} cannot let anybody in just now.", hint="It is tried again later."
             ) from error
-        what = "token" if account.method == "xoauth2" else "user name or password"
+        credential = "token" if account.method == "xoauth2" else "user name or password"
         raise RefusedError(
-            f"{account.host} refused the {what} of {account.user}.",
+            f"{account.host} refused the {credential} of {account.user}.",
             hint="Check both. Many providers want a password made for this program alone.",
         ) from None
 
 
 @contextmanager
 def explained(account: Account) -> Iterator[None]:
-    """Turn what goes wrong on the wire into a sentence."""
+    """Raise errors of the connection and the protocol as TapestryError."""
     try:
         yield
     except OSError as error:
@@ -205,7 +208,7 @@ def explained(account: Account) -> Iterator[None]:
             hint="Run the same again: it goes on where it stopped, and nothing comes twice.",
         ) from cause_without_secret(error, account.secret)
     except (ValueError, LookupError, TypeError, MemoryError, OverflowError) as error:
-        # What the library raises where a server does not speak IMAP as it should.
+        # The library raises these at responses that are not IMAP.
         raise ConnectionLostError(
             f"{account.where} answers with what is not IMAP ({type(error).__name__}).",
             hint="Check that host and port are those of an IMAP server.",
@@ -218,7 +221,7 @@ def _explained_items(account: Account, items: Iterator[Item]) -> Iterator[Item]:
 
 
 def _decoded(name: bytes | str | None) -> str:
-    """Return the name of a folder, empty if it is none (RFC 3501, section 5.1.3)."""
+    """Decode the name of a folder, empty if it is invalid (RFC 3501, section 5.1.3)."""
     if not isinstance(name, bytes):
         return name or ""
     try:

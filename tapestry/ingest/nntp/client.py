@@ -1,9 +1,8 @@
-"""The line to a news server: nntplib, with TLS that checks and no limit on a line's length.
+"""A connection to a news server: nntplib, with verified TLS and no limit on a line's length.
 
-Of the libraries there are, `pynntp` hands lines that begin with a dot over twice and has a
-licence that would bind this program; `nntplib` is plain and well known.  Python dropped it
-after 3.12, and `standard-nntplib` keeps the same module for later ones.  It will not change
-any more, so the three inner methods replaced here will stay.
+Python dropped `nntplib` after 3.12; `standard-nntplib` keeps the same module.  It no longer
+changes, so that the three private methods that are overridden here stay.  (`pynntp` returns
+lines that begin with a dot twice, and its licence would bind this program.)
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from tapestry.ingest.account import (
     ConnectionLostError,
     RefusedError,
     explain_os_error,
-    must_not_be_overheard,
+    require_private_connection,
     tls_context,
 )
 from tapestry.ingest.quoted_reply import cause_without_secret, quoted_reply
@@ -33,42 +32,42 @@ LONGEST_LINE = 64 * 1024 * 1024
 
 
 class Client(nntplib.NNTP):
-    """A session with a news server, in reader mode."""
+    """A connection to a news server, in reader mode (RFC 3977, section 5.3)."""
 
     def __init__(self, account: Account, timeout: float) -> None:
-        self._secure = account.security == "tls"
+        self._use_tls = account.security == "tls"
         super().__init__(account.host, account.port, readermode=True, timeout=timeout)
 
     def _create_socket(self, timeout: float) -> socket.socket:
-        line = socket.create_connection((self.host, self.port), timeout)
-        if not self._secure:
-            return line
+        connection = socket.create_connection((self.host, self.port), timeout)
+        if not self._use_tls:
+            return connection
         try:
-            return tls_context().wrap_socket(line, server_hostname=self.host)
+            return tls_context().wrap_socket(connection, server_hostname=self.host)
         except BaseException:
-            line.close()
+            connection.close()
             raise
 
     def _getline(self, strip_crlf: bool = True) -> bytes:
-        """Return one line; one that is not ended is what a broken line leaves of it."""
+        """Return one line; raise EOFError if the connection ended within it."""
         line = self.file.readline(LONGEST_LINE)
         if not line.endswith(b"\n"):
             raise EOFError
         return line.rstrip(b"\r\n") if strip_crlf else line
 
     def _grouplist(self, lines: list[str]) -> list[nntplib.GroupInfo]:
-        """Return the groups of a list, without lines that name none."""
-        found = [line.split() for line in lines]
+        """Return the groups of LIST ACTIVE, without malformed lines."""
+        fields = [line.split() for line in lines]
         return [
             nntplib.GroupInfo(*words)
-            for words in found
+            for words in fields
             if len(words) == 4 and words[1].isdecimal() and words[2].isdecimal()
         ]
 
 
 @contextmanager
 def connected(account: Account, timeout: float) -> Iterator[Client]:
-    """Connect, start TLS, log in if there is a user; close the line at the end."""
+    """Connect, start TLS, authenticate if there is a user; close the connection at the end."""
     with explained(account):
         client = Client(account, timeout)
     try:
@@ -76,9 +75,9 @@ def connected(account: Account, timeout: float) -> Iterator[Client]:
             if account.security == "starttls" and "STARTTLS" in client.getcapabilities():
                 client.starttls(tls_context())
             elif account.security != "tls":
-                must_not_be_overheard(account)
+                require_private_connection(account)
             if account.user:
-                _log_in(client, account)
+                _authenticate(client, account)
         yield client
     finally:
         with suppress(OSError, EOFError, NNTPError, ValueError):
@@ -86,7 +85,7 @@ def connected(account: Account, timeout: float) -> Iterator[Client]:
             client.quit()
 
 
-def _log_in(client: Client, account: Account) -> None:
+def _authenticate(client: Client, account: Account) -> None:
     try:
         client.login(account.user, account.secret, usenetrc=False)
     except (nntplib.NNTPPermanentError, nntplib.NNTPTemporaryError) as error:
@@ -97,7 +96,7 @@ def _log_in(client: Client, account: Account) -> None:
             hint="Check both.",
         ) from None
     except nntplib.NNTPProtocolError:
-        # Many an answer that is none repeats what it was told: the password.
+        # A malformed response may repeat the command, with the password.
         raise ConnectionLostError(
             f"{account.where} does not answer to a user name and password as it should.",
             hint="Check that host and port are those of a news server.",
@@ -105,41 +104,41 @@ def _log_in(client: Client, account: Account) -> None:
 
 
 def code_of(error: Exception) -> int:
-    """Return the number with which a server answered, 0 if it did not."""
+    """Return the response code of an error, 0 if it has none."""
     start = str(error)[:3]
     return int(start) if start.isdecimal() else 0
 
 
 @contextmanager
 def explained(account: Account) -> Iterator[None]:
-    """Turn what goes wrong on the wire into a sentence."""
+    """Raise errors of the connection and the protocol as TapestryError."""
     try:
         yield
     except ssl.SSLEOFError as error:
-        raise _broken(account, "the line was cut") from error
+        raise _lost(account, "the line was cut") from error
     except OSError as error:
         raise explain_os_error(account, error) from error
     except EOFError as error:
-        raise _broken(account, "the line was cut") from error
+        raise _lost(account, "the line was cut") from error
     except NNTPError as error:
         if code_of(error) in (480, 483, 502):
             raise RefusedError(
                 f"{account.host} does not let everybody in: {quoted_reply(error, account.secret)}.",
                 hint="Give a user name and password, or ask those who run it.",
             ) from cause_without_secret(error, account.secret)
-        raise _broken(account, quoted_reply(error, account.secret)) from cause_without_secret(
+        raise _lost(account, quoted_reply(error, account.secret)) from cause_without_secret(
             error, account.secret
         )
     except (ValueError, LookupError, TypeError, MemoryError) as error:
-        # What the library raises where a server does not speak NNTP as it should.
+        # The library raises these at responses that are not NNTP.
         raise ConnectionLostError(
             f"{account.where} answers with what is not NNTP ({type(error).__name__}).",
             hint="Check that host and port are those of a news server.",
         ) from cause_without_secret(error, account.secret)
 
 
-def _broken(account: Account, why: str) -> ConnectionLostError:
+def _lost(account: Account, reason: str) -> ConnectionLostError:
     return ConnectionLostError(
-        f"{account.where} broke off: {why}.",
+        f"{account.where} broke off: {reason}.",
         hint="Run the same again: it goes on where it stopped, and nothing comes twice.",
     )

@@ -1,6 +1,6 @@
-"""A news server: groups by name or pattern, articles by number.
+"""A session with a news server (RFC 3977): newsgroups by name or wildmat, articles by number.
 
-LIST ACTIVE ─> groups ─ GROUP ─> range ─ OVER ─> numbers and ids ─ ARTICLE ─> items
+LIST ACTIVE ─> newsgroups ─ GROUP ─> water marks ─ OVER ─> numbers, ids ─ ARTICLE ─> items
 """
 
 from __future__ import annotations
@@ -17,28 +17,29 @@ from tapestry.ingest.nntp.group import NewArticles, NewsgroupStatus, renumbered
 from tapestry.ingest.nntp.token_bucket import TokenBucket
 from tapestry.ingest.nntp.wildmat import check_pattern, is_pattern, matches
 from tapestry.ingest.quoted_reply import is_plain
-from tapestry.ingest.stream import CursorOf, Item, ListedFolder, MessageStream, SyncStates
+from tapestry.ingest.stream import CursorOf, Item, ListedFolder, MessageStream
+from tapestry.ingest.sync_state import SyncStates
 from tapestry.ingest.unavailable import has_unavailable
 
 ARTICLES_PER_SECOND = 50.0
-"""Articles asked of a server in a second, after the first hundred."""
+"""Articles fetched from a server in a second, after the burst of a hundred."""
 
 MOST_GROUPS = 5000
 
 FEW_GROUPS = 50
-"""So many are each asked for at every pull.  Of more, those whose last number is as it was
-are left alone if nothing is withheld there; should their articles have been numbered anew,
-the next to come will tell."""
+"""Groups that are all entered at every pull.  With more of them, a group whose high water mark
+has not moved is skipped, unless it has unavailable articles; if it was renumbered meanwhile,
+its next article will show that."""
 
 _LONGEST_COMMAND = 480
 
 
 @dataclass(slots=True)
 class NntpSession:
-    """A session with a news server.
+    """An authenticated session with a news server.
 
-    ``seen_ids`` are the Message-IDs of this session: an article that was posted to several
-    groups is fetched with the first of them, and names them all itself.
+    ``seen_ids`` are the Message-IDs that were fetched: a crossposted article is fetched with
+    the first of its groups; its Newsgroups header names them all (RFC 5536, section 3.1.4).
     """
 
     account: Account
@@ -48,46 +49,46 @@ class NntpSession:
     active: dict[str, NewsgroupStatus] = field(default_factory=dict)
 
     def list_folders(self, patterns: Sequence[str] = ("*",)) -> list[ListedFolder]:
-        """Return the groups that names and patterns stand for, with about how much is in them."""
+        """Return the groups that names and wildmats stand for, with their estimated counts."""
         return [ListedFolder(group.name, group.count) for group in self._matching(patterns)]
 
     def expand(self, patterns: Sequence[str]) -> list[str]:
-        """Return the groups that names and patterns stand for, by name."""
+        """Return the names of the groups that names and wildmats stand for, each once."""
         for pattern in patterns:
             check_pattern(pattern)
         if not any(map(is_pattern, patterns)):
             return list(dict.fromkeys(patterns))
-        found = self._matching(patterns)
-        if len(found) > MOST_GROUPS:
+        matching = self._matching(patterns)
+        if len(matching) > MOST_GROUPS:
             raise TapestryError(
-                f"{', '.join(patterns)[:200]} stands for {len(found)} groups "
+                f"{', '.join(patterns)[:200]} stands for {len(matching)} groups "
                 f"of {self.account.host}.",
                 hint=f"Name fewer: at most {MOST_GROUPS} can be pulled from one source.",
             )
-        self.active = {group.name: group for group in found}
-        # One that is named in full is looked for, and missed, even where it is not listed.
+        self.active = {group.name: group for group in matching}
+        # A group that is named in full is entered, and reported missing, if it is not listed.
         named = [name for name in patterns if not is_pattern(name)]
         return list(dict.fromkeys([*named, *self.active]))
 
     def open(
-        self, newsgroup: str, audience: str, cursor_of: CursorOf, sync_states: SyncStates
+        self, folder: str, audience: str, cursor_of: CursorOf, sync_states: SyncStates
     ) -> MessageStream:
-        """Return a group, its items the articles after its cursor, by number.
+        """Return the articles of a group after its cursor, by number.
 
-        The cursor belongs to one numbering: a server that numbers its articles anew begins
-        another, which is read from its start, and what is known is not added again.
+        The cursor is valid for one numbering.  If the server renumbers its articles, the group
+        is read from its start; articles that are stored already are not added again.
         """
-        address = f"{self.account.address}/{newsgroup}"
+        address = f"{self.account.address}/{folder}"
         numbering = _numbering(address, audience, cursor_of)
         origin = _origin(address, numbering, audience)
         stored = cursor_of(origin)
         last = stored.version if stored else 0
-        listed = self.active.get(newsgroup)
-        quiet = listed is not None and listed.last == last and len(self.active) > FEW_GROUPS
-        if quiet and not has_unavailable(sync_states.load(newsgroup)):
+        listed = self.active.get(folder)
+        quiet = listed is not None and listed.high == last and len(self.active) > FEW_GROUPS
+        if quiet and not has_unavailable(sync_states.load(folder)):
             return MessageStream(address, iter(()), lambda: 0)
         with explained(self.account):
-            group = self._enter_group(newsgroup)
+            group = self._enter_group(folder)
             if group.count and renumbered(self.client, group, last, numbering, sync_states):
                 numbering, last = numbering + 1, 0
                 origin = _origin(address, numbering, audience)
@@ -97,43 +98,43 @@ class NntpSession:
         items = _explained_items(self.account, articles.after(last))
         return MessageStream(address, items, lambda: group.at_most_after(last))
 
-    def _enter_group(self, newsgroup: str) -> NewsgroupStatus:
-        check_pattern(newsgroup)
+    def _enter_group(self, name: str) -> NewsgroupStatus:
+        check_pattern(name)
         try:
-            _answer, count, first, last, _name = self.client.group(newsgroup)
+            _response, count, low, high, _name = self.client.group(name)
         except NNTPError as error:
             if code_of(error) != 411:
                 raise
             raise TapestryError(
-                f"{self.account.host} has no newsgroup {newsgroup}.",
+                f"{self.account.host} has no newsgroup {name}.",
                 hint="Check its name; a pattern such as comp.* shows what there is.",
             ) from error
-        return NewsgroupStatus(newsgroup, count, first, last)
+        return NewsgroupStatus(name, count, low, high)
 
     def _matching(self, patterns: Sequence[str]) -> list[NewsgroupStatus]:
-        together = ",".join(patterns)
-        short = len(together) <= _LONGEST_COMMAND and together != "*"
+        wildmat = ",".join(patterns)
+        is_short = len(wildmat) <= _LONGEST_COMMAND and wildmat != "*"
         listed: Any
         with explained(self.account):
             try:
-                _answer, listed = self.client.list(together if short else None)
+                _response, listed = self.client.list(wildmat if is_short else None)
             except NNTPError as error:
-                # Some cannot list by pattern.
-                if not short or code_of(error) not in (500, 501, 503):
+                # Some servers cannot list by wildmat.
+                if not is_short or code_of(error) not in (500, 501, 503):
                     raise
-                _answer, listed = self.client.list()
-        found = [
-            # Of an empty group the first number is above the last.
-            NewsgroupStatus(name, max(0, int(last) - int(first) + 1), int(first), int(last))
-            for name, last, first, _flag in listed
+                _response, listed = self.client.list()
+        groups = [
+            # The low water mark of an empty group is above its high water mark.
+            NewsgroupStatus(name, max(0, int(high) - int(low) + 1), int(low), int(high))
+            for name, high, low, _flag in listed
             if is_plain(name) and matches(patterns, name)
         ]
-        return sorted(found, key=lambda group: group.name)
+        return sorted(groups, key=lambda group: group.name)
 
 
 @contextmanager
 def open_nntp(account: Account, timeout: float = TIMEOUT) -> Iterator[NntpSession]:
-    """Connect, and log in if there is a user, for the length of the block."""
+    """Connect, and authenticate if there is a user, for the length of the block."""
     with connected(account, timeout) as client:
         yield NntpSession(account, client, TokenBucket(ARTICLES_PER_SECOND))
 
@@ -143,7 +144,7 @@ def _origin(address: str, numbering: int, audience: str) -> str:
 
 
 def _numbering(address: str, audience: str, cursor_of: CursorOf) -> int:
-    """Return the newest numbering that has a cursor, 0 before there is any."""
+    """Return the newest numbering that has a cursor, 0 if none has."""
     numbering = 0
     while cursor_of(_origin(address, numbering + 1, audience)) is not None:
         numbering += 1

@@ -1,4 +1,4 @@
-"""A polite rate: what a server is asked for in a second, after a first handful."""
+"""A token bucket: the rate limit of requests to a server, with a first burst."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class TokenBucket:
-    """Let ``burst`` go at once, then ``per_second`` in every second."""
+    """A bucket of ``burst`` tokens that is filled by ``per_second`` tokens in a second."""
 
     per_second: float
     burst: int = 100
@@ -19,7 +19,7 @@ class TokenBucket:
     _at: float | None = field(default=None, init=False)
 
     def acquire(self) -> None:
-        """Wait until one more may be asked for."""
+        """Take one token; wait until there is one."""
         now = self.clock()
         if self._at is not None:
             self._spent = max(0.0, self._spent - (now - self._at) * self.per_second)

@@ -1,4 +1,4 @@
-"""Names of newsgroups by pattern (RFC 3977, section 4): ``comp.*,!comp.sys.*``."""
+"""Wildmats: patterns of newsgroup names (RFC 3977, section 4), such as ``comp.*,!comp.sys.*``."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from tapestry.core.errors import TapestryError
 _NAME = re.compile(r"!?[^\s,!\x00-\x1f\x7f\\]+")
 
 
-def is_pattern(wanted: str) -> bool:
-    """Tell whether this stands for other than the one group of its name.
+def is_pattern(pattern: str) -> bool:
+    """Return whether this is a wildmat and not the name of one group.
 
     >>> is_pattern("comp.*"), is_pattern("comp.misc"), is_pattern("!comp.misc")
     (True, False, True)
     """
-    return wanted.startswith("!") or any(sign in wanted for sign in "*?[")
+    return pattern.startswith("!") or any(sign in pattern for sign in "*?[")
 
 
-def check_pattern(wanted: str) -> None:
-    """Raise TapestryError unless this can be the name of a group, or a pattern of names."""
-    if not _NAME.fullmatch(wanted) or len(wanted) > 450:
+def check_pattern(pattern: str) -> None:
+    """Raise TapestryError unless this is the name of a group or a wildmat."""
+    if not _NAME.fullmatch(pattern) or len(pattern) > 450:
         raise TapestryError(
-            f"“{wanted[:80]}” is neither a newsgroup nor a pattern.",
+            f"“{pattern[:80]}” is neither a newsgroup nor a pattern.",
             hint="Write comp.databases, comp.* for all below comp, !comp.sys.* to leave some out.",
         )
 
 
 def matches(patterns: Sequence[str], group: str) -> bool:
-    """Tell whether the last pattern that fits a group takes it in.
+    """Return whether the last wildmat that matches a group includes it.
 
     >>> [matches(["a.*", "!a.b.*", "a.b.c"], group) for group in ("a.x", "a.b.x", "a.b.c", "z")]
     [True, False, True, False]

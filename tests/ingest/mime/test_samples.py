@@ -9,7 +9,7 @@ from support.clocks import MemoryClock
 
 from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
 from tapestry.ingest.mime.parse import parse
-from tapestry.ingest.stream import Item, Source
+from tapestry.ingest.stream import Item, MessageStream
 from tapestry.tables.log import Tables, data_files_of
 from tapestry.tables.originals import original
 from tapestry.tables.read import copies, message
@@ -27,10 +27,11 @@ def samples(shared_mail):
         ]
 
 
-def test_each_becomes_a_row_with_its_bytes_and_what_is_wrong(samples, tmp_path):
+def test_each_becomes_a_row_with_its_bytes_and_what_is_wrong(samples, tmp_path, monkeypatch):
+    monkeypatch.setattr("tapestry.ingest.ingest_batch.BATCH", 100)
     tables, tally = Tables(tmp_path), Tally()
-    source = Source("samples", iter(Item(raw) for raw in samples), lambda: len(samples))
-    ingest_batches(source, IngestTarget(tables, MemoryClock(), "public", batch=100), tally)
+    stream = MessageStream("samples", iter(Item(raw) for raw in samples), lambda: len(samples))
+    ingest_batches(stream, IngestTarget(tables, MemoryClock(), "public"), tally)
     assert tally.read == len(samples) > 1000
     first = {}
     for raw in samples:

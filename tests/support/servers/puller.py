@@ -10,7 +10,6 @@ import json
 import os
 import sys
 import traceback
-from functools import partial
 from typing import Any
 
 MANY_COMMITS = 7
@@ -29,12 +28,11 @@ def main() -> None:
     django.setup()
     from django.db import connections
 
-    from filters.sources import pulling
+    from tapestry.ingest import ingest_batch
     from tapestry.ingest import pull as pull_account
     from tapestry.ingest.imap import folder
-    from tapestry.ingest.ingest_batch import IngestTarget
 
-    pulling.IngestTarget = partial(IngestTarget, batch=MANY_COMMITS)
+    ingest_batch.BATCH = MANY_COMMITS
     folder.BATCH = 5
     pull_account.FIRST_PAUSE = 0.02
     for line in sys.stdin:

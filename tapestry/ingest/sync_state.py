@@ -1,0 +1,40 @@
+"""Sync states: what is known of a folder from one pull to the next, beside its cursor.
+
+A sync state is a JSON object.  It saves requests (IMAP's HIGHESTMODSEQ, RFC 7162), shows that
+a news server has renumbered its articles, and lists the messages to ask for again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+
+class SyncStates(Protocol):
+    """The stored sync states of the folders of one account and audience."""
+
+    @property
+    def durable(self) -> bool:
+        """Whether the states outlive the process, so that a later pull can go by them."""
+
+    def load(self, folder: str) -> dict[str, Any]:
+        """Return the state of a folder, empty if none is stored."""
+
+    def save(self, folder: str, state: dict[str, Any]) -> None:
+        """Replace the state of a folder, at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class InMemorySyncStates:
+    """Sync states that end with the process."""
+
+    durable = False
+    states: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def load(self, folder: str) -> dict[str, Any]:
+        """Return the state of a folder, empty if none is stored."""
+        return dict(self.states.get(folder, {}))
+
+    def save(self, folder: str, state: dict[str, Any]) -> None:
+        """Replace the state of a folder."""
+        self.states[folder] = dict(state)
