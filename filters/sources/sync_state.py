@@ -16,7 +16,7 @@ _STRANGE = re.compile(r"\\u(?:0000|d[89a-f])")
 def stored_name(folder: str) -> str:
     r"""Return the name of a folder as it is stored, whatever bytes a server sends.
 
-    >>> place_name("de.gr\udcfc\udcdfe")
+    >>> stored_name("de.gr\udcfc\udcdfe")
     'de.gr\\udcfc\\udcdfe'
     """
     return folder.encode(errors="backslashreplace").decode().replace("\0", "\\0")[:500]

@@ -15,9 +15,9 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/]{4,}")
 def quoted_reply(error: Exception, secret: str = "") -> str:
     r"""Return the reply in an error, without undecodable bytes and without the secret.
 
-    >>> said(ValueError("502 Acc\udce8s refus\udce9."))
+    >>> quoted_reply(ValueError("502 Acc\udce8s refus\udce9."))
     '502 Acc?s refus?'
-    >>> said(ValueError("unknown command AUTHINFO PASS s3cret"), "s3cret")
+    >>> quoted_reply(ValueError("unknown command AUTHINFO PASS s3cret"), "s3cret")
     'unknown command AUTHINFO PASS …'
     """
     text = str(error)
