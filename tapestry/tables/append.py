@@ -1,13 +1,19 @@
-"""Append under the clock's lock: one ``ts`` per append, every row and every cursor once.
+"""Append rows exactly once, under the clock's lock: one ``ts`` per append.
 
     lock ─> cursor new? ─> rows new? ─> ts = next instant ─> Delta commit ─> clock ─> unlock
 
-Who dies between two of these arrows does no harm: before the commit nothing has happened;
-after it, whoever takes the lock next reads the newest ``ts`` from the logs themselves.
+Every append is idempotent.  A source's cursor is an app transaction of the Delta commit that
+holds its rows, so that a batch that is repeated adds nothing; rows that are known by their keys
+are left out.  A process that dies before the commit has changed nothing; if it dies later, the
+next to take the lock reads the newest ``ts`` from the logs themselves.
+
+The watermark is the end of a run's window: no row will become visible at or before it.
 """
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -17,6 +23,7 @@ from deltalake.exceptions import DeltaError
 
 from tapestry.core.clock import next_instant, wall_clock, watermark_instant
 from tapestry.core.errors import TapestryError
+from tapestry.core.log import event
 from tapestry.core.message import Annotation, Message
 from tapestry.core.ports import Clock
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
@@ -27,16 +34,16 @@ from tapestry.tables.originals import Original, originals_to_arrow
 from tapestry.tables.rows import ORIGINALS, ROW_GROUP, stamped, to_arrow
 
 WRITER = WriterProperties(compression="ZSTD", compression_level=3, max_row_group_size=ROW_GROUP)
-KEPT = WriterProperties(compression="ZSTD", compression_level=3, max_row_group_size=64)
-"""How originals are written: one is read without unpacking many others."""
+ORIGINALS_WRITER = WriterProperties(compression="ZSTD", compression_level=3, max_row_group_size=64)
+"""Small row groups: one original is read without unpacking many others."""
 
 _CONTENT = " content"
-"""What follows a source's name where the content of its cursor is kept."""
-
-Step = Callable[[str], None]
+"""The content of a source's cursor is stored under the source's name and this."""
 
 Forbidden = Callable[[], bool]
-"""Asked under the lock whether not to append: what it goes by may have changed meanwhile."""
+"""Return whether the append is forbidden; called under the lock, for a last check."""
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +52,7 @@ class Cursor:
 
     ``source`` names the source and what else makes positions comparable (an IMAP mailbox
     with its UIDVALIDITY, an archive with its fingerprint); ``version`` only grows (a UID,
-    an offset).  Both are kept as a Delta app transaction of the commit that holds the rows.
-    ``content`` is a number that tells whether what was taken in is still the same, if any.
+    an offset).  ``content`` is a number that changes when the content of the source does, if any.
     """
 
     source: str
@@ -64,12 +70,8 @@ class Receipt:
     refused: bool = False
 
 
-def _no_step(_name: str) -> None:
-    """Do nothing at a step; tests die here instead."""
-
-
 def never() -> bool:
-    """Say no, whatever has changed meanwhile."""
+    """Return False: nothing forbids the append."""
     return False
 
 
@@ -79,7 +81,6 @@ def append_messages(
     messages: Sequence[Message],
     cursor: Cursor | None = None,
     now: Callable[[], int] = wall_clock,
-    step: Step = _no_step,
     originals: Sequence[Original] | None = None,
     forbidden: Forbidden = never,
 ) -> Receipt:
@@ -87,13 +88,12 @@ def append_messages(
 
     A message whose Message-ID and audience are in the table, or came earlier in the batch,
     is a duplicate.  If ``cursor`` is not newer than the stored one, the batch has been
-    appended before, and nothing is.  ``originals`` are those of the messages, in their order.
-    ``step`` is called with "locked", "read", "kept" (the originals), "committed" and
-    "advanced" as each is reached.  Nothing is appended if it is ``forbidden``.
+    appended before, and nothing is.  ``originals`` are those of the messages, in their order;
+    each is stored if its message is.  Raise TapestryError if the rows cannot be written.
     """
     rows = to_arrow(MESSAGES, messages)
-    kept = None if originals is None else originals_to_arrow(rows, originals)
-    return _append(tables, clock, MESSAGES, rows, cursor, now, step, forbidden, kept)
+    raw = None if originals is None else originals_to_arrow(rows, originals)
+    return _append(tables, clock, MESSAGES, rows, cursor, now, forbidden, raw)
 
 
 def append_annotations(
@@ -102,12 +102,11 @@ def append_annotations(
     annotations: Sequence[Annotation],
     cursor: Cursor | None = None,
     now: Callable[[], int] = wall_clock,
-    step: Step = _no_step,
     forbidden: Forbidden = never,
 ) -> Receipt:
     """Append those annotations whose annid is new to the table; else as append_messages."""
     rows = to_arrow(ANNOTATIONS, annotations)
-    return _append(tables, clock, ANNOTATIONS, rows, cursor, now, step, forbidden)
+    return _append(tables, clock, ANNOTATIONS, rows, cursor, now, forbidden)
 
 
 def advance_watermark(tables: Tables, clock: Clock, now: Callable[[], int] = wall_clock) -> int:
@@ -115,20 +114,20 @@ def advance_watermark(tables: Tables, clock: Clock, now: Callable[[], int] = wal
 
     No row with ``ts`` at or before it will become visible later.
     """
-    with clock.lock() as held:
+    with clock.lock() as locked:
         newest = newest_instant(tables.open(MESSAGES), tables.open(ANNOTATIONS))
-        until = watermark_instant(now(), max(held.last, newest))
-        held.advance(until)
+        until = watermark_instant(now(), max(locked.last, newest))
+        locked.advance(until)
     return until
 
 
 def cursor_of(tables: Tables, source: str, table: str = MESSAGES) -> Cursor | None:
     """Return how far a source has been taken in, or None if it never was."""
-    log = tables.open(table)
-    version = log.transaction_version(source)
+    opened = tables.open(table)
+    version = opened.transaction_version(source)
     if version is None:
         return None
-    return Cursor(source, version, log.transaction_version(source + _CONTENT))
+    return Cursor(source, version, opened.transaction_version(source + _CONTENT))
 
 
 def _append(
@@ -138,66 +137,92 @@ def _append(
     rows: pa.Table,
     cursor: Cursor | None,
     now: Callable[[], int],
-    step: Step,
     forbidden: Forbidden,
     originals: pa.Table | None = None,
 ) -> Receipt:
     if not rows.num_rows and cursor is None:
         return Receipt(None, 0, 0)
-    with clock.lock() as held:
-        step("locked")
+    begun = time.perf_counter()
+    receipt = _append_locked(tables, clock, table, rows, cursor, now, forbidden, originals)
+    if receipt.added:
+        extend_index_if_behind(tables, table)
+    event(
+        log,
+        "append",
+        table=table,
+        rows=receipt.added,
+        duplicates=receipt.duplicates,
+        ts=receipt.ts,
+        refused=receipt.refused,
+        seconds=time.perf_counter() - begun,
+    )
+    return receipt
+
+
+def _append_locked(
+    tables: Tables,
+    clock: Clock,
+    table: str,
+    rows: pa.Table,
+    cursor: Cursor | None,
+    now: Callable[[], int],
+    forbidden: Forbidden,
+    originals: pa.Table | None,
+) -> Receipt:
+    with clock.lock() as locked:
         if forbidden():
             return Receipt(None, 0, 0, refused=True)
-        log = tables.open(table)
-        if cursor is not None and not _is_newer(log, cursor):
+        opened = tables.open(table)
+        if cursor is not None and not _is_newer(opened, cursor):
             return Receipt(None, 0, rows.num_rows)
-        is_fresh = new_row_mask(log, table, rows, tables.root)
-        fresh = rows.filter(is_fresh)
-        duplicates = rows.num_rows - fresh.num_rows
-        step("read")
-        if not fresh.num_rows:
+        is_new = new_row_mask(opened, table, rows, tables.root)
+        new = rows.filter(is_new)
+        duplicates = rows.num_rows - new.num_rows
+        if not new.num_rows:
             if cursor is not None:
-                _commit(log, fresh, None, cursor)
-                step("committed")
+                _commit_rows(opened, new, None, cursor)
             return Receipt(None, 0, duplicates)
         other = tables.open(ANNOTATIONS if table == MESSAGES else MESSAGES)
-        ts = next_instant(now(), max(held.last, newest_instant(log, other)))
+        ts = next_instant(now(), max(locked.last, newest_instant(opened, other)))
         if originals is not None:
-            kept = stamped(originals.filter(is_fresh), ts)
-            _commit(tables.open(ORIGINALS), kept, ts, None, KEPT)
-            step("kept")
-        _commit(log, stamped(fresh, ts), ts, cursor)
-        step("committed")
-        held.advance(ts)
-        step("advanced")
-    extend_index_if_behind(tables, table)
-    return Receipt(ts, fresh.num_rows, duplicates)
+            _commit_originals(tables.open(ORIGINALS), originals.filter(is_new), ts)
+        _commit_rows(opened, new, ts, cursor)
+        locked.advance(ts)
+    return Receipt(ts, new.num_rows, duplicates)
 
 
-def _is_newer(log: DeltaTable, cursor: Cursor) -> bool:
-    stored = log.transaction_version(cursor.source)
+def _is_newer(opened: DeltaTable, cursor: Cursor) -> bool:
+    stored = opened.transaction_version(cursor.source)
     return stored is None or cursor.version > stored
 
 
-def _commit(
-    log: DeltaTable,
-    rows: pa.Table,
-    ts: int | None,
-    cursor: Cursor | None,
-    writer: WriterProperties = WRITER,
-) -> None:
+def _commit_originals(opened: DeltaTable, originals: pa.Table, ts: int) -> None:
+    _write(opened, stamped(originals, ts), ORIGINALS_WRITER, ts, [])
+
+
+def _commit_rows(opened: DeltaTable, rows: pa.Table, ts: int | None, cursor: Cursor | None) -> None:
     transactions = [] if cursor is None else [Transaction(cursor.source, cursor.version)]
     if cursor is not None and cursor.content is not None:
         transactions.append(Transaction(cursor.source + _CONTENT, cursor.content))
+    _write(opened, rows if ts is None else stamped(rows, ts), WRITER, ts, transactions)
+
+
+def _write(
+    opened: DeltaTable,
+    rows: pa.Table,
+    writer: WriterProperties,
+    ts: int | None,
+    transactions: list[Transaction],
+) -> None:
     metadata = {} if ts is None else {"tapestry.ts": str(ts)}
     properties = CommitProperties(custom_metadata=metadata, app_transactions=transactions)
     try:
         write_deltalake(
-            log, rows, mode="append", writer_properties=writer, commit_properties=properties
+            opened, rows, mode="append", writer_properties=writer, commit_properties=properties
         )
     except (DeltaError, OSError) as error:
         reason = str(error).partition("\n")[0]
         raise TapestryError(
-            f"New rows cannot be written to {log.table_uri}: {reason}",
+            f"New rows cannot be written to {opened.table_uri}: {reason}",
             hint="Make room on the disk, or make the directory yours to write; then run it again.",
         ) from error

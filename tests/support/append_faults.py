@@ -15,6 +15,7 @@ import resource
 import signal
 import time
 
+from support.append_steps import STEPS, acting_after
 from support.clocks import FileClock
 
 from tapestry.core.clock import BEGINNING, HOUR, wall_clock
@@ -28,14 +29,17 @@ from tapestry.tables.log import Tables, snapshot
 from tapestry.tables.originals import Original
 
 MESSAGES, BATCH = 20, 4
-PLACES = ("locked", "read", "kept", "committed", "advanced")
 FAULTS = ("die", "die", "full disk", "clock steps back", "killed", "runner killed")
 
 processes = multiprocessing.get_context("forkserver")
-processes.set_forkserver_preload(["append_faults"])
+processes.set_forkserver_preload(["support.append_faults"])
 
 
-def ingest_batches(root, source, fault, place, at):
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def append_source(root, source, fault, place, at):
     """Append a source from its cursor on; the fault strikes at a batch and a step of it."""
     tables, clock = Tables(root), FileClock(root / "clock")
     reached = cursor_of(tables, source)
@@ -44,24 +48,20 @@ def ingest_batches(root, source, fault, place, at):
         struck = fault is not None and begin >= at
         if struck and fault == "clock steps back":
             back = HOUR
-
-        def step(name, struck=struck):
-            if struck and fault == "die" and name == place:
-                os.kill(os.getpid(), signal.SIGKILL)
-
         if struck and fault == "full disk":
             resource.setrlimit(resource.RLIMIT_FSIZE, (200 * (1 + at % 9), resource.RLIM_INFINITY))
         some = [f"{source}{n}" for n in range(begin, begin + BATCH)]
+        step = place if struck and fault == "die" else None
         try:
-            append_messages(
-                tables,
-                clock,
-                [Message(msgid, inreplyto="both0", body="text") for msgid in [*some, "both0"]],
-                Cursor(source, begin + BATCH),
-                now=lambda back=back: wall_clock() - back,
-                step=step,
-                originals=[Original(name.encode()) for name in [*some, "both0"]],
-            )
+            with acting_after(step, die, clock) as dying:
+                append_messages(
+                    tables,
+                    dying,
+                    [Message(msgid, inreplyto="both0", body="text") for msgid in [*some, "both0"]],
+                    Cursor(source, begin + BATCH),
+                    now=lambda back=back: wall_clock() - back,
+                    originals=[Original(name.encode()) for name in [*some, "both0"]],
+                )
         except (TapestryError, OSError):
             os._exit(3)  # the disk was full: what is left is for the next attempt
         if fault is not None:
@@ -97,14 +97,14 @@ def one_run(root):
 def struck_once(root, seed):
     """Let one fault strike, and all be done again that it undid."""
     chance = random.Random(seed)
-    fault, place = FAULTS[seed % len(FAULTS)], chance.choice(PLACES)
+    fault, place = FAULTS[seed % len(FAULTS)], chance.choice(STEPS)
     at = chance.randrange(0, MESSAGES, BATCH)
     Tables(root).open("messages")
     (root / "clock").touch()
     tidier = processes.Process(target=tidy, args=(root,), daemon=True)
     runner = processes.Process(target=run, args=(root,), daemon=True)
-    other = processes.Process(target=ingest_batches, args=(root, "b", None, "", 0))
-    first = processes.Process(target=ingest_batches, args=(root, "a", fault, place, at))
+    other = processes.Process(target=append_source, args=(root, "b", None, "", 0))
+    first = processes.Process(target=append_source, args=(root, "a", fault, place, at))
     for process in (tidier, runner, other, first):
         process.start()
     if fault in ("killed", "runner killed"):
@@ -114,7 +114,7 @@ def struck_once(root, seed):
     if fault in ("die", "full disk"):
         assert first.exitcode != 0, "the fault struck"
     runner.kill() if chance.random() < 0.5 else tidier.kill()
-    again = processes.Process(target=ingest_batches, args=(root, "a", None, "", 0))
+    again = processes.Process(target=append_source, args=(root, "a", None, "", 0))
     again.start()
     again.join(240)
     other.join(240)

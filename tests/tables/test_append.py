@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import resource
+from contextlib import contextmanager
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.append_steps import acting_after
 from support.clocks import MemoryClock
 
 from tapestry.core.errors import TapestryError
@@ -29,12 +31,15 @@ class CrashError(Exception):
     """The process dies here."""
 
 
-def crash_at(name):
-    def step(reached):
-        if reached == name:
-            raise CrashError(name)
+@contextmanager
+def crash_at(step, clock):
+    """The clock for an append that dies as soon as it has done a step."""
 
-    return step
+    def crash():
+        raise CrashError(step)
+
+    with acting_after(step, crash, clock) as crashing:
+        yield crashing
 
 
 def stored(tables):
@@ -150,10 +155,8 @@ def test_a_cursor_survives_a_checkpoint_and_the_commits_of_others(tables, clock)
 @pytest.mark.parametrize("place", ["locked", "read", "committed", "advanced"])
 def test_a_crash_at_any_step_and_a_repeat_lose_and_double_nothing(tables, clock, place):
     append_messages(tables, clock, [Message("a")], Cursor("s", 1), now=lambda: 5)
-    with pytest.raises(CrashError):
-        append_messages(
-            tables, clock, [Message("b")], Cursor("s", 2), now=lambda: 50, step=crash_at(place)
-        )
+    with pytest.raises(CrashError), crash_at(place, clock) as crashing:
+        append_messages(tables, crashing, [Message("b")], Cursor("s", 2), now=lambda: 50)
     assert clock.last == 6, "the lock was released by an error"
     until = advance_watermark(tables, clock, now=lambda: 7)
     visible = {msgid for msgid, ts in stamps(tables).items() if ts <= until}
@@ -165,8 +168,8 @@ def test_a_crash_at_any_step_and_a_repeat_lose_and_double_nothing(tables, clock,
 
 
 def test_a_run_reads_past_a_commit_whose_clock_was_lost(tables, clock):
-    with pytest.raises(CrashError):
-        append_messages(tables, clock, [Message("a")], now=lambda: 1000, step=crash_at("committed"))
+    with pytest.raises(CrashError), crash_at("committed", clock) as crashing:
+        append_messages(tables, crashing, [Message("a")], now=lambda: 1000)
     assert advance_watermark(tables, clock, now=lambda: 3) == 1001
     assert clock.last == 1001
 
@@ -215,14 +218,9 @@ def test_any_batches_crashes_and_repeats_give_the_same_rows_once(
         wall = walls[turn % len(walls)]
         turn += 1
         try:
-            append_messages(
-                tables,
-                clock,
-                batch,
-                Cursor("stream", min(end, len(ids))),
-                now=lambda wall=wall: wall,
-                step=crash_at(place),
-            )
+            cursor = Cursor("stream", min(end, len(ids)))
+            with crash_at(place, clock) as crashing:
+                append_messages(tables, crashing, batch, cursor, now=lambda wall=wall: wall)
         except CrashError:
             # Started again, the reader goes on from the cursor that was committed.
             reached = cursor_of(tables, "stream")
@@ -249,3 +247,13 @@ def test_a_disk_that_cannot_be_written_is_one_sentence(tables, clock):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert append_messages(tables, clock, [Message("b")], Cursor("s", 2)).added == 1
+
+
+def test_an_append_is_one_line_of_the_log_without_a_word_of_mail(tables, clock, caplog):
+    caplog.set_level("INFO", logger="tapestry.tables")
+    messages = [Message("secret@x", subject="secret"), Message("secret@x")]
+    append_messages(tables, clock, messages, Cursor("secret", 1), now=lambda: 5)
+    append_messages(tables, clock, [Message("b")], Cursor("secret", 2), forbidden=lambda: True)
+    first, second = (record.getMessage().rpartition(" seconds=")[0] for record in caplog.records)
+    assert first == "append table=messages rows=1 duplicates=1 ts=6 refused=false"
+    assert second == "append table=messages rows=0 duplicates=0 ts=null refused=true"
