@@ -1,8 +1,15 @@
-"""Answer statements on Spark, through Spark Connect."""
+"""The engine of the product: run statements on Spark, through Spark Connect.
+
+A view of few rows is sent along with the statement (``local_rows``), a larger one is scanned
+by Spark.  The engine has its limits of rows and of seconds, and retries a statement once if the
+server was restarted: a statement only reads.
+"""
 
 from __future__ import annotations
 
+import logging
 import threading
+import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -14,6 +21,7 @@ from pyspark.errors import PySparkException
 from sqlglot import exp
 
 from tapestry.core.errors import TapestryError
+from tapestry.core.log import event
 from tapestry.core.schema import COLUMNS, Type
 from tapestry.plan.engine import Row, TooManyError, TooMuchError
 from tapestry.plan.relation import Range, Relation, Statement, View
@@ -23,13 +31,15 @@ from tapestry.spark.session import is_lost
 from tapestry.tables.log import Snapshot
 
 INTERPRETED = 100_000
-"""Rows in files up to which Spark interprets its plans: to compile them takes longer."""
+"""Scanned rows up to which Spark interprets its plans: to generate code takes longer."""
 
 TASK, MOST_TASKS = 200_000, 200
-"""Rows in files for each task of a shuffle, so that what it joins or groups fits its memory."""
+"""Scanned rows for each task of a shuffle, so that what it joins or groups fits its memory."""
 
 LARGE = 1_000_000
-"""Rows in files from which on no table is taken into memory whole: packed, it looks small."""
+"""Scanned rows from which on large tables are not broadcast: compressed, they look small."""
+
+log = logging.getLogger(__name__)
 
 ARROW = {
     Type.TEXT: pa.string(),
@@ -49,7 +59,7 @@ SPARK = {
 
 
 class SparkEngine:
-    """Answers statements over one snapshot of the tables; raises TooMuchError beyond its limits."""
+    """Runs statements over one snapshot of the tables; raises TooMuchError beyond its limits."""
 
     most_rows = 2_000_000
     most_seconds = 900
@@ -62,10 +72,10 @@ class SparkEngine:
         reopen: Callable[[], Any] | None = None,
         on_timeout: Callable[[], None] = lambda: None,
     ) -> None:
-        """Answer over a snapshot, on a session.
+        """Run over a snapshot, on a session.
 
-        ``reopen`` gives another session when this one is lost, and ``on_timeout`` is called for a
-        statement that took too long: Spark may go on with it all the same.
+        ``reopen`` returns another session when this one is lost.  ``on_timeout`` is called when
+        a statement took too long: Spark may go on with it all the same.
         """
         self.session = session
         self.snapshot = snapshot
@@ -78,34 +88,37 @@ class SparkEngine:
     def fetch(self, statement: Statement) -> list[Row]:
         """Return the rows of a statement, in the columns of ``plan.relation.OUTPUT``.
 
-        A statement only reads: if Spark goes down over it, it is asked once more.
+        If Spark goes down over it, the statement runs once more.  Raise TapestryError if it
+        fails, TooMuchError beyond the limits.
         """
         for _ in range(2):
             try:
-                found = self._found(statement)
+                rows = self._run(statement)
                 break
             except PySparkException as error:
-                if not self._renewed():
-                    raise _plainly(error) from error
+                if not self._reopen_if_lost():
+                    raise _as_tapestry_error(error) from error
         else:
             raise TooMuchError(
                 "Spark went down over it twice.", hint="Say more narrowly what it is to find."
             )
-        if found.num_rows > self.most_rows:
-            raise TooManyError(self.most_rows, int(pc.approximate_median(found["c"]).as_py() or 0))
-        return list(zip(*(column.to_pylist() for column in found.columns), strict=True))
+        if rows.num_rows > self.most_rows:
+            raise TooManyError(self.most_rows, int(pc.approximate_median(rows["c"]).as_py() or 0))
+        return list(zip(*(column.to_pylist() for column in rows.columns), strict=True))
 
-    def _renewed(self) -> bool:
-        """Open another session if this one is lost; tell whether it was."""
+    def _reopen_if_lost(self) -> bool:
+        """Open another session if this one is lost; return whether it was."""
         if self._reopen is None or not is_lost(self.session):
             return False
-        reopen, self._reopen = self._reopen, None  # who waited in vain does not wait again
+        begun = time.perf_counter()
+        reopen, self._reopen = self._reopen, None  # after one failure, do not wait again
         self.session = reopen()
+        event(log, "spark_session_lost", seconds=time.perf_counter() - begun)
         self._reopen = reopen
         self._sent, self._settings = {}, {}
         return True
 
-    def _found(self, statement: Statement) -> pa.Table:
+    def _run(self, statement: Statement) -> pa.Table:
         columns = {column.name for column in statement.select.find_all(exp.Column)}
         frames = {view.name: self.frame(view, statement, columns) for view in statement.views}
         frames |= {relation.name: self._relation(relation) for relation in statement.relations}
@@ -119,50 +132,53 @@ class SparkEngine:
             if self.local_rows.rows(view, statement, columns) is None
             for data_file in self.local_rows.files(view)
         )
-        self._settle(scanned)
+        self._tune(scanned)
         late = threading.Event()
         try:
-            with self._in_time(late):
-                return self._ask(sql, {names[name]: frames[name] for name in used})
+            with self._time_limit(late):
+                return self._query(sql, {names[name]: frames[name] for name in used})
         except PySparkException as error:
             if not (late.is_set() and "CANCELED" in str(error)):
                 raise
+            event(log, "spark_timeout", seconds=self.most_seconds, scanned=scanned)
             self._on_timeout()
             raise TooMuchError(
                 f"It takes more than {self.most_seconds} seconds to run.",
                 hint="Say more narrowly what it is to find.",
             ) from error
 
-    def _ask(self, sql: str, frames: dict[str, Any]) -> pa.Table:
-        """Return the answer of a statement in which the frames have names of their own.
+    def _query(self, sql: str, frames: dict[str, Any]) -> pa.Table:
+        """Return the result of a statement that reads the frames by their names.
 
-        ``SparkSession.sql`` and ``DataFrame.toArrow`` would have it analysed thrice; to analyse
-        a large one takes as long as to run it.
+        All that is not public in the Spark Connect client is used here: ``SQL``,
+        ``SubqueryAlias``, ``_plan`` and ``_to_table``.  With ``SparkSession.sql`` and
+        ``DataFrame.toArrow`` Spark would analyse the statement three times, and to analyse a
+        large one takes as long as to run it.
         """
         from pyspark.sql.connect.dataframe import DataFrame
         from pyspark.sql.connect.plan import SQL, SubqueryAlias
 
         views = [SubqueryAlias(frame._plan, name) for name, frame in frames.items()]
-        asked = DataFrame(SQL(sql, [], {}, views), self.session).limit(self.most_rows + 1)
-        return asked._to_table()[0]
+        result = DataFrame(SQL(sql, [], {}, views), self.session).limit(self.most_rows + 1)
+        return result._to_table()[0]
 
     @contextmanager
-    def _in_time(self, late: threading.Event) -> Iterator[None]:
-        """Have Spark give up on what the block asks when it takes too long: then set ``late``."""
+    def _time_limit(self, late: threading.Event) -> Iterator[None]:
+        """Have Spark cancel the queries of the block when they take too long: then set ``late``."""
         session, tag = self.session, f"statement-{uuid4().hex}"
         done = threading.Event()
 
-        def give_up() -> None:
-            # Again and again: what has not quite begun yet is not interrupted.
+        def cancel() -> None:
+            # Again and again: a query that has not quite begun yet is not interrupted.
             patience = float(self.most_seconds)
             while not done.wait(patience):
                 late.set()
-                with suppress(PySparkException):  # Spark is gone: who asks hears of it
+                with suppress(PySparkException):  # Spark is gone: the query fails by itself
                     session.interruptTag(tag)
                 patience = 1.0
 
         session.addTag(tag)
-        watch = threading.Thread(target=give_up, daemon=True)
+        watch = threading.Thread(target=cancel, daemon=True)
         watch.start()
         try:
             yield
@@ -171,8 +187,8 @@ class SparkEngine:
             watch.join()
             session.removeTag(tag)
 
-    def _settle(self, scanned: int) -> None:
-        """Let Spark compile its plans, or not, and divide work that is much."""
+    def _tune(self, scanned: int) -> None:
+        """Choose code generation, parallelism and broadcasts by the number of scanned rows."""
         settings = {
             "spark.sql.codegen.wholeStage": str(scanned > INTERPRETED).lower(),
             "spark.sql.codegen.factoryMode": "FALLBACK" if scanned > INTERPRETED else "NO_CODEGEN",
@@ -185,30 +201,30 @@ class SparkEngine:
         self._settings = settings
 
     def frame(self, view: View, statement: Statement, columns: Collection[str]) -> Any:
-        """Return the rows of a view: a few of them along with the statement, many by Spark."""
-        found = self.local_rows.rows(view, statement, columns)
+        """Return a view as a DataFrame: few rows are sent along, many are scanned by Spark."""
+        rows = self.local_rows.rows(view, statement, columns)
         names, kinds = selected_columns(view.table, columns), COLUMNS[view.table]
-        if found is None:
+        if rows is None:
             paths = [data_file.path for data_file in self.local_rows.files(view)]
             return self.session.read.schema(_schema(kinds)).parquet(*paths).select(names)
         key = self.local_rows.key(view, statement, columns)
         if key not in self._sent:
-            # Of no rows the client cannot tell the columns.
+            # The client cannot infer the columns of no rows.
             empty = _schema({name: kinds[name] for name in names})
             self._sent[key] = (
-                self.session.createDataFrame(found)
-                if found.num_rows
+                self.session.createDataFrame(rows)
+                if rows.num_rows
                 else self.session.createDataFrame([], empty)
             )
         return self._sent[key]
 
     def covers(self, table: str, ranges: tuple[Range, ...]) -> bool:
-        """Tell whether the table can hold rows whose ``ts`` lies in one of the ranges."""
+        """Return whether the table can hold rows whose ``ts`` lies in one of the ranges."""
         return any(overlaps(data_file, ranges) for data_file in self.snapshot.data_files(table))
 
     def _relation(self, relation: Relation) -> Any:
         if not relation.rows:
-            # Of no rows the client cannot tell the columns.
+            # The client cannot infer the columns of no rows.
             kinds = (
                 f"array<{SPARK[f.type]}>" if f.many else SPARK[f.type] for f in relation.fields
             )
@@ -226,7 +242,7 @@ class SparkEngine:
         return self.session.createDataFrame(table)
 
 
-def _plainly(error: PySparkException) -> TapestryError:
+def _as_tapestry_error(error: PySparkException) -> TapestryError:
     return TapestryError(
         f"Spark did not answer: {str(error).strip().splitlines()[0]}",
         hint="Look at Spark's log in the data directory's run/, or restart Spark.",

@@ -7,6 +7,7 @@ fetched.  A cluster of one's own is used instead where ``SPARK_REMOTE`` names on
 from __future__ import annotations
 
 import importlib.util
+import logging
 import os
 import re
 import secrets
@@ -20,6 +21,7 @@ from pathlib import Path
 
 from tapestry.core.child_process import Child, free_port, listens, spawn, stop
 from tapestry.core.errors import TapestryError
+from tapestry.core.log import event
 
 JAVA_HINT = "Install it, on Debian with: apt-get install openjdk-17-jre-headless"
 JVM_OPTIONS = (
@@ -41,6 +43,9 @@ appender.console.layout.pattern = %d{yyyy-MM-dd HH:mm:ss} %p %c{1}: %m%n%ex{shor
 logger.native.name = org.apache.hadoop.util.NativeCodeLoader
 logger.native.level = error
 """
+
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,7 @@ class SparkServer:
 
     def restart(self) -> SparkServer:
         """End the server, if it has not ended, and start another at its address."""
+        event(log, "spark_restart", port=self.port, was_running=self.child.alive)
         self.stop()
         return start(self.run, self.port, self.token)
 
@@ -107,11 +113,13 @@ def start(run: Path, port: int | None = None, token: str | None = None) -> Spark
         "JAVA_HOME": str(java.parent.parent),
         "SPARK_CONNECT_AUTHENTICATE_TOKEN": token,
     }
-    log = run / "spark.log"
+    output = run / "spark.log"
     if port is None:
-        log.write_bytes(b"")
+        output.write_bytes(b"")
     port = port or free_port()
-    child = spawn("Spark", [str(home / "bin" / "spark-submit"), *_arguments(port)], log, env, run)
+    child = spawn(
+        "Spark", [str(home / "bin" / "spark-submit"), *_arguments(port)], output, env, run
+    )
     return SparkServer(child, port, run, token)
 
 

@@ -19,6 +19,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tapestry.core.errors import TapestryError
+from tapestry.core.log import event
 from tapestry.spark import server as spark_server
 
 LOCAL = "local"
@@ -35,6 +36,8 @@ SETTINGS = {
 }
 """Settings of every session: small statements, exact integers, no surprises by zone.  What
 Spark infers about join keys is worth less here than the fifth of the time it takes."""
+
+log = logging.getLogger(__name__)
 
 PATIENCE = 90.0
 """Seconds that a server may take to start again."""
@@ -53,8 +56,10 @@ def connect(remote: str) -> Any:
             require_listening(remote)
         session = _sessions.get(remote)
         if session is None or is_lost(session):
+            begun, lost = time.perf_counter(), session is not None
             session = _opened(_own_server() if remote == LOCAL else remote)
             _sessions[remote] = session
+            event(log, "spark_session", lost=lost, seconds=time.perf_counter() - begun)
         return session
 
 

@@ -1,14 +1,16 @@
-"""Merge small files, so that a year of small appends reads like a few large ones.
+"""Compaction: merge small files, so that a year of small appends reads like a few large ones.
 
 Files next to each other in time become one, its rows in the order of ``ts``: a slice of time
 is then a few row groups, and a row is found by its instant.  (The compaction of delta-rs
-orders files by their size.)  A file is merged with those after it only once they amount to
-half of it, so that a row is written again a logarithmic number of times.
+orders files by their size.)  The files form tiers, as in an LSM tree: a file is merged with
+later ones only when these amount to half of it, so that a row is written a logarithmic number
+of times.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -28,6 +30,7 @@ from deltalake.transaction import AddAction, RemoveAction
 from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError
 from tapestry.core.file_lock import alone
+from tapestry.core.log import event
 from tapestry.core.schema import ANNOTATIONS, INDEXED, MESSAGES
 from tapestry.tables.hash_runs import extend_index
 from tapestry.tables.log import DataFile, Tables, data_files_of
@@ -37,14 +40,15 @@ TARGET = 128 * 1024 * 1024
 """Bytes of a merged file."""
 
 LARGEST_GROUP = 64 * 1024 * 1024
-"""Bytes of a row group, before it is packed; only larger messages make it larger."""
+"""Bytes of a row group, before compression; only larger messages make it larger."""
 
 KEEP_HOURS = 7 * 24
-"""How long files that were merged away stay, for the runs that still read them."""
-
+"""How long files that were merged away stay, for runs that read an older snapshot."""
 
 Keep = Callable[[pa.Table], pa.Table]
-"""Return those of some rows that are kept."""
+"""Return those of the rows that are kept."""
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,48 +63,60 @@ def compact(tables: Tables, target: int = TARGET, keep_hours: int = KEEP_HOURS) 
     """Merge the small files of the tables; rows, ``ts`` and cursors stay.
 
     Appends go on meanwhile, and readers of an older version keep their files for
-    ``keep_hours``.  The index is brought up to date too.  If another process is compacting
-    these tables, nothing is done: two at once could put the same rows in twice.
+    ``keep_hours``.  Also extends the index.  Does nothing if another process is compacting
+    these tables: two at once could write the same rows twice.
     """
+    begun = time.perf_counter()
     removed = added = 0
     with alone(tables.root / "compact.lock") as mine:
         for table in (MESSAGES, ANNOTATIONS, ORIGINALS) if mine else ():
-            log = tables.open(table)
-            groups = mergeable(data_files_of(log), target)
+            opened = tables.open(table)
+            groups = mergeable(data_files_of(opened), target)
             for group in groups:
-                merge(log, table, group)
+                merge(opened, table, group)
                 removed += len(group)
                 added += 1
             if groups:
                 drop_old_files(tables.open(table), keep_hours)
             if table in INDEXED:
                 extend_index(tables, table)
+    seconds = time.perf_counter() - begun
+    event(log, "compaction", ran=mine, removed=removed, added=added, seconds=seconds)
     return Compaction(removed, added)
 
 
 def mergeable(data_files: Sequence[DataFile], target: int) -> list[list[DataFile]]:
-    """Return the files to be merged: neighbours in time, of like size, up to ``target`` bytes."""
+    """Return the files to merge: neighbours in time, of like size, up to ``target`` bytes.
+
+    >>> files = [DataFile(name, 1, ts, ts, bytes=size) for ts, (name, size) in enumerate(
+    ...     [("large", 90), ("a", 10), ("b", 10)])]
+    >>> [[data_file.path for data_file in group] for group in mergeable(files, target=100)]
+    [['a', 'b']]
+    """
     groups: list[list[DataFile]] = []
     group: list[DataFile] = []
     size = 0
-    for data_file in sorted(data_files, key=lambda one: (one.min_ts, one.max_ts), reverse=True):
+    for data_file in sorted(data_files, key=lambda f: (f.min_ts, f.max_ts), reverse=True):
         if group and (data_file.bytes > 2 * size or size + data_file.bytes > target):
             groups.append(group)
             group, size = [], 0
         group.append(data_file)
         size += data_file.bytes
     groups.append(group)
-    return [list(reversed(some)) for some in groups if len(some) > 1]
+    return [group[::-1] for group in groups if len(group) > 1]
 
 
-def merge(log: DeltaTable, table: str, data_files: Sequence[DataFile]) -> None:
-    """Replace some files by one with the same rows, in one commit that changes no data."""
-    replace(log, table, data_files, lambda rows: rows)
+def merge(opened: DeltaTable, table: str, data_files: Sequence[DataFile]) -> None:
+    """Replace files by one with the same rows, in one commit that changes no data."""
+    replace(opened, table, data_files, lambda rows: rows)
 
 
-def replace(log: DeltaTable, table: str, data_files: Sequence[DataFile], keep: Keep) -> None:
-    """Replace some files by one with those of their rows that are kept, or by none."""
-    root = Path(unquote(urlsplit(log.table_uri).path))
+def replace(opened: DeltaTable, table: str, data_files: Sequence[DataFile], keep: Keep) -> None:
+    """Replace files by one with those of their rows that are kept, or by none.
+
+    Raise TapestryError if the new file cannot be written.
+    """
+    root = Path(unquote(urlsplit(opened.table_uri).path))
     name = f"part-{uuid4()}.zstd.parquet"
     now = time.time_ns() // 1_000_000
     try:
@@ -122,10 +138,10 @@ def replace(log: DeltaTable, table: str, data_files: Sequence[DataFile], keep: K
             actions.append(AddAction(name, size, {}, now, False, json.dumps(statistics)))
         else:
             (root / name).unlink()
-        log.create_write_transaction(
+        opened.create_write_transaction(
             actions,
             "append",
-            log.schema(),
+            opened.schema(),
             commit_properties=CommitProperties(custom_metadata={"tapestry.merged": str(rows)}),
         )
     except (DeltaError, OSError) as error:
@@ -140,9 +156,9 @@ def replace(log: DeltaTable, table: str, data_files: Sequence[DataFile], keep: K
 def write_sorted(
     path: Path, table: str, data_files: Sequence[DataFile], keep: Keep
 ) -> tuple[int, int, int]:
-    """Write rows of some files as one Parquet file in the order of ``ts``.
+    """Write the kept rows of files as one Parquet file in the order of ``ts``.
 
-    Return how many, and the least and the greatest ``ts``.
+    Return their number, the least and the greatest ``ts``.
     """
     schema = arrow_schema(table)
     waiting: list[pa.Table] = []
@@ -163,13 +179,13 @@ def write_sorted(
             low, high = min(low, bounds["min"]), max(high, bounds["max"])
             waiting.append(rows)
             if (
-                sum(some.num_rows for some in waiting) >= size
-                or sum(some.nbytes for some in waiting) >= LARGEST_GROUP
+                sum(batch.num_rows for batch in waiting) >= size
+                or sum(batch.nbytes for batch in waiting) >= LARGEST_GROUP
             ):
-                whole = pa.concat_tables(waiting)
-                full = max(whole.num_rows - whole.num_rows % size, min(size, whole.num_rows))
-                writer.write_table(whole.slice(0, full), row_group_size=size)
-                waiting = [whole.slice(full)]
+                merged = pa.concat_tables(waiting)
+                full = max(merged.num_rows - merged.num_rows % size, min(size, merged.num_rows))
+                writer.write_table(merged.slice(0, full), row_group_size=size)
+                waiting = [merged.slice(full)]
                 count += int(full)
         rest = pa.concat_tables([schema.empty_table(), *waiting])
         writer.write_table(rest, row_group_size=size)
@@ -180,7 +196,7 @@ def write_sorted(
 
 
 def _in_order(data_files: Sequence[DataFile], schema: pa.Schema) -> Iterator[pa.Table]:
-    """Yield the rows of some files in the order of ``ts``, a row group at a time if may be."""
+    """Yield the rows of files in the order of ``ts``, a row group at a time where possible."""
     ordered = sorted(data_files, key=lambda data_file: data_file.min_ts)
     if any(later.min_ts < earlier.max_ts for earlier, later in pairwise(ordered)):
         yield pa.concat_tables(
@@ -206,17 +222,17 @@ def _row_groups(data_file: DataFile, schema: pa.Schema) -> Iterator[pa.Table]:
             yield file.read_row_group(number, columns=schema.names).cast(schema)
 
 
-def drop_old_files(log: DeltaTable, keep_hours: int, stray: bool | None = None) -> None:
-    """Delete files that no version needs that is younger; and, ``stray``, those of no version.
+def drop_old_files(opened: DeltaTable, keep_hours: int, stray: bool | None = None) -> None:
+    """Delete the files that only versions older than ``keep_hours`` need, and make a checkpoint.
 
-    Young ones of no version may be those of an append that is under way: by default they
-    go only with what is a day old.
+    ``stray`` deletes files of no version too.  A young one may belong to an append that has not
+    committed yet: by default they are deleted only if a day is kept.
     """
-    log.vacuum(
+    opened.vacuum(
         retention_hours=keep_hours,
         dry_run=False,
         enforce_retention_duration=False,
         full=keep_hours >= 24 if stray is None else stray,
     )
-    # Whoever opens the table reads the log from here on, not from its beginning.
-    log.create_checkpoint()
+    # A reader that opens the table reads the log from the checkpoint on, not from its start.
+    opened.create_checkpoint()

@@ -1,22 +1,23 @@
 """Remove rows for good: from the tables, the originals, the index and the history.
 
-Tables only ever grow, but for this: somebody's private mail is to be forgotten, or is older
-than it may be kept.  Files with such rows are written anew without them and the old ones
-deleted; so are the log's older entries and the index.
+The tables are append-only, with this exception: a person's mail is to be forgotten, or the
+retention time of mail is over.  Files with such rows are written again without them, and the
+old ones are deleted; so are the log's older entries and the index.
 """
 
 from __future__ import annotations
 
+import logging
 import shutil
-from collections.abc import Sequence
+import time
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tapestry.core.file_lock import alone
+from tapestry.core.log import event
 from tapestry.core.ports import Clock
 from tapestry.core.schema import ANNOTATIONS, INDEXED, KEY_COLUMN, MESSAGES
 from tapestry.tables.compact import KEEP_HOURS, drop_old_files, replace
@@ -26,6 +27,8 @@ from tapestry.tables.rows import ORIGINALS
 from tapestry.tables.tombstones import add_tombstones, delete_tombstones, mark_history_incomplete
 
 TABLES = (ORIGINALS, MESSAGES, ANNOTATIONS)
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,30 +40,30 @@ class Forgotten:
 
 
 def forget(tables: Tables, clock: Clock, audience: str, before: int | None = None) -> Forgotten:
-    """Remove the rows of an audience, those of before an instant if one is given.
+    """Remove the rows of an audience, or only those older than ``before``.
 
-    Waits for a compaction that is under way.  Without ``before`` the old files go at once, and
-    a run that reads them fails and is repeated; with it they stay for a week, as after a
-    compaction, and the messages that go are not taken in again (``removed``).
+    Waits for a compaction that is under way.  Without ``before`` the old files are deleted at
+    once, and a run that reads them fails and is repeated.  With it they stay for a week, as
+    after a compaction, and tombstones prevent the messages from being taken in again.
     """
-    rows: dict[str, int] = {}
+    begun = time.perf_counter()
+    rows = dict.fromkeys(TABLES, 0)
     keys: set[str] = set()
     with alone(tables.root / "compact.lock", wait=True):
         for table in TABLES:
-            rows[table] = 0
             for data_file in data_files_of(tables.open(table)):
                 if before is not None and data_file.min_ts >= before:
                     continue
-                found = _found(data_file, table, audience, before)
-                if not found:
+                removed = _keys_of_audience(data_file, table, audience, before)
+                if not removed:
                     continue
                 if before is not None:
                     mark_history_incomplete(tables.root)
                     if table == MESSAGES:
-                        add_tombstones(tables.root, audience, found)
-                _without(tables, table, data_file, audience, before)
-                rows[table] += len(found)
-                keys.update(found if table != ORIGINALS else ())
+                        add_tombstones(tables.root, audience, removed)
+                _remove(tables, table, data_file, audience, before)
+                rows[table] += len(removed)
+                keys.update(removed if table != ORIGINALS else ())
         for table in TABLES if before is None else ():
             with clock.lock():
                 drop_old_files(tables.open(table), 0, stray=True)
@@ -73,39 +76,44 @@ def forget(tables: Tables, clock: Clock, audience: str, before: int | None = Non
             shutil.rmtree(tables.root / "index", ignore_errors=True)
             for table in INDEXED:
                 extend_index(tables, table)
+    seconds = time.perf_counter() - begun
+    event(log, "forget", audience=audience, before=before, **rows, seconds=seconds)
     return Forgotten(rows, frozenset(keys))
 
 
-def _is_theirs(rows: pa.Table, audience: str, before: int | None) -> pa.Array:
-    theirs = pc.equal(rows["audience"], audience)
-    return theirs if before is None else pc.and_(theirs, pc.less(rows["ts"], before))
+def _is_of_audience(rows: pa.Table, audience: str, before: int | None) -> pa.Array:
+    mask = pc.equal(rows["audience"], audience)
+    return mask if before is None else pc.and_(mask, pc.less(rows["ts"], before))
 
 
-def _found(data_file: DataFile, table: str, audience: str, before: int | None) -> list[str]:
+def _keys_of_audience(
+    data_file: DataFile, table: str, audience: str, before: int | None
+) -> list[str]:
     key = KEY_COLUMN.get(table, "msgid")
     with pq.ParquetFile(data_file.path) as file:
         rows = file.read(columns=["audience", "ts", key])
-    found: list[str] = rows.filter(_is_theirs(rows, audience, before))[key].to_pylist()
-    return found
+    keys: list[str] = rows.filter(_is_of_audience(rows, audience, before))[key].to_pylist()
+    return keys
 
 
-def _without(
+def _remove(
     tables: Tables, table: str, data_file: DataFile, audience: str, before: int | None
 ) -> None:
     def keep(rows: pa.Table) -> pa.Table:
-        return rows.filter(pc.invert(_is_theirs(rows, audience, before)))
+        return rows.filter(pc.invert(_is_of_audience(rows, audience, before)))
 
     replace(tables.open(table), table, [data_file], keep)
 
 
 def _drop_history(tables: Tables, table: str) -> None:
-    """Delete the entries of the log from before a checkpoint made now."""
-    log = tables.open(table)
-    log.create_checkpoint()
-    for entry in _entries(tables.root / table / "_delta_log"):
-        if int(entry.name.partition(".")[0]) < log.version():
+    """Delete the log's entries from before a checkpoint made now.
+
+    Not by delta-rs's ``cleanup_metadata``: it compares the times of files with the machine's
+    clock, and would keep entries after that clock was set back.
+    """
+    opened = tables.open(table)
+    opened.create_checkpoint()
+    for entry in (tables.root / table / "_delta_log").iterdir():
+        version = entry.name.partition(".")[0]
+        if version.isdigit() and int(version) < opened.version():
             entry.unlink(missing_ok=True)
-
-
-def _entries(directory: Path) -> Sequence[Path]:
-    return [path for path in directory.iterdir() if path.name.partition(".")[0].isdigit()]

@@ -86,3 +86,13 @@ def test_processes_append_and_compact_at_once(tmp_path):
     )
     assert len({row["ts"] for row in rows}) == 2 * ROUNDS
     assert cursor_of(tables, "a").version == cursor_of(tables, "b").version == ROUNDS - 1
+
+
+def test_a_compaction_is_one_line_of_the_log(tmp_path, caplog):
+    caplog.set_level("INFO", logger="tapestry.tables.compact")
+    tables, clock = Tables(tmp_path), MemoryClock()
+    for n in range(3):
+        append_messages(tables, clock, [Message(f"m{n}")])
+    compact(tables)
+    (record,) = caplog.records
+    assert record.getMessage().startswith("compaction ran=true removed=3 added=1 seconds=")
