@@ -88,13 +88,13 @@ def test_a_statement_under_way_is_asked_once_more(server, mail):
 @pytest.mark.long
 def test_what_spark_goes_down_over_twice_is_too_much(server, mail, monkeypatch):
     engine = engine_on(server, mail)
-    ask = engine._ask
+    query = engine._query
 
     def fatal(sql, frames):
         server.kill_and_start()
-        return ask(sql, frames)
+        return query(sql, frames)
 
-    monkeypatch.setattr(engine, "_ask", fatal)
+    monkeypatch.setattr(engine, "_query", fatal)
     with pytest.raises(TooMuchError, match="twice"):
         asked(engine)
     monkeypatch.undo()
