@@ -25,6 +25,13 @@ FILTERS = {
     "top": "among the top ten by votes",
 }
 
+FIGURES = {
+    f"{name}: {{delta:,}} new votes after {{annotations:,}}; over all of them": (
+        f"{{filters[{name}][incremental_ms]:.0f}} ms; {{filters[{name}][full_ms]:.0f}} ms"
+    )
+    for name in FILTERS
+}
+
 EACH = 1000
 """Votes that a message gets."""
 

@@ -26,6 +26,14 @@ from filters.bench.support.population import LEAST, Workload
 
 SUMMARY = "a round over up to a million filters of nine signatures, against one by one"
 
+FIGURES = {
+    "a round: {filters:,} filters, {messages:,} new messages, {archive:,} in the archive": (
+        "{tick_seconds:.1f} s, the first {first_tick_seconds:.1f} s; {peak_rss_mb:,} MB of memory"
+    ),
+    "the same {filters:,} filters, one by one": "{one_by_one_seconds_per_filter:.2f} s each",
+    "install a filter, of {filters:,}": "{installs_per_minute:,} a minute",
+}
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the sizes, --warming, --repeat, --alone, --curve and --svg."""

@@ -19,6 +19,21 @@ from filters.bench.support.texts import PAPER
 
 SUMMARY = "the paper's queries Q1 to Q5 over windows of any size, against asking anew"
 
+WINDOWS = {
+    "{delta} new messages": "[incremental_ms][delta]",
+    "newest 1 percent": "[incremental_ms][1%]",
+    "newest 10 percent": "[incremental_ms][10%]",
+    "100 percent": "[incremental_ms][100%]",
+    "plain query over everything": "[full_ms]",
+}
+
+FIGURES = {
+    f"Q1 to Q5: {window}, of {{messages:,}}": (
+        ", ".join(f"{{queries[Q{number}]{key}:.0f}}" for number in range(1, 6)) + " ms"
+    )
+    for window, key in WINDOWS.items()
+}
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare --messages, --delta, --repeat, --queries and --only-delta."""

@@ -10,6 +10,10 @@ from typing import Any
 
 SUMMARY = "messages per second from an archive into the tables"
 
+FIGURES = {
+    "ingest {messages:,} messages into a table of {before:,}": "{per_second:,} messages/s",
+}
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare --mbox, --messages and --before."""

@@ -10,6 +10,14 @@ from typing import Any
 
 SUMMARY = "a message by its Message-ID; 1,000 parents, their replies, new and old"
 
+FIGURES = {
+    "find a message by Message-ID, of {messages:,}": "{message_ms:.0f} ms",
+    "find the parents of the {batch:,} newest replies, of {messages:,}": "{parents_ms:.0f} ms",
+    "find the parents of any {batch:,} messages, however old, of {messages:,}": (
+        "{parents_of_any_age_ms:.0f} ms"
+    ),
+}
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare --messages, --batch and --repeat."""

@@ -12,6 +12,10 @@ from typing import Any
 
 SUMMARY = "from the command line to “Tapestry is ready”, and from Ctrl-C to the end"
 
+FIGURES = {
+    "`{command}` until all serves; until all has stopped": "{ready_s:.0f} s; {stopped_s:.0f} s",
+}
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare --command."""

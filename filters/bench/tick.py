@@ -11,6 +11,12 @@ from typing import Any
 
 SUMMARY = "one round: the demo's filters, new messages, an archive; on a Spark of its own"
 
+FIGURES = {
+    "a round: {filters} filters of the demo, {new} new messages, {archive:,} in the archive": (
+        "median {median_s:.1f} s, the first {first_s:.1f} s"
+    ),
+}
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare --messages, --new and --repeat."""

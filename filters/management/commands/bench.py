@@ -12,6 +12,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from filters.bench import BENCHES
+from filters.bench.support.record import FIGURES, record, rows_of
 from filters.launch.stack import Interrupted, interruptible
 from filters.management.base import TapestryCommand
 
@@ -22,28 +23,32 @@ MARK = "TAPESTRY_BENCH"
 class Command(TapestryCommand):
     """Measure something, in a process and on a data directory that end with it."""
 
-    help = "Measure: " + "; ".join(f"{name}: {bench.summary}" for name, bench in BENCHES.items())
+    help = "Measure: " + "; ".join(f"{name}: {bench.SUMMARY}" for name, bench in BENCHES.items())
     needs_database = MARK in os.environ
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Declare a name and its options."""
         names = parser.add_subparsers(dest="name", metavar="NAME", required=True)
         for name, bench in BENCHES.items():
-            options = names.add_parser(name, help=bench.summary)
+            options = names.add_parser(name, help=bench.SUMMARY)
             options.add_argument("--json", action="store_true", help="one JSON object")
+            options.add_argument("--record", action="store_true", help="write it to FIGURES.md")
             bench.add_arguments(options)
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Measure and print the figures."""
         if MARK not in os.environ:
             sys.exit(_measure_elsewhere())
-        figures = BENCHES[options["name"]].measure(options)
+        name, bench = options["name"], BENCHES[options["name"]]
+        figures = bench.measure(options)
+        if options["record"]:
+            record(FIGURES, name, sys.argv[3:], rows_of(bench.FIGURES, figures))
         if options["json"]:
-            self.stdout.write(json.dumps({"bench": options["name"], **figures}))
+            self.stdout.write(json.dumps({"bench": name, **figures}))
             return
-        self.stdout.write(f"{options['name']}: {BENCHES[options['name']].summary}")
-        for name, value in figures.items():
-            self.stdout.write(f"  {name:<20} {value}")
+        self.stdout.write(f"{name}: {bench.SUMMARY}")
+        for figure, value in figures.items():
+            self.stdout.write(f"  {figure:<20} {value}")
 
 
 def _measure_elsewhere() -> int:
