@@ -18,6 +18,7 @@ from tapestry.query.tree.nodes import (
     Condition,
     Literal,
     Node,
+    Or,
     Values,
 )
 from tapestry.query.tree.printer import print_condition, print_sql, print_term, print_tql
@@ -26,7 +27,6 @@ from tapestry.rewrite.pipeline import Strategy
 from tapestry.rewrite.restore import (
     conjunction_condition,
     delta_query_condition,
-    either,
     monotone_condition,
 )
 from tapestry.rewrite.stages import Conjunction, EventPoint, MonotoneDisjunct, NormalQuery
@@ -98,7 +98,7 @@ def explain_query(checked: CheckedQuery, strategy: Strategy = "fast") -> Explana
             for disjunct in plan.query.disjuncts
             for delta_query in disjunct.delta_queries
         ),
-        signature=print_condition(either([*map(_with_parameters, numbered)])),
+        signature=print_condition(Or.of(map(_with_parameters, numbered))),
         constants=tuple(_constant(c) for part in numbered for c in constants(part)),
         cost=cost(plan),
         triggers=triggers(plan),

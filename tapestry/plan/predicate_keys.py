@@ -32,6 +32,7 @@ from tapestry.query.tree.nodes import (
     Or,
     Values,
 )
+from tapestry.query.tree.walk import equalities
 from tapestry.rewrite.stages import DeltaQuery, IncrementalDisjunct
 
 Kind = OneOf["always", "any", "is", "has", "starts", "ends"]
@@ -159,22 +160,12 @@ def _hops(
 ) -> Iterator[tuple[Binding, tuple[str, str, str]]]:
     """Yield the variables that the driver's rows lead to by an equality of looked-up columns."""
     for binding in bindings:
-        for one, other in _equalities(plain):
-            tied = (one.var, other.var) == (binding.var, driver.var) and one.var != other.var
-            if tied and one.name in INDEXED[binding.table]:
-                yield binding, (other.name, binding.table, one.name)
+        for column, other in equalities(plain):
+            tied = (column.var, other.var) == (binding.var, driver.var)
+            scalar = column.var != other.var and other.type is not Type.SET
+            if tied and scalar and column.name in INDEXED[binding.table]:
+                yield binding, (other.name, binding.table, column.name)
                 break
-
-
-def _equalities(conditions: Sequence[Condition]) -> Iterator[tuple[Column, Column]]:
-    for condition in conditions:
-        match condition:
-            case And(args=args):
-                yield from _equalities(args)
-            case Compare(op="=", left=Column() as left, right=Column() as right):
-                if Type.SET not in (left.type, right.type):
-                    yield left, right
-                    yield right, left
 
 
 def _ways(condition: Condition, places: Mapping[str, KeyExtractor]) -> list[_Choice]:

@@ -11,6 +11,7 @@ from tapestry.query.tql import parser as tql
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.parsed import MisreadError, Parsed, placed
 from tapestry.query.tree.printer import print_sql
+from tapestry.query.tree.walk import depth
 
 
 def read(text: str, context: Context) -> n.CheckedQuery:
@@ -49,36 +50,10 @@ def _check_printed(query: n.CheckedQuery) -> None:
     printed = print_sql(query)
     try:
         check_text(printed)
-        if _nesting(query.condition) > MAX_NESTING:
+        # A node prints at most one parenthesis or NOT around what stands in it.
+        if depth(query.condition) > MAX_NESTING:
             tql.parse(printed)
     except TapestryError as error:
         hint = "Split it into several filters."
         message = f"Written out in full: {error.message}"
         raise TapestryError(message, Span(0, len(query.text)), hint) from error
-
-
-def _nesting(node: n.Condition | n.Term | n.Aggregate) -> int:
-    """Return a bound on how deeply what is printed of a checked tree is nested.
-
-    Each operator and quantifier takes at most one parenthesis or NOT, a test at most one.
-    """
-    match node:
-        case n.And(args=parts) | n.Or(args=parts) | n.Call(args=parts):
-            return 1 + max(map(_nesting, parts))
-        case n.Not():
-            return 1 + _nesting(node.arg)
-        case n.Threshold():
-            return _nesting(node.aggregate)
-        case n.Top():
-            return 1 + max(_nesting(node.aggregate), _nesting(node.condition))
-        case n.Aggregate():
-            return 1 + max(_nesting(node.condition), _nesting(node.term) if node.term else 0)
-        case n.Exists():
-            return 1 + _nesting(node.condition)
-        case n.InQuery():
-            return 1 + max(map(_nesting, (node.condition, node.term, node.value)))
-        case n.Compare() | n.Arith():
-            return 1 + max(_nesting(node.left), _nesting(node.right))
-        case n.Like() | n.Has() | n.InList() | n.IsNull():
-            return 1 + _nesting(node.term)
-    return 1

@@ -27,14 +27,14 @@ UNTIL = n.Column("", "until", Type.INSTANT)
 
 def normal_condition(query: NormalQuery) -> n.Condition:
     """Return a filter in normal form as one condition."""
-    return either([conjunction_condition(part) for part in query.disjuncts])
+    return n.Or.of([conjunction_condition(part) for part in query.disjuncts])
 
 
 def conjunction_condition(part: Conjunction) -> n.Condition:
     """Return EXISTS (bindings: the conjunction), or the conjunction where it binds nothing."""
     absent = (n.Not(conjunction_condition(inner)) for inner in part.not_exists)
     counts = (_count(test, conjunction_condition) for test in part.aggregate_tests)
-    whole = both([*part.plain, *part.temporal_predicates, *absent, *counts])
+    whole = n.And.of([*part.plain, *part.temporal_predicates, *absent, *counts])
     return n.Exists(part.bindings, whole) if part.bindings else whole
 
 
@@ -54,7 +54,7 @@ def monotone_condition(disjunct: MonotoneDisjunct) -> n.Condition:
     if disjunct.steady:
         ends = [replace(time, left=FIRST) for time in ends if not _surely_later(disjunct, time)]
     counts = [_count(test, conjunction_condition) for test in whole.aggregate_tests]
-    inside = both([*whole.plain, *begins, *ends, *absent, *counts])
+    inside = n.And.of([*whole.plain, *begins, *ends, *absent, *counts])
     return n.Exists(whole.bindings, inside) if whole.bindings else inside
 
 
@@ -68,11 +68,13 @@ def delta_query_condition(delta_query: DeltaQuery) -> n.Condition:
     high = n.Compare("<=", FIRST, UNTIL)
     before = [_reached(moment) for moment in delta_query.before]
     tested = _held_at(delta_query.test, FIRST)
-    return both([low, high, *delta_query.plain, *before, *tested])
+    return n.And.of([low, high, *delta_query.plain, *before, *tested])
 
 
 def _absent_at(part: Conjunction, instant: n.Term) -> n.Condition:
-    return n.Not(n.Exists(part.bindings, both(_held_at(replace(part, bindings=()), instant, part))))
+    return n.Not(
+        n.Exists(part.bindings, n.And.of(_held_at(replace(part, bindings=()), instant, part)))
+    )
 
 
 def _held_at(
@@ -85,11 +87,11 @@ def _held_at(
     inner = [_absent_at(one, instant) for one in part.not_exists]
 
     def row_at(row: Conjunction) -> n.Condition:
-        return both(_held_at(row, instant))
+        return n.And.of(_held_at(row, instant))
 
     counts = [_count(test, row_at, instant) for test in part.aggregate_tests]
     whole: list[n.Condition] = [*part.plain, *arrived, *times, *inner, *counts]
-    return [n.Exists(part.bindings, both(whole))] if part.bindings else whole
+    return [n.Exists(part.bindings, n.And.of(whole))] if part.bindings else whole
 
 
 def _count(
@@ -105,7 +107,9 @@ def _count(
             for b in bindings
             if instant is not None
         ]
-        return both([*arrived, either([row(part) for part in parts])])
+        inside = n.Or.of(map(row, parts))
+        # What is asked of the rows stays in parentheses, apart from their arrival.
+        return n.And((*arrived, inside)) if arrived else inside
 
     total = test.aggregate
     aggregate = n.Aggregate(
@@ -124,17 +128,3 @@ def _count(
 
 def _reached(moment: EventPoint) -> n.Compare:
     return n.Compare("<" if moment.shift else "<=", moment.term, FIRST)
-
-
-def both(parts: Sequence[n.Condition]) -> n.Condition:
-    """Return the AND of any number of conditions."""
-    if len(parts) == 1:
-        return parts[0]
-    return n.And(tuple(parts)) if parts else n.Truth(True)
-
-
-def either(parts: Sequence[n.Condition]) -> n.Condition:
-    """Return the OR of any number of conditions."""
-    if len(parts) == 1:
-        return parts[0]
-    return n.Or(tuple(parts)) if parts else n.Truth(False)

@@ -8,15 +8,16 @@ equality itself, so it answers the same whether an engine does so or not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from sqlglot import exp
 
-from tapestry.core.schema import INDEXED, Type
+from tapestry.core.schema import INDEXED
 from tapestry.plan.lowering.assembly import Assembly
 from tapestry.plan.lowering.scope import alias
 from tapestry.plan.relation import KeyLookup, Range, View
-from tapestry.query.tree.nodes import And, Binding, Column, Compare, Condition
+from tapestry.query.tree.nodes import Binding, Condition
+from tapestry.query.tree.walk import equalities
 
 
 class BoundViews:
@@ -70,22 +71,10 @@ class BoundViews:
         return exp.to_table(view.name).as_(alias(binding.var), quoted=True)
 
     def _key_lookup(self, binding: Binding, plain: Sequence[Condition]) -> KeyLookup | None:
-        for here, there in _equalities(plain):
+        for here, there in equalities(plain):
             if here.var != binding.var or here.name not in INDEXED[binding.table]:
                 continue
             source = self._views.get(there.var)
             if source is not None and (source.ranges is not None or source.key_lookup is not None):
                 return KeyLookup(here.name, source.name, there.name)
         return None
-
-
-def _equalities(conditions: Sequence[Condition]) -> Iterator[tuple[Column, Column]]:
-    """Yield the columns that all of the conditions together make equal, both ways."""
-    for condition in conditions:
-        match condition:
-            case And(args=args):
-                yield from _equalities(args)
-            case Compare(op="=", left=Column() as left, right=Column() as right):
-                if left.type is not Type.SET:
-                    yield left, right
-                yield right, left

@@ -8,7 +8,7 @@ Parsed ─ resolve, type, compute constants ─> CheckedQuery
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from tapestry.core.errors import Span, TapestryError
@@ -21,7 +21,7 @@ from tapestry.query.limits import MAX_BYTES, MAX_NESTING, too_deep
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.identifiers import FreshNames
 from tapestry.query.tree.parsed import MESSAGE, Branch, Parsed
-from tapestry.query.tree.walk import type_of
+from tapestry.query.tree.walk import change_conditions, type_of
 
 Reader = Callable[[str, Context, int], Parsed]
 """Text, who asks, nesting already -> what it says: how a filter's text is read."""
@@ -70,7 +70,7 @@ class _Checker:
 
     def branches(self, branches: tuple[Branch, ...], message: n.Binding) -> n.Condition:
         """Check the SELECTs of a UNION, the selected variable of each being ``message``."""
-        return _or([self._branch(branch, message) for branch in branches])
+        return n.Or.of([self._branch(branch, message) for branch in branches])
 
     def _branch(self, branch: Branch, message: n.Binding) -> n.Condition:
         others = tuple(binding for binding in branch.bindings if binding.var != branch.var)
@@ -107,9 +107,9 @@ class _Checker:
     def _condition(self, node: n.Condition, scope: Scope) -> n.Condition:
         match node:
             case n.And():
-                return _and([self.condition(arg, scope) for arg in node.args], node.span)
+                return n.And.of([self.condition(arg, scope) for arg in node.args], node.span)
             case n.Or():
-                return _or([self.condition(arg, scope) for arg in node.args], node.span)
+                return n.Or.of([self.condition(arg, scope) for arg in node.args], node.span)
             case n.Not():
                 arg = self.condition(node.arg, scope)
                 return (
@@ -150,7 +150,7 @@ class _Checker:
         test = compare("=", term, value, node.span)
         if type_of(term) is Type.SET:
             parts = [test] if condition == n.Truth(True) else [condition, test]
-            return n.Exists(bindings, _and(parts), span=node.span)
+            return n.Exists(bindings, n.And.of(parts), span=node.span)
         return n.InQuery(term, value, bindings, condition, span=node.span)
 
     def _aggregate(self, node: n.Aggregate, scope: Scope) -> n.Aggregate:
@@ -229,7 +229,8 @@ class _Checker:
         inside = replace(self, context=context, trail=(*self.trail, key))
         try:
             parsed = self.reader(text, context, self.depth)
-            return _placed(inside.branches(parsed.branches, message), node.span)
+            condition = inside.branches(parsed.branches, message)
+            return change_conditions(condition, lambda part: replace(part, span=node.span))
         except _ReferenceError:
             raise
         except TapestryError as error:
@@ -246,48 +247,12 @@ class _Checker:
         return name if owner == self.asker else f"{owner}.{name}"
 
 
-def _placed(node: n.Condition, span: Span | None) -> n.Condition:
-    """Return what another filter says, its conditions placed where it is referred to."""
-    match node:
-        case n.And(args=args) | n.Or(args=args):
-            return type(node)(tuple([_placed(arg, span) for arg in args]), span=span)
-        case n.Not(arg=arg):
-            return n.Not(_placed(arg, span), span=span)
-        case n.Exists(condition=inner) | n.InQuery(condition=inner):
-            return replace(node, condition=_placed(inner, span), span=span)
-        case n.Threshold(aggregate=aggregate):
-            return replace(node, aggregate=_placed_rows(aggregate, span), span=span)
-        case n.Top(aggregate=aggregate, condition=inner):
-            return replace(
-                node,
-                aggregate=_placed_rows(aggregate, span),
-                condition=_placed(inner, span),
-                span=span,
-            )
-    return replace(node, span=span)
-
-
-def _placed_rows(node: n.Aggregate, span: Span | None) -> n.Aggregate:
-    return replace(node, condition=_placed(node.condition, span), span=span)
-
-
-def _and(args: Sequence[n.Condition], span: Span | None = None) -> n.Condition:
-    flat = [part for arg in args for part in (arg.args if isinstance(arg, n.And) else (arg,))]
-    return args[0] if len(args) == 1 else n.And(tuple(flat), span=span)
-
-
-def _or(args: Sequence[n.Condition], span: Span | None = None) -> n.Condition:
-    flat = [part for arg in args for part in (arg.args if isinstance(arg, n.Or) else (arg,))]
-    return args[0] if len(args) == 1 else n.Or(tuple(flat), span=span)
-
-
 def _test(node: n.Condition, scope: Scope) -> n.Condition:
     """Check a condition that has terms in it, and no conditions."""
     match node:
         case n.Compare(op="IN", right=n.Call(args=items)):
             term = typed(node.left, scope)
-            checked = in_list(term, [typed(item, scope) for item in items], node.span)
-            return _or([checked], node.span)
+            return in_list(term, [typed(item, scope) for item in items], node.span)
         case n.Compare():
             return compare(node.op, typed(node.left, scope), typed(node.right, scope), node.span)
         case n.InList():
@@ -319,7 +284,7 @@ def _between(node: n.Between, scope: Scope) -> n.Condition:
                 f"Write {name} >= … AND {name} <= …, which different elements may meet.",
             )
     bounds = compare(">=", term, low, node.span), compare("<=", term, high, node.span)
-    return n.And(bounds, span=node.span)
+    return n.And.of(bounds, node.span)
 
 
 def _braces(node: n.Braces, scope: Scope) -> n.Condition:
@@ -330,7 +295,7 @@ def _braces(node: n.Braces, scope: Scope) -> n.Condition:
             node.term.span,
             "Write m.subject LIKE '%a%' AND m.subject LIKE '%b%'.",
         )
-    return _and(
+    return n.And.of(
         [
             _like(term, test.pattern, test.span)
             if isinstance(test, n.Like)

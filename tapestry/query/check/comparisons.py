@@ -8,6 +8,7 @@ from tapestry.core.schema import Type
 from tapestry.query.check.terms import NOW_HINT, NUMERIC, a
 from tapestry.query.limits import MAX_DURATION, too_long
 from tapestry.query.tree import nodes as n
+from tapestry.query.tree.linear import linear
 from tapestry.query.tree.walk import FLIPPED, reads_now, type_of
 
 
@@ -86,7 +87,7 @@ def in_list(term: n.Term, items: list[n.Term], span: Span | None) -> n.Condition
         if kind is Type.NUMBER:
             constants = [float(value) for value in constants]
         tests.insert(0, n.InList(term, n.Values(tuple(constants), kind, span=span), span=span))
-    return tests[0] if len(tests) == 1 else n.Or(tuple(tests), span=span)
+    return n.Or.of(tests, span)
 
 
 def _incomparable(left: n.Term, right: n.Term, span: Span | None) -> TapestryError:
@@ -125,16 +126,8 @@ def _check_now(left: n.Term, right: n.Term, span: Span | None) -> None:
 
 def _count_now(term: n.Term) -> int:
     """Return how often ``now()`` counts in a sum of instants and durations."""
-    match term:
-        case n.Now():
-            return 1
-        case n.Arith(op="+"):
-            return _count_now(term.left) + _count_now(term.right)
-        case n.Arith(op="-"):
-            return _count_now(term.left) - _count_now(term.right)
-        case n.Arith() | n.Call():
-            refuse_now(term, "here")
-    return 0
+    form = linear(term)
+    return form.coefficient(n.Now()) if form else 0
 
 
 def _check_reach(left: n.Term, right: n.Term) -> None:

@@ -18,6 +18,7 @@ from tapestry.query.tql.lexer import Token
 from tapestry.query.tql.token_stream import Cursor
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.parsed import MisreadError
+from tapestry.query.tree.walk import children
 
 OR, AND, NOT, COMPARE, SUM, PRODUCT = range(1, 7)
 """How closely operators bind."""
@@ -112,10 +113,7 @@ def check_terms(root: n.Node) -> None:
             depth += 1
             if depth > MAX_NESTING and node.span:
                 raise too_deep(node.span)
-        if isinstance(node, tuple):
-            stack += [(item, depth) for item in node]
-        elif hasattr(node, "__dataclass_fields__"):
-            stack += [(getattr(node, name), depth) for name in node.__dataclass_fields__]
+        stack += [(part, depth) for part in children(node)]
 
 
 def variable(token: Token) -> str:

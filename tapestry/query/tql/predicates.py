@@ -166,7 +166,7 @@ def _in_query(parser: Parser, left: n.Term, at: int) -> n.Condition:
     parser.expect(")")
     span = parser.since(at)
     queries = [replace(each, span=span) for each in found]
-    return queries[0] if len(queries) == 1 else n.Or(tuple(queries), span=span)
+    return n.Or.of(queries, span)
 
 
 def _in_filter(parser: Parser, left: n.Term, at: int) -> n.Condition:

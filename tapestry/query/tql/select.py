@@ -51,7 +51,7 @@ def exists(parser: Parser, start: int) -> n.Condition:
             if isinstance(item, n.Column):
                 _check_item(item, select.bindings)
         found.append(n.Exists(select.bindings, select.condition, span=parser.since(start)))
-    return found[0] if len(found) == 1 else n.Or(tuple(found), span=parser.since(start))
+    return n.Or.of(found, parser.since(start))
 
 
 def within(parser: Parser, left: n.Term) -> list[n.InQuery | n.Top]:
@@ -184,10 +184,8 @@ def _branch(parser: Parser) -> list[Select]:
     if parser.accept("WHERE"):
         conditions.append(parser.condition())
     parser.scopes.pop()
-    if not conditions:
-        conditions.append(n.Truth(True))
-    condition = conditions[0] if len(conditions) == 1 else n.And(tuple(conditions))
-    return [group_by.grouped(parser, Select(tuple(items), span, bindings, condition))]
+    select = Select(tuple(items), span, bindings, n.And.of(conditions))
+    return [group_by.grouped(parser, select)]
 
 
 def _item(parser: Parser) -> n.Term | n.Aggregate:

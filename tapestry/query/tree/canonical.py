@@ -10,13 +10,13 @@ false; elsewhere it must stay.
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
-from typing import Any
+from dataclasses import replace
 
 from tapestry.core.schema import KEY_COLUMN, Type
 from tapestry.query.tree import nodes as n
+from tapestry.query.tree.linear import add, linear
 from tapestry.query.tree.parsed import MESSAGE
-from tapestry.query.tree.walk import FLIPPED, type_of
+from tapestry.query.tree.walk import FLIPPED, conjuncts, type_of, variables, walk
 
 LONGEST_LIST = 5
 """Values of an IN that are written out as alternatives."""
@@ -46,9 +46,9 @@ def canonicalize(condition: n.Condition) -> n.Condition:
 def _shape(node: n.Condition, depths: Depths, *, exact: bool) -> n.Condition:
     match node:
         case n.And():
-            return conjunction([_shape(arg, depths, exact=exact) for arg in node.args])
+            return n.And.of([_shape(arg, depths, exact=exact) for arg in node.args])
         case n.Or():
-            return disjunction([_shape(arg, depths, exact=exact) for arg in node.args])
+            return n.Or.of([_shape(arg, depths, exact=exact) for arg in node.args])
         case n.Not():
             inner = _shape(node.arg, depths, exact=True)
             written = isinstance(node.arg, n.Not)
@@ -63,7 +63,7 @@ def _shape(node: n.Condition, depths: Depths, *, exact: bool) -> n.Condition:
             return replace(node, condition=_shape(node.condition, inside, exact=False))
         case n.InList(term, values) if len(values.values) <= LONGEST_LIST:
             tests = [n.Compare("=", term, n.Literal(each, values.type)) for each in values.values]
-            return disjunction(list[n.Condition](tests))
+            return n.Or.of(list[n.Condition](tests))
         case n.Compare():
             return _compare(node, depths)
         case n.Threshold():
@@ -74,18 +74,6 @@ def _shape(node: n.Condition, depths: Depths, *, exact: bool) -> n.Condition:
             return replace(node, aggregate=_rows(node.aggregate, inside), condition=condition)
         case _:
             return node
-
-
-def conjunction(parts: list[n.Condition]) -> n.Condition:
-    """Return the AND of parts, none of them an And in an And."""
-    flat = [each for part in parts for each in (part.args if isinstance(part, n.And) else (part,))]
-    return flat[0] if len(flat) == 1 else n.And(tuple(flat))
-
-
-def disjunction(parts: list[n.Condition]) -> n.Condition:
-    """Return the OR of parts, none of them an Or in an Or."""
-    flat = [each for part in parts for each in (part.args if isinstance(part, n.Or) else (part,))]
-    return flat[0] if len(flat) == 1 else n.Or(tuple(flat))
 
 
 def _inside(bindings: tuple[n.Binding, ...], depths: Depths) -> Depths:
@@ -103,14 +91,14 @@ def _as_exists(node: n.InQuery, *, exact: bool) -> n.Exists | None:
     It is where only truth counts; elsewhere if neither side can be NULL, so that it is never
     unknown.
     """
-    tests = _tests(node.condition)
+    tests = conjuncts(node.condition)
     present = n.Not(n.IsNull(node.value))
     tables = {each.var: each.table for each in node.bindings} | {MESSAGE: "messages"}
     known = present in tests or _never_null(node.value, tables)
     if exact and not (known and _never_null(node.term, tables)):
         return None
     rest = [test for test in tests if test not in (present, n.Truth(True))]
-    return n.Exists(node.bindings, conjunction([n.Compare("=", node.value, node.term), *rest]))
+    return n.Exists(node.bindings, n.And.of([n.Compare("=", node.value, node.term), *rest]))
 
 
 def _never_null(term: n.Term, tables: dict[str, str]) -> bool:
@@ -130,31 +118,20 @@ def _exists(node: n.Exists, depths: Depths, *, exact: bool) -> n.Condition:
     condition = _shape(node.condition, inside, exact=False)
     bindings = list(node.bindings)
     tests: list[n.Condition] = []
-    for test in _tests(condition):
+    for test in conjuncts(condition):
         if isinstance(test, n.Exists):
             bindings += test.bindings
-            tests += _tests(test.condition)
+            tests += conjuncts(test.condition)
         else:
             tests.append(test)
     inside = _inside(tuple(bindings), depths)
     tests = [_compare(test, inside) if isinstance(test, n.Compare) else test for test in tests]
     mine = {each.var for each in bindings}
-    about = [test for test in tests if _names(test) & mine]
-    beside = [] if exact or not about else [test for test in tests if not _names(test) & mine]
+    about = [test for test in tests if variables(test) & mine]
+    beside = [] if exact or not about else [test for test in tests if not variables(test) & mine]
     kept = [test for test in tests if test not in beside]
     kept.sort(key=lambda test: _order(test, inside))
-    return conjunction([*beside, n.Exists(tuple(bindings), conjunction(kept))])
-
-
-def _names(node: Any) -> set[str]:
-    """Return the variables that a condition names."""
-    if isinstance(node, tuple):
-        return {name for part in node for name in _names(part)}
-    if isinstance(node, n.Column):
-        return {node.var}
-    if isinstance(node, n.Node):
-        return {name for part in fields(node) for name in _names(getattr(node, part.name))}
-    return set()
+    return n.And.of([*beside, n.Exists(tuple(bindings), n.And.of(kept))])
 
 
 _COLUMNS = ("msgid", "kind", "value", "number", "owner")
@@ -208,13 +185,9 @@ def _rows(node: n.Aggregate, depths: Depths) -> n.Aggregate:
     Only rows for which it is true count, as in an EXISTS.
     """
     inside = _inside(node.bindings, depths)
-    tests = _tests(_shape(node.condition, inside, exact=False))
+    tests = conjuncts(_shape(node.condition, inside, exact=False))
     ordered = sorted(tests, key=lambda test: _order(test, inside))
-    return replace(node, condition=conjunction(ordered))
-
-
-def _tests(condition: n.Condition) -> tuple[n.Condition, ...]:
-    return condition.args if isinstance(condition, n.And) else (condition,)
+    return replace(node, condition=n.And.of(ordered))
 
 
 # Comparisons
@@ -252,32 +225,15 @@ def _whole(op: str, left: n.Term, value: int) -> n.Condition:
 
 def _age(node: n.Compare) -> n.Compare | None:
     """Return ``column op now() - length`` if a comparison of one column with now() says so."""
-    columns: list[tuple[int, n.Column]] = []
-    total, nows = 0, 0
-    for sign, term in (*_sum(node.left, 1), *_sum(node.right, -1)):
-        match term:
-            case n.Now():
-                nows += sign
-            case n.Column(type=Type.INSTANT):
-                columns.append((sign, term))
-            case n.Literal(int(length), Type.DURATION):
-                total += sign * length
-            case _:
-                return None
-    if len(columns) != 1 or columns[0][0] != -nows:
+    left, right = linear(node.left), linear(node.right)
+    columns = [part for part in walk(node) if isinstance(part, n.Column)]
+    if left is None or right is None or len(columns) != 1:
         return None
-    sign, column = columns[0]
-    # sign * (column - now) + total op 0
+    form, column = add(left, right, -1), columns[0]
+    sign = form.coefficient(column)
+    if dict(form.terms) != {column: sign, n.Now(): -sign}:
+        return None
+    # sign * (column - now()) + constant op 0
     op = node.op if sign > 0 else FLIPPED[node.op]
-    ago = n.Arith("-", n.Now(), n.Literal(total * sign, Type.DURATION), Type.INSTANT)
+    ago = n.Arith("-", n.Now(), n.Literal(form.constant * sign, Type.DURATION), Type.INSTANT)
     return n.Compare(op, column, ago)
-
-
-def _sum(term: n.Term, sign: int) -> list[tuple[int, n.Term]]:
-    """Return the terms of a sum, each with its sign."""
-    match term:
-        case n.Arith("+", left, right):
-            return [*_sum(left, sign), *_sum(right, sign)]
-        case n.Arith("-", left, right):
-            return [*_sum(left, sign), *_sum(right, -sign)]
-    return [(sign, term)]

@@ -7,6 +7,7 @@ count).  The sugar at the end exists only between a parser and ``check``.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tapestry.core.errors import Span
@@ -198,16 +199,39 @@ class Top(Node):
 
 @dataclass(frozen=True, slots=True)
 class And(Node):
-    """Two or more conditions, none of them an And."""
+    """Two or more conditions; in a checked tree none of them is an And."""
 
     args: tuple[Condition, ...]
+
+    @staticmethod
+    def of(parts: Iterable[Condition], span: Span | None = None) -> Condition:
+        """Return the AND of any number of conditions, flat; TRUE of none, the one of one.
+
+        >>> a, b, c = (IsNull(Column("m", name)) for name in ("list", "date", "inreplyto"))
+        >>> And.of([a, And((b, c))]) == And((a, b, c)), And.of([a]) == a, And.of([])
+        (True, True, Truth(value=True))
+        """
+        parts = tuple(parts)
+        if len(parts) == 1:
+            return parts[0]
+        flat = [arg for part in parts for arg in (part.args if isinstance(part, And) else (part,))]
+        return And(tuple(flat), span=span) if flat else Truth(True, span=span)
 
 
 @dataclass(frozen=True, slots=True)
 class Or(Node):
-    """Two or more conditions, none of them an Or."""
+    """Two or more conditions; in a checked tree none of them is an Or."""
 
     args: tuple[Condition, ...]
+
+    @staticmethod
+    def of(parts: Iterable[Condition], span: Span | None = None) -> Condition:
+        """Return the OR of any number of conditions, flat; FALSE of none, the one of one."""
+        parts = tuple(parts)
+        if len(parts) == 1:
+            return parts[0]
+        flat = [arg for part in parts for arg in (part.args if isinstance(part, Or) else (part,))]
+        return Or(tuple(flat), span=span) if flat else Truth(False, span=span)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,12 @@ order of parts only.
 from __future__ import annotations
 
 import re
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.parsed import MESSAGE
+from tapestry.query.tree.walk import change_children, conjuncts
 
 
 def alpha_normalize(condition: n.Condition) -> n.Condition:
@@ -22,24 +23,19 @@ def alpha_normalize(condition: n.Condition) -> n.Condition:
 
 
 def _alpha_normalize(node: Any, names: dict[str, str], depth: int) -> Any:
-    if isinstance(node, tuple):
-        return tuple([_alpha_normalize(part, names, depth) for part in node])
     bindings = _bindings(node)
     if bindings:
-        bound = {each.var: f"v{depth}.{place}" for place, each in enumerate(bindings)}
+        bound = {binding.var: f"v{depth}.{place}" for place, binding in enumerate(bindings)}
         names, depth = names | bound, depth + 1
-    if isinstance(node, n.Column | n.Binding):
-        return replace(node, var=names.get(node.var, node.var), span=None)
-    if isinstance(node, n.Not) and isinstance(node.arg, n.Not):
-        return _alpha_normalize(node.arg.arg, names, depth)
-    if not isinstance(node, n.Node):
-        return node
-    parts = {
-        part.name: _alpha_normalize(getattr(node, part.name), names, depth) for part in fields(node)
-    }
-    if isinstance(node, n.And | n.Or):
-        parts["args"] = tuple(sorted(parts["args"], key=repr))
-    return type(node)(**parts | {"span": None})
+    match node:
+        case n.Column() | n.Binding():
+            return replace(node, var=names.get(node.var, node.var))
+        case n.Not(n.Not(arg)):
+            return _alpha_normalize(arg, names, depth)
+    normalized = change_children(node, lambda part: _alpha_normalize(part, names, depth))
+    if isinstance(normalized, n.And | n.Or):
+        return replace(normalized, args=tuple(sorted(normalized.args, key=repr)))
+    return normalized
 
 
 def _bindings(node: Any) -> tuple[n.Binding, ...]:
@@ -66,17 +62,12 @@ def order_as_phrase(condition: n.Condition) -> n.Condition:
             return n.Or(tuple(sorted(map(order_as_phrase, condition.args), key=_or_rank)))
         case n.Not():
             return n.Not(order_as_phrase(condition.arg))
-        case n.Exists():
-            return replace(condition, condition=_order_inside(condition.condition))
+        case n.Exists(condition=inner):
+            # The alternatives in its tests are ordered, the tests themselves are not.
+            tests = map(order_as_phrase, conjuncts(inner))
+            return replace(condition, condition=n.And.of(tests))
         case _:
             return condition
-
-
-def _order_inside(condition: n.Condition) -> n.Condition:
-    """Return the tests of an EXISTS with their own alternatives ordered, but not the tests."""
-    if isinstance(condition, n.And):
-        return n.And(tuple(map(order_as_phrase, condition.args)))
-    return order_as_phrase(condition)
 
 
 def _and_rank(test: n.Condition) -> tuple[int, str]:

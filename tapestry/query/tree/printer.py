@@ -5,14 +5,14 @@ The law: reading what is printed gives an equal condition.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 from tapestry.core.clock import DAY, HOUR, MINUTE, SECOND, WEEK, to_datetime
 from tapestry.core.schema import MESSAGES, Type
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.identifiers import RESERVED, FreshNames
 from tapestry.query.tree.parsed import MESSAGE
-from tapestry.query.tree.walk import columns_of
+from tapestry.query.tree.walk import columns_of, walk
 
 OR, AND, NOT, TEST = range(4)
 _UNITS = (
@@ -81,13 +81,8 @@ def _in_table(binding: n.Binding) -> str:
 
 def _mentions(node: object, names: set[str]) -> bool:
     """Return whether a variable of these names stands anywhere in a tree."""
-    if isinstance(node, tuple):
-        return any(_mentions(part, names) for part in node)
-    if isinstance(node, n.Column | n.Binding | n.InFilter):
-        return node.var in names
-    if not isinstance(node, n.Node):
-        return False
-    return any(_mentions(getattr(node, part.name), names) for part in fields(node))
+    naming = (n.Column, n.Binding, n.InFilter)
+    return any(isinstance(part, naming) and part.var in names for part in walk(node))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,14 @@
-"""Walk a tree, change it, and what every room asks of one."""
+"""The one toolkit of trees: walk them, change them, take them apart.
+
+Every function works on nodes, on tuples of them and on the dataclasses of the stages that hold
+nodes.  A recursion that needs more than its node (a depth, a polarity) is written with
+``children`` or ``change_children``.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from operator import is_not
 from typing import Any, TypeVar, cast
@@ -26,10 +31,12 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """Of a class: whether it is a node, and the fields that can hold nodes."""
+    """Of a class: what it is, the fields that can hold nodes, and those that hold conditions."""
 
     node: bool
+    condition: bool
     parts: tuple[str, ...]
+    conditions: tuple[str, ...]
 
 
 _KINDS: dict[type, _Kind] = {}
@@ -37,77 +44,146 @@ _KINDS: dict[type, _Kind] = {}
 
 def _kind_of(kind: type) -> _Kind:
     if kind not in _KINDS:
-        named = [one for one in fields(kind) if one.name != "span"] if is_dataclass(kind) else []
-        parts = [one.name for one in named if not _PLAIN.issuperset(_WORD.findall(str(one.type)))]
-        _KINDS[kind] = _Kind(issubclass(kind, n.Node), tuple(parts))
+        words = {
+            field.name: set(_WORD.findall(str(field.type)))
+            for field in (fields(kind) if is_dataclass(kind) else ())
+            if field.name != "span"
+        }
+        _KINDS[kind] = _Kind(
+            issubclass(kind, n.Node),
+            issubclass(kind, n.Condition),
+            tuple(name for name, types in words.items() if not types <= _PLAIN),
+            tuple(name for name, types in words.items() if types & {"Condition", "Aggregate"}),
+        )
     return _KINDS[kind]
 
 
+def children(node: Any) -> Iterator[Any]:
+    """Yield what stands directly in a node, in source order."""
+    for name in (_KINDS.get(type(node)) or _kind_of(type(node))).parts:
+        part = getattr(node, name)
+        if type(part) is tuple:
+            yield from part
+        elif part is not None:
+            yield part
+
+
 def walk(node: Any) -> Iterator[n.Node]:
-    """Yield a node and all below it, through tuples and stage dataclasses, in source order."""
-    rest = [node]
-    while rest:
-        one = rest.pop()
-        if type(one) is tuple:
-            rest += one[::-1]
+    """Yield a node and all below it, in source order.
+
+    >>> [type(node).__name__ for node in walk(n.Not(n.IsNull(n.Column("m", "list"))))]
+    ['Not', 'IsNull', 'Column']
+    """
+    waiting = [node]
+    while waiting:
+        part = waiting.pop()
+        if type(part) is tuple:
+            waiting += part[::-1]
             continue
-        kind = _KINDS.get(type(one)) or _kind_of(type(one))
+        kind = _KINDS.get(type(part)) or _kind_of(type(part))
         if kind.node:
-            yield one
+            yield part
         for name in kind.parts[::-1]:
-            rest.append(getattr(one, name))
+            waiting.append(getattr(part, name))
+
+
+def depth(node: Any) -> int:
+    """Return how many nodes stand in each other at most."""
+    return 1 + max(map(depth, children(node)), default=0)
+
+
+def change_children(node: N, change: Callable[[Any], Any]) -> N:
+    """Return the node with ``change`` applied to what stands directly in it."""
+    return _changed(node, (_KINDS.get(type(node)) or _kind_of(type(node))).parts, change)
 
 
 def transform(node: N, change: Callable[[n.Node], n.Node]) -> N:
-    """Return the tree with ``change`` applied to every node, children first."""
-    if isinstance(node, tuple):
-        items = tuple([transform(item, change) for item in node])
-        return cast(N, items) if any(map(is_not, items, node)) else node
-    kind = _KINDS.get(type(node)) or _kind_of(type(node))
-    new = {}
-    for name in kind.parts:
-        old = getattr(node, name)
-        value = transform(old, change)
-        if value is not old:
-            new[name] = value
-    rebuilt: Any = replace(cast(Any, node), **new) if new else node
-    return cast(N, change(rebuilt)) if kind.node else rebuilt
+    """Return the tree with ``change`` applied to every node, children first.
+
+    >>> def later(node): return n.Now() if isinstance(node, n.Column) else node
+    >>> transform(n.Compare("<", n.Column("m", "ts"), n.Now()), later)
+    Compare(op='<', left=Now(), right=Now())
+    """
+
+    def inside(part: Any) -> Any:
+        kind = _KINDS.get(type(part)) or _kind_of(type(part))
+        new = _changed(part, kind.parts, inside) if kind.parts else part
+        return change(new) if kind.node else new
+
+    return cast(N, _each(node, inside))
 
 
 def change_conditions(
     condition: n.Condition, change: Callable[[n.Condition], n.Condition]
 ) -> n.Condition:
-    """Return the tree with ``change`` applied to every condition, inner ones first."""
+    """Return the tree with ``change`` applied to every condition, inner ones first.
 
-    def inside(node: n.Condition) -> n.Condition:
-        return change_conditions(node, change)
+    It is ``transform`` without a look at the terms.
+    """
 
-    match condition:
-        case n.And(args=args) | n.Or(args=args):
-            new = tuple([inside(arg) for arg in args])
-            if any(map(is_not, new, args)):
-                condition = type(condition)(new, span=condition.span)
-        case n.Not(arg=arg):
-            condition = _with(condition, arg=inside(arg))
-        case n.Exists(condition=old) | n.InQuery(condition=old):
-            condition = _with(condition, condition=inside(old))
-        case n.Threshold(aggregate=rows):
-            rows = _with(rows, condition=inside(rows.condition))
-            condition = _with(condition, aggregate=rows)
-        case n.Top(aggregate=rows, condition=old):
-            rows = _with(rows, condition=inside(rows.condition))
-            condition = _with(condition, aggregate=rows, condition=inside(old))
-    return change(condition)
+    def inside(part: Any) -> Any:
+        kind = _KINDS.get(type(part)) or _kind_of(type(part))
+        new = _changed(part, kind.conditions, inside) if kind.conditions else part
+        return change(new) if kind.condition else new
+
+    return cast(n.Condition, inside(condition))
 
 
-def _with(node: N, **parts: Any) -> N:
-    for name, part in parts.items():
-        if getattr(node, name) is not part:
-            return cast(N, replace(cast(Any, node), **parts))
-    return node
+def change_inner_conditions(node: N, change: Callable[[n.Condition], n.Condition]) -> N:
+    """Return the node with ``change`` applied to the conditions directly in it.
+
+    Those of an aggregate that stands in it count too.
+    """
+
+    def inside(part: Any) -> Any:
+        if isinstance(part, n.Aggregate):
+            return change_inner_conditions(part, change)
+        return change(part)
+
+    return _changed(node, (_KINDS.get(type(node)) or _kind_of(type(node))).conditions, inside)
 
 
-def once(items: Sequence[N]) -> tuple[N, ...]:
+def _changed(node: N, names: tuple[str, ...], change: Callable[[Any], Any]) -> N:
+    new = {}
+    for name in names:
+        old = getattr(node, name)
+        value = _each(old, change)
+        if value is not old:
+            new[name] = value
+    return cast(N, replace(cast(Any, node), **new)) if new else node
+
+
+def _each(part: Any, change: Callable[[Any], Any]) -> Any:
+    if type(part) is tuple:
+        items = tuple([_each(item, change) for item in part])
+        return items if any(map(is_not, items, part)) else part
+    return part if part is None else change(part)
+
+
+def conjuncts(condition: n.Condition) -> tuple[n.Condition, ...]:
+    """Return the conditions of an AND, or the one condition that is none."""
+    return condition.args if isinstance(condition, n.And) else (condition,)
+
+
+def equalities(conditions: Iterable[n.Condition]) -> Iterator[tuple[n.Column, n.Column]]:
+    """Yield (column, other) where all of the conditions together make them equal, both ways.
+
+    The first is never a SET; where the other is one, the column equals some element of it.
+
+    >>> key, parent = n.Column("m", "msgid", Type.TEXT), n.Column("r", "inreplyto", Type.TEXT)
+    >>> list(equalities([n.Compare("=", parent, key)])) == [(parent, key), (key, parent)]
+    True
+    """
+    for condition in conditions:
+        for test in conjuncts(condition):
+            match test:
+                case n.Compare(op="=", left=n.Column() as left, right=n.Column() as right):
+                    if left.type is not Type.SET:
+                        yield left, right
+                    yield right, left
+
+
+def distinct(items: Sequence[N]) -> tuple[N, ...]:
     """Return the items, each where it stands first."""
     if len(items) > 4:
         return tuple(dict.fromkeys(items))
@@ -144,48 +220,7 @@ def is_plain(node: Any) -> bool:
     return not any(isinstance(part, changing) for part in walk(node))
 
 
-@dataclass(frozen=True, slots=True)
-class Linear:
-    """A sum of instants, each with its integer coefficient, and a duration in microseconds."""
-
-    terms: tuple[tuple[n.Term, int], ...]
-    constant: int
-
-    def coefficient(self, term: n.Term) -> int:
-        return dict(self.terms).get(term, 0)
-
-
-def linear(term: n.Term) -> Linear | None:
-    """Return an instant or duration as a linear form, or None if it has none.
-
-    ``coalesce(m.date, m.ts)`` and the like are opaque instants with coefficient 1.
-    """
-    if isinstance(term, n.Literal) and term.type is Type.DURATION:
-        return Linear((), int(term.value or 0))
-    if isinstance(term, n.Arith) and term.type in (Type.INSTANT, Type.DURATION):
-        left, right = linear(term.left), linear(term.right)
-        if left is None or right is None or term.op not in "+-":
-            return None
-        return add(left, right, 1 if term.op == "+" else -1)
-    if isinstance(term, n.Now) or _is_instant(term):
-        return Linear(((term, 1),), 0)
-    return None
-
-
-def _is_instant(term: n.Term) -> bool:
-    return not isinstance(term, n.Now) and term.type is Type.INSTANT
-
-
-def add(left: Linear, right: Linear, sign: int) -> Linear:
-    """Return ``left + sign * right``."""
-    total: dict[n.Term, int] = dict(left.terms)
-    for term, count in right.terms:
-        total[term] = total.get(term, 0) + sign * count
-    terms = tuple((term, count) for term, count in total.items() if count)
-    return Linear(terms, left.constant + sign * right.constant)
-
-
-def is_time(condition: n.Condition) -> bool:
+def is_temporal(condition: n.Condition) -> bool:
     """Tell whether a condition is a time comparison in normal form, ``now() op e``."""
     return (
         isinstance(condition, n.Compare)

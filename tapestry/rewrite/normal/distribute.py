@@ -10,7 +10,7 @@ from typing import Any
 
 from tapestry.core.errors import TapestryError
 from tapestry.query.tree import nodes as n
-from tapestry.query.tree.walk import is_plain, is_time, once, variables
+from tapestry.query.tree.walk import distinct, is_plain, is_temporal, variables
 from tapestry.rewrite.stages import Conjunction, HavingTest, NormalAggregate, TopKTest
 
 MOST_DISJUNCTS = 256
@@ -160,7 +160,7 @@ def _distribute(condition: n.Condition) -> list[Conjunction]:
         case n.Not(arg=n.Exists(bindings=bindings) as inner):
             own = Conjunction(bindings, (), (), ())
             absent = [_merge((own, part)) for part in _distribute(inner.condition)]
-            return [Conjunction((), (), (), once(absent))]
+            return [Conjunction((), (), (), distinct(absent))]
         case n.Threshold(aggregate=aggregate, op=op, constant=constant):
             measured = HavingTest(_total(aggregate), op, constant)
             if measured.aggregate.rows:
@@ -171,7 +171,7 @@ def _distribute(condition: n.Condition) -> list[Conjunction]:
             if ranked.among and ranked.aggregate.rows:
                 return [Conjunction((), (), (), (), top_k_tests=(ranked,))]
             return _distribute(n.Truth(ranked.negated))
-        case n.Compare() if is_time(condition):
+        case n.Compare() if is_temporal(condition):
             return [Conjunction((), (), (condition,), ())]
     return [Conjunction((), (condition,), (), ())]
 
@@ -200,4 +200,4 @@ _FIELDS = attrgetter(*(field.name for field in fields(Conjunction)))
 
 
 def _together(*tuples: tuple[Any, ...]) -> tuple[Any, ...]:
-    return once(tuple(chain.from_iterable(tuples)))
+    return distinct(tuple(chain.from_iterable(tuples)))

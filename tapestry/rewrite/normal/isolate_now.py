@@ -7,7 +7,8 @@ from typing import Any
 from tapestry.core.errors import TapestryError
 from tapestry.core.schema import Type
 from tapestry.query.tree import nodes as n
-from tapestry.query.tree.walk import FLIPPED, Linear, add, change_conditions, linear, reads_now
+from tapestry.query.tree.linear import Linear, add, linear
+from tapestry.query.tree.walk import FLIPPED, change_conditions, reads_now, type_of
 
 
 def isolate_now(condition: n.Condition) -> n.Condition:
@@ -95,14 +96,10 @@ def build(form: Linear) -> n.Term:
     whole: n.Term | None = plus.pop(0) if len(plus) > len(minus) else None
     for up, down in zip(plus, minus, strict=True):
         gap = n.Arith("-", up, down, Type.DURATION)
-        whole = gap if whole is None else n.Arith("+", whole, gap, _type(whole))
+        whole = gap if whole is None else n.Arith("+", whole, gap, type_of(whole))
     size = n.Literal(abs(form.constant), Type.DURATION)
     if whole is None:
         return n.Literal(form.constant, Type.DURATION)
     if form.constant == 0:
         return whole
-    return n.Arith("+" if form.constant > 0 else "-", whole, size, _type(whole))
-
-
-def _type(term: n.Term) -> Type:
-    return Type.INSTANT if isinstance(term, n.Now) else term.type
+    return n.Arith("+" if form.constant > 0 else "-", whole, size, type_of(whole))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tapestry.core.schema import Type
 from tapestry.query.tree import nodes as n
-from tapestry.query.tree.walk import NEGATED
+from tapestry.query.tree.walk import NEGATED, change_inner_conditions
 
 
 def push_not(condition: n.Condition) -> n.Condition:
@@ -24,21 +24,17 @@ def _push(node: n.Condition, negated: bool) -> n.Condition:
         case n.Not(arg=arg):
             return _push(arg, not negated)
         case n.And(args=args) | n.Or(args=args):
-            parts = tuple(_push(arg, negated) for arg in args)
-            joined = isinstance(node, n.And) is not negated
-            return n.And(parts, span=node.span) if joined else n.Or(parts, span=node.span)
+            parts = tuple([_push(arg, negated) for arg in args])
+            kind = n.And if isinstance(node, n.And) is not negated else n.Or
+            return kind(parts, span=node.span)
         case n.Truth(value=value):
             return replace(node, value=value is not negated)
-        case n.Exists() | n.InQuery():
-            inner = replace(node, condition=_push(node.condition, False))
+        case n.Exists() | n.InQuery() | n.Top():
+            inner = change_inner_conditions(node, push_not)
             return n.Not(inner, span=node.span) if negated else inner
-        case n.Threshold(aggregate=aggregate, op=op):
-            rows = replace(aggregate, condition=_push(aggregate.condition, False))
+        case n.Threshold(op=op):
+            rows = change_inner_conditions(node.aggregate, push_not)
             return replace(node, aggregate=rows, op=NEGATED[op] if negated else op)
-        case n.Top(aggregate=aggregate):
-            rows = replace(aggregate, condition=_push(aggregate.condition, False))
-            top = replace(node, aggregate=rows, condition=_push(node.condition, False))
-            return n.Not(top, span=node.span) if negated else top
         case n.Compare(op=op, left=left, right=right):
             if isinstance(left, n.Column) and left.type is Type.SET:
                 return n.Not(node, span=node.span) if negated else node

@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import is_
 
 from tapestry.query.tree import nodes as n
-from tapestry.query.tree.walk import change_conditions, once
+from tapestry.query.tree.walk import change_conditions, distinct
 
 
 def simplify(condition: n.Condition) -> n.Condition:
@@ -37,7 +37,7 @@ def _join(node: n.And | n.Or) -> n.Condition:
                 found.append(part)
             elif part.value is deciding:
                 return part
-    parts = once(found)
+    parts = distinct(found)
     if not parts:
         return n.Truth(not deciding, span=node.span)
     if len(parts) == 1:
