@@ -2,57 +2,51 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from filters.runtime import data_dir_permissions
 from tapestry.core.errors import TapestryError
+from tapestry.core.file_lock import file_lock
 
 ADDRESSES = ("redis.url", "spark.remote")
 
 
 @contextmanager
 def claimed(data: Path) -> Iterator[Path]:
-    """Hold ``data`` and yield its ``run`` directory; TapestryError where that cannot be.
+    """Hold ``data`` and yield its ``run`` directory; TapestryError if that is impossible.
 
-    The lock goes with the process, however it ends.  What was published is withdrawn.  What
-    is made meanwhile, by this process and its children, nobody reads whom ``data`` keeps out.
+    The lock is released when the process ends, in whatever way, and published addresses are
+    withdrawn.  Files that this process and its children make meanwhile are as closed to other
+    people as ``data`` is.
     """
     run = data / "run"
-    try:
-        data_dir_permissions.create(data)
-        data_dir_permissions.restrict(data)
-        run.mkdir(exist_ok=True)
-        run.chmod(0o700)
-        lock = os.open(run / "up.lock", os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise TapestryError(
-            f"The data directory {data} cannot be written to ({error.strerror}).",
-            hint="Name another with --data DIR or TAPESTRY_DATA.",
-        ) from error
-    umask = data_dir_permissions.apply_umask(data)
-    try:
+    path = run / "up.lock"
+    with ExitStack() as stack:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            data_dir_permissions.create(data)
+            data_dir_permissions.restrict(data)
+            run.mkdir(exist_ok=True)
+            run.chmod(0o700)
+            acquired = stack.enter_context(file_lock(path, mode=0o600))
+            holder = "" if acquired else path.read_text(errors="replace")[:20].strip()
         except OSError as error:
-            holder = os.read(lock, 20).decode("ascii", "replace").strip()
+            raise TapestryError(
+                f"The data directory {data} cannot be written to ({error.strerror}).",
+                hint="Name another with --data DIR or TAPESTRY_DATA.",
+            ) from error
+        if not acquired:
             raise TapestryError(
                 f"The data directory {data} is in use by another Tapestry (process {holder}).",
                 hint="Stop that one, or name another directory with --data DIR.",
-            ) from error
-        os.ftruncate(lock, 0)
-        os.pwrite(lock, str(os.getpid()).encode(), 0)
+            )
+        stack.callback(os.umask, data_dir_permissions.apply_umask(data))
+        path.write_text(str(os.getpid()))
         withdraw(run)
-        try:
-            yield run
-        finally:
-            withdraw(run)
-    finally:
-        os.umask(umask)
-        os.close(lock)
+        stack.callback(withdraw, run)
+        yield run
 
 
 def publish(run: Path, name: str, value: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from filters.models.source import Source
 from filters.runtime import services
 from filters.runtime.encryption import decrypt, encrypt
-from filters.sources.file_lock import alone
+from filters.sources.lock import source_lock
 from filters.sources.oauth import Grant, renew
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
 from tapestry.ingest.account import Account, ConnectionLostError
@@ -57,8 +57,8 @@ def _renewed_and_stored(source: Source) -> str:
     One process at a time: a refresh token may be good for one renewal only.  Who gives another
     secret, or has it sent elsewhere, meanwhile is not overruled.
     """
-    with alone(source, "token", PATIENCE) as mine:
-        if not mine:
+    with source_lock(source, "token", PATIENCE) as acquired:
+        if not acquired:
             raise ConnectionLostError(
                 "Its token is being renewed, and that takes long.", hint="It is tried again later."
             )

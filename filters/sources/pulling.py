@@ -16,7 +16,7 @@ from filters.models.source import Folder, Pull, Source
 from filters.runtime import services
 from filters.runtime.batching import chunks
 from filters.sources.credentials import account_of
-from filters.sources.file_lock import alone
+from filters.sources.lock import source_lock
 from filters.sources.sync_state import StoredSyncStates, stored_name
 from filters.store.filter_store import DjangoClock
 from tapestry.core.clock import SECOND, wall_clock
@@ -49,8 +49,8 @@ def pull(source: Source, seconds: float = SLICE) -> Tally | None:
     is written down too.
     """
     # On several machines an overlap costs work, but no correctness: each message is appended once.
-    with alone(source, "source") as mine:
-        if not mine:
+    with source_lock(source, "source") as acquired:
+        if not acquired:
             return None
         work = _Work(source, wall_clock(), time.monotonic() + seconds)
         try:

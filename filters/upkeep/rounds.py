@@ -7,7 +7,6 @@ set.
 
 from __future__ import annotations
 
-import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from filters.runtime import services
 from filters.store.filter_store import DjangoClock, DjangoFilterStore
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
+from tapestry.core.file_lock import FOREVER, file_lock
 
 if TYPE_CHECKING:
     from tapestry.run.tick import TickReport
@@ -55,14 +55,8 @@ def run_round(at: int | None = None) -> TickReport:
 def round_lock(*, wait: bool) -> Iterator[bool]:
     """Yield whether this process may run a round; wait for its turn, or be told no."""
     path = services.data() / "run" / "round.lock"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError:
-            yield False
-            return
-        yield True
+    with file_lock(path, wait=FOREVER if wait else 0.0) as acquired:
+        yield acquired
 
 
 def is_running() -> bool:

@@ -1,21 +1,35 @@
-"""One process at a time: a lock on a file, which a killed process lets go."""
+"""File locks: one process and thread at a time, on one machine.
+
+The library `filelock` holds flock(2): the kernel releases the lock when its holder ends, in
+whatever way, and a child that is forked meanwhile does not inherit it.
+"""
 
 from __future__ import annotations
 
-import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
+FOREVER = -1.0
+
 
 @contextmanager
-def alone(path: Path, *, wait: bool = False) -> Iterator[bool]:
-    """Hold the lock of a file on this machine; False if another has it and one does not wait."""
+def file_lock(path: Path, *, wait: float = 0.0, mode: int = -1) -> Iterator[bool]:
+    """Hold the lock of a file for the length of the block; yield whether it was acquired.
+
+    It is not if another holder keeps it for ``wait`` seconds.  ``mode`` is that of a file made
+    for it, else the umask decides.  Raises OSError if the file cannot be made.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError:
-            yield False
-            return
+    lock = FileLock(path, mode=mode)
+    try:
+        lock.acquire(timeout=wait)
+    except Timeout:
+        yield False
+        return
+    try:
         yield True
+    finally:
+        lock.release()

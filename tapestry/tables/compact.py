@@ -29,7 +29,7 @@ from deltalake.transaction import AddAction, RemoveAction
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError
-from tapestry.core.file_lock import alone
+from tapestry.core.file_lock import file_lock
 from tapestry.core.log import event
 from tapestry.core.schema import ANNOTATIONS, INDEXED, MESSAGES
 from tapestry.tables.hash_runs import extend_index
@@ -68,8 +68,8 @@ def compact(tables: Tables, target: int = TARGET, keep_hours: int = KEEP_HOURS) 
     """
     begun = time.perf_counter()
     removed = added = 0
-    with alone(tables.root / "compact.lock") as mine:
-        for table in (MESSAGES, ANNOTATIONS, ORIGINALS) if mine else ():
+    with file_lock(tables.root / "compact.lock") as acquired:
+        for table in (MESSAGES, ANNOTATIONS, ORIGINALS) if acquired else ():
             opened = tables.open(table)
             groups = mergeable(data_files_of(opened), target)
             for group in groups:
@@ -81,7 +81,7 @@ def compact(tables: Tables, target: int = TARGET, keep_hours: int = KEEP_HOURS) 
             if table in INDEXED:
                 extend_index(tables, table)
     seconds = time.perf_counter() - begun
-    event(log, "compaction", ran=mine, removed=removed, added=added, seconds=seconds)
+    event(log, "compaction", ran=acquired, removed=removed, added=added, seconds=seconds)
     return Compaction(removed, added)
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tapestry.core.file_lock import alone
+from tapestry.core.file_lock import FOREVER, file_lock
 from tapestry.core.log import event
 from tapestry.core.ports import Clock
 from tapestry.core.schema import ANNOTATIONS, INDEXED, KEY_COLUMN, MESSAGES
@@ -49,7 +49,7 @@ def forget(tables: Tables, clock: Clock, audience: str, before: int | None = Non
     begun = time.perf_counter()
     rows = dict.fromkeys(TABLES, 0)
     keys: set[str] = set()
-    with alone(tables.root / "compact.lock", wait=True):
+    with file_lock(tables.root / "compact.lock", wait=FOREVER):
         for table in TABLES:
             for data_file in data_files_of(tables.open(table)):
                 if before is not None and data_file.min_ts >= before:

@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tapestry.core.clock import BEGINNING
-from tapestry.core.file_lock import alone
+from tapestry.core.file_lock import file_lock
 from tapestry.core.schema import INDEXED
 from tapestry.tables.log import DataFile, Tables, data_files_of
 
@@ -134,12 +134,12 @@ def _directory(root: Path, table: str, column: str) -> Path:
 
 def extend_index(tables: Tables, table: str, data_files: Sequence[DataFile] | None = None) -> bool:
     """Bring the index of a table up to its newest row; False if another process is at it."""
-    with alone(tables.root / "index.lock") as mine:
-        if mine:
+    with file_lock(tables.root / "index.lock") as acquired:
+        if acquired:
             known = data_files_of(tables.open(table)) if data_files is None else data_files
             for column in INDEXED[table]:
                 _extend(tables.root, table, column, known)
-        return mine
+        return acquired
 
 
 def extend_index_if_behind(tables: Tables, table: str) -> None:

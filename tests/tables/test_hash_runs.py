@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.clocks import FileClock, MemoryClock
 
-from tapestry.core.file_lock import alone
+from tapestry.core.file_lock import file_lock
 from tapestry.core.message import Message
 from tapestry.tables import hash_runs
 from tapestry.tables.append import append_messages
@@ -100,7 +100,7 @@ def test_an_index_that_cannot_be_written_fails_no_append(tmp_path, caplog):
 
 def test_one_process_extends_it_at_a_time(tmp_path):
     tables = Tables(tmp_path)
-    with alone(tmp_path / "index.lock"):
+    with file_lock(tmp_path / "index.lock"):
         assert not hash_runs.extend_index(tables, "messages")
     assert hash_runs.extend_index(tables, "messages")
 

@@ -15,7 +15,7 @@ from support.servers.provider import Provider, running_provider
 from filters.models.source import Source
 from filters.sources import credentials, tasks
 from filters.sources.credentials import account_of, keep_secret, read_secret
-from filters.sources.file_lock import alone
+from filters.sources.lock import source_lock
 from filters.sources.oauth import Grant, Token, renew
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.account import ConnectionLostError, RefusedError
@@ -276,7 +276,7 @@ def test_nobody_waits_for_ever_for_somebody_else_who_renews(
     source: Source, provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(credentials, "PATIENCE", 0.2)
-    with alone(source, "token"), pytest.raises(ConnectionLostError, match="is being renewed"):
+    with source_lock(source, "token"), pytest.raises(ConnectionLostError, match="is being renewed"):
         account_of(source)
 
 

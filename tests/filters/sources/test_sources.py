@@ -16,7 +16,7 @@ from filters.models.source import Folder, Pull, Source
 from filters.sources import pulling, tasks
 from filters.sources.credentials import account_of
 from filters.sources.due import due, make_due
-from filters.sources.file_lock import alone
+from filters.sources.lock import source_lock
 from filters.sources.trial import try_out
 from filters.sources.views import write
 from tapestry.core.clock import HOUR, MINUTE, wall_clock
@@ -333,8 +333,8 @@ def test_a_pull_leaves_the_rest_to_its_next_turn_and_each_folder_has_its_own(
 
 
 def test_two_do_not_pull_one_source_at_a_time(source: Source) -> None:
-    with alone(source, "source") as mine:
-        assert mine and pulling.pull(source) is None
+    with source_lock(source, "source") as acquired:
+        assert acquired and pulling.pull(source) is None
     assert pulling.pull(source) is not None
 
 
