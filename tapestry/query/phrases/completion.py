@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tapestry.core.schema import ANNOTATIONS, COLUMNS, MESSAGES
+from tapestry.query.phrases.catalogue import KINDS
 from tapestry.query.phrases.grammar import NUMBERS
-from tapestry.query.phrases.printer import CANONICAL
 from tapestry.query.phrases.suggestions import Continuation, Place, continuations, place_after
 from tapestry.query.phrases.vocabulary import Named, Vocabulary, names_at
 from tapestry.query.tree.parsed import MESSAGE
@@ -28,55 +28,16 @@ class Completion:
     meaning: str
 
 
-MEANINGS = {
-    "from": "sent by somebody: a name, an address, a domain, me",
-    "about": "with these words in the subject",
-    "unanswered": "that nobody has answered",
-    "replies": "that answer another message",
-    "older": "that arrived longer ago than this",
-    "mentioning": "with these words in subject or body",
-    "voted": "that this person voted for",
-    "top_votes": "those with the highest score",
-    "in": "of a newsgroup, such as comp.databases or comp.*",
-    "to": "that this person received",
-    "replies_by": "that this person wrote in answer to somebody",
-    "replies_to": "that answer this person",
-    "replied": "that have been answered",
-    "replied_by": "that this person has answered",
-    "tagged": "that somebody tagged with this word",
-    "newer": "that arrived since then",
-    "in_filter": "that another filter finds",
-    "on_list": "of a mailing list",
-    "starting": "that answer nothing",
-    "attachments": "with files attached",
-    "unanswered_by": "that this person has not answered",
-    "unanswered_for": "at least so old, and not answered of late",
-    "more_votes": "that more people than this voted for",
-    "more_replies": "answered more often than this",
-    "top_votes_week": "those with the highest score, of this week's votes",
-    "top_replies": "those answered most",
-    "score_above": "with more votes for them than against, by more than this",
-    "least_replies": "answered so often, or more",
-    "fewer_replies": "answered less often than this",
-    "larger": "of more bytes than this",
-    "between": "of an age between these two",
-    "cc": "that this person received a copy of",
-    "starting_more": "that began a thread of so many",
-    "voted_against": "that this person voted against",
-    "more_against": "that more people than this voted against",
-    "score_below": "with a lower score than this",
-    "top_votes_today": "those with the highest score, of the last day's votes",
-    "top_replies_week": "those answered most this week",
-    "top_replies_today": "those answered most within the last day",
-    "annotated": "that this person voted on, tagged or noted",
+_CONNECTIVES = {
     "and": "both must hold",
     "or": "one of them is enough",
     "but": "both must hold",
     "not": "what follows must not hold",
 }
-"""What each kind of phrase finds, in a few words; the likeliest first."""
+DESCRIPTIONS = {name: kind.description for name, kind in KINDS.items()} | _CONNECTIVES
+"""What each kind of phrase finds, and what each connective means."""
 
-_RANKS = {kind: rank for rank, kind in enumerate(MEANINGS)}
+_RANKS = {name: kind.rank for name, kind in KINDS.items()} | dict.fromkeys(_CONNECTIVES, 1000)
 _JOINING = {"AND": -3, "OR": -2, "BUT": -1}
 """Where a phrase is whole, these come before another phrase."""
 
@@ -91,8 +52,8 @@ _SAMPLE = {
 }
 _SPELLED = {"NUMBER": "two", "UNIT": "weeks"}
 _CANONICAL = {
-    kind: " ".join(re.sub(r"{(\w+)}", lambda found: _SAMPLE.get(found[1], ""), template).split())
-    for kind, template in CANONICAL.items()
+    name: " ".join(re.sub(r"{(\w+)}", lambda slot: _SAMPLE.get(slot[1], ""), kind.template).split())
+    for name, kind in KINDS.items()
 }
 _UNITS = ("weeks", "days", "hours")
 _SINGULAR = {"REPLY": "REPLIES", "PERSON": "PEOPLE"}
@@ -170,11 +131,11 @@ def _continued(place: Place, typed: str, known: Vocabulary) -> Named:
 
     Another spelling of a phrase comes last, and only where its canonical one does not come.
     """
-    ways = [way for way in continuations(place) if way.kind in MEANINGS]
+    ways = [way for way in continuations(place) if way.kind in DESCRIPTIONS]
     usual: Named = []
     unusual: Named = []
     for way in sorted(ways, key=_rank):
-        found = [(text, MEANINGS[way.kind]) for text in _spellings(way, place, typed.lower())]
+        found = [(text, DESCRIPTIONS[way.kind]) for text in _spellings(way, place, typed.lower())]
         (usual if _is_canonical(way) else unusual).extend(found)
     meant = {meaning for _, meaning in usual}
     others = [(text, meaning) for text, meaning in unusual if meaning not in meant]

@@ -1,15 +1,27 @@
-"""The grammar of phrases, for lark; built once, when the first phrase is read."""
+"""The grammar of phrases, made of the catalogue; lark builds it when the first phrase is read."""
 
 from __future__ import annotations
 
 import functools
+import re
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
 import lark
 
 from tapestry.core.errors import Span
-from tapestry.query.phrases.nodes import Amount, Joined, Negated, Phrase, Said, Who, Words, depth_of
+from tapestry.query.phrases.catalogue import KINDS
+from tapestry.query.phrases.nodes import (
+    Amount,
+    Joined,
+    Negated,
+    Phrase,
+    PhraseNode,
+    Who,
+    Words,
+    depth_of,
+)
 
 _NUMBERS = """
     zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
@@ -17,58 +29,7 @@ _NUMBERS = """
 """
 NUMBERS = tuple(_NUMBERS.split())
 
-_RULES = r"""
-start: either
-either: both (OR both)*
-both: item ((AND | BUT | COMMA)? item)*
-?item: NOT item -> negated
-    | LPAR either RPAR -> group
-    | phrase
-?phrase: (FROM | BY | SENT BY | MESSAGES FROM) who -> said_from
-    | TO who -> said_to
-    | CC who -> said_cc
-    | (ABOUT | SUBJECT) words -> said_about
-    | (MENTIONING | CONTAINING) words -> said_mentioning
-    | IN NEWSGROUP? words -> said_in
-    | IN FILTER words -> said_in_filter
-    | IN owner words -> said_in_filter
-    | ON LIST words -> said_on_list
-    | REPLIES -> said_replies
-    | REPLIES BY who -> said_replies_by
-    | REPLIES TO who -> said_replies_to
-    | REPLIED TO -> said_replied
-    | REPLIED TO BY who -> said_replied_by
-    | WITH MORE THAN number reply -> said_more_replies
-    | WITH AT LEAST number reply -> said_least_replies
-    | WITH FEWER THAN number reply -> said_fewer_replies
-    | WITH NO reply -> said_unanswered
-    | UNANSWERED -> said_unanswered
-    | WITH NO reply BY who -> said_unanswered_by
-    | WITH NO reply FOR age -> said_unanswered_for
-    | age OLD -> said_older
-    | OLDER THAN age -> said_older
-    | NEWER THAN age -> said_newer
-    | BETWEEN number AND age OLD -> said_between
-    | BETWEEN age AND age OLD -> said_between
-    | STARTING A THREAD -> said_starting
-    | STARTING A THREAD OF MORE THAN number -> said_starting_more
-    | VOTED FOR BY who -> said_voted
-    | VOTED AGAINST BY who -> said_voted_against
-    | VOTED FOR BY MORE THAN number (PEOPLE | PERSON) -> said_more_votes
-    | VOTED AGAINST BY MORE THAN number (PEOPLE | PERSON) -> said_more_against
-    | WITH A SCORE ABOVE number -> said_score_above
-    | WITH A SCORE BELOW number -> said_score_below
-    | AMONG THE TOP number BY score -> said_top_votes
-    | AMONG THE TOP number BY score TODAY -> said_top_votes_today
-    | AMONG THE TOP number BY score THIS WEEK -> said_top_votes_week
-    | AMONG THE TOP number BY REPLIES -> said_top_replies
-    | AMONG THE TOP number BY REPLIES TODAY -> said_top_replies_today
-    | AMONG THE TOP number BY REPLIES THIS WEEK -> said_top_replies_week
-    | TAGGED words -> said_tagged
-    | TAGGED words BY who -> said_tagged
-    | ANNOTATED BY who -> said_annotated
-    | WITH ATTACHMENTS -> said_attachments
-    | LARGER THAN number (KB | MB) -> said_larger
+_SLOTS = r"""
 who: ME | WORD | STRING
 words: WORD | STRING
 owner: OWNER
@@ -76,6 +37,18 @@ number: NUMBER
 age: NUMBER UNIT
 reply: REPLY | REPLIES
 score: VOTES | SCORE
+"""
+
+_JOINING = r"""
+start: disjunction
+disjunction: conjunction (OR conjunction)*
+conjunction: item ((AND | BUT | COMMA)? item)*
+?item: NOT item -> negated
+    | LPAR disjunction RPAR -> group
+    | phrase
+"""
+
+_TERMINALS = r"""
 OR.2: /(,\s*)?or(?![^\s,()"“”])/i
 AND.2: /(,\s*)?and(?![^\s,()"“”])/i
 BUT.2: /(,\s*)?but(?![^\s,()"“”])/i
@@ -90,24 +63,33 @@ WORD: /[^\s,()"“”\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+/
 %ignore /\s+/
 """
 
-_KEYWORDS = """
-    from by sent messages to cc about subject mentioning containing in newsgroup filter on list
-    replies replied reply with more than no unanswered for old older newer between starting a
-    thread of voted against people person score above below among the top votes today this week
-    at least fewer tagged annotated attachments larger kb mb not me
-"""
-KEYWORDS = tuple(_KEYWORDS.split())
-CONNECTIVES = ("and", "or", "but")
+_PREFIX = "phrase_"
+"""A rule ``phrase_x`` is the phrase of kind ``x``."""
 
-_KEYWORD_RULES = "\n".join(rf'{word.upper()}.2: /{word}(?![^\s,()"“”])/i' for word in KEYWORDS)
+_PHRASE = "?phrase: " + "\n    | ".join(
+    f"{spelling} -> {_PREFIX}{kind.name}" for kind in KINDS.values() for spelling in kind.grammar
+)
+
+_DEFINED = frozenset(re.findall(r"^([A-Z]+)[.:]", _TERMINALS, re.MULTILINE))
+KEYWORDS = tuple(
+    word.lower()
+    for word in dict.fromkeys((*re.findall(r"\b[A-Z]+\b", _PHRASE + _SLOTS), "NOT"))
+    if word not in _DEFINED
+)
+CONNECTIVES = ("and", "or", "but")
 
 
 @functools.cache
-def grammar() -> lark.Lark:
-    """Return the parser of phrases; it gives a ``Said``."""
-    rules = _RULES.replace("NUMBERWORDS", "|".join(NUMBERS)) + _KEYWORD_RULES
+def grammar(start: str = "start") -> lark.Lark:
+    """Return the parser of ``start``; it gives a ``PhraseNode``.
+
+    ``start`` is a whole text, ``phrase`` one phrase that is not joined with others.
+    """
+    keywords = "\n".join(rf'{word.upper()}.2: /{word}(?![^\s,()"“”])/i' for word in KEYWORDS)
+    terminals = _TERMINALS.replace("NUMBERWORDS", "|".join(NUMBERS))
     return lark.Lark(
-        rules,
+        "\n".join((_JOINING, _PHRASE, _SLOTS, terminals, keywords)),
+        start=start,
         parser="lalr",
         lexer="contextual",
         transformer=_Build(),
@@ -135,7 +117,7 @@ def _amount(number: lark.Token, unit: lark.Token | None = None) -> Amount:
     return Amount(value, _span(number, unit), str(unit).lower().removesuffix("s"))
 
 
-def _joined(word: str, parts: list[Said]) -> Said:
+def _joined(word: str, parts: list[PhraseNode]) -> PhraseNode:
     if len(parts) == 1:
         return parts[0]
     flat = tuple(
@@ -150,11 +132,8 @@ def _place(piece: Any) -> Span:
     return _span(piece, piece) if isinstance(piece, lark.Token) else piece.span
 
 
-def _said(found: Any) -> Said:
+def _phrase(kind: str, pieces: list[Any]) -> Phrase:
     """Return a phrase made of the words and values that stand in it."""
-    if not isinstance(found, lark.Tree):
-        return found  # type: ignore[no-any-return]
-    pieces: list[Any] = found.children
     amounts = [piece for piece in pieces if isinstance(piece, Amount)]
     words = [piece for piece in pieces if isinstance(piece, Words)]
     people = [piece for piece in pieces if isinstance(piece, Who)]
@@ -163,7 +142,7 @@ def _said(found: Any) -> Said:
     if amount and units[-1] in ("KB", "MB"):
         amount = Amount(amount.value, amount.span, units[-1])
     return Phrase(
-        str(found.data).removeprefix("said_"),
+        kind,
         Span(_place(pieces[0]).start, _place(pieces[-1]).end),
         who=people[0] if people else None,
         words=words[-1] if words else None,
@@ -173,25 +152,29 @@ def _said(found: Any) -> Said:
     )
 
 
-class _Build(lark.Transformer[Any, Said]):
-    """Make nodes of what the grammar finds; a rule ``said_x`` is the phrase of kind ``x``."""
+class _Build(lark.Transformer[Any, PhraseNode]):
+    """Make nodes of what the grammar finds."""
 
-    def start(self, children: list[Said]) -> Said:
+    def __getattr__(self, rule: str) -> Callable[[list[Any]], Phrase]:
+        if rule.startswith(_PREFIX):
+            return functools.partial(_phrase, rule.removeprefix(_PREFIX))
+        raise AttributeError(rule)
+
+    def start(self, children: list[PhraseNode]) -> PhraseNode:
         return children[0]
 
-    def either(self, children: list[Any]) -> Said:
+    def disjunction(self, children: list[Any]) -> PhraseNode:
         return _joined("or", [child for child in children if not isinstance(child, lark.Token)])
 
-    def both(self, children: list[Any]) -> Said:
-        parts = [_said(child) for child in children if not isinstance(child, lark.Token)]
-        return _joined("and", parts)
+    def conjunction(self, children: list[Any]) -> PhraseNode:
+        return _joined("and", [child for child in children if not isinstance(child, lark.Token)])
 
-    def negated(self, children: list[Any]) -> Said:
-        part = _said(children[1])
-        return Negated(part, 1 + depth_of(part))
+    def negated(self, children: list[Any]) -> PhraseNode:
+        return Negated(children[1], 1 + depth_of(children[1]))
 
-    def group(self, children: list[Any]) -> Said:
-        return _said(children[1])
+    def group(self, children: list[Any]) -> PhraseNode:
+        node: PhraseNode = children[1]
+        return node
 
     def reply(self, children: list[lark.Token]) -> lark.Token:
         return children[0]

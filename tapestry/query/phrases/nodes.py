@@ -1,4 +1,4 @@
-"""What a phrase says, before it is a condition: phrases joined by and, or, not."""
+"""The syntax tree of phrases, before it is a condition: phrases joined by and, or, not."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Amount:
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """One phrase of LANGUAGE section 3; ``kind`` is a key of ``phrase_meaning.MEANINGS``."""
+    """One phrase; ``kind`` is its name in the catalogue, which says the slots that it has."""
 
     kind: str
     span: Span
@@ -52,7 +52,7 @@ class Joined:
     """Two or more parts joined by ``and`` or ``or``, none of them joined by the same word."""
 
     word: str
-    parts: tuple[Said, ...]
+    parts: tuple[PhraseNode, ...]
     depth: int
 
 
@@ -60,13 +60,13 @@ class Joined:
 class Negated:
     """``not`` and a part."""
 
-    part: Said
+    part: PhraseNode
     depth: int
 
 
-Said = Phrase | Joined | Negated
+PhraseNode = Phrase | Joined | Negated
 
 
-def depth_of(said: Said) -> int:
+def depth_of(node: PhraseNode) -> int:
     """Return how deep the parts of a phrase are nested."""
-    return 0 if isinstance(said, Phrase) else said.depth
+    return 0 if isinstance(node, Phrase) else node.depth

@@ -11,9 +11,9 @@ from tapestry.query.check.scope import nearest
 from tapestry.query.context import Context
 from tapestry.query.limits import BIDI, MAX_NESTING, check_length, too_deep
 from tapestry.query.phrases.grammar import CONNECTIVES, KEYWORDS, grammar
-from tapestry.query.phrases.nodes import Said, depth_of
-from tapestry.query.phrases.printer import canonical
-from tapestry.query.phrases.semantics import meaning
+from tapestry.query.phrases.nodes import PhraseNode, depth_of
+from tapestry.query.phrases.printer import print_phrase
+from tapestry.query.phrases.semantics import condition_of
 from tapestry.query.tree.parsed import MisreadError, Parsed, on_message, placed
 
 _PIECE = re.compile(r"[(),]|[^\s(),]+")
@@ -45,15 +45,15 @@ def parse(text: str, context: Context, depth: int = 0) -> Parsed:
     """
     check_length(text)
     with placed(text):
-        said = parse_phrase(text)
-        if depth_of(said) + depth > MAX_NESTING:
+        phrase = parse_phrase(text)
+        if depth_of(phrase) + depth > MAX_NESTING:
             raise too_deep(Span(0, len(text)))
-        condition = meaning(said, context)
-    return Parsed(on_message(condition), "phrase", canonical(said))
+        condition = condition_of(phrase, context)
+    return Parsed(on_message(condition), "phrase", print_phrase(phrase))
 
 
-def parse_phrase(text: str) -> Said:
-    """Return what a phrase says, in nodes of its own."""
+def parse_phrase(text: str) -> PhraseNode:
+    """Return the syntax tree of a phrase; raises MisreadError if it is none."""
     try:
         return grammar().parse(text)  # type: ignore[return-value]
     except lark.UnexpectedInput as error:

@@ -1,87 +1,45 @@
-"""A phrase in its canonical spelling: reading it again says the same, in the same words."""
+"""A phrase in its canonical spelling: reading that again gives the same phrase and spelling."""
 
 from __future__ import annotations
 
 import re
 
+from tapestry.query.phrases.catalogue import KINDS
 from tapestry.query.phrases.grammar import CONNECTIVES, KEYWORDS, NUMBERS
-from tapestry.query.phrases.nodes import Amount, Joined, Negated, Phrase, Said, Who, Words
+from tapestry.query.phrases.nodes import Amount, Joined, Negated, Phrase, PhraseNode, Who, Words
 
 _TAKEN = frozenset((*KEYWORDS, *CONNECTIVES, *NUMBERS))
 _PLAIN = re.compile(r"[\w@.+*$&=/#!?:;~^|<>{}\[\]-]+")
 
-CANONICAL = {
-    "from": "from {who}",
-    "to": "to {who}",
-    "cc": "cc {who}",
-    "about": "about {words}",
-    "mentioning": "mentioning {words}",
-    "in": "in {words}",
-    "in_filter": "in filter {words}",
-    "on_list": "on list {words}",
-    "replies": "replies",
-    "replies_by": "replies by {who}",
-    "replies_to": "replies to {who}",
-    "replied": "replied to",
-    "replied_by": "replied to by {who}",
-    "more_replies": "with more than {number} {replies}",
-    "least_replies": "with at least {number} {replies}",
-    "fewer_replies": "with fewer than {number} {replies}",
-    "unanswered": "with no reply",
-    "unanswered_by": "with no reply by {who}",
-    "unanswered_for": "with no reply for {age}",
-    "older": "{age} old",
-    "newer": "newer than {age}",
-    "between": "between {low} and {upper} old",
-    "starting": "starting a thread",
-    "starting_more": "starting a thread of more than {number}",
-    "voted": "voted for by {who}",
-    "voted_against": "voted against by {who}",
-    "more_votes": "voted for by more than {number} {people}",
-    "more_against": "voted against by more than {number} {people}",
-    "score_above": "with a score above {number}",
-    "score_below": "with a score below {number}",
-    "top_votes": "among the top {number} by votes",
-    "top_votes_today": "among the top {number} by votes today",
-    "top_votes_week": "among the top {number} by votes this week",
-    "top_replies": "among the top {number} by replies",
-    "top_replies_today": "among the top {number} by replies today",
-    "top_replies_week": "among the top {number} by replies this week",
-    "tagged": "tagged {words}",
-    "annotated": "annotated by {who}",
-    "attachments": "with attachments",
-    "larger": "larger than {number} {unit}",
-}
 
-
-def canonical(said: Said, within: str = "") -> str:
+def print_phrase(node: PhraseNode, within: str = "") -> str:
     """Return the canonical spelling; ``within`` is the word that joins it with others."""
-    match said:
+    match node:
         case Joined():
-            text = f" {said.word} ".join([canonical(part, said.word) for part in said.parts])
+            text = f" {node.word} ".join([print_phrase(part, node.word) for part in node.parts])
             return f"({text})" if within in ("not", "and") else text
         case Negated():
-            return "not " + canonical(said.part, "not")
+            return "not " + print_phrase(node.part, "not")
         case Phrase():
-            return _phrase(said)
+            return _phrase(node)
 
 
 def _phrase(phrase: Phrase) -> str:
-    template = CANONICAL[phrase.kind]
-    if phrase.kind == "in_filter" and phrase.owner:
-        template = "in {owner}'s {words}"
-    if phrase.kind == "tagged" and phrase.who:
-        template = "tagged {words} by {who}"
+    kind = KINDS[phrase.kind]
+    template = kind.template
+    if kind.extension:
+        slot, extended = kind.extension
+        template = extended if getattr(phrase, slot) else template
     amount, upper = phrase.amount, phrase.upper
-    one = amount is not None and amount.value == 1
+    singular = amount is not None and amount.value == 1
     return template.format(
         who=_who(phrase.who),
         words=_words(phrase.words),
         owner=phrase.owner.text if phrase.owner else "",
         number=_number(amount),
         unit=amount.unit if amount else "",
-        replies="reply" if one else "replies",
-        people="person" if one else "people",
+        replies="reply" if singular else "replies",
+        people="person" if singular else "people",
         age=_age(amount),
         upper=_age(upper),
         low=_number(amount)

@@ -1,36 +1,38 @@
 """A condition back to the phrase that means it, where there is one.
 
-A phrase is guessed from the shape of the condition, then read: it is shown only if the two
-conditions come to the same shape.  The guesses may thus be loose.
+The patterns of the catalogue propose a phrase, which is then read: it is shown only if the two
+conditions have the same canonical form.  The patterns may thus be loose.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import replace
 
 from tapestry.core.errors import TapestryError
 from tapestry.query.check.checker import check
 from tapestry.query.context import Context
 from tapestry.query.phrases import parser as phrases
-from tapestry.query.phrases.nodes import Joined, Negated, Phrase, Said, depth_of
-from tapestry.query.phrases.patterns import both, either, one
-from tapestry.query.phrases.printer import canonical
+from tapestry.query.phrases.catalogue import KINDS
+from tapestry.query.phrases.catalogue.patterns import NOWHERE
+from tapestry.query.phrases.nodes import Joined, Negated, Phrase, PhraseNode, depth_of
+from tapestry.query.phrases.printer import print_phrase
 from tapestry.query.tql import parser as tql
+from tapestry.query.tree import nodes as n
 from tapestry.query.tree.canonical import canonicalize
-from tapestry.query.tree.nodes import And, CheckedQuery, Condition, Exists, Not, Or, Threshold, Top
 from tapestry.query.tree.ordering import alpha_normalize, order_as_phrase
 from tapestry.query.tree.parsed import MisreadError
 
 MOST = 40
 """Conditions with more parts than this have no phrase: nobody would read it."""
 
-_Parts = tuple[Condition, ...]
+LONGEST = 4
+"""Parts of an AND or OR that one phrase may mean together, at most."""
 
 _NOBODY = Context()
 """A recognised phrase neither says ``me`` nor refers to a filter: it means the same to all."""
 
 
-def canonical_phrase(query: CheckedQuery) -> str | None:
+def canonical_phrase(query: n.CheckedQuery) -> str | None:
     """Return the canonical phrase of a filter, or None if it has none.
 
     It is that of the phrase as written, else one recognised in the condition.  A filter with
@@ -45,7 +47,7 @@ def canonical_phrase(query: CheckedQuery) -> str | None:
     return recognize(query.condition)
 
 
-def recognize(condition: Condition) -> str | None:
+def recognize(condition: n.Condition) -> str | None:
     """Return the canonical phrase that means a checked condition, or None if there is none.
 
     It never says ``me`` or names another filter, and never raises.
@@ -56,24 +58,24 @@ def recognize(condition: Condition) -> str | None:
     if _size(usual) > MOST:
         return None
     for tree in dict.fromkeys((usual, order_as_phrase(usual))):
-        said = _said(tree)
-        text = canonical(said) if said else ""
+        phrase = _phrase_of(tree)
+        text = print_phrase(phrase) if phrase else ""
         if text and text.isprintable() and _means(text, usual):
             return text
     return None
 
 
-def _size(node: Condition) -> int:
+def _size(node: n.Condition) -> int:
     match node:
-        case And() | Or():
+        case n.And() | n.Or():
             return 1 + sum(map(_size, node.args))
-        case Not():
+        case n.Not():
             return 1 + _size(node.arg)
-        case Exists():
+        case n.Exists():
             return 1 + _size(node.condition)
-        case Threshold():
+        case n.Threshold():
             return 1 + _size(node.aggregate.condition)
-        case Top():
+        case n.Top():
             return 1 + _size(node.aggregate.condition) + _size(node.condition)
         case _:
             return 1
@@ -82,7 +84,7 @@ def _size(node: Condition) -> int:
 # Reading back
 
 
-def _means(text: str, usual: Condition) -> bool:
+def _means(text: str, usual: n.Condition) -> bool:
     """Tell whether a text is a phrase, spelled canonically, that means a canonical condition."""
     try:
         tql.parse(text)
@@ -104,36 +106,51 @@ def _means(text: str, usual: Condition) -> bool:
 # Parts joined by and, or, not
 
 
-def _said(node: Condition) -> Said | None:
-    match node:
-        case And():
-            return _joined("and", node.args, both)
-        case Or():
-            return _joined("or", node.args, either)
-        case Not():
-            return one(node) or _negated(node)
+def _phrase_of(condition: n.Condition) -> PhraseNode | None:
+    match condition:
+        case n.And():
+            return _joined("and", condition)
+        case n.Or():
+            return _joined("or", condition)
+        case n.Not():
+            return _single(condition) or _negated(condition)
         case _:
-            return one(node)
+            return _single(condition)
 
 
-def _negated(node: Not) -> Said | None:
-    part = _said(node.arg)
+def _single(condition: n.Condition) -> Phrase | None:
+    """Return the one phrase that a condition may mean, that of the first pattern it fits."""
+    for kind in KINDS.values():
+        slots = kind.pattern(condition) if kind.pattern else None
+        if slots is not None:
+            return replace(Phrase(kind.name, NOWHERE), **slots)
+    return None
+
+
+def _negated(condition: n.Not) -> PhraseNode | None:
+    part = _phrase_of(condition.arg)
     return Negated(part, 1 + depth_of(part)) if part else None
 
 
-def _joined(word: str, args: _Parts, phrase: Callable[[_Parts], Phrase | None]) -> Said | None:
+def _joined(word: str, condition: n.And | n.Or) -> PhraseNode | None:
     """Cut the parts of an AND or OR into phrases, each as long as possible."""
-    found: list[Said] = []
-    at = 0
-    while at < len(args):
-        for end in range(min(at + 4, len(args)), at, -1):
-            said = phrase(args[at:end]) if end - at > 1 else _said(args[at])
-            if said:
-                found.append(said)
-                at = end
+    parts: list[PhraseNode] = []
+    args = condition.args
+    begin = 0
+    while begin < len(args):
+        for end in range(min(begin + LONGEST, len(args)), begin, -1):
+            several = end - begin > 1
+            phrase = (
+                _single(replace(condition, args=args[begin:end]))
+                if several
+                else _phrase_of(args[begin])
+            )
+            if phrase:
+                parts.append(phrase)
+                begin = end
                 break
         else:
             return None
-    if len(found) == 1:
-        return found[0]
-    return Joined(word, tuple(found), 1 + max(map(depth_of, found)))
+    if len(parts) == 1:
+        return parts[0]
+    return Joined(word, tuple(parts), 1 + max(map(depth_of, parts)))

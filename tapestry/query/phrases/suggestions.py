@@ -1,7 +1,7 @@
-"""How a phrase may go on: walks through the tables of the parser of phrases.
+"""How a phrase may go on: steps of lark's interactive parser, tried on copies of it.
 
-A place is the parser's stack after what is written.  From it a walk follows the words that
-the grammar fixes, up to the next value or the end of the phrase: nothing is listed twice.
+Two parsers read a text: one all of it, and one the phrase that it ends in.  From there a walk
+follows the words that the grammar fixes, up to the next value or the end of the phrase.
 """
 
 from __future__ import annotations
@@ -9,33 +9,38 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import lark
-from lark.parsers.lalr_analysis import Shift
+from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from tapestry.query.phrases.grammar import KEYWORDS, grammar
 
-_VALUES = ("WORD", "NUMBER")
+_VALUES = {"WORD": "x", "NUMBER": "two"}
 """Terminals before which a walk halts: what stands there is for the writer to say."""
 
+_SAMPLES = _VALUES | {"UNIT": "weeks"}
 _JOINING = ("AND", "OR", "BUT", "NOT")
 _FIXED = (*(word.upper() for word in KEYWORDS if word not in ("me", "not")), "AND", "UNIT")
 _LONGEST = 12
-
-Stack = tuple[int, ...]
+_END = "$END"
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place in a text: the parser's stack, and the token before it, None at the start."""
+    """A place in a text.
 
-    stack: Stack
+    ``accepts``: the terminals that can stand here.  ``phrase``: the parser of the phrase that
+    the text ends in, None where no phrase is begun.  ``before``: the last token, None at the
+    start.
+    """
+
+    accepts: frozenset[str]
+    phrase: InteractiveParser | None = None
     before: lark.Token | None = None
 
     def takes(self, terminal: str) -> bool:
         """Return whether a terminal can stand here."""
-        return _step(self.stack, terminal) is not None
+        return terminal in self.accepts
 
     @property
     def ends_phrase(self) -> bool:
@@ -43,23 +48,17 @@ class Place:
         return self.takes("OR")
 
     @property
-    def begins_phrase(self) -> bool:
-        """Return whether only a new phrase can stand here."""
-        found = _step(self.stack, "FROM")
-        return found is not None and not found[1]
-
-    @property
     def kind(self) -> str | None:
         """Return the kind of the phrase that stands here unfinished, going the shortest way."""
-        return _outcome(self.stack)
+        return _shortest(self.phrase) if self.phrase else None
 
 
 @dataclass(frozen=True, slots=True)
 class Continuation:
     """Terminals that can follow, and the kind of phrase that they lead to.
 
-    ``kind`` is that of ``phrase_meaning.MEANINGS``, or the word itself if it joins phrases.
-    ``more`` says that something must follow them; ``within``, that no new phrase begins.
+    ``kind`` is a name of the catalogue, or the word itself if it joins phrases.  ``more`` says
+    that something must follow them; ``within``, that no new phrase begins.
     """
 
     terminals: tuple[str, ...]
@@ -71,88 +70,93 @@ class Continuation:
 def place_after(text: str) -> Place | None:
     """Return the place after a text, None if no phrase begins with it."""
     parser = grammar().parse_interactive(text)
+    phrase: InteractiveParser | None = None
+    token = None
     try:
-        tokens = parser.exhaust_lexer()
+        for token in parser.iter_parse():
+            phrase = _after(phrase, token) or _after(_begin(), token)
     except lark.UnexpectedInput:
         return None
-    return Place(tuple(parser.parser_state.state_stack), tokens[-1] if tokens else None)
+    return Place(frozenset(parser.accepts()), phrase, token)
 
 
 def continuations(place: Place) -> Iterator[Continuation]:
     """Yield what can follow at a place, each up to its next value or its end."""
-    for terminal in (*_FIXED, "NUMBER", *_JOINING):
-        found = _step(place.stack, terminal)
-        if found is None:
-            continue
-        stack, reduced = found
-        if terminal in _JOINING and _step(stack, "FROM"):
+    within = _walk(place.phrase, ()) if place.phrase else ()
+    first = set()
+    for terminals, kind, more in within:
+        first.add(terminals[0])
+        yield Continuation(terminals, kind, more, within=True)
+    for terminal in _JOINING:
+        if place.takes(terminal) and (terminal != "AND" or place.ends_phrase):
             yield Continuation((terminal,), terminal.lower(), more=True, within=False)
-        elif terminal not in _JOINING or terminal == "AND":
-            new = place.begins_phrase or _leaves(reduced)
-            yield from _walk(stack, (terminal,), not new)
+    if place.takes("FROM") and (place.phrase is None or place.ends_phrase):
+        for terminals, kind, more in _openings():
+            if terminals[0] not in first:
+                yield Continuation(terminals, kind, more, within=False)
 
 
-def _walk(stack: Stack, terminals: tuple[str, ...], within: bool) -> Iterator[Continuation]:
-    """Yield the halts of one phrase, from a stack inside it on."""
-    done = _completed(stack)
-    halts = not done and any(_step(stack, value) for value in _VALUES)
-    kind = done or (_outcome(stack) if halts else None)
-    if kind:
-        yield Continuation(terminals, kind, more=halts, within=within)
-    if len(terminals) < _LONGEST:
-        for terminal in _FIXED:
-            found = _step(stack, terminal)
-            if found and not _leaves(found[1]):
-                yield from _walk(found[0], (*terminals, terminal), within)
-
-
-def _outcome(stack: Stack) -> str | None:
-    """Return the kind of the phrase that a short way from here leads to."""
-    for _ in range(_LONGEST):
-        done = _completed(stack)
-        if done:
-            return done
-        ways = (_step(stack, terminal) for terminal in (*_VALUES, *_FIXED))
-        found = next(filter(None, ways), None)
-        if found is None:
-            return None
-        stack = found[0]
-    return None
-
-
-def _completed(stack: Stack) -> str | None:
-    """Return the kind of the phrase that is whole here, if one is."""
-    found = _step(stack, "OR")
-    said = [rule.alias for rule in found[1] if _is_said(rule)] if found else []
-    return said[0].removeprefix("said_") if said else None
-
-
-def _leaves(reduced: tuple[Any, ...]) -> bool:
-    """Return whether these rules end a phrase, or a group of them."""
-    return any(_is_said(rule) or rule.alias == "group" for rule in reduced)
-
-
-def _is_said(rule: Any) -> bool:
-    return str(rule.alias).startswith("said_")
-
-
-def _step(stack: Stack, terminal: str) -> tuple[Stack, tuple[Any, ...]] | None:
-    """Return the stack after a terminal, and the rules that it ends; None if it cannot stand."""
-    table = _table()
-    reduced: list[Any] = []
-    while True:
-        action, found = table[stack[-1]].get(terminal, (None, None))
-        if action is None:
-            return None
-        if action is Shift:
-            return (*stack, found), tuple(reduced)
-        reduced.append(found)
-        stack = stack[: len(stack) - len(found.expansion)]
-        stack = (*stack, table[stack[-1]][found.origin.name][1])
+Way = tuple[tuple[str, ...], str, bool]
+"""Terminals, the kind of phrase that they lead to, and whether something must follow."""
 
 
 @functools.cache
-def _table() -> dict[int, dict[str, tuple[Any, Any]]]:
-    """Return the parser's actions by state and symbol."""
-    state = grammar().parse_interactive("").parser_state
-    return state.parse_conf.states
+def _openings() -> tuple[Way, ...]:
+    """Return the ways into a new phrase."""
+    return tuple(_walk(_begin(), ()))
+
+
+def _walk(phrase: InteractiveParser, terminals: tuple[str, ...]) -> Iterator[Way]:
+    """Yield the halts of one phrase, from a place inside it on."""
+    accepts = phrase.accepts()
+    if terminals:
+        halts = _END not in accepts and not accepts.isdisjoint(_VALUES)
+        kind = _shortest(phrase) if halts or _END in accepts else None
+        if kind:
+            yield terminals, kind, halts
+    if len(terminals) < _LONGEST:
+        for terminal in (*_FIXED, *(() if terminals else ("NUMBER",))):
+            if terminal in accepts:
+                yield from _walk(_fed(phrase, terminal), (*terminals, terminal))
+
+
+def _shortest(phrase: InteractiveParser) -> str | None:
+    """Return the kind of the phrase that a short way from here leads to."""
+    for _ in range(_LONGEST):
+        accepts = phrase.accepts()
+        if _END in accepts:
+            kind: str = _copy(phrase).feed_eof().kind
+            return kind
+        terminal = next((each for each in (*_VALUES, *_FIXED) if each in accepts), None)
+        if terminal is None:
+            return None
+        phrase = _fed(phrase, terminal)
+    return None
+
+
+def _begin() -> InteractiveParser:
+    return grammar("phrase").parse_interactive()
+
+
+def _copy(phrase: InteractiveParser) -> InteractiveParser:
+    copied: InteractiveParser = phrase.copy(deepcopy_values=False)
+    return copied
+
+
+def _fed(phrase: InteractiveParser, terminal: str) -> InteractiveParser:
+    """Return the parser after a terminal that it accepts."""
+    fed = _copy(phrase)
+    fed.feed_token(lark.Token(terminal, _SAMPLES.get(terminal, terminal)))
+    return fed
+
+
+def _after(phrase: InteractiveParser | None, token: lark.Token) -> InteractiveParser | None:
+    """Return the parser of a phrase after one more token, None if the token is not part of it."""
+    if phrase is None:
+        return None
+    fed = _copy(phrase)
+    try:
+        fed.feed_token(token)
+    except lark.UnexpectedToken:
+        return None
+    return fed

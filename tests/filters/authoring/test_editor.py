@@ -19,7 +19,7 @@ from filters.upkeep import rounds
 from filters.upkeep.forgetting import forget
 from tapestry.core.clock import BEGINNING
 from tapestry.core.message import Message
-from tapestry.query.phrases.printer import CANONICAL
+from tapestry.query.phrases.catalogue import KINDS
 from tapestry.tables.append import append_messages
 from tapestry.tables.log import Tables
 
@@ -34,7 +34,7 @@ def understood(client: Client, text: str, **more: str) -> str:
 
 def test_the_page_lists_all_that_can_be_said(alice: User, as_user: SignIn) -> None:
     page = as_user(alice).get("/filters/new/").content.decode()
-    assert page.count("<dt>") == len(CANONICAL)
+    assert page.count("<dt>") == len(KINDS)
     assert "<dt>among the top ten by votes this week</dt>" in page
     assert "<dt>with at least three replies</dt>" in page
 

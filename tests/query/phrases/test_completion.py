@@ -10,11 +10,11 @@ from support.work import SECOND, counted
 from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
-from tapestry.query.phrases.completion import LONGEST, MEANINGS, MOST, complete
+from tapestry.query.phrases.catalogue import KINDS
+from tapestry.query.phrases.completion import DESCRIPTIONS, LONGEST, MOST, complete
 from tapestry.query.phrases.grammar import KEYWORDS
 from tapestry.query.phrases.parser import parse_phrase
 from tapestry.query.phrases.phrasebook import phrasebook
-from tapestry.query.phrases.printer import CANONICAL
 from tapestry.query.phrases.vocabulary import Vocabulary
 
 PHRASES = FIXTURES / "query" / "phrases.test"
@@ -128,21 +128,21 @@ def test_votes_and_tags_name_users_and_not_senders():
 
 
 def test_every_kind_of_phrase_can_be_completed_and_says_what_it_means():
-    assert set(CANONICAL) <= set(MEANINGS)
+    assert set(KINDS) <= set(DESCRIPTIONS)
     begun = ("", "with ", "in ", "starting a thread ", "with a score ", "among the top ten by ")
     seen = {
         each.meaning
         for prefix in (*begun, *(word[:-1] for word in KEYWORDS))
         for each in complete(prefix)
     }
-    assert {MEANINGS[kind] for kind in CANONICAL} <= seen
+    assert {DESCRIPTIONS[kind] for kind in KINDS} <= seen
 
 
 def test_the_phrasebook_has_an_example_of_each_kind_in_its_canonical_spelling():
     context = Context("terry", resolve=lambda owner, name: "replies")
     examples = [example for example, _ in phrasebook()]
     assert [read(example, context).phrase for example in examples] == examples
-    assert {parse_phrase(example).kind for example in examples} == set(CANONICAL)
+    assert {parse_phrase(example).kind for example in examples} == set(KINDS)
 
 
 def is_beginning(text):

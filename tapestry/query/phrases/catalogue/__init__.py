@@ -1,0 +1,33 @@
+"""The catalogue of phrases: every kind, once.
+
+    KINDS ─┬─> grammar.py       the grammar, for lark
+           ├─> semantics.py     phrase to condition
+           ├─> printer.py       canonical spelling
+           ├─> recognize.py     condition to phrase
+           ├─> completion.py    what could follow, and what it means
+           └─> phrasebook.py    the help page, and the table of LANGUAGE.md
+
+A new kind of phrase is one entry in one of these files, and its cases in the fixture
+``query/phrases.test``.
+"""
+
+from __future__ import annotations
+
+from tapestry.query.phrases.catalogue import (
+    age,
+    people,
+    replies,
+    size,
+    tags,
+    threads,
+    votes,
+    words,
+)
+from tapestry.query.phrases.catalogue.kind import PhraseKind
+
+KINDS: dict[str, PhraseKind] = {
+    kind.name: kind
+    for family in (people, words, replies, age, threads, votes, tags, size)
+    for kind in family.KINDS
+}
+"""Every kind of phrase by its name, what is akin together."""

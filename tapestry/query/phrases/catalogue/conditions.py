@@ -1,0 +1,158 @@
+"""Conditions that the meanings of several kinds of phrases are made of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from tapestry.core.errors import Span, TapestryError
+from tapestry.core.schema import ANNOTATIONS, MESSAGES, Type
+from tapestry.query.context import Context
+from tapestry.query.phrases.nodes import Amount, Who
+from tapestry.query.tql.literals import duration, plain_number
+from tapestry.query.tree import nodes as n
+from tapestry.query.tree.parsed import MESSAGE
+
+_WORD = re.compile(r"[^\W_]")
+
+# Terms and connectives
+
+
+def text(value: str, span: Span | None = None) -> n.Literal:
+    """Return a text literal."""
+    return n.Literal(value, Type.TEXT, span=span)
+
+
+def column(name: str, var: str = MESSAGE) -> n.Column:
+    """Return a column of a variable, by default of the message."""
+    return n.Column(var, name)
+
+
+def equal(left: n.Term, right: n.Term) -> n.Compare:
+    """Return the test that two terms are equal."""
+    return n.Compare("=", left, right)
+
+
+def any_of(tests: Iterable[n.Condition]) -> n.Condition:
+    """Return the OR of some tests, or the only one."""
+    alternatives = tuple(tests)
+    return alternatives[0] if len(alternatives) == 1 else n.Or(alternatives)
+
+
+def all_of(*tests: n.Condition) -> n.Condition:
+    """Return the AND of some tests, or the only one."""
+    return tests[0] if len(tests) == 1 else n.And(tests)
+
+
+def escape(value: str) -> str:
+    """Return a text as a LIKE pattern that matches only itself."""
+    return re.sub(r"([%_\\])", r"\\\1", value)
+
+
+# Numbers and lengths of time
+
+
+def number(amount: Amount) -> n.Literal:
+    """Return a number literal."""
+    return plain_number(f"{amount.value:f}", amount.span)
+
+
+def whole_number(amount: Amount) -> n.Literal:
+    """Return N of “more than N”; raise TapestryError if it counts nothing."""
+    if amount.value != amount.value.to_integral_value() or amount.value < 0:
+        raise TapestryError(
+            "A whole number belongs here.", amount.span, "Write one, two, three, …."
+        )
+    return plain_number(f"{amount.value.to_integral_value():f}", amount.span)
+
+
+def length(amount: Amount, unit: str = "") -> n.Literal:
+    """Return a length of time; ``unit`` is that of an amount without one."""
+    check_positive(amount)
+    return duration(f"{amount.value:f}", amount.unit or unit, amount.span)
+
+
+def check_positive(amount: Amount) -> None:
+    """Raise TapestryError if an amount is negative."""
+    if amount.value < 0:
+        raise TapestryError("This is less than nothing.", amount.span, "Leave the minus out.")
+
+
+def ago(duration_literal: n.Literal) -> n.Term:
+    """Return the instant that is so long before now."""
+    return n.Arith("-", n.Now(), duration_literal)
+
+
+# People
+
+
+def addresses_of_me(who: Who, context: Context) -> list[Who]:
+    """Return who ``me`` is: one's addresses, or one's name if none is known."""
+    if context.addresses:
+        return [Who("address", address, who.span) for address in context.addresses]
+    if context.owner:
+        return [Who("name", context.owner, who.span)]
+    raise TapestryError("Nobody is signed in, so “me” is nobody here.", who.span, "Write a name.")
+
+
+def sender_is(var: str, who: Who, context: Context) -> n.Condition:
+    """Return the test that the sender of a message is a person."""
+    sender = column("sender", var)
+    value = who.text.lower()
+    match who.kind:
+        case "me":
+            people = addresses_of_me(who, context)
+            return any_of(sender_is(var, person, context) for person in people)
+        case "address":
+            return equal(sender, text(value, who.span))
+        case "domain":
+            return n.Like(sender, text("%" + escape(value), who.span))
+        case _:
+            named = n.Has(column("sender_name", var), text(_name(who), who.span))
+            return n.Or((named, local_part_is(sender, who)))
+
+
+def local_part_is(address: n.Column, who: Who) -> n.Condition:
+    """Return the test that a name is the part of an address before ``@``, in any case."""
+    return n.Like(address, text(escape(_name(who).lower()) + "@%", who.span))
+
+
+def _name(who: Who) -> str:
+    if not _WORD.search(who.text):
+        raise TapestryError(
+            "This is no name.", who.span, "Write a name, an address such as joe@x.org, or @x.org."
+        )
+    return who.text
+
+
+def user_name(who: Who, context: Context) -> n.Literal:
+    """Return the user name of a person who votes or annotates."""
+    if who.kind == "domain":
+        message = "Votes and tags have the name of one person."
+        raise TapestryError(message, who.span, "Write that name.")
+    if who.kind == "me":
+        if context.owner is None:
+            message = "Nobody is signed in, so “me” is nobody here."
+            raise TapestryError(message, who.span, "Write a name.")
+        return text(context.owner, who.span)
+    return text(who.text, who.span)
+
+
+# Other rows
+
+
+def count_distinct(var: str, name: str, table: str, condition: n.Condition) -> n.Aggregate:
+    """Return how many different values a column has in the rows that meet a condition."""
+    return n.Aggregate("COUNT", True, column(name, var), (n.Binding(var, table),), condition)
+
+
+def count_replies(*tests: n.Condition) -> n.Aggregate:
+    """Return how many messages reply, each counted once whatever its audiences."""
+    reply = equal(column("inreplyto", "r"), column("msgid"))
+    return count_distinct("r", "msgid", MESSAGES, all_of(reply, *tests))
+
+
+def annotated(*tests: n.Condition) -> n.Condition:
+    """Return the test that the message has an annotation ``a`` that meets some tests."""
+    on_message = equal(column("msgid", "a"), column("msgid"))
+    return n.Exists((n.Binding("a", ANNOTATIONS),), all_of(on_message, *tests))

@@ -1,0 +1,67 @@
+"""Every kind of phrase has all that is made of the catalogue."""
+
+import re
+
+import pytest
+
+from tapestry.query.context import Context
+from tapestry.query.frontend import read
+from tapestry.query.phrases.catalogue import KINDS
+from tapestry.query.phrases.completion import complete
+from tapestry.query.phrases.parser import parse_phrase
+from tapestry.query.phrases.phrasebook import phrase_table
+from tapestry.query.phrases.printer import print_phrase
+from tapestry.query.phrases.recognize import recognize
+from tapestry.query.tree.printer import print_tql
+
+TERRY = Context("terry", resolve=lambda owner, name: "replies")
+NOT_RECOGNIZED = {"in_filter"}  # A condition does not say which filter it was taken from.
+TABLE = re.compile("(?<=<!-- phrases: begin -->\n).*?(?=<!-- phrases: end -->)", re.DOTALL)
+
+every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+
+
+@every_kind
+def test_an_example_is_read_as_its_kind_and_spelled_canonically(kind):
+    phrase = parse_phrase(kind.example)
+    assert phrase.kind == kind.name
+    assert print_phrase(phrase) == kind.example
+    assert read(kind.example, TERRY).phrase == kind.example
+
+
+@every_kind
+def test_an_example_has_a_meaning_and_is_recognized_in_it(kind):
+    printed = print_tql(read(kind.example, TERRY))
+    assert (kind.pattern is None) == (kind.name in NOT_RECOGNIZED)
+    if kind.pattern:
+        assert recognize(read(printed, TERRY).condition) is not None
+
+
+@every_kind
+def test_a_kind_is_described_where_it_completes(kind):
+    assert kind.grammar
+    assert kind.description
+    words = kind.example.split()
+    meanings = {
+        completion.meaning
+        for count in range(len(words))
+        for completion in complete(" ".join([*words[:count], words[count][0]]))
+    }
+    assert kind.description in meanings
+
+
+def test_kinds_have_names_ranks_and_descriptions_of_their_own():
+    for values in (
+        [kind.name for kind in KINDS.values()],
+        [kind.rank for kind in KINDS.values()],
+        [kind.description for kind in KINDS.values()],
+    ):
+        assert len(set(values)) == len(values)
+
+
+def test_the_language_document_has_the_table_of_the_catalogue(pytestconfig):
+    document = pytestconfig.rootpath / "tapestry" / "query" / "LANGUAGE.md"
+    text = document.read_text()
+    if pytestconfig.getoption("--rewrite"):
+        document.write_text(TABLE.sub(lambda _: phrase_table(), text))
+    assert TABLE.findall(document.read_text()) == [phrase_table()]
