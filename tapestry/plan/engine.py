@@ -57,4 +57,4 @@ def evaluate(engine: Engine, statement: Statement) -> list[Row]:
 
 def check_engine(engine: Engine) -> None:
     """Raise TapestryError if the engine answers nothing at all: then no filter is to blame."""
-    engine.fetch(Assembly({}).statement())
+    engine.fetch(Assembly({}).first_matches())

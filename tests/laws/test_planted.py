@@ -14,7 +14,7 @@ from laws import filter_laws, planting
 from sqlglot import exp
 
 from tapestry.core.schema import Type
-from tapestry.plan.lowering import lower, nested
+from tapestry.plan.lowering import candidates, nested
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree import walk
 from tapestry.rewrite import pipeline
@@ -207,9 +207,9 @@ def events_of_now_are_forgotten(patch):
 @caught_by(filter_laws.no_match_and_no_evidence_crosses_an_audience)
 def not_exists_looks_at_all_audiences(patch):
     class Blind(nested.NestedLowering):
-        def _absent(self, part, outer):
+        def _not_exists(self, part, outer):
             builder = Seeing(self)
-            return super(Blind, builder)._absent(part, outer)
+            return super(Blind, builder)._not_exists(part, outer)
 
     class Seeing(Blind):
         def __init__(self, builder):
@@ -218,13 +218,15 @@ def not_exists_looks_at_all_audiences(patch):
         def visible(self, binding, scope):
             return exp.EQ(this=exp.convert(1), expression=exp.convert(1))
 
-    patch.setattr(lower, "NestedLowering", Blind)
+    patch.setattr(candidates, "NestedLowering", Blind)
 
 
 @caught_by(filter_laws.every_schedule_delivers_what_the_oracle_does)
 def a_slice_forgets_how_far_its_event_is(patch):
-    real = lower.slices
-    patch.setattr(lower, "slices", lambda ms, event, *a: real(ms, EventPoint(_column(event)), *a))
+    real = candidates.slices
+    patch.setattr(
+        candidates, "slices", lambda ms, event, *a: real(ms, EventPoint(_column(event)), *a)
+    )
 
 
 def _column(event: EventPoint) -> n.Term:

@@ -16,9 +16,10 @@ from sqlglot import exp
 from tapestry.core.schema import Type
 from tapestry.plan.lowering import (
     aggregates,
+    candidates,
     key_lookup,
-    lower,
     running_aggregates,
+    sql,
     sweep_line,
     top_k,
 )
@@ -77,19 +78,21 @@ def the_sum_of_no_rows_is_nought(patch):
 
 def change_counted(patch: pytest.MonkeyPatch, change) -> None:
     """Change what is counted, before it is."""
-    real = aggregates.AggregateLowering.counted
+    real = running_aggregates.RunningAggregates.counting_rows
 
     def wrong(self, total, *args):
         return real(self, change(total), *args)
 
-    patch.setattr(aggregates.AggregateLowering, "counted", wrong)
+    patch.setattr(running_aggregates.RunningAggregates, "counting_rows", wrong)
 
 
 @every_count
 def one_who_votes_twice_counts_twice(patch):
-    real = aggregates.value_of
+    real = aggregates.aggregate_over
     change_counted(patch, lambda total: replace(total, distinct=False))
-    patch.setattr(aggregates, "value_of", lambda t, rows: real(replace(t, distinct=False), rows))
+    patch.setattr(
+        aggregates, "aggregate_over", lambda t, rows: real(replace(t, distinct=False), rows)
+    )
 
 
 # Thresholds.
@@ -97,7 +100,9 @@ def one_who_votes_twice_counts_twice(patch):
 
 @every_schedule
 def at_least_is_more_than(patch):
-    patch.setattr(aggregates, "COMPARISONS", aggregates.COMPARISONS | {">=": exp.GT})
+    wrong = aggregates.COMPARISONS | {">=": sql.gt}
+    for module in (aggregates, running_aggregates):
+        patch.setattr(module, "COMPARISONS", wrong)
 
 
 @every_count
@@ -138,8 +143,8 @@ def an_aggregate_counts_what_its_owner_may_not_see(patch):
 
         return wrong
 
-    lowering = aggregates.AggregateLowering
-    for name in ("counted", "joined"):
+    grouped, running = aggregates.AggregateLowering, running_aggregates.RunningAggregates
+    for lowering, name in ((running, "counting_rows"), (grouped, "joined")):
         patch.setattr(lowering, name, blind(getattr(lowering, name)))
 
 
@@ -169,12 +174,12 @@ def of_one_value_the_last_message_by_name_is_first(patch):
 
 @every_count
 def all_messages_are_ranked_whatever_they_are(patch):
-    real = top_k.both
+    real = top_k.conjoined
 
     def wrong(among, row):
         return real(Conjunction(among.bindings, (), (), ()), row)
 
-    patch.setattr(top_k, "both", wrong)
+    patch.setattr(top_k, "conjoined", wrong)
 
 
 @every_count
@@ -217,7 +222,7 @@ def rows_are_reached_by_the_wrong_column(patch):
 
 @every_count
 def nobody_is_told_who_left_the_top(patch):
-    build = lower._Builder
+    build = candidates.DisjunctLowering
     moved, untested = build._moved, build._untested
 
     def entered(self, select, msgid, c):

@@ -1,6 +1,7 @@
-"""What a relation of candidates carries, and SELECTs of it.
+"""What a relation of candidates has for columns, and semi-joins with it.
 
-Candidates are a relation ``(filter_id, disjunct, audiences, c, constants …, columns …)``.
+Candidates are a relation ``(filter_id, disjunct, audiences, c, constants …, columns …)``: the
+rows of a filter's own SELECT, with all that what is nested in it must know of them.
 """
 
 from __future__ import annotations
@@ -10,80 +11,76 @@ from collections.abc import Collection, Sequence
 from sqlglot import exp
 
 from tapestry.core.schema import KEY_COLUMN
+from tapestry.plan.lowering import sql
 from tapestry.plan.lowering.scope import Scope, column_alias
-from tapestry.query.tree.nodes import Binding, Column, Literal, Values
+from tapestry.query.tree import nodes as n
 from tapestry.query.tree.walk import walk
 from tapestry.rewrite.stages import Conjunction, HavingTest, TopKTest
 
 CANDIDATE_KEY = ("filter_id", "disjunct", "c")
-"""What a candidate is known by, beside the columns that are carried with it."""
+"""What a candidate is known by, beside the columns of the variables that it binds."""
+
+VariableColumn = tuple[str, str]
+"""A variable and a column of its table."""
 
 Subquery = Conjunction | HavingTest | TopKTest
 
 
-def add_table(select: exp.Select, table: exp.Expr) -> exp.Select:
-    """Add a table to a SELECT's FROM."""
-    if select.args.get("from_"):
-        return select.join(table, join_type="cross", copy=False)
-    return select.from_(table, copy=False)
-
-
-def select_from(name: str, columns: Collection[str]) -> exp.Select:
-    """Return a SELECT of some columns of a relation."""
-    found = [exp.column(column, name, quoted=True) for column in columns]
-    return exp.select(*found, copy=False).from_(exp.to_table(name), copy=False)
-
-
 def at_c(name: str) -> Scope:
     """Return the scope in which a relation's columns are read, ``now()`` being its c."""
-    return Scope(name, now=exp.column("c", name))
+    return Scope(name, now=sql.column("c", name))
 
 
-def candidate_key(free: set[tuple[str, str]]) -> list[str]:
-    """Return the columns by which a candidate with these columns is known."""
-    return [*CANDIDATE_KEY, *sorted(column_alias(*one) for one in free)]
+def candidate_key(free: Collection[VariableColumn]) -> list[str]:
+    """Return the columns by which a candidate with these columns is known.
+
+    >>> candidate_key({("m", "msgid")})
+    ['filter_id', 'disjunct', 'c', 'm__msgid']
+    """
+    return [*CANDIDATE_KEY, *sorted(column_alias(var, name) for var, name in free)]
 
 
-def stands_in(name: str, keys: Sequence[str], outer: Scope, *tests: exp.Expr) -> exp.Expr:
+def semi_join(name: str, keys: Sequence[str], outer: Scope, *tests: exp.Expr) -> exp.Expr:
     """Return whether a candidate stands in a relation of its keys, and passes the tests."""
     same = [
-        exp.NullSafeEQ(
-            this=exp.column(key, name, quoted=True),
-            expression=exp.column(key, outer.outer, quoted=True),
+        sql.null_safe_eq(
+            sql.column(key, name, quoted=True), sql.column(key, outer.outer, quoted=True)
         )
         for key in keys
     ]
-    one = exp.select(exp.convert(1), copy=False).from_(exp.to_table(name), copy=False)
-    return exp.Exists(this=one.where(*same, *tests, copy=False))
+    found = sql.select(sql.literal(1), source=sql.table(name))
+    return sql.exists(sql.where(found, *same, *tests))
 
 
-def identity(bindings: Sequence[Binding]) -> set[tuple[str, str]]:
-    """Return the (variable, column) pairs that tell the rows of some bindings apart."""
-    keys = {(b.var, KEY_COLUMN[b.table]) for b in bindings}
-    return keys | {(b.var, "audience") for b in bindings}
+def row_identity(bindings: Sequence[n.Binding]) -> set[VariableColumn]:
+    """Return the columns that tell the rows of bindings apart: their keys and audiences."""
+    keys = {(binding.var, KEY_COLUMN[binding.table]) for binding in bindings}
+    return keys | {(binding.var, "audience") for binding in bindings}
 
 
-def free_columns(parts: Collection[Subquery]) -> set[tuple[str, str]]:
-    """Return the (variable, column) pairs that some parts read and do not themselves bind."""
-    found: set[tuple[str, str]] = set()
-    for part in parts:
-        match part:
-            case Conjunction():
-                own = {binding.var for binding in part.bindings}
-                read = _columns((part.plain, part.temporal_predicates)) | free_columns(part.nested)
-            case HavingTest(aggregate=total):
-                own = {binding.var for binding in total.bindings}
-                read = _columns(total.term) | free_columns(total.rows)
-            case TopKTest():
-                own = {part.binding.var, *(binding.var for binding in part.aggregate.bindings)}
-                read = _columns((part.message, part.aggregate.term))
-                read |= free_columns(part.aggregate.rows) | free_columns(part.among)
-        found |= {(var, name) for var, name in read if var not in own}
-    return found
+def free_columns(subqueries: Collection[Subquery]) -> set[VariableColumn]:
+    """Return the columns that subqueries read of variables which they do not bind themselves."""
+    free: set[VariableColumn] = set()
+    for subquery in subqueries:
+        match subquery:
+            case Conjunction(bindings=bindings):
+                own = {binding.var for binding in bindings}
+                read = columns_of((subquery.plain, subquery.temporal_predicates))
+                read |= free_columns(subquery.nested)
+            case HavingTest(aggregate=aggregate):
+                own = {binding.var for binding in aggregate.bindings}
+                read = columns_of(aggregate.term) | free_columns(aggregate.rows)
+            case TopKTest(aggregate=aggregate):
+                own = {binding.var for binding in (subquery.binding, *aggregate.bindings)}
+                read = columns_of((subquery.message, aggregate.term))
+                read |= free_columns(aggregate.rows) | free_columns(subquery.among)
+        free |= {(var, name) for var, name in read if var not in own}
+    return free
 
 
-def _columns(tree: object) -> set[tuple[str, str]]:
-    return {(n.var, n.name) for n in walk(tree) if isinstance(n, Column)}
+def columns_of(tree: object) -> set[VariableColumn]:
+    """Return the columns that a tree reads, those of its own variables among them."""
+    return {(node.var, node.name) for node in walk(tree) if isinstance(node, n.Column)}
 
 
 def slots(tree: object) -> set[int]:
@@ -91,5 +88,5 @@ def slots(tree: object) -> set[int]:
     return {
         node.slot
         for node in walk(tree)
-        if isinstance(node, Literal | Values) and node.slot is not None
+        if isinstance(node, n.Literal | n.Values) and node.slot is not None
     }

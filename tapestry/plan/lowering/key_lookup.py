@@ -1,9 +1,9 @@
-"""From which view each variable is read: the table, its slice, or what a slice reaches.
+"""From which view each variable is read: the table, its slice, or a key lookup from a slice.
 
-A few new rows are joined with few old ones: those that have one of their keys.  Where an
-equality of a conjunction ties a variable to one that is read from a slice, the view says so,
-and an engine looks the rows up instead of scanning the table.  Law: the statement holds the
-equality itself, so it answers the same whether an engine does so or not.
+This is an index nested-loop join: a few new rows are joined with few old ones, those that have
+one of their keys.  Where an equality of a conjunction ties a variable to one that is read from
+a slice, the view says so, and an engine looks the rows up instead of scanning the table.  Law:
+the statement holds the equality itself, so it answers the same whether an engine does so or not.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from tapestry.core.schema import INDEXED
+from tapestry.plan.lowering import sql
 from tapestry.plan.lowering.assembly import Assembly
-from tapestry.plan.lowering.scope import alias
+from tapestry.plan.lowering.scope import table_alias
 from tapestry.plan.relation import KeyLookup, Range, View
-from tapestry.query.tree.nodes import Binding, Condition
+from tapestry.query.tree import nodes as n
 from tapestry.query.tree.walk import equalities
 
 
@@ -27,23 +28,27 @@ class BoundViews:
         self.assembly = assembly
         self._views: dict[str, View] = {}
 
-    def begin(self) -> None:
+    def clear(self) -> None:
         """Forget all variables: another SELECT of candidates begins."""
         self._views = {}
 
-    def binds(self, binding: Binding) -> bool:
+    def binds(self, binding: n.Binding) -> bool:
         """Tell whether a variable is bound by now."""
         return binding.var in self._views
 
-    def asked(self, binding: Binding, key_lookup: KeyLookup) -> exp.Expr:
-        """Return the table of a variable whose keys are asked for by a relation."""
-        return self._bind(binding, None, key_lookup)
+    def bind(
+        self, binding: n.Binding, ranges: tuple[Range, ...] | None, lookup: KeyLookup | None
+    ) -> exp.Expr:
+        """Return the table of a variable: a slice of it, a key lookup, or all of it."""
+        view = self.assembly.view(binding.table, ranges, lookup)
+        self._views[binding.var] = view
+        return sql.table(view.name, table_alias(binding.var), quoted=True)
 
     def tables(
         self,
-        bindings: Sequence[Binding],
-        plain: Sequence[Condition],
-        driver: Binding | None = None,
+        bindings: Sequence[n.Binding],
+        plain: Sequence[n.Condition],
+        driver: n.Binding | None = None,
         ranges: tuple[Range, ...] | None = None,
     ) -> list[exp.Expr]:
         """Return the tables of variables that are bound together; of the driver, its slice."""
@@ -52,25 +57,17 @@ class BoundViews:
         tables: dict[str, exp.Expr] = {}
         waiting = list(bindings)
         if driver is not None:
-            tables[driver.var] = self._bind(driver, ranges, None)
+            tables[driver.var] = self.bind(driver, ranges, None)
             waiting.remove(driver)
         while waiting:
-            found = (
-                (one, key_lookup) for one in waiting if (key_lookup := self._key_lookup(one, plain))
-            )
-            binding, key_lookup = next(found, (waiting[0], None))
-            tables[binding.var] = self._bind(binding, None, key_lookup)
+            lookups = ((binding, self._key_lookup(binding, plain)) for binding in waiting)
+            tied = ((binding, lookup) for binding, lookup in lookups if lookup is not None)
+            binding, lookup = next(tied, (waiting[0], None))
+            tables[binding.var] = self.bind(binding, None, lookup)
             waiting.remove(binding)
         return [tables[binding.var] for binding in bindings]
 
-    def _bind(
-        self, binding: Binding, ranges: tuple[Range, ...] | None, key_lookup: KeyLookup | None
-    ) -> exp.Expr:
-        view = self.assembly.view(binding.table, ranges, key_lookup)
-        self._views[binding.var] = view
-        return exp.to_table(view.name).as_(alias(binding.var), quoted=True)
-
-    def _key_lookup(self, binding: Binding, plain: Sequence[Condition]) -> KeyLookup | None:
+    def _key_lookup(self, binding: n.Binding, plain: Sequence[n.Condition]) -> KeyLookup | None:
         for here, there in equalities(plain):
             if here.var != binding.var or here.name not in INDEXED[binding.table]:
                 continue

@@ -1,9 +1,9 @@
 """Lower what a conjunction asks of other rows: joins, NOT EXISTS, aggregates and top-k.
 
-Candidates are a relation ``(filter_id, disjunct, audiences, c, constants …, columns …)``.  A NOT
-EXISTS is an anti-join with it; one with something nested inside becomes a relation of its
-own, the candidates carried inwards.  An aggregate is a join with it, grouped by candidate.
-Every table is limited to the rows visible at c and to the audiences of the filter's owner.
+EXISTS is a semi-join with the relation of candidates (``columns.py``), NOT EXISTS an anti-join;
+one with something nested inside becomes a relation of its own, which has the candidates'
+columns.  An aggregate is a join with the candidates, grouped by candidate.  Every table is
+limited to the rows visible at c and to the audiences of the filter's owner.
 """
 
 from __future__ import annotations
@@ -13,21 +13,15 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from tapestry.plan.group import ConstantRow
+from tapestry.plan.lowering import sql
 from tapestry.plan.lowering.aggregates import AggregateLowering
 from tapestry.plan.lowering.assembly import Assembly
-from tapestry.plan.lowering.columns import (
-    add_table,
-    at_c,
-    candidate_key,
-    free_columns,
-    select_from,
-    slots,
-    stands_in,
-)
+from tapestry.plan.lowering.columns import at_c, candidate_key, free_columns, semi_join, slots
+from tapestry.plan.lowering.joins import project
 from tapestry.plan.lowering.key_lookup import BoundViews
-from tapestry.plan.lowering.scope import Scope, column, column_alias
-from tapestry.plan.lowering.top_k import TopKLowering, same_place
-from tapestry.query.tree.nodes import Binding, Column, Now
+from tapestry.plan.lowering.scope import Scope, table_column
+from tapestry.plan.lowering.top_k import TopKLowering, same_message
+from tapestry.query.tree import nodes as n
 from tapestry.rewrite.stages import Conjunction, TopKTest
 
 
@@ -42,13 +36,13 @@ class NestedLowering:
         self.top_k = TopKLowering(assembly, constant_rows, self.aggregates)
 
     def elsewhere(self, assembly: Assembly) -> NestedLowering:
-        """Return what lowers for the same constant rows into another assembly."""
+        """Return the lowering of the same constant rows into another assembly."""
         return NestedLowering(assembly, self.constant_rows)
 
     def conditions(self, part: Conjunction, scope: Scope) -> list[exp.Expr]:
         """Return the tests of what is nested in a conjunction, for a relation of candidates."""
-        tests = [self._absent(inner, scope) for inner in part.not_exists]
-        tests += [self.aggregates.measured(measured, scope) for measured in part.having_tests]
+        tests = [self._not_exists(inner, scope) for inner in part.not_exists]
+        tests += [self.aggregates.having_test(test, scope) for test in part.having_tests]
         return tests + [
             self.top_k.contains(top, scope)
             for top in part.top_k_tests
@@ -57,60 +51,41 @@ class NestedLowering:
 
     def join(self, select: exp.Select, part: Conjunction, outer: Scope) -> exp.Select:
         """Add a conjunction's tables and its own conditions, at the outer relation's c."""
-        scope = outer.binding(*(b.var for b in part.bindings))
+        scope = outer.binding(*(binding.var for binding in part.bindings))
         tables = self.bound_views.tables(part.bindings, part.plain)
         for binding, table in zip(part.bindings, tables, strict=True):
-            select = add_table(select, table)
-            ts = column(binding.var, "ts")
-            visible_at = exp.LTE(this=ts, expression=scope.term(Now()))
-            select = select.where(self.visible(binding, scope), visible_at, copy=False)
+            arrived = sql.le(table_column(binding.var, "ts"), scope.term(n.Now()))
+            sql.cross_join(select, table)
+            sql.where(select, self.visible(binding, scope), arrived)
         for top in part.top_k_tests:
             if _joined(top, part.bindings):
                 name = self.top_k.at_each(top, outer)
-                select = add_table(select, exp.to_table(name))
-                select = select.where(*same_place(name, top, scope), copy=False)
-        conditions = [scope.condition(c) for c in (*part.plain, *part.temporal_predicates)]
-        return select.where(*conditions, copy=False) if conditions else select
+                sql.cross_join(select, sql.table(name))
+                sql.where(select, *same_message(name, top, scope))
+        own = (*part.plain, *part.temporal_predicates)
+        return sql.where(select, *map(scope.condition, own))
 
-    def project(
-        self,
-        select: exp.Select,
-        scope: Scope,
-        columns: set[tuple[str, str]],
-        parameters: set[int],
-        c: exp.Expr,
-    ) -> exp.Select:
-        """Have a SELECT give a relation of candidates with these columns and constants."""
-        columns_ = [scope.outer_column(name) for name in ("filter_id", "disjunct", "audiences")]
-        columns_ += [scope.outer_column(f"p{slot}") for slot in sorted(parameters)]
-        for var, name in sorted(columns):
-            value = scope.term(Column(var, name))
-            columns_.append(exp.alias_(value, column_alias(var, name), quoted=True, copy=False))
-        return select.select(*columns_, exp.alias_(c.copy(), "c", copy=False), copy=False)
-
-    def visible(self, binding: Binding, scope: Scope) -> exp.Expr:
+    def visible(self, binding: n.Binding, scope: Scope) -> exp.Expr:
         """Return the test that the filter's owner may see a row."""
-        audience = column(binding.var, "audience")
-        return exp.Anonymous(
-            this="visible", expressions=[scope.outer_column("audiences"), audience]
-        )
+        audience = table_column(binding.var, "audience")
+        return sql.call("visible", scope.outer_column("audiences"), audience)
 
-    def _absent(self, part: Conjunction, outer: Scope) -> exp.Expr:
+    def _not_exists(self, part: Conjunction, outer: Scope) -> exp.Expr:
         """Return NOT EXISTS of a conjunction for a relation of candidates."""
         if not part.nested:
-            inner = self.join(exp.select(exp.convert(1), copy=False), part, outer)
-            return exp.not_(exp.Exists(this=inner), copy=False)
+            return sql.negate(sql.exists(self.join(sql.select(sql.literal(1)), part, outer)))
         free = free_columns((part,))
-        rows = self.join(exp.select().from_(exp.to_table(outer.outer), copy=False), part, outer)
-        wanted = free | free_columns(part.nested)
-        scope = outer.binding(*(b.var for b in part.bindings))
-        rows = self.project(rows, scope, wanted, slots(part.nested), exp.column("c", outer.outer))
-        name = self.assembly.name(rows.distinct(copy=False))
-        left = select_from(name, candidate_key(free)).distinct(copy=False)
-        left = left.where(*self.conditions(part, at_c(name)), copy=False)
-        return exp.not_(stands_in(self.assembly.name(left), candidate_key(free), outer), copy=False)
+        rows = self.join(sql.select(source=sql.table(outer.outer)), part, outer)
+        scope = outer.binding(*(binding.var for binding in part.bindings))
+        c = sql.column("c", outer.outer)
+        project(rows, scope, free | free_columns(part.nested), slots(part.nested), c)
+        name = self.assembly.name(sql.distinct(rows))
+        keys = candidate_key(free)
+        passed = sql.distinct(sql.select_from(name, keys))
+        sql.where(passed, *self.conditions(part, at_c(name)))
+        return sql.negate(semi_join(self.assembly.name(passed), keys, outer))
 
 
-def _joined(top: TopKTest, bindings: tuple[Binding, ...]) -> bool:
-    """Tell whether a rank can be joined: it finds the message that the conjunction binds."""
+def _joined(top: TopKTest, bindings: tuple[n.Binding, ...]) -> bool:
+    """Tell whether a top-k can be joined: it finds the message that the conjunction binds."""
     return not top.negated and any(binding.var == top.message.var for binding in bindings)

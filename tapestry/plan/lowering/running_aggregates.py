@@ -1,95 +1,202 @@
-"""Running totals: an aggregate at many instants for the price of one.
+"""Running aggregates: an aggregate at many instants for the price of one.
 
 A row counts from an instant on (alpha, when it arrives or an age is reached) and perhaps
-until another (omega, when its week is over): +value at alpha, -value at omega, and the total
-at an instant is the sum of all before it.  (Alpha and omega tuples: Law, Wang and Zaniolo on
-query languages and data models for data streams, section 8.)
+until another (omega, when its week is over): +value at alpha, -value at omega (a retraction,
+or negative tuple), and the aggregate at an instant is the sum of all before it.  The alpha and
+omega tuples are those of [Law11 §8].
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
 
 from sqlglot import exp
 
 from tapestry.core.schema import Type
-from tapestry.plan.lowering.scope import Scope
-from tapestry.query.tree.nodes import Arith, Call, Column
+from tapestry.plan.lowering import sql
+from tapestry.plan.lowering.assembly import Assembly
+from tapestry.plan.lowering.columns import VariableColumn, semi_join, slots
+from tapestry.plan.lowering.joins import CandidateJoins
+from tapestry.plan.lowering.scope import COMPARISONS, Scope, column_alias, table_column
+from tapestry.query.tree import nodes as n
 from tapestry.rewrite.monotone.bound_in_time import end
-from tapestry.rewrite.stages import EventPoint, NormalAggregate
+from tapestry.rewrite.stages import EventPoint, HavingTest, NormalAggregate
 
 SUMS = {"SUM": exp.Sum, "AVG": exp.Sum, "COUNT": exp.Sum, "MIN": exp.Min, "MAX": exp.Max}
 """What is kept running of an aggregate's values."""
 
 
-def can_run(total: NormalAggregate) -> bool:
+def can_run(aggregate: NormalAggregate) -> bool:
     """Tell whether an aggregate can be kept running, exactly.
 
     Each of its rows must count over one interval: nothing is nested in what they meet.  What
     must be taken out again must be a whole number, for floating-point sums do not come back
     to where they were; and a minimum, or a value counted once, cannot be taken out.
     """
-    if len(total.rows) != 1 or total.rows[0].nested or total.rows[0].bindings:
+    rows = aggregate.rows
+    if len(rows) != 1 or rows[0].nested or rows[0].bindings:
         return False
-    if not expires(total):
-        return not total.distinct or total.function in ("COUNT", "MIN", "MAX")
-    exact = isinstance(total.term, Column | Arith | Call) and total.term.type is Type.INTEGER
-    summed = total.function == "COUNT" or (total.function in ("SUM", "AVG") and exact)
-    return summed and not total.distinct
+    if not expires(aggregate):
+        return not aggregate.distinct or aggregate.function in ("COUNT", "MIN", "MAX")
+    term = aggregate.term
+    exact = isinstance(term, n.Column | n.Arith | n.Call) and term.type is Type.INTEGER
+    summed = aggregate.function == "COUNT" or (aggregate.function in ("SUM", "AVG") and exact)
+    return summed and not aggregate.distinct
 
 
-def expires(total: NormalAggregate) -> bool:
+def expires(aggregate: NormalAggregate) -> bool:
     """Tell whether rows of an aggregate cease to count."""
-    return any(time.op in ("<", "<=") for row in total.rows for time in row.temporal_predicates)
+    return any(time.op in ("<", "<=") for row in aggregate.rows for time in row.temporal_predicates)
 
 
 def counting_interval(
-    total: NormalAggregate, scope: Scope
+    aggregate: NormalAggregate, scope: Scope
 ) -> tuple[exp.Expr, exp.Expr | None, list[exp.Expr]]:
     """Return a row's alpha, its omega, and the conditions under which it counts at all."""
-    row = total.rows[0]
-    begins = [EventPoint(Column(binding.var, "ts", Type.INSTANT)) for binding in total.bindings]
-    begins += [
-        EventPoint(t.right, 1 if t.op == ">" else 0)
-        for t in row.temporal_predicates
-        if t.op in (">", ">=")
+    times = aggregate.rows[0].temporal_predicates
+    begins = [EventPoint(n.Column(b.var, "ts", Type.INSTANT)) for b in aggregate.bindings]
+    begins += [EventPoint(t.right, 1 if t.op == ">" else 0) for t in times if t.op in (">", ">=")]
+    ends = [end(time) for time in times if time.op in ("<", "<=")]
+    known = [
+        sql.negate(sql.is_null(scope.term(point.term)))
+        for point in (*begins, *ends)
+        if point.anchor is None or point.anchor[0].name != "ts"
     ]
-    over = [end(time) for time in row.temporal_predicates if time.op in ("<", "<=")]
-    known: list[exp.Expr] = [
-        exp.not_(exp.Is(this=scope.term(moment.term), expression=exp.null()), copy=False)
-        for moment in (*begins, *over)
-        if moment.anchor is None or moment.anchor[0].name != "ts"
-    ]
-    alpha = _extreme(exp.Greatest, [scope.moment(moment) for moment in begins])
-    if not over:
+    alpha = _extreme(exp.Greatest, [scope.instant(point) for point in begins])
+    if not ends:
         return alpha, None, known
-    omega = _extreme(exp.Least, [scope.moment(moment) for moment in over])
-    known.append(exp.LT(this=alpha.copy(), expression=omega.copy()))
-    return alpha, omega, known
+    omega = _extreme(exp.Least, [scope.instant(point) for point in ends])
+    return alpha, omega, [*known, sql.lt(alpha.copy(), omega.copy())]
 
 
 def _extreme(kind: type[exp.Func], terms: Sequence[exp.Expr]) -> exp.Expr:
     return terms[0] if len(terms) == 1 else kind(this=terms[0], expressions=list(terms[1:]))
 
 
-def running_window(aggregate: exp.Expr, keys: Sequence[str]) -> exp.Window:
+def running_window(aggregate: exp.Expr, keys: Sequence[str]) -> exp.Expr:
     """Return an aggregate of all up to a row's instant, those of the same instant included."""
-    return exp.Window(
-        this=aggregate,
-        partition_by=[exp.column(key, quoted=True) for key in keys],
-        order=exp.Order(expressions=[exp.Ordered(this=exp.column("c"), nulls_first=True)]),
-    )
+    return sql.window(aggregate, keys, sql.ordered("c"), quoted=True)
 
 
-def running_value(total: NormalAggregate) -> exp.Expr:
+def running_value(aggregate: NormalAggregate) -> exp.Expr:
     """Return the aggregate from its running columns ``v`` (of values) and ``n`` (their number)."""
-    if total.function == "COUNT":
-        return exp.column("n")
-    known = exp.GT(this=exp.column("n"), expression=exp.convert(0))
-    whole: Any = exp.column("v")
-    if total.function == "AVG":
-        whole = exp.Div(
-            this=exp.cast(whole, "double"), expression=exp.column("n"), typed=False, safe=False
+    if aggregate.function == "COUNT":
+        return sql.column("n")
+    value: exp.Expr = sql.column("v")
+    if aggregate.function == "AVG":
+        value = sql.cast(value, "double")
+        value = exp.Div(this=value, expression=sql.column("n"), typed=False, safe=False)
+    return exp.Case(ifs=[exp.If(this=sql.gt(sql.column("n"), sql.literal(0)), true=value)])
+
+
+class RunningAggregates:
+    """Lowers running aggregates for one group, into one assembly."""
+
+    def __init__(self, assembly: Assembly, joins: CandidateJoins) -> None:
+        self.assembly = assembly
+        self.joins = joins
+
+    def having_test(
+        self, test: HavingTest, base: str, free: Collection[VariableColumn], outer: Scope
+    ) -> exp.Expr:
+        """Return whether the running aggregate passes the test at a candidate's instant.
+
+        The rows of a group are read once: not for every instant, nor for every filter that
+        counts the same ones and compares with something else.
+        """
+        aggregate = test.aggregate
+        parameters = [f"p{slot}" for slot in sorted(slots(aggregate))]
+        group = ["audiences", *parameters, *sorted(column_alias(*column) for column in free)]
+        name = self.assembly.name(sql.distinct(sql.select_from(base, group)))
+        rows = self.counting_rows(aggregate, Scope(name), group)
+        summed = sql.column("n" if aggregate.function == "COUNT" else "v")
+        number = sql.column("n")
+        changes = [_change(rows, group, "alpha", summed, number)]
+        if expires(aggregate):
+            less = (exp.Neg(this=summed.copy()), exp.Neg(this=number.copy()))
+            changes.append(_change(rows, group, "omega", *less))
+        at_c = [*group, "c"]
+        instants = self.assembly.name(sql.distinct(sql.select_from(base, at_c)))
+        asked = _change(instants, group, "c", sql.literal(None), sql.literal(0), asked=True)
+        every = self.assembly.name(sql.union_all([*changes, asked]))
+        value = SUMS[aggregate.function](this=sql.column("v"))
+        running = sql.select_from(
+            every,
+            at_c,
+            sql.alias(running_window(value, group), "v"),
+            sql.alias(running_window(exp.Sum(this=sql.column("n")), group), "n"),
+            sql.column("asked"),
         )
-    return exp.Case(ifs=[exp.If(this=known, true=whole)])
+        value_at = sql.alias(running_value(aggregate), "value")
+        valued = sql.select_from(self.assembly.name(running), at_c, value_at)
+        sql.where(valued, sql.eq(sql.column("asked"), sql.literal(1)))
+        result = self.assembly.name(valued)
+        passes = COMPARISONS[test.op](sql.column("value", result), outer.term(test.constant))
+        return semi_join(result, at_c, outer, passes)
+
+    def counting_rows(
+        self,
+        aggregate: NormalAggregate,
+        outer: Scope,
+        group: Sequence[str],
+        columns: Sequence[VariableColumn] = (),
+    ) -> str:
+        """Return the rows that count for each group: from alpha to omega, a value v, n of them.
+
+        Groups are told apart by columns of the outer relation and by those of variables.
+        """
+        scope = outer.binding(*(binding.var for binding in aggregate.bindings))
+        select = sql.select(source=sql.table(outer.outer))
+        plain = aggregate.rows[0].plain
+        tables = self.joins.bound_views.tables(aggregate.bindings, plain)
+        for binding, table in zip(aggregate.bindings, tables, strict=True):
+            sql.where(sql.cross_join(select, table), self.joins.visible(binding, scope))
+        alpha, omega, known = counting_interval(aggregate, scope)
+        sql.where(select, *map(scope.condition, plain), *known)
+        keys = [sql.column(key, outer.outer, quoted=True) for key in group]
+        named = [*group, *(column_alias(*column) for column in columns)]
+        sql.add_columns(
+            select,
+            *keys,
+            *(
+                sql.alias(table_column(*column), column_alias(*column), quoted=True)
+                for column in columns
+            ),
+            sql.alias(alpha, "alpha"),
+        )
+        if omega is not None:
+            sql.add_columns(select, sql.alias(omega, "omega"))
+        value, number = sql.literal(1), sql.literal(1)
+        if aggregate.term is not None:
+            value = scope.term(aggregate.term)
+            missing = exp.If(this=sql.is_null(value.copy()), true=sql.literal(0))
+            number = exp.Case(ifs=[missing], default=sql.literal(1))
+        sql.add_columns(select, sql.alias(value, "v"), sql.alias(number, "n"))
+        name = self.assembly.name(select)
+        if not (aggregate.distinct and aggregate.function == "COUNT"):
+            return name
+        # A value counts once, from the first row that has it.
+        alike = [*named, "v", "n"]
+        earliest = sql.alias(exp.Min(this=sql.column("alpha")), "alpha")
+        firsts = sql.select_from(name, alike, earliest)
+        keys = [sql.column(key, name, quoted=True) for key in alike]
+        return self.assembly.name(sql.group_by(firsts, *keys))
+
+
+def _change(
+    name: str,
+    group: Sequence[str],
+    at: str,
+    value: exp.Expr,
+    number: exp.Expr,
+    asked: bool = False,
+) -> exp.Select:
+    """Return what a relation adds to the running aggregate of each group, and when."""
+    return sql.select_from(
+        name,
+        group,
+        sql.alias(sql.column(at, name), "c"),
+        sql.alias(value, "v"),
+        sql.alias(number, "n"),
+        sql.alias(sql.literal(1 if asked else 0), "asked"),
+    )

@@ -1,4 +1,4 @@
-"""Names to columns: print terms and conditions as SQL for one SELECT."""
+"""Names to columns: terms and conditions as SQL for one SELECT."""
 
 from __future__ import annotations
 
@@ -7,35 +7,11 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from tapestry.core.schema import Type
-from tapestry.query.tree.nodes import (
-    And,
-    Arith,
-    Call,
-    Column,
-    Compare,
-    Condition,
-    Has,
-    InList,
-    IsNull,
-    Like,
-    Literal,
-    Not,
-    Now,
-    Or,
-    Term,
-    Truth,
-    Values,
-)
+from tapestry.plan.lowering import sql
+from tapestry.query.tree import nodes as n
 from tapestry.rewrite.stages import EventPoint
 
-COMPARISONS = {
-    "=": exp.EQ,
-    "<>": exp.NEQ,
-    "<": exp.LT,
-    "<=": exp.LTE,
-    ">": exp.GT,
-    ">=": exp.GTE,
-}
+COMPARISONS = {"=": sql.eq, "<>": sql.ne, "<": sql.lt, "<=": sql.le, ">": sql.gt, ">=": sql.ge}
 ARITHMETIC = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul}
 SET_COMPARISONS = {
     "=": "set_eq",
@@ -45,7 +21,7 @@ SET_COMPARISONS = {
     ">": "set_gt",
     ">=": "set_ge",
 }
-"""Functions of (set, value) that each engine brings; see ``spark_sql.py``."""
+"""Functions of (set, value) that each engine brings; see ``spark/dialect.py``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +29,8 @@ class Scope:
     """Where a SELECT finds its columns.
 
     ``tables`` are the variables bound by tables of this SELECT; every other column, and
-    every constant, is a column of ``outer``, a relation that carries them (``m__msgid``,
-    ``p0``).  ``now`` is the column of the instant at which the filter is tested.
+    every constant, is a column of ``outer``, a relation that has them (``m__msgid``, ``p0``).
+    ``now`` is the column of the instant at which the filter is tested.
     """
 
     outer: str
@@ -62,87 +38,90 @@ class Scope:
     now: exp.Expr | None = field(default=None, compare=False)
 
     def binding(self, *variables: str) -> Scope:
+        """Return the scope of a SELECT that binds variables besides."""
         return replace(self, tables=self.tables | set(variables))
 
     def outer_column(self, name: str) -> exp.Expr:
-        return exp.column(name, self.outer)
+        """Return a column of the outer relation."""
+        return sql.column(name, self.outer)
 
-    def term(self, term: Term | Values) -> exp.Expr:
+    def term(self, term: n.Term | n.Values) -> exp.Expr:
         """Return a term as an SQL expression; instants and durations are integers."""
         match term:
-            case Column(var=var, name=name):
+            case n.Column(var=var, name=name):
                 if var in self.tables:
-                    return column(var, name)
-                return exp.column(column_alias(var, name), self.outer, quoted=True)
-            case Literal(slot=None, value=None):
-                return exp.null()
-            case Literal(slot=None, value=value):
-                return exp.convert(value)
-            case Literal(slot=slot) | Values(slot=slot):
-                return exp.column(f"p{slot}", self.outer)
-            case Now():
+                    return table_column(var, name)
+                return sql.column(column_alias(var, name), self.outer, quoted=True)
+            case n.Literal(slot=None, value=value):
+                return sql.literal(value)
+            case n.Literal(slot=slot) | n.Values(slot=slot):
+                return self.outer_column(f"p{slot}")
+            case n.Now():
                 if self.now is None:
                     raise ValueError("now() stands where no instant is bound")
                 return self.now.copy()
-            case Arith(op=op, left=left, right=right):
-                made = ARITHMETIC[op](this=self.term(left), expression=self.term(right))
-                return exp.paren(made, copy=False)
-            case Call(name=name, args=args):
-                return exp.Anonymous(this=f"text_{name}", expressions=[*map(self.term, args)])
+            case n.Arith(op=op, left=left, right=right):
+                return sql.paren(ARITHMETIC[op](this=self.term(left), expression=self.term(right)))
+            case n.Call(name=name, args=args):
+                return sql.call(f"text_{name}", *map(self.term, args))
         raise ValueError(f"no SQL for {term!r}")
 
-    def moment(self, moment: EventPoint) -> exp.Expr:
-        """Return an instant as an SQL expression."""
-        term = self.term(moment.term)
-        if not moment.shift:
+    def instant(self, point: EventPoint) -> exp.Expr:
+        """Return an event point as an SQL expression."""
+        term = self.term(point.term)
+        if not point.shift:
             return term
-        return exp.paren(exp.Add(this=term, expression=exp.convert(moment.shift)), copy=False)
+        return sql.paren(exp.Add(this=term, expression=sql.literal(point.shift)))
 
-    def condition(self, node: Condition) -> exp.Expr:
-        """Return a plain condition or a time comparison as an SQL expression."""
+    def condition(self, node: n.Condition) -> exp.Expr:
+        """Return a plain condition or a temporal predicate as an SQL expression."""
         match node:
-            case And(args=args):
-                return exp.paren(exp.and_(*map(self.condition, args), copy=False), copy=False)
-            case Or(args=args):
-                return exp.paren(exp.or_(*map(self.condition, args), copy=False), copy=False)
-            case Not(arg=arg):
-                return exp.not_(exp.paren(self.condition(arg), copy=False), copy=False)
-            case Truth(value=value):
-                return exp.EQ(this=exp.convert(1), expression=exp.convert(1 if value else 0))
-            case Compare(op=op, left=left, right=right):
-                sides = [self.term(left), self.term(right)]
+            case n.And(args=args):
+                return sql.paren(sql.all_of(*map(self.condition, args)))
+            case n.Or(args=args):
+                return sql.paren(sql.any_of(*map(self.condition, args)))
+            case n.Not(arg=arg):
+                return sql.negate(sql.paren(self.condition(arg)))
+            case n.Truth(value=value):
+                return sql.eq(sql.literal(1), sql.literal(1 if value else 0))
+            case n.Compare(op=op, left=left, right=right):
                 if is_set(left):
-                    return exp.Anonymous(this=SET_COMPARISONS[op], expressions=sides)
-                return COMPARISONS[op](this=sides[0], expression=sides[1])
-            case Like(term=term, pattern=value):
+                    return sql.call(SET_COMPARISONS[op], self.term(left), self.term(right))
+                return COMPARISONS[op](self.term(left), self.term(right))
+            case n.Like(term=term, pattern=value):
                 return self._test("like", term, value)
-            case Has(term=term, words=value):
+            case n.Has(term=term, words=value):
                 return self._test("has", term, value)
-            case InList(term=term, values=values):
+            case n.InList(term=term, values=values):
                 return self._test("in", term, values)
-            case IsNull(term=term):
-                return exp.Is(this=self.term(term), expression=exp.null())
+            case n.IsNull(term=term):
+                return sql.is_null(self.term(term))
         raise ValueError(f"no SQL for {node!r}")
 
-    def _test(self, name: str, term: Term, value: Literal | Values) -> exp.Expr:
+    def _test(self, name: str, term: n.Term, value: n.Literal | n.Values) -> exp.Expr:
         kind = "set" if is_set(term) else "text" if name != "in" else "value"
-        return exp.Anonymous(this=f"{kind}_{name}", expressions=[self.term(term), self.term(value)])
+        return sql.call(f"{kind}_{name}", self.term(term), self.term(value))
 
 
-def is_set(term: Term) -> bool:
-    return isinstance(term, Column) and term.type is Type.SET
+def is_set(term: n.Term) -> bool:
+    """Tell whether a term is a column of several values."""
+    return isinstance(term, n.Column) and term.type is Type.SET
 
 
-def alias(var: str) -> str:
+def table_alias(var: str) -> str:
     """Return the name under which a SELECT reads the table of a variable."""
     return f"v_{var}"
 
 
-def column(var: str, name: str) -> exp.Column:
+def table_column(var: str, name: str) -> exp.Column:
     """Return a column of a table that a SELECT reads."""
-    return exp.column(name, alias(var), quoted=True)
+    return sql.column(name, table_alias(var), quoted=True)
 
 
 def column_alias(var: str, name: str) -> str:
-    """Return the column under which a relation carries a variable's column."""
+    """Return the column under which a relation has a variable's column.
+
+    >>> column_alias("m", "msgid")
+    'm__msgid'
+    """
     return f"{var}__{name}"

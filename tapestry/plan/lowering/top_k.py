@@ -1,9 +1,9 @@
 """Lower top-k for a relation of candidates.
 
-Where it can be, a rank is swept: the values of all messages at the start of a filter's span,
-and how they change within it, are the answer of a statement of its own, and
-``sweep.py`` works out from when to when each message is among the top.  Otherwise the rank
-is worked out anew for each instant.
+Where it can be, a top-k is swept: the values of all messages at the start of a filter's span,
+and how they change within it, are the answer of a statement of its own (``value_changes.py``),
+and ``sweep_line.py`` works out from when to when each message is among the top.  Otherwise
+messages are ranked anew for each instant.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from sqlglot import exp
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.schema import Type
-from tapestry.plan.group import ConstantRow, constant_table
-from tapestry.plan.lowering import running_aggregates
-from tapestry.plan.lowering.aggregates import AggregateLowering, value_of
-from tapestry.plan.lowering.assembly import Assembly, first
-from tapestry.plan.lowering.columns import CANDIDATE_KEY, at_c, select_from, slots
+from tapestry.plan.group import ConstantRow
+from tapestry.plan.lowering import running_aggregates, sql
+from tapestry.plan.lowering.aggregates import AggregateLowering, aggregate_over
+from tapestry.plan.lowering.assembly import Assembly, row_number
+from tapestry.plan.lowering.columns import CANDIDATE_KEY, at_c, slots
+from tapestry.plan.lowering.running_aggregates import RunningAggregates
 from tapestry.plan.lowering.scope import Scope, column_alias
 from tapestry.plan.lowering.sweep_line import SweepLine
-from tapestry.plan.relation import Derived, Field, Statement
-from tapestry.query.tree.nodes import Column, Literal
+from tapestry.plan.lowering.value_changes import DISJUNCT_KEY, value_changes
+from tapestry.plan.relation import Derived, Field
+from tapestry.query.tree import nodes as n
 from tapestry.query.tree.walk import walk
 from tapestry.rewrite.stages import Conjunction, NormalAggregate, TopKTest
-
-FILTER = ("filter_id", "disjunct")
 
 PERIODS = (
     Field("filter_id", Type.INTEGER),
@@ -52,200 +52,137 @@ class TopKLowering:
         self.assembly = assembly
         self.constant_rows = constant_rows
         self.aggregates = aggregates
-        self._swept: dict[TopKTest, str] = {}
+        self._periods: dict[TopKTest, str] = {}
 
     def contains(self, top: TopKTest, outer: Scope) -> exp.Expr:
         """Return whether a candidate's message is, or is not, among the top."""
         name = self.at_each(top, outer)
-        one = exp.select(exp.convert(1), copy=False).from_(exp.to_table(name), copy=False)
-        there = exp.Exists(this=one.where(*same_place(name, top, outer), copy=False))
-        return exp.not_(there, copy=False) if top.negated else there
+        rows = sql.select(sql.literal(1), source=sql.table(name))
+        found = sql.exists(sql.where(rows, *same_message(name, top, outer)))
+        return sql.negate(found) if top.negated else found
 
     def at_each(self, top: TopKTest, outer: Scope) -> str:
         """Return the relation ``(filter_id, disjunct, c, msgid)`` of what is on top at each c."""
         if not can_sweep(top):
-            return self._anew(top, outer)
-        instants = select_from(outer.outer, CANDIDATE_KEY).distinct(copy=False)
+            return self._ranked_at_each(top, outer)
+        instants = sql.distinct(sql.select_from(outer.outer, CANDIDATE_KEY))
         name, periods = self.assembly.name(instants), self.periods(top)
-        same = [
-            exp.EQ(this=exp.column(key, periods), expression=exp.column(key, name))
-            for key in FILTER
-        ]
-        c = exp.column("c", name)
-        select = select_from(name, CANDIDATE_KEY).select(exp.column("msgid", periods))
-        select = select.join(exp.to_table(periods), join_type="cross", copy=False).where(
-            *same,
-            exp.LTE(this=exp.column("begins", periods), expression=c),
-            exp.LT(this=c.copy(), expression=exp.column("ends", periods)),
-            copy=False,
+        c = sql.column("c", name)
+        select = sql.select_from(name, CANDIDATE_KEY, sql.column("msgid", periods))
+        sql.cross_join(select, sql.table(periods))
+        sql.where(
+            select,
+            *(sql.eq(sql.column(key, periods), sql.column(key, name)) for key in DISJUNCT_KEY),
+            sql.le(sql.column("begins", periods), c),
+            sql.lt(c.copy(), sql.column("ends", periods)),
         )
         return self.assembly.name(select)
 
     def periods(self, top: TopKTest) -> str:
         """Return the relation of the times in the spans at which messages are among the top."""
         top = replace(top, negated=False)
-        if top not in self._swept:
+        if top not in self._periods:
             name = f"periods_{len(self.assembly.derived)}"
             spans = self.assembly.spans
-            asked = [
-                replace(m, since=spans[m.filter_id][0], until=spans[m.filter_id][1])
-                for m in self.constant_rows
-                if m.filter_id in spans
+            rows = [
+                replace(row, since=spans[row.filter_id][0], until=spans[row.filter_id][1])
+                for row in self.constant_rows
+                if row.filter_id in spans
             ]
-            asked = asked or [replace(self.constant_rows[0], since=BEGINNING, until=BEGINNING)]
-            tops = {(m.filter_id, m.disjunct): (_limit(top.limit, m), m.until) for m in asked}
-            derived = Derived(
-                name, PERIODS, self._values(top, asked), SweepLine(top.aggregate.function, tops)
-            )
-            self.assembly.derived.append(derived)
-            self._swept[top] = name
-        return self._swept[top]
+            rows = rows or [replace(self.constant_rows[0], since=BEGINNING, until=BEGINNING)]
+            limits = [_limit(top.limit, row) for row in rows]
+            tops = {
+                (row.filter_id, row.disjunct): (limit, row.until)
+                for row, limit in zip(rows, limits, strict=True)
+            }
+            assembly = Assembly(spans)
+            running = RunningAggregates(assembly, self.aggregates.joins.elsewhere(assembly))
+            aggregate = _with_messages(top)
+            statement = value_changes(running, aggregate, top.binding, rows, max(limits))
+            sweep = SweepLine(aggregate.function, tops)
+            self.assembly.derived.append(Derived(name, PERIODS, statement, sweep))
+            self._periods[top] = name
+        return self._periods[top]
 
-    def _values(self, top: TopKTest, constant_rows: Sequence[ConstantRow]) -> Statement:
-        """Return the statement for the values at the start of each span, and their changes in it.
-
-        Its rows are ``(filter_id, disjunct, msgid, audience, at, v, n)``.  Of the messages whose
-        values do not change only those with the highest can matter.
-        """
-        assembly = Assembly(self.assembly.spans)
-        assembly.relations.append(constant_table("k", constant_rows))
-        (among,), (row,) = top.among, top.aggregate.rows
-        part = both(among, row)
-        total = replace(
-            top.aggregate, bindings=(top.binding, *top.aggregate.bindings), rows=(part,)
-        )
-        key = [(top.binding.var, "msgid"), (top.binding.var, "audience")]
-        span = ["since", "until"]
-        counted = self.aggregates.elsewhere(assembly).counted(
-            total, Scope("k"), [*FILTER, *span], key
-        )
-        rows = select_from(counted, [*FILTER, *span]).select(
-            *(exp.alias_(exp.column(column_alias(*one), counted), one[1]) for one in key),
-            "alpha",
-            "omega" if running_aggregates.expires(total) else "NULL AS omega",
-            "n AS v" if total.function == "COUNT" else "v",
-            "n",
-        )
-        name = assembly.name(rows.where("n > 0"))
-        message = [*FILTER, "msgid"]
-        names = [*message, "audience"]
-        changes: exp.Query = select_from(name, names).select("alpha AS at", "v", "n")
-        changes = changes.where("alpha > since AND alpha <= until")
-        if running_aggregates.expires(total):
-            over = select_from(name, names).select("omega AS at", "-v AS v", "-n AS n")
-            over = over.where("alpha <= until AND omega > since AND omega <= until")
-            changes = exp.union(changes, over, distinct=False)
-        change = assembly.name(changes)
-        value = exp.alias_(running_aggregates.SUMS[total.function](this=exp.column("v")), "v")
-        before = select_from(name, [*names, "since"]).select(value, "SUM(n) AS n")
-        before = before.where("alpha <= since AND (omega IS NULL OR omega > since)")
-        before = before.group_by(*(exp.column(one, name) for one in [*names, "since"]))
-        base = assembly.name(before)
-        touched = assembly.name(select_from(change, message).distinct())
-        same = [
-            exp.EQ(this=exp.column(one, base), expression=exp.column(one, touched))
-            for one in message
-        ]
-        known = select_from(base, [*names, "since", "v", "n"]).select(
-            exp.alias_(
-                exp.Is(this=exp.column("filter_id", touched), expression=exp.null()), "still"
-            ),
-            exp.alias_(running_aggregates.running_value(total), "value"),
-        )
-        known = known.join(exp.to_table(touched), on=exp.and_(*same), join_type="left")
-        valued = assembly.name(known)
-        best = select_from(valued, [*names, "since", "v", "n", "still"]).select(
-            "MAX(value) OVER (PARTITION BY filter_id, disjunct, msgid) AS best"
-        )
-        placed = select_from(assembly.name(best), [*names, "since", "v", "n", "still"]).select(
-            "DENSE_RANK() OVER (PARTITION BY filter_id, disjunct, still ORDER BY best DESC, msgid)"
-            " AS place"
-        )
-        longest = max((_limit(top.limit, row) for row in constant_rows), default=0)
-        kept = select_from(assembly.name(placed), names).select("since AS at", "v", "n")
-        kept = kept.where(f"NOT still OR place <= {longest}")
-        every = select_from(change, [*names, "at", "v", "n"])
-        return assembly.whole(exp.union(kept, every, distinct=False))
-
-    def _anew(self, top: TopKTest, outer: Scope) -> str:
+    def _ranked_at_each(self, top: TopKTest, outer: Scope) -> str:
         """Return the relation ``(filter_id, disjunct, c, msgid)``, ranked for each c."""
-        wanted = slots((top.limit, top.among, top.aggregate))
-        base = self.aggregates.base(outer, wanted, set())
-        message = top.binding.var
-        parts = [both(among, row) for among, row in product(top.among, top.aggregate.rows)]
-        kept = slots(top.limit)
-        row = {(message, "msgid"), (message, "audience")}
-        rows = self.aggregates.joined(base, top.aggregate, parts, (top.binding,), row, kept)
-        keys = [*CANDIDATE_KEY, *(f"p{slot}" for slot in sorted(kept))]
-        msgid = exp.column(column_alias(message, "msgid"), rows, quoted=True)
-        value = value_of(top.aggregate, rows)
-        groups = select_from(rows, keys).select(
-            exp.alias_(msgid, "msgid", copy=False), exp.alias_(value, "value", copy=False)
+        base = self.aggregates.base(outer, slots((top.limit, top.among, top.aggregate)), set())
+        message, aggregate = top.binding.var, top.aggregate
+        parts = [conjoined(among, row) for among, row in product(top.among, aggregate.rows)]
+        limits = slots(top.limit)
+        message_row = [(message, "audience"), (message, "msgid")]
+        rows = self.aggregates.joined(base, aggregate, parts, (top.binding,), message_row, limits)
+        keys = [*CANDIDATE_KEY, *(f"p{slot}" for slot in sorted(limits))]
+        value = aggregate_over(aggregate, rows)
+        msgid = sql.column(column_alias(message, "msgid"), rows, quoted=True)
+        values = sql.group_by(
+            sql.select_from(rows, keys, sql.alias(msgid, "msgid"), sql.alias(value, "value")),
+            *(sql.column(key, rows) for key in keys),
+            *(sql.column(column_alias(*name), rows, quoted=True) for name in message_row),
         )
-        groups = groups.group_by(
-            *(exp.column(key, rows) for key in keys),
-            *(exp.column(column_alias(*one), rows, quoted=True) for one in sorted(row)),
-        )
-        if top.aggregate.function == "COUNT":
-            groups = groups.having(exp.GT(this=value.copy(), expression=exp.convert(0)))
+        if aggregate.function == "COUNT":
+            sql.having(values, sql.gt(value.copy(), sql.literal(0)))
         else:
-            groups = groups.having(exp.not_(exp.Is(this=value.copy(), expression=exp.null())))
-        valued = self.assembly.name(groups)
-        best = select_from(valued, [*keys, "msgid"]).select(
-            exp.alias_(exp.Max(this=exp.column("value", valued)), "value", copy=False)
+            sql.having(values, sql.negate(sql.is_null(value.copy())))
+        # Of several audiences, the highest value counts.
+        valued = self.assembly.name(values)
+        highest = sql.alias(exp.Max(this=sql.column("value", valued)), "value")
+        best = sql.group_by(
+            sql.select_from(valued, [*keys, "msgid"], highest),
+            *(sql.column(key, valued) for key in [*keys, "msgid"]),
         )
-        best = best.group_by(*(exp.column(key, valued) for key in [*keys, "msgid"]))
-        highest = self.assembly.name(best)
-        placed = select_from(highest, [*keys, "msgid"]).select(
-            exp.alias_(
-                first(CANDIDATE_KEY, ("value", "msgid"), descending="value"), "place", copy=False
-            )
+        place = row_number(CANDIDATE_KEY, ("value", "msgid"), descending="value")
+        ranked = self.assembly.name(
+            sql.select_from(self.assembly.name(best), [*keys, "msgid"], sql.alias(place, "place"))
         )
-        placed_name = self.assembly.name(placed)
-        within = exp.LTE(
-            this=exp.column("place", placed_name), expression=at_c(placed_name).term(top.limit)
+        within = sql.le(sql.column("place", ranked), at_c(ranked).term(top.limit))
+        return self.assembly.name(
+            sql.where(sql.select_from(ranked, [*CANDIDATE_KEY, "msgid"]), within)
         )
-        return self.assembly.name(select_from(placed_name, [*CANDIDATE_KEY, "msgid"]).where(within))
 
 
 def can_sweep(top: TopKTest) -> bool:
-    """Tell whether a rank can be swept: its values can be kept running, and are numbers."""
+    """Tell whether a top-k can be swept: its values can be kept running, and are numbers."""
     if len(top.among) != 1 or len(top.aggregate.rows) != 1:
         return False
-    part = both(top.among[0], top.aggregate.rows[0])
-    number = top.aggregate.function == "COUNT" or _type(top.aggregate) not in (Type.TEXT, None)
-    return number and running_aggregates.can_run(replace(top.aggregate, rows=(part,)))
+    aggregate = top.aggregate
+    number = aggregate.function == "COUNT" or _type(aggregate) not in (Type.TEXT, None)
+    rows = (conjoined(top.among[0], aggregate.rows[0]),)
+    return number and running_aggregates.can_run(replace(aggregate, rows=rows))
 
 
-def _type(total: NormalAggregate) -> Type | None:
+def _with_messages(top: TopKTest) -> NormalAggregate:
+    """Return the aggregate of a top-k that can be swept, over the messages ranked besides."""
+    (among,), (row,) = top.among, top.aggregate.rows
+    bindings = (top.binding, *top.aggregate.bindings)
+    return replace(top.aggregate, bindings=bindings, rows=(conjoined(among, row),))
+
+
+def _type(aggregate: NormalAggregate) -> Type | None:
     """Return the type of what is added up; of text, whose order engines know best, TEXT."""
-    types = {n.type for n in walk(total.term) if isinstance(n, Column)}
+    types = {node.type for node in walk(aggregate.term) if isinstance(node, n.Column)}
     return types.pop() if len(types) == 1 else None
 
 
-def same_place(name: str, top: TopKTest, scope: Scope) -> list[exp.Expr]:
-    """Return the tests that a row of a rank is that of a candidate's message."""
-    same: list[exp.Expr] = [
-        exp.EQ(this=exp.column(key, name), expression=exp.column(key, scope.outer))
-        for key in CANDIDATE_KEY
-    ]
-    message = exp.EQ(this=exp.column("msgid", name), expression=scope.term(top.message))
-    return [*same, message]
+def same_message(name: str, top: TopKTest, scope: Scope) -> list[exp.Expr]:
+    """Return the tests that a row of a top-k is that of a candidate's message."""
+    same = [sql.eq(sql.column(key, name), scope.outer_column(key)) for key in CANDIDATE_KEY]
+    return [*same, sql.eq(sql.column("msgid", name), scope.term(top.message))]
 
 
-def both(one: Conjunction, other: Conjunction) -> Conjunction:
-    """Return the conjunction of two."""
+def conjoined(left: Conjunction, right: Conjunction) -> Conjunction:
+    """Return the AND of two conjunctions."""
     return Conjunction(
-        (*one.bindings, *other.bindings),
-        (*one.plain, *other.plain),
-        (*one.temporal_predicates, *other.temporal_predicates),
-        (*one.not_exists, *other.not_exists),
-        (*one.having_tests, *other.having_tests),
-        (*one.top_k_tests, *other.top_k_tests),
+        (*left.bindings, *right.bindings),
+        (*left.plain, *right.plain),
+        (*left.temporal_predicates, *right.temporal_predicates),
+        (*left.not_exists, *right.not_exists),
+        (*left.having_tests, *right.having_tests),
+        (*left.top_k_tests, *right.top_k_tests),
     )
 
 
-def _limit(limit: Literal, row: ConstantRow) -> int:
+def _limit(limit: n.Literal, row: ConstantRow) -> int:
     values = {constant.slot: constant.value for constant in row.constants}
     value = limit.value if limit.slot is None else values[limit.slot]
     if not isinstance(value, int):

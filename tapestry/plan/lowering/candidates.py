@@ -1,0 +1,242 @@
+"""Lower the disjunct of one signature group: its candidates, its events, what holds at an instant.
+
+A delta query is driven by the rows of one table whose ``ts`` can put its event into a filter's
+window.  They give candidates (``columns.py``), which are then tested at their instant c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from sqlglot import exp
+
+from tapestry.core.schema import KEY_COLUMN
+from tapestry.plan.group import SignatureGroup, constant_table, slices
+from tapestry.plan.lowering import sql
+from tapestry.plan.lowering.assembly import Assembly
+from tapestry.plan.lowering.columns import at_c, free_columns, slots
+from tapestry.plan.lowering.joins import project
+from tapestry.plan.lowering.nested import NestedLowering
+from tapestry.plan.lowering.scope import Scope, column_alias, table_column
+from tapestry.plan.lowering.top_k import can_sweep
+from tapestry.plan.lowering.value_changes import DISJUNCT_KEY
+from tapestry.plan.relation import SEPARATOR, Field, KeyLookup, Range
+from tapestry.query.tree import nodes as n
+from tapestry.rewrite.stages import Conjunction, DeltaQuery, TopKTest
+
+Covers = Callable[[str, tuple[Range, ...]], bool]
+"""Tells whether a table can hold rows whose ``ts`` lies in one of the ranges."""
+
+
+class DisjunctLowering:
+    """Lowers the disjunct of one group, into one assembly."""
+
+    def __init__(self, assembly: Assembly, group: SignatureGroup) -> None:
+        self.assembly = assembly
+        self.constant_rows = group.rows
+        self.message = group.disjunct.message
+        self.delta_queries = group.disjunct.delta_queries
+        self.conjunction = group.disjunct.monotone.conjunction
+        self.nested = NestedLowering(assembly, group.rows)
+        self.constants = f"constants_{len(assembly.relations)}"
+        assembly.relations.append(constant_table(self.constants, group.rows))
+        self.scope = Scope("k")
+
+    def candidates(self, until: int, covers: Covers) -> Iterator[exp.Select]:
+        """Yield the candidates of each delta query that pass its test."""
+        driven, tops = self._drivers(covers)
+        for delta in driven:
+            select = self._driven(delta, until, covers)
+            if select is not None:
+                names = {binding.var for binding in delta.bindings}
+                scope = self.scope.binding(*names)
+                own = () if delta.test.bindings else delta.evidence
+                distinct = names != {self.message.var, *(binding.var for binding in own)}
+                c = scope.instant(delta.event)
+                yield self._tested(select, scope, c, delta.test, own, distinct)
+        test = replace(self.conjunction, bindings=(self.message, *self.conjunction.bindings))
+        for top in tops:
+            select, name = self._moved(top, until, "begins")
+            yield self._tested(select, self.scope, sql.column("begins", name), test, (), True)
+
+    def events(self, until: int, covers: Covers) -> Iterator[exp.Select]:
+        """Yield the candidates of each delta query, untested, in OUTPUT's columns."""
+        driven, tops = self._drivers(covers)
+        for delta in driven:
+            select = self._driven(delta, until, covers)
+            if select is not None:
+                scope = self.scope.binding(*(binding.var for binding in delta.bindings))
+                own = self.message in delta.bindings
+                msgid = table_column(self.message.var, "msgid") if own else None
+                yield self._untested(select, msgid, scope.instant(delta.event))
+        for top in tops:
+            for when in ("begins", "ends"):
+                select, name = self._moved(top, until, when)
+                own = top.message.var == self.message.var
+                msgid = sql.column("msgid", name) if own else None
+                yield self._untested(select, msgid, sql.column(when, name))
+
+    def held_at(self, instant: exp.Expr, asked: tuple[Field, ...] = ()) -> exp.Select:
+        """Return the messages for which the disjunct holds at the instant, among those asked."""
+        scope = self.scope.binding(self.message.var)
+        select = sql.select(source=sql.table(self.constants, "k"))
+        self.nested.bound_views.clear()
+        by_msgid = any(field.name == "msgid" for field in asked)
+        lookup = KeyLookup("msgid", "asked", "msgid") if by_msgid else None
+        sql.cross_join(select, self.nested.bound_views.bind(self.message, None, lookup))
+        arrived = sql.le(table_column(self.message.var, "ts"), instant.copy())
+        sql.where(select, self.nested.visible(self.message, scope), arrived)
+        if asked:
+            sql.cross_join(select, sql.table("asked", "a"))
+            same = sql.eq(sql.column("filter_id", "a"), scope.outer_column("filter_id"))
+            sql.where(select, same)
+        if by_msgid:
+            msgid = table_column(self.message.var, "msgid")
+            sql.where(select, sql.eq(sql.column("msgid", "a"), msgid))
+        return self._tested(select, scope, instant, self.conjunction, (), False)
+
+    def _drivers(self, covers: Covers) -> tuple[list[DeltaQuery], list[TopKTest]]:
+        """Return the delta queries that rows drive, and the tops that drive the others.
+
+        What is among a top changes only when a message enters it or leaves it.
+        """
+        tops = [top for top in self.conjunction.top_k_tests if not top.negated]
+        if not all(map(can_sweep, tops)):
+            return list(self.delta_queries), []
+        driven = [delta for delta in self.delta_queries if self.message not in delta.test.bindings]
+        others = (delta for delta in self.delta_queries if self.message in delta.test.bindings)
+        return driven, tops if any(self._has_rows(delta, covers) for delta in others) else []
+
+    def _has_rows(self, delta: DeltaQuery, covers: Covers) -> bool:
+        """Tell whether some row can put the delta query's event into a filter's window."""
+        driver = _driver(delta)
+        return driver is None or covers(driver.table, slices(self.constant_rows, delta.event))
+
+    def _driven(self, delta: DeltaQuery, until: int, covers: Covers) -> exp.Select | None:
+        """Return FROM and WHERE of one delta query's candidates; None if no row drives it."""
+        if not self._has_rows(delta, covers):
+            return None
+        scope = self.scope.binding(*(binding.var for binding in delta.bindings))
+        c = scope.instant(delta.event)
+        ranges = slices(self.constant_rows, delta.event)
+        select = sql.select(source=sql.table(self.constants, "k"))
+        self.nested.bound_views.clear()
+        tables = self.nested.bound_views.tables(delta.bindings, delta.plain, _driver(delta), ranges)
+        for binding, table in zip(delta.bindings, tables, strict=True):
+            sql.where(sql.cross_join(select, table), self.nested.visible(binding, scope))
+        if delta.event.anchor is not None:
+            sql.where(select, _in_ranges(scope.term(delta.event.anchor[0]), ranges))
+        return sql.where(
+            select,
+            *map(scope.condition, delta.plain),
+            *self._in_window(c, until),
+            *(sql.le(scope.instant(point), c.copy()) for point in delta.before),
+        )
+
+    def _moved(self, top: TopKTest, until: int, when: str) -> tuple[exp.Select, str]:
+        """Return FROM and WHERE of what enters a top in the window, or leaves it."""
+        name = self.nested.top_k.periods(top)
+        select = sql.select(source=sql.table(self.constants, "k"))
+        sql.cross_join(select, sql.table(name))
+        same = (sql.eq(sql.column(key, name), self.scope.outer_column(key)) for key in DISJUNCT_KEY)
+        sql.where(select, *same, *self._in_window(sql.column(when, name), until))
+        return select, name
+
+    def _in_window(self, c: exp.Expr, until: int) -> list[exp.Expr]:
+        return [
+            sql.gt(c.copy(), self.scope.outer_column("since")),
+            sql.le(c.copy(), self.scope.outer_column("until")),
+            sql.le(c.copy(), sql.literal(until)),
+        ]
+
+    def _untested(self, select: exp.Select, msgid: exp.Expr | None, c: exp.Expr) -> exp.Select:
+        """Return a candidate SELECT in OUTPUT's columns, for every message where msgid is None."""
+        nothing = sql.cast(sql.literal(None), "text")
+        sql.add_columns(
+            select,
+            self.scope.outer_column("filter_id"),
+            sql.alias(msgid or nothing, "msgid"),
+            sql.alias(sql.literal(""), "audience"),
+            sql.alias(sql.literal(0), "ts"),
+            sql.alias(c, "c"),
+            self.scope.outer_column("disjunct"),
+            sql.alias(sql.literal(""), "evidence"),
+        )
+        return sql.distinct(select)
+
+    def _tested(
+        self,
+        select: exp.Select,
+        scope: Scope,
+        c: exp.Expr,
+        test: Conjunction,
+        evidence: tuple[n.Binding, ...],
+        distinct: bool,
+    ) -> exp.Select:
+        """Return the rows of a candidate SELECT that pass the test at c, in OUTPUT's columns."""
+        message = self.message.var
+        shown = {(message, "msgid"), (message, "audience"), (message, "ts")}
+        bound = {binding.var for binding in test.bindings}
+        wanted = free_columns((test,)) | _keys(evidence)
+        if message not in bound:
+            wanted |= shown
+        project(select, scope, wanted, slots(test), c)
+        if not test.bindings:
+            aggregates = self.nested.aggregates
+            counts = (aggregates.may_count(having, scope, c) for having in test.having_tests)
+            sql.where(select, *(prefilter for prefilter in counts if prefilter is not None))
+        name = self.assembly.name(sql.distinct(select) if distinct else select)
+        own = at_c(name)
+        conditions: list[exp.Expr] = []
+        if test.bindings:
+            evidence = test.bindings
+            joined = self.nested.join(sql.select(source=sql.table(name)), test, own)
+            wanted = shown | free_columns(test.nested) | _keys(evidence)
+            at = sql.column("c", name)
+            project(joined, own.binding(*bound), wanted, slots(test.nested), at)
+            name = self.assembly.name(joined)
+            own = at_c(name)
+        else:
+            conditions += map(own.condition, (*test.plain, *test.temporal_predicates))
+        conditions += self.nested.conditions(test, own)
+        keys = [
+            own.outer_column(column_alias(binding.var, KEY_COLUMN[binding.table]))
+            for binding in evidence
+        ]
+        joined_keys = sql.call("concat_ws", sql.literal(SEPARATOR), *keys)
+        final = sql.select(
+            own.outer_column("filter_id"),
+            *(
+                sql.alias(own.outer_column(column_alias(message, column)), column)
+                for column in ("msgid", "audience", "ts")
+            ),
+            own.outer_column("c"),
+            own.outer_column("disjunct"),
+            sql.alias(joined_keys if keys else sql.literal(""), "evidence"),
+            source=sql.table(name),
+        )
+        return sql.where(final, *conditions)
+
+
+def _driver(delta: DeltaQuery) -> n.Binding | None:
+    """Return the binding whose ``ts`` alone decides whether the event is in the window."""
+    anchor = delta.event.anchor
+    if anchor is None or anchor[0].name != "ts":
+        return None
+    return next(binding for binding in delta.bindings if binding.var == anchor[0].var)
+
+
+def _keys(bindings: tuple[n.Binding, ...]) -> set[tuple[str, str]]:
+    """Return the key columns of bindings."""
+    return {(binding.var, KEY_COLUMN[binding.table]) for binding in bindings}
+
+
+def _in_ranges(column: exp.Expr, ranges: tuple[Range, ...]) -> exp.Expr:
+    within = (
+        sql.all_of(
+            sql.gt(column.copy(), sql.literal(low)), sql.le(column.copy(), sql.literal(high))
+        )
+        for low, high in ranges
+    )
+    return sql.paren(sql.any_of(*within))

@@ -1,0 +1,140 @@
+"""The statement that a sweep line reads: what messages are ranked by, and how it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from tapestry.plan.group import ConstantRow, constant_table
+from tapestry.plan.lowering import running_aggregates, sql
+from tapestry.plan.lowering.running_aggregates import SUMS, RunningAggregates
+from tapestry.plan.lowering.scope import Scope, column_alias
+from tapestry.plan.relation import Statement
+from tapestry.query.tree import nodes as n
+from tapestry.rewrite.stages import NormalAggregate
+
+DISJUNCT_KEY = ("filter_id", "disjunct")
+
+MESSAGE_ROW = (*DISJUNCT_KEY, "msgid", "audience")
+
+
+def value_changes(
+    running: RunningAggregates,
+    aggregate: NormalAggregate,
+    message: n.Binding,
+    constant_rows: Sequence[ConstantRow],
+    most: int,
+) -> Statement:
+    """Return the statement for the values at the start of each span, and their changes in it.
+
+    Its rows are ``(filter_id, disjunct, msgid, audience, at, v, n)``.  Of the messages whose
+    values do not change only the ``most`` with the highest can matter.
+    """
+    assembly = running.assembly
+    assembly.relations.append(constant_table("k", constant_rows))
+    rows = _counting_rows(running, aggregate, message)
+    changes = _changes(aggregate, rows)
+    change = assembly.name(changes)
+    at_start = assembly.name(_at_start(aggregate, rows))
+    touched = assembly.name(sql.distinct(sql.select_from(change, MESSAGE_ROW[:3])))
+    start_columns = [*MESSAGE_ROW, "since", "v", "n"]
+    valued = sql.left_join(
+        sql.select_from(
+            at_start,
+            start_columns,
+            sql.alias(sql.is_null(sql.column("filter_id", touched)), "still"),
+            sql.alias(running_aggregates.running_value(aggregate), "value"),
+        ),
+        sql.table(touched),
+        sql.all_of(
+            *(
+                sql.eq(sql.column(key, at_start), sql.column(key, touched))
+                for key in MESSAGE_ROW[:3]
+            )
+        ),
+    )
+    start_columns.append("still")
+    highest = sql.window(exp.Max(this=sql.column("value")), MESSAGE_ROW[:3])
+    best = sql.select_from(assembly.name(valued), start_columns, sql.alias(highest, "best"))
+    place = sql.window(
+        exp.DenseRank(),
+        [*DISJUNCT_KEY, "still"],
+        sql.ordered("best", descending=True, nulls_first=False),
+        sql.ordered("msgid"),
+    )
+    placed = sql.select_from(assembly.name(best), start_columns, sql.alias(place, "place"))
+    kept = sql.select_from(
+        assembly.name(placed),
+        MESSAGE_ROW,
+        sql.alias(sql.column("since"), "at"),
+        sql.column("v"),
+        sql.column("n"),
+    )
+    matters = sql.le(sql.column("place"), sql.literal(most))
+    sql.where(kept, sql.any_of(sql.negate(sql.column("still")), matters))
+    every_change = sql.select_from(change, [*MESSAGE_ROW, "at", "v", "n"])
+    return assembly.statement(sql.union_all([kept, every_change]))
+
+
+def _counting_rows(
+    running: RunningAggregates, aggregate: NormalAggregate, message: n.Binding
+) -> str:
+    """Return the rows that count, from alpha to omega, with the message that each counts for."""
+    span = [*DISJUNCT_KEY, "since", "until"]
+    message_columns = [(message.var, "msgid"), (message.var, "audience")]
+    counted = running.counting_rows(aggregate, Scope("k"), span, message_columns)
+    expires, counts = running_aggregates.expires(aggregate), aggregate.function == "COUNT"
+    rows = sql.select_from(
+        counted,
+        span,
+        *(
+            sql.alias(sql.column(column_alias(var, name), counted), name)
+            for var, name in message_columns
+        ),
+        sql.column("alpha"),
+        sql.column("omega") if expires else sql.alias(sql.literal(None), "omega"),
+        sql.alias(sql.column("n"), "v") if counts else sql.column("v"),
+        sql.column("n"),
+    )
+    return running.assembly.name(sql.where(rows, sql.gt(sql.column("n"), sql.literal(0))))
+
+
+def _changes(aggregate: NormalAggregate, rows: str) -> exp.Query:
+    """Return what begins to count within the span, and what ceases to."""
+    alpha, omega, since, until = map(sql.column, ("alpha", "omega", "since", "until"))
+    begins = sql.select_from(
+        rows, MESSAGE_ROW, sql.alias(alpha, "at"), sql.column("v"), sql.column("n")
+    )
+    sql.where(begins, sql.gt(alpha.copy(), since), sql.le(alpha.copy(), until))
+    if not running_aggregates.expires(aggregate):
+        return begins
+    ends = sql.select_from(
+        rows,
+        MESSAGE_ROW,
+        sql.alias(omega, "at"),
+        sql.alias(exp.Neg(this=sql.column("v")), "v"),
+        sql.alias(exp.Neg(this=sql.column("n")), "n"),
+    )
+    sql.where(
+        ends,
+        sql.le(alpha.copy(), until.copy()),
+        sql.gt(omega.copy(), since.copy()),
+        sql.le(omega.copy(), until.copy()),
+    )
+    return sql.union_all([begins, ends])
+
+
+def _at_start(aggregate: NormalAggregate, rows: str) -> exp.Select:
+    """Return the sums of what counts at the start of the span, for each message row."""
+    keys = [*MESSAGE_ROW, "since"]
+    alpha, omega, since = map(sql.column, ("alpha", "omega", "since"))
+    sums = sql.select_from(
+        rows,
+        keys,
+        sql.alias(SUMS[aggregate.function](this=sql.column("v")), "v"),
+        sql.alias(exp.Sum(this=sql.column("n")), "n"),
+    )
+    lasts = sql.any_of(sql.is_null(omega), sql.gt(omega.copy(), since.copy()))
+    sql.where(sums, sql.le(alpha, since), lasts)
+    return sql.group_by(sums, *(sql.column(key, rows) for key in keys))
