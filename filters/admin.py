@@ -27,7 +27,7 @@ from filters.models import (
     RetiredName,
     SharedWindow,
 )
-from filters.runtime.batching import chunks
+from filters.runtime.batching import batched
 from filters.store import shared_window
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class FilterAdmin(FilterPages):
 
         def recompile() -> None:
             at = present()
-            for some in chunks(names):
+            for some in batched(names):
                 recompile_dependents(some, at)
 
         transaction.on_commit(recompile)

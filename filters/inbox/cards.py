@@ -1,106 +1,83 @@
-"""Copy what lists show of matched messages from the tables, for matches that are to be told."""
+"""The read model of the lists: what they show of matched messages, copied from the tables.
+
+stale matches ─ rows of their messages ─> cards ─┐
+              └ rows of their evidence ──────────┴─> one UPDATE for each batch
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from django.db import connection, transaction
-from django.db.models import Field, Q
-from sqlglot import exp
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q, Subquery
 
-from filters.inbox import explanation
+from filters.inbox.explanation import evidence_rows
 from filters.models import Card, Match
+from filters.runtime.batching import BATCH_SIZE, batched
 from tapestry.core.clock import wall_clock
 from tapestry.core.schema import MESSAGES
 from tapestry.tables.log import Tables, data_files_of
 from tapestry.tables.read import CARD, lookup
 
-BATCH = 1000
-
-TOLD = ("card", "evidence_rows", "refreshed_at")
-"""What a match is given once it is stored."""
+STALE_MATCHES = 1000
+"""Matches that are refreshed in one transaction."""
 
 COLUMNS = (*CARD, "audience", "inreplyto")
 
 
 def refresh_cards(tables: Tables) -> int:
-    """Give matches their cards, and say why they match; return how many were told.
+    """Give stale matches their cards and their evidence rows; return how many were refreshed.
 
-    These are the new ones, and those of live filters that match otherwise than before.  Can be
-    interrupted and repeated: what has not been told is found again.
+    Stale are the new ones, and those of live filters that match otherwise than before.
+    Idempotent: what an interrupted call has not refreshed is still stale.
     """
-    done = 0
-    last = 0
-    while waiting := _waiting(last):
-        last = waiting[-1].pk
-        done += _give(tables, waiting)
-    return done
+    refreshed = last = 0
+    while stale := _stale_after(last):
+        last = stale[-1].pk
+        refreshed += _refresh(tables, stale)
+    return refreshed
 
 
-def _waiting(after: int) -> list[Match]:
-    found = Match.objects.filter(Q(card=None) | Q(refreshed_at=None), pk__gt=after)
-    found = found.select_related("filter__owner").prefetch_related("filter__owner__groups")
-    return list(found.order_by("pk")[:BATCH])
+def _stale_after(key: int) -> list[Match]:
+    stale = Match.objects.filter(Q(card=None) | Q(refreshed_at=None), pk__gt=key)
+    stale = stale.select_related("filter__owner").prefetch_related("filter__owner__groups")
+    return list(stale.order_by("pk")[:STALE_MATCHES])
 
 
-def _give(tables: Tables, waiting: Sequence[Match]) -> int:
+def _refresh(tables: Tables, matches: Sequence[Match]) -> int:
+    cards, parents = _read_cards(tables, matches)
+    found = evidence_rows(tables, matches, parents)
+    changed = [match for match in matches if match.evidence_rows != found[match.pk]]
+    for match in changed:
+        match.evidence_rows = found[match.pk]
+    card = Card.objects.filter(msgid=OuterRef("msgid"), audience=OuterRef("audience"))
+    refreshed = 0
+    with transaction.atomic():
+        Card.objects.bulk_create(cards, ignore_conflicts=True, batch_size=BATCH_SIZE // 5)
+        Match.objects.bulk_update(changed, ["evidence_rows"], batch_size=BATCH_SIZE // 5)
+        for keys in batched([match.pk for match in matches]):
+            refreshed += Match.objects.filter(Exists(card), pk__in=keys).update(
+                card=Subquery(card.values("pk")), refreshed_at=wall_clock()
+            )
+    return refreshed
+
+
+def _read_cards(
+    tables: Tables, matches: Sequence[Match]
+) -> tuple[list[Card], dict[str, str | None]]:
+    """Return the cards of the matched messages, and the parent of each message."""
     wanted: dict[str, set[str]] = defaultdict(set)
-    for match in waiting:
+    for match in matches:
         wanted[match.audience].add(match.msgid)
+    cards: list[Card] = []
     parents: dict[str, str | None] = {}
-    made: list[Card] = []
-    log = data_files_of(tables.open(MESSAGES))
+    files = data_files_of(tables.open(MESSAGES))
     for audience, msgids in wanted.items():
-        for row in lookup(log, MESSAGES, "msgid", msgids, [audience], COLUMNS, root=tables.root):
+        for row in lookup(files, MESSAGES, "msgid", msgids, [audience], COLUMNS, root=tables.root):
             parents.setdefault(row["msgid"], row["inreplyto"])
             texts = {name: row[name] or "" for name in ("sender", "sender_name", "subject")}
-            made.append(
-                Card(
-                    msgid=row["msgid"],
-                    audience=audience,
-                    ts=row["ts"],
-                    date=row["date"],
-                    **texts,
-                )
+            cards.append(
+                Card(msgid=row["msgid"], audience=audience, ts=row["ts"], date=row["date"], **texts)
             )
-    explanation.explain(tables, waiting, parents)
-    with transaction.atomic():
-        Card.objects.bulk_create(made, ignore_conflicts=True, batch_size=100)
-        given = list(_with_cards(waiting, wanted.items()))
-        _tell(given)
-    return len(given)
-
-
-def _tell(matches: Sequence[Match]) -> None:
-    """Store what was found for some matches: the same statement for each, prepared once."""
-    fields = [Match._meta.get_field(name) for name in TOLD]
-    columns = [field for field in fields if isinstance(field, Field)]
-    given = exp.var("%s")
-    update = exp.update(
-        Match._meta.db_table,
-        {str(field.column): given for field in columns},
-        where=exp.EQ(this=exp.column("id"), expression=given),
-    )
-
-    def values(match: Match) -> list[Any]:
-        stored = [(field, getattr(match, field.attname)) for field in columns]
-        return [field.get_db_prep_save(value, connection) for field, value in stored]
-
-    with connection.cursor() as cursor:
-        cursor.executemany(update.sql(), [[*values(match), match.pk] for match in matches])
-
-
-def _with_cards(
-    waiting: Sequence[Match], wanted: Iterable[tuple[str, set[str]]]
-) -> Iterable[Match]:
-    refreshed_at = wall_clock()
-    for audience, msgids in wanted:
-        known = Card.objects.filter(audience=audience, msgid__in=msgids)
-        keys = dict(known.values_list("msgid", "pk"))
-        for match in waiting:
-            if match.audience == audience and match.msgid in keys:
-                match.card_id = keys[match.msgid]
-                match.refreshed_at = refreshed_at
-                yield match
+    return cards, parents

@@ -1,6 +1,6 @@
-"""Why a message matched, for its reader: the rows that a match names, in words.
+"""The explanation of a match for its reader: the rows of its evidence, in words.
 
-What is stored of such a row goes with its audience, and is shown only to who is in it.
+What is stored of such a row keeps the row's audience, and is shown only to readers in it.
 """
 
 from __future__ import annotations
@@ -15,77 +15,78 @@ from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.log import Tables, data_files_of
 from tapestry.tables.read import lookup
 
-MOST = 6
-"""Reasons that are kept of one match."""
+MAX_ROWS = 6
+"""Evidence rows that are kept of one match."""
 
 _OF_MESSAGE = ("msgid", "audience", "inreplyto", "sender", "sender_name", "subject")
 _OF_ANNOTATION = ("annid", "audience", "owner", "kind", "value", "number")
 
+EvidenceRow = dict[str, Any]
+"""``{"what": "reply" | "parent" | "message" | "vote" | "tag" | …, "who", "value", "audience",
+"msgid"}``."""
 
-def explain(tables: Tables, matches: Sequence[Match], parents: Mapping[str, str | None]) -> None:
-    """Fill in ``evidence_rows`` of each match; ``parents`` maps a matched msgid to its parent's.
 
-    Each reason is ``{"what": "reply" | "parent" | "message" | "vote" | "tag" | …, "who",
-    "value", "audience", "msgid"}``.
+def evidence_rows(
+    tables: Tables, matches: Sequence[Match], parents: Mapping[str, str | None]
+) -> dict[int, list[EvidenceRow]]:
+    """Return the evidence rows of each match, by its key, as far as its owner may see them.
+
+    ``parents`` maps a matched msgid to that of its parent.
     """
-    by_owner: dict[int, list[Match]] = defaultdict(list)
-    for match in matches:
-        by_owner[match.filter.owner_id].append(match)
-    may_see = {pk: people.audiences(some[0].filter.owner) for pk, some in by_owner.items()}
-    names = {
-        name
+    audiences = {
+        match.filter.owner_id: people.audiences(match.filter.owner)
+        for match in {match.filter.owner_id: match for match in matches}.values()
+    }
+    keys = {
+        key
         for match in matches
         if match.evidence != [match.msgid]
-        for name in match.evidence[: MOST + 1]
+        for key in match.evidence[: MAX_ROWS + 1]
     }
-    rows = _rows(tables, names, {one for audiences in may_see.values() for one in audiences})
-    for pk, theirs in by_owner.items():
-        for match in theirs:
-            shown = (
-                next((row for row in rows.get(name, ()) if row["audience"] in may_see[pk]), None)
-                for name in match.evidence
-                if name != match.msgid
-            )
-            reasons = [
-                _reason(row, match.msgid, parents.get(match.msgid))
-                for row in shown
-                if row is not None
-            ]
-            match.evidence_rows = reasons[:MOST]
+    rows = _rows(tables, keys, set[str]().union(*audiences.values()))
+    found: dict[int, list[EvidenceRow]] = {}
+    for match in matches:
+        visible = audiences[match.filter.owner_id]
+        copies = (
+            next((row for row in rows.get(key, ()) if row["audience"] in visible), None)
+            for key in match.evidence
+            if key != match.msgid
+        )
+        parent = parents.get(match.msgid)
+        evidence = [_evidence_row(row, match.msgid, parent) for row in copies if row is not None]
+        found[match.pk] = evidence[:MAX_ROWS]
+    return found
 
 
-def visible(evidence_rows: Sequence[Mapping[str, Any]], audiences: Collection[str]) -> list[str]:
-    """Return in words those reasons that a reader in these audiences may know of."""
-    words = [_in_words(each) for each in evidence_rows if each["audience"] in audiences]
-    return list(dict.fromkeys(words))
+def sentences(rows: Sequence[EvidenceRow], audiences: Collection[str]) -> list[str]:
+    """Return in words those evidence rows that a reader in these audiences may know of."""
+    return list(dict.fromkeys(_sentence(row) for row in rows if row["audience"] in audiences))
 
 
 def _rows(
-    tables: Tables, names: set[str], audiences: Collection[str]
+    tables: Tables, keys: set[str], audiences: Collection[str]
 ) -> dict[str, list[dict[str, Any]]]:
-    """Return the rows of these names that somebody in the audiences may see."""
+    """Return the rows of these keys that somebody in the audiences may see."""
     found: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    if not names:
+    if not keys:
         return found
     for table, key, columns in (
         (MESSAGES, "msgid", _OF_MESSAGE),
         (ANNOTATIONS, "annid", _OF_ANNOTATION),
     ):
-        log = data_files_of(tables.open(table))
-        for row in lookup(log, table, key, names, audiences, columns, root=tables.root):
+        files = data_files_of(tables.open(table))
+        for row in lookup(files, table, key, keys, audiences, columns, root=tables.root):
             found[row[key]].append(row)
     return found
 
 
-def _reason(row: Mapping[str, Any], msgid: str, parent: str | None) -> dict[str, Any]:
+def _evidence_row(row: Mapping[str, Any], msgid: str, parent: str | None) -> EvidenceRow:
     if "annid" in row:
-        vote = row["kind"] == "vote"
-        against = vote and (row["number"] or 0) < 0
-        value = "against" if against else row["value"]
+        against = row["kind"] == "vote" and (row["number"] or 0) < 0
         return {
             "what": row["kind"],
             "who": row["owner"],
-            "value": value,
+            "value": "against" if against else row["value"],
             "audience": row["audience"],
             "msgid": msgid,
         }
@@ -103,9 +104,9 @@ def _reason(row: Mapping[str, Any], msgid: str, parent: str | None) -> dict[str,
     }
 
 
-def _in_words(reason: Mapping[str, Any]) -> str:
-    who, value = reason["who"], reason["value"]
-    match reason["what"]:
+def _sentence(row: EvidenceRow) -> str:
+    who, value = row["who"], row["value"]
+    match row["what"]:
         case "reply":
             return f"{who} replied"
         case "parent":

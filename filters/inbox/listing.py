@@ -12,7 +12,7 @@ from django.db.models import Count, F, Max, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from filters.accounts import people
-from filters.inbox import explanation
+from filters.inbox.explanation import sentences
 from filters.models import Card, Filter, Match
 from filters.store import shared_window
 from tapestry.core.clock import wall_clock
@@ -20,7 +20,7 @@ from tapestry.core.clock import wall_clock
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of a list: the message, whether it is unread, and why it is here.
+    """One line of a list: the message, whether it is unread, which filters it is in, and why.
 
     ``retracted_at`` is the instant at which it left, in the list of what has.
     """
@@ -28,7 +28,7 @@ class Row:
     card: Card
     unread: bool
     names: tuple[str, ...]
-    why: str
+    explanation: str
     retracted_at: int | None = None
 
 
@@ -56,74 +56,71 @@ class Sidebar:
     mark: str
 
 
-def visible(user: User, *, gone: bool = False) -> QuerySet[Match]:
+def visible(user: User, *, retracted: bool = False) -> QuerySet[Match]:
     """Return the matches that a user may see, and wants to by now; or those that left."""
-    return Match.objects.filter(_seen_by(user, "", gone=gone))
+    return Match.objects.filter(_seen_by(user, "", retracted=retracted))
 
 
-def cards(user: User, one: Filter | None = None, *, gone: bool = False) -> QuerySet[Card]:
+def cards(user: User, filter_: Filter | None = None, *, retracted: bool = False) -> QuerySet[Card]:
     """Return the messages in a user's inbox, or of one filter, last matched first.
 
-    ``gone``: those that were there and have left, the last to leave first.
+    ``retracted``: those that were there and have left, the last to leave first.
     """
-    seen = _seen_by(user, "matches__", gone=gone)
-    if one is not None:
-        seen &= Q(matches__filter=one)
+    seen = _seen_by(user, "matches__", retracted=retracted)
+    if filter_ is not None:
+        seen &= Q(matches__filter=filter_)
     return (
         Card.objects.filter(seen)
-        .annotate(moved_at=Max("matches__retracted_at" if gone else "matches__matched_at"))
+        .annotate(moved_at=Max("matches__retracted_at" if retracted else "matches__matched_at"))
         .order_by("-moved_at", Coalesce("date", "ts").desc(), "-pk")
     )
 
 
 def rows(
-    user: User, page: Iterable[Card], one: Filter | None = None, *, gone: bool = False
+    user: User, page: Iterable[Card], filter_: Filter | None = None, *, retracted: bool = False
 ) -> list[Row]:
     """Return the lines of a list for one page of its cards.
 
-    They name all filters that a message is in; of what has left ``one``, that alone counts.
+    They name all filters that a message is in; of what has left ``filter_``, that alone counts.
     """
-    shown = list(page)
+    cards = list(page)
     audiences = people.audiences(user)
-    found: dict[int, list[Match]] = defaultdict(list)
-    matches = visible(user, gone=gone).filter(card__in=shown).select_related("filter")
-    if one is not None and gone:
-        matches = matches.filter(filter=one)
+    by_card: dict[int, list[Match]] = defaultdict(list)
+    matches = visible(user, retracted=retracted).filter(card__in=cards).select_related("filter")
+    if filter_ is not None and retracted:
+        matches = matches.filter(filter=filter_)
     for match in matches.order_by("filter__name"):
-        found[match.card_id or 0].append(match)
-    return [_row(card, found[card.pk], audiences) for card in shown]
+        by_card[match.card_id or 0].append(match)
+    return [_row(card, by_card[card.pk], audiences) for card in cards]
 
 
 def sidebar(user: User) -> Sidebar:
     """Return a user's filters with their counts."""
-    seen = _listed(user, "matches__", gone=False)
-    mine = Filter.objects.filter(owner=user).annotate(
-        total=Count("matches", filter=seen),
-        unread=Count("matches", filter=seen & Q(matches__read_at=None)),
-        left=Count("matches", filter=_listed(user, "matches__", gone=True)),
-        refreshed_at=Max("matches__refreshed_at", filter=seen),
+    seen = _listed(user, "matches__", retracted=False)
+    filters = (
+        Filter.objects.filter(owner=user)
+        .annotate(
+            total=Count("matches", filter=seen),
+            unread=Count("matches", filter=seen & Q(matches__read_at=None)),
+            left=Count("matches", filter=_listed(user, "matches__", retracted=True)),
+            refreshed_at=Max("matches__refreshed_at", filter=seen),
+        )
+        .order_by("name")
     )
-    mine = mine.order_by("name")
-    shared_window.show_position(mine)
+    shared_window.show_position(filters)
     entries = tuple(
-        Entry(each, each.total, each.unread, each.left, each.refreshed_at) for each in mine
+        Entry(filter_, filter_.total, filter_.unread, filter_.left, filter_.refreshed_at)
+        for filter_ in filters
     )
     matches = visible(user)
     total = matches.values("card").distinct().count()
     unread = matches.filter(read_at=None).values("card").distinct().count()
     state = [
         (
-            one.pk,
-            one.name,
-            one.active,
-            one.error,
-            each.total,
-            each.unread,
-            each.left,
-            each.refreshed_at,
+            *(getattr(entry.filter, name) for name in ("pk", "name", "active", "error")),
+            *(entry.total, entry.unread, entry.left, entry.refreshed_at),
         )
-        for each in entries
-        for one in [each.filter]
+        for entry in entries
     ]
     mark = hashlib.sha256(repr((state, total, unread)).encode()).hexdigest()[:16]
     return Sidebar(entries, total, unread, mark)
@@ -135,30 +132,30 @@ def mark_read(user: User, msgid: str) -> bool:
     return unread.update(read_at=wall_clock()) > 0
 
 
-def _seen_by(user: User, path: str, *, gone: bool) -> Q:
-    return Q(**{f"{path}filter__owner": user}) & _listed(user, path, gone=gone)
+def _seen_by(user: User, path: str, *, retracted: bool) -> Q:
+    return Q(**{f"{path}filter__owner": user}) & _listed(user, path, retracted=retracted)
 
 
-def _listed(user: User, path: str, *, gone: bool) -> Q:
+def _listed(user: User, path: str, *, retracted: bool) -> Q:
     # What is shown at once is, though the clock may have been set back since.
     at_once = Q(**{f"{path}shown_at__lte": F(f"{path}stored_at")})
     return Q(
         **{
             f"{path}card__isnull": False,
             f"{path}audience__in": people.audiences(user),
-            f"{path}retracted_at__isnull": not gone,
+            f"{path}retracted_at__isnull": not retracted,
         }
     ) & (at_once | Q(**{f"{path}shown_at__lte": wall_clock()}))
 
 
 def _row(card: Card, matches: Sequence[Match], audiences: Sequence[str]) -> Row:
-    reasons = [
-        word for match in matches for word in explanation.visible(match.evidence_rows, audiences)
+    explanations = [
+        sentence for match in matches for sentence in sentences(match.evidence_rows, audiences)
     ]
     return Row(
         card,
         any(match.read_at is None and match.retracted_at is None for match in matches),
         tuple(match.filter.name for match in matches),
-        ", ".join(dict.fromkeys(reasons)),
+        ", ".join(dict.fromkeys(explanations)),
         matches[0].retracted_at,
     )

@@ -1,4 +1,4 @@
-"""What the message page shows: the message, its thread, how it stands, why it is here."""
+"""What the message page shows: the message, its thread, its votes and tags, its matches."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from django.contrib.auth.models import User
 
 from filters.accounts import people
-from filters.inbox import explanation, listing
+from filters.inbox import listing
+from filters.inbox.explanation import sentences
 from filters.models import Match, OutboxAnnotation
 from filters.runtime import services
 from tapestry.core.message import Annotation, Message
@@ -18,11 +19,11 @@ from tapestry.tables.thread import ThreadEntry, thread
 
 
 @dataclass(frozen=True, slots=True)
-class Why:
-    """One of the reader's filters that the message is in, or was in, and what made it match."""
+class MatchExplanation:
+    """A match of one of the reader's filters, present or retracted, and its evidence in words."""
 
     match: Match
-    reasons: tuple[str, ...]
+    evidence: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Reading:
     my_vote: int
     my_tags: tuple[str, ...]
     may_be_public: bool
-    whys: tuple[Why, ...]
+    explanations: tuple[MatchExplanation, ...]
     problems: tuple[str, ...] | None
 
 
@@ -73,9 +74,9 @@ def read(user: User, msgid: str, audience: str | None = None) -> Reading | None:
         my_tags=tuple(tag for tag, owners in summary.tags if name in owners),
         may_be_public=may_be_public(row.message.audience),
         problems=problems_of(services.tables(), msgid, found[0]),
-        whys=tuple(
-            Why(match, tuple(explanation.visible(match.evidence_rows, audiences)))
-            for matches in (listing.visible(user), listing.visible(user, gone=True))
+        explanations=tuple(
+            MatchExplanation(match, tuple(sentences(match.evidence_rows, audiences)))
+            for matches in (listing.visible(user), listing.visible(user, retracted=True))
             for match in matches.filter(msgid=msgid)
             .select_related("filter")
             .order_by("filter__name")
@@ -84,9 +85,9 @@ def read(user: User, msgid: str, audience: str | None = None) -> Reading | None:
 
 
 def _annotations(msgid: str, audiences: tuple[str, ...]) -> list[Annotation]:
-    """Return what was said of a message: what is in the table, then what waits to be."""
+    """Return the annotations of a message: those of the table, then those of the outbox."""
     stored = [row.annotation for row in annotations_on(services.tables(), [msgid], audiences)]
     waiting = OutboxAnnotation.objects.filter(msgid=msgid, audience__in=audiences)
     return stored + [
-        each.as_annotation() for each in waiting.select_related("owner").order_by("pk")
+        annotation.as_annotation() for annotation in waiting.select_related("owner").order_by("pk")
     ]

@@ -1,4 +1,4 @@
-"""Lists of a bounded length, for statements that name their values one by one."""
+"""Batches: lists of a bounded length, for SQL statements that name their values one by one."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TypeVar
 
-CHUNK = 500
+BATCH_SIZE = 500
 """Values in one statement: SQLite takes at most 999 in its oldest builds."""
 
 Item = TypeVar("Item")
 
 
-def chunks(items: Iterable[Item], size: int = CHUNK) -> Iterator[list[Item]]:
+def batched(items: Iterable[Item], size: int = BATCH_SIZE) -> Iterator[list[Item]]:
     """Yield the items in order, in lists of at most that length.
 
-    >>> list(chunks("abcde", 2))
+    >>> list(batched("abcde", 2))
     [['a', 'b'], ['c', 'd'], ['e']]
     """
-    rest = iter(items)
-    while chunk := list(islice(rest, size)):
-        yield chunk
+    iterator = iter(items)
+    while batch := list(islice(iterator, size)):
+        yield batch

@@ -14,7 +14,7 @@ from django.db.models import F, QuerySet
 from filters.accounts import people
 from filters.models.source import Folder, Pull, Source
 from filters.runtime import services
-from filters.runtime.batching import chunks
+from filters.runtime.batching import batched
 from filters.sources.credentials import account_of
 from filters.sources.lock import source_lock
 from filters.sources.sync_state import StoredSyncStates, stored_name
@@ -201,7 +201,7 @@ class _Work:
     def _note_quiet(self) -> None:
         """Write down, for all at once, that these places were looked at and had nothing new."""
         now = wall_clock()
-        for names in chunks(self.quiet):
+        for names in batched(self.quiet):
             same = Folder.objects.filter(source=self.source, name__in=names)
             same.update(checked_at=now, error="")
             new = set(names).difference(same.values_list("name", flat=True))

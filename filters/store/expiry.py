@@ -9,7 +9,7 @@ from django.db.models import BigIntegerField, QuerySet, Value
 from django.db.models.functions import Greatest
 
 from filters.models import Filter
-from filters.runtime.batching import chunks
+from filters.runtime.batching import batched
 from tapestry.core.clock import to_instant, wall_clock
 from tapestry.core.ports import Change, Match
 
@@ -48,7 +48,7 @@ def stop_ended(run: QuerySet[Filter], since: int, until: int) -> None:
 
 def _ends(filter_ids: Iterable[int]) -> dict[int, int]:
     found: dict[int, int] = {}
-    for chunk in chunks(sorted(filter_ids)):
-        ending = Filter.objects.filter(pk__in=chunk, end__isnull=False)
+    for batch in batched(sorted(filter_ids)):
+        ending = Filter.objects.filter(pk__in=batch, end__isnull=False)
         found.update((pk, end) for pk, end in ending.values_list("pk", "end") if end is not None)
     return found

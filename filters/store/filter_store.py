@@ -14,7 +14,7 @@ from django.db.models import F
 from filters.accounts import people
 from filters.models import Clock, Filter, PendingWindow, SharedWindow
 from filters.models import Match as StoredMatch
-from filters.runtime.batching import CHUNK, chunks
+from filters.runtime.batching import BATCH_SIZE, batched
 from filters.store import expiry, live_changes, shared_window
 from tapestry.core.clock import wall_clock
 from tapestry.core.ports import Change, DueFilter, Match
@@ -94,10 +94,10 @@ class DjangoFilterStore:
         """Return those of the (filter, msgid) pairs that are stored as matches already."""
         wanted = set(pairs)
         found: set[tuple[int, str]] = set()
-        for chunk in chunks(sorted(wanted), CHUNK // 2):
+        for batch in batched(sorted(wanted), BATCH_SIZE // 2):
             rows = StoredMatch.objects.filter(
-                filter__in={filter_id for filter_id, _ in chunk},
-                msgid__in={msgid for _, msgid in chunk},
+                filter__in={filter_id for filter_id, _ in batch},
+                msgid__in={msgid for _, msgid in batch},
             )
             found.update(rows.values_list("filter_id", "msgid"))
         return found & wanted
@@ -154,8 +154,8 @@ class DjangoFilterStore:
         running = Filter.objects.filter(active=True, enrolled=True).defer("text")
         found = [
             each
-            for chunk in chunks(sorted(set(filter_ids)))
-            for each in running.filter(pk__in=chunk)
+            for batch in batched(sorted(set(filter_ids)))
+            for each in running.filter(pk__in=batch)
         ]
         askers = _askers(each.owner_id for each in found)
         return [
@@ -200,14 +200,14 @@ class DjangoFilterStore:
             shared_window.detach(Filter.objects.all())
             return
         with transaction.atomic():
-            for chunk in chunks(sorted(filter_ids)):
-                shared_window.detach(Filter.objects.filter(pk__in=chunk))
+            for batch in batched(sorted(filter_ids)):
+                shared_window.detach(Filter.objects.filter(pk__in=batch))
 
     def revisions(self, filter_ids: Collection[int]) -> Mapping[int, int]:
         """Return the present revision of those of the filters that are there."""
         found: dict[int, int] = {}
-        for chunk in chunks(sorted(filter_ids)):
-            same = Filter.objects.filter(pk__in=chunk)
+        for batch in batched(sorted(filter_ids)):
+            same = Filter.objects.filter(pk__in=batch)
             found.update(same.values_list("pk", "revision"))
         return found
 
@@ -224,8 +224,8 @@ def _askers(owner_ids: Iterable[int]) -> dict[int, _Asker]:
     found: dict[int, _Asker] = {}
     active = User.objects.filter(is_active=True).select_related("profile")
     active = active.prefetch_related("groups")
-    for chunk in chunks(sorted(set(owner_ids))):
-        for user in active.filter(pk__in=chunk):
+    for batch in batched(sorted(set(owner_ids))):
+        for user in active.filter(pk__in=batch):
             found[user.pk] = _Asker(
                 user.get_username(), people.addresses(user), people.audiences(user)
             )
@@ -262,10 +262,10 @@ def _advance(filters: Sequence[DueFilter], until: int) -> Iterator[bool]:
             done = left.filter(until__lte=until).delete()[0] or left.update(since=until)
             yield done == 1
     for (since, revision), ids in sorted(alike.items()):
-        for chunk in chunks(sorted(ids)):
-            run = Filter.objects.filter(pk__in=chunk)
+        for batch in batched(sorted(ids)):
+            run = Filter.objects.filter(pk__in=batch)
             same = run.filter(since=since, revision=revision, active=True, enrolled=False)
-            yield same.update(since=until, ran_at=wall_clock()) == len(chunk)
+            yield same.update(since=until, ran_at=wall_clock()) == len(batch)
             expiry.stop_ended(run, since, until)
 
 
@@ -285,14 +285,14 @@ def _store(matches: Sequence[Match], stored_at: int, shown: Mapping[int, int]) -
             )
             for match in matches
         ),
-        batch_size=CHUNK // 10,
+        batch_size=BATCH_SIZE // 10,
     )
 
 
 def _when_shown(filter_ids: Iterable[int], stored_at: int) -> dict[int, int]:
     shown: dict[int, int] = {}
-    for chunk in chunks(sorted(filter_ids)):
-        for each in Filter.objects.filter(pk__in=chunk).select_related("owner__profile"):
+    for batch in batched(sorted(filter_ids)):
+        for each in Filter.objects.filter(pk__in=batch).select_related("owner__profile"):
             timeliness = parse_timeliness(each.timeliness)
             shown[each.pk] = shown_at(timeliness, stored_at, people.time_zone(each.owner))
     return shown

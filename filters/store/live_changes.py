@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from filters.models import Match
-from filters.runtime.batching import CHUNK, chunks
+from filters.runtime.batching import BATCH_SIZE, batched
 from tapestry.core.clock import BEGINNING, wall_clock
 from tapestry.core.ports import Change, DueFilter
 
@@ -64,8 +64,8 @@ def follow(
     """
     final = fates(changes)
     whole = {each.filter_id for each in filters if each.live and _begins(each)}
-    for chunk in chunks(sorted(final), CHUNK // 2):
-        _apply({pair: final[pair] for pair in chunk}, whole, shown)
+    for batch in batched(sorted(final), BATCH_SIZE // 2):
+        _apply({pair: final[pair] for pair in batch}, whole, shown)
     for filter_id in whole:
         _leave_out(filter_id, until, final)
 
@@ -74,13 +74,13 @@ def _begins(due: DueFilter) -> bool:
     return due.since == (BEGINNING if due.start is None else due.start)
 
 
-def _apply(chunk: Mapping[Pair, Fate], whole: set[int], shown: Mapping[int, int]) -> None:
+def _apply(batch: Mapping[Pair, Fate], whole: set[int], shown: Mapping[int, int]) -> None:
     made: list[Match] = []
     back: list[Match] = []
     renewed: list[Match] = []
     gone: list[Match] = []
-    stored = _stored(chunk)
-    for pair, fate in chunk.items():
+    stored = _stored(batch)
+    for pair, fate in batch.items():
         row = stored.get(pair)
         present = row is not None and row.retracted_at is None
         if fate.last.op == "delete":
@@ -95,10 +95,10 @@ def _apply(chunk: Mapping[Pair, Fate], whole: set[int], shown: Mapping[int, int]
             (made if row is None else back).append(row := row or Match(filter_id=pair[0]))
             _begin(row, fate.began, shown[pair[0]])
             _say_how(row, fate.last)
-    Match.objects.bulk_create(made, batch_size=CHUNK // 15)
-    Match.objects.bulk_update(back, [*HOW, *BEGUN], batch_size=CHUNK // 25)
-    Match.objects.bulk_update(renewed, [*HOW, "matched_at"], batch_size=CHUNK // 15)
-    Match.objects.bulk_update(gone, ["retracted_at"], batch_size=CHUNK // 3)
+    Match.objects.bulk_create(made, batch_size=BATCH_SIZE // 15)
+    Match.objects.bulk_update(back, [*HOW, *BEGUN], batch_size=BATCH_SIZE // 25)
+    Match.objects.bulk_update(renewed, [*HOW, "matched_at"], batch_size=BATCH_SIZE // 15)
+    Match.objects.bulk_update(gone, ["retracted_at"], batch_size=BATCH_SIZE // 3)
     _forget_unshown([row.pk for row in gone])
 
 
@@ -130,9 +130,9 @@ def _leave_out(filter_id: int, until: int, final: Mapping[Pair, Fate]) -> None:
     present = Match.objects.filter(filter=filter_id, retracted_at=None).values_list("pk", "msgid")
     answer = {pair for pair, fate in final.items() if fate.began is not None}
     over = [pk for pk, msgid in present if (filter_id, msgid) not in answer]
-    for chunk in chunks(over):
-        Match.objects.filter(pk__in=chunk).update(retracted_at=until)
-        _forget_unshown(chunk)
+    for batch in batched(over):
+        Match.objects.filter(pk__in=batch).update(retracted_at=until)
+        _forget_unshown(batch)
 
 
 def _forget_unshown(gone: Collection[int]) -> None:

@@ -17,7 +17,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from filters.models import Filter, PendingWindow, SharedWindow
-from filters.runtime.batching import chunks
+from filters.runtime.batching import batched
 from tapestry.core.clock import BEGINNING
 from tapestry.core.ports import DueFilter
 
@@ -102,8 +102,8 @@ def enroll(filters: Iterable[DueFilter], until: int) -> None:
         error="",
     )
     for revision, ids in sorted(alike.items()):
-        for chunk in chunks(sorted(ids)):
-            able.filter(pk__in=chunk, revision=revision).update(enrolled=True)
+        for batch in batched(sorted(ids)):
+            able.filter(pk__in=batch, revision=revision).update(enrolled=True)
 
 
 def unchanged(filters: Sequence[DueFilter]) -> bool:
@@ -112,9 +112,9 @@ def unchanged(filters: Sequence[DueFilter]) -> bool:
     The caller holds the joint run.
     """
     known = {each.filter_id: each.revision for each in filters}
-    for chunk in chunks(sorted(known)):
-        same = Filter.objects.select_for_update().filter(pk__in=chunk, enrolled=True, active=True)
-        if dict(same.values_list("pk", "revision")) != {pk: known[pk] for pk in chunk}:
+    for batch in batched(sorted(known)):
+        same = Filter.objects.select_for_update().filter(pk__in=batch, enrolled=True, active=True)
+        if dict(same.values_list("pk", "revision")) != {pk: known[pk] for pk in batch}:
             return False
     return True
 

@@ -15,7 +15,7 @@ from django.db.models import QuerySet
 from filters.accounts import people
 from filters.models import Match
 from filters.runtime import services
-from filters.runtime.batching import chunks
+from filters.runtime.batching import batched
 from tapestry.core.schema import MESSAGES
 from tapestry.tables.log import data_files_of
 from tapestry.tables.read import lookup, narrowest_first
@@ -33,7 +33,7 @@ def drop_invisible(matches: QuerySet[Match], lost: Collection[str] = ()) -> int:
     log = data_files_of(tables.open(MESSAGES))
     anybody = set[str]().union(*seen.values())
     count = 0
-    for pks in chunks(list(matches.values_list("pk", flat=True))):
+    for pks in batched(list(matches.values_list("pk", flat=True))):
         some = list(Match.objects.filter(pk__in=pks).select_related("filter"))
         copies: dict[str, list[str]] = defaultdict(list)
         columns = ("msgid", "audience")

@@ -45,7 +45,7 @@ def run(*names: str) -> None:
 
 def listed(user: User, *, gone: bool = False) -> set[str]:
     """Return what a user's list holds, or what has left it, by the names of the messages."""
-    found = listing.visible(user, gone=gone).values_list("msgid", flat=True)
+    found = listing.visible(user, retracted=gone).values_list("msgid", flat=True)
     return {msgid.partition("@")[0] for msgid in found}
 
 

@@ -24,23 +24,23 @@ def inbox(request: PersonRequest, name: str | None = None, *, gone: bool = False
 
     ``gone``: the list of what a live filter has let go of.
     """
-    one = None if name is None else get_object_or_404(Filter, owner=request.user, name=name)
-    here = reverse("inbox") if one is None else one.get_absolute_url()
-    if one is not None and gone:
-        here = reverse("filter-gone", args=[one.name])
-    found_cards = listing.cards(request.user, one, gone=gone)
+    filter_ = None if name is None else get_object_or_404(Filter, owner=request.user, name=name)
+    here = reverse("inbox") if filter_ is None else filter_.get_absolute_url()
+    if filter_ is not None and gone:
+        here = reverse("filter-gone", args=[filter_.name])
+    found_cards = listing.cards(request.user, filter_, retracted=gone)
     page = Paginator(found_cards, PAGE).get_page(request.GET.get("page"))
-    lists: dict[str, object] = {"page": page, "here": here, "one": one, "gone": gone}
-    lists["rows"] = listing.rows(request.user, page, one, gone=gone)
-    if one is not None and one.is_live and not gone:
-        lists["left"] = listing.visible(request.user, gone=True).filter(filter=one).count()
+    lists: dict[str, object] = {"page": page, "here": here, "filter": filter_, "gone": gone}
+    lists["rows"] = listing.rows(request.user, page, filter_, retracted=gone)
+    if filter_ is not None and filter_.is_live and not gone:
+        lists["left"] = listing.visible(request.user, retracted=True).filter(filter=filter_).count()
     if wants_fragment(request):
         return render(request, "filters/inbox/_list.html", lists)
     opened = request.GET.get("open")
     found = reading.read(request.user, opened, request.GET.get("in")) if opened else None
     if found is not None:
         listing.mark_read(request.user, found.message.msgid)
-        lists["rows"] = listing.rows(request.user, page, one, gone=gone)
+        lists["rows"] = listing.rows(request.user, page, filter_, retracted=gone)
     context = {"current": name or "/", **lists}
     context |= {"reading": found, "missing": opened}
     return render(request, "filters/inbox/inbox.html", context)
@@ -72,8 +72,8 @@ def mark_all_read(request: PersonRequest) -> HttpResponse:
     unread = listing.visible(request.user).filter(read_at=None)
     name = request.POST.get("filter")
     if name:
-        one = get_object_or_404(Filter, owner=request.user, name=name)
-        unread.filter(filter=one).update(read_at=wall_clock())
-        return redirect(one)
+        filter_ = get_object_or_404(Filter, owner=request.user, name=name)
+        unread.filter(filter=filter_).update(read_at=wall_clock())
+        return redirect(filter_)
     unread.update(read_at=wall_clock())
     return redirect("inbox")

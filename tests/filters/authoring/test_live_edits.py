@@ -169,7 +169,7 @@ class TestStoring:
         assert listed(carol) == set()
         run()
         [row] = listing.rows(carol, listing.cards(carol))
-        assert row.why == "Zoe replied"
+        assert row.explanation == "Zoe replied"
 
     def test_many_changes_go_in_together(self, tables: Tables, carol: User) -> None:
         made = install(carol, "with no reply")

@@ -30,7 +30,7 @@ def found(user: User) -> list[tuple[str, str]]:
 
 
 def why(user: User) -> dict[str, str]:
-    return {row.card.msgid: row.why for row in listing.rows(user, listing.cards(user))}
+    return {row.card.msgid: row.explanation for row in listing.rows(user, listing.cards(user))}
 
 
 def test_what_matches_is_found_once(mail: Tables, carol: User) -> None:
