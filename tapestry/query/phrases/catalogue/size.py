@@ -51,7 +51,7 @@ def _in_units(size: int) -> Amount:
 KINDS = (
     PhraseKind(
         name="attachments",
-        grammar=("WITH ATTACHMENTS",),
+        grammar=("(WITH | HAS) (ATTACHMENTS | ATTACHMENT)",),
         template="with attachments",
         description="with files attached",
         example="with attachments",
