@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from tapestry.rewrite.monotonicity import Monotonicity
+
 if TYPE_CHECKING:
     from tapestry.query.context import Context
 
@@ -13,30 +15,29 @@ FilterName = tuple[str, str]
 """An owner and the name of a filter, in small letters."""
 
 
-AT_EVENTS = (
-    "evaluated at events",
-    "asked again whenever mail, a vote or the passing of time can change the answer",
-)
-
 RUNS = {
-    "monotone": (
-        "monotone",
-        "what matches once matches for ever, and is found as mail and votes arrive",
+    Monotonicity.MONOTONE: (
+        "what matches once matches for ever, and is found as mail and votes arrive"
     ),
-    "made monotone": (
-        "made monotone",
-        "each message is decided once, at the earliest moment at which it can match",
+    Monotonicity.BOUNDED: (
+        "each message is decided once, at the earliest moment at which it can match"
     ),
-    "evaluated at events": AT_EVENTS,
+    Monotonicity.AT_EVENTS: (
+        "asked again whenever mail, a vote or the passing of time can change the answer"
+    ),
 }
-"""How a filter runs, by the word of ``explain``: the word, and what it means to its writer."""
+"""What it means to a filter's writer how it runs."""
 
-RUNS_LIVE = {
-    "monotone": ("monotone", "what matches once matches for ever, so nothing leaves the list"),
-    "made monotone": AT_EVENTS,
-    "evaluated at events": AT_EVENTS,
-}
-"""The same for a live filter, which must notice too when a message ceases to match."""
+
+def _runs(kind: Monotonicity, *, live: bool) -> tuple[str, str]:
+    """Return how a filter runs, in a word and what that means.
+
+    A live filter must notice too when a message ceases to match.
+    """
+    if live and kind is Monotonicity.MONOTONE:
+        return kind.value, "what matches once matches for ever, so nothing leaves the list"
+    kind = Monotonicity.AT_EVENTS if live else kind
+    return kind.value, RUNS[kind]
 
 
 COSTS = {
@@ -73,7 +74,7 @@ def understand(text: str, context: Context, *, live: bool = False) -> Understood
     """
     from tapestry.plan.compile import compile_query
     from tapestry.plan.cost import cost
-    from tapestry.plan.explain import blocking, warnings
+    from tapestry.plan.explain import filter_monotonicity, warnings
     from tapestry.query.frontend import read
     from tapestry.query.phrases.recognize import canonical_phrase
     from tapestry.query.tree.printer import print_tql
@@ -81,12 +82,11 @@ def understand(text: str, context: Context, *, live: bool = False) -> Understood
     checked = read(text, context)
     display_tql = print_tql(read(text, replace(context, by_name=True))) if checked.borrows else ""
     plan = compile_query(checked)
-    runs = (RUNS_LIVE if live else RUNS)[blocking(plan)]
     return Understood(
         canonical_phrase(checked),
         print_tql(checked),
         display_tql,
-        runs,
+        _runs(filter_monotonicity(plan), live=live),
         COSTS[cost(plan)],
         warnings(plan, live=live),
     )

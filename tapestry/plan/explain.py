@@ -23,6 +23,7 @@ from tapestry.query.tree.nodes import (
 )
 from tapestry.query.tree.printer import print_condition, print_sql, print_term, print_tql
 from tapestry.query.tree.walk import transform
+from tapestry.rewrite.monotonicity import Monotonicity, analyze, least_monotone
 from tapestry.rewrite.pipeline import Strategy
 from tapestry.rewrite.restore import (
     conjunction_condition,
@@ -77,12 +78,12 @@ def explain_query(checked: CheckedQuery, strategy: Strategy = "fast") -> Explana
         normal=tuple(
             print_condition(conjunction_condition(part)) for part in plan.query.normal.disjuncts
         ),
-        blocking=blocking(plan),
+        blocking=filter_monotonicity(plan).value,
         monotone=tuple(
             {
                 "disjunct": disjunct.monotone.index,
                 "condition": print_condition(monotone_condition(disjunct.monotone)),
-                "why": disjunct.monotone.reason,
+                "why": analyze(disjunct.monotone.conjunction).explanation,
                 "rule": disjunct.rule,
             }
             for disjunct in plan.query.disjuncts
@@ -106,16 +107,11 @@ def explain_query(checked: CheckedQuery, strategy: Strategy = "fast") -> Explana
     )
 
 
-BLOCKING = ("monotone", "made monotone", "evaluated at events")
-"""Is it blocking?  A filter that is monotone can only gain messages, and answers as rows arrive.
-What is made monotone waits for one instant that is known beforehand; anything else is asked
-again whenever its answer could change."""
-
-
-def blocking(plan: Compiled) -> str:
-    """Return the last of ``BLOCKING`` that holds for some disjunct of a filter."""
-    kinds = {disjunct.monotone.reason.partition(":")[0] for disjunct in plan.query.disjuncts}
-    return max(kinds, key=BLOCKING.index, default=BLOCKING[0])
+def filter_monotonicity(plan: Compiled) -> Monotonicity:
+    """Return how a filter has to be run: is it blocking, as its hardest disjunct is?"""
+    return least_monotone(
+        analyze(disjunct.monotone.conjunction).monotonicity for disjunct in plan.query.disjuncts
+    )
 
 
 def warnings(plan: Compiled, *, live: bool = False) -> tuple[str, ...]:
@@ -140,7 +136,9 @@ def _matches_at_once(disjunct: MonotoneDisjunct) -> bool:
         for part in whole.not_exists
         for test in part.plain
     )
-    return later and disjunct.steady and not whole.bindings and not whole.temporal_predicates
+    if not later or whole.bindings or whole.temporal_predicates:
+        return False
+    return analyze(whole).monotonicity is Monotonicity.BOUNDED
 
 
 def _notation(checked: CheckedQuery) -> str:

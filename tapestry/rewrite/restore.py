@@ -8,6 +8,7 @@ from dataclasses import replace
 from tapestry.core.schema import Type
 from tapestry.query.tree import nodes as n
 from tapestry.rewrite.monotone.bound_in_time import end, surely_before
+from tapestry.rewrite.monotonicity import Monotonicity, analyze
 from tapestry.rewrite.stages import (
     Conjunction,
     DeltaQuery,
@@ -45,13 +46,14 @@ def monotone_condition(disjunct: MonotoneDisjunct) -> n.Condition:
     over the rows visible at C.
     """
     whole = disjunct.conjunction
+    tested_once = analyze(whole).monotonicity is not Monotonicity.AT_EVENTS
     absent = [
-        _absent_at(part, FIRST) if disjunct.steady else n.Not(conjunction_condition(part))
+        _absent_at(part, FIRST) if tested_once else n.Not(conjunction_condition(part))
         for part in whole.not_exists
     ]
     begins = [time for time in whole.temporal_predicates if time.op in (">", ">=")]
     ends = [time for time in whole.temporal_predicates if time.op in ("<", "<=")]
-    if disjunct.steady:
+    if tested_once:
         ends = [replace(time, left=FIRST) for time in ends if not _surely_later(disjunct, time)]
     counts = [_count(test, conjunction_condition) for test in whole.aggregate_tests]
     inside = n.And.of([*whole.plain, *begins, *ends, *absent, *counts])

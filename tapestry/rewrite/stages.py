@@ -133,18 +133,14 @@ def _anchor(
 class MonotoneDisjunct:
     """One conjunction as an interval of time per binding: from the last start to the first end.
 
-    A binding of the conjunction's variables satisfies ``plain`` and ``temporal_predicates`` just in
-    [max(starts), min(ends)); starts include the ``ts`` of every variable.  ``steady`` says
-    that no NOT EXISTS inside can turn true again once it was false, so that testing it at
-    the earliest instant is enough (section 4.3 of the paper); ``reason`` says it in words.
+    A binding of the conjunction's variables satisfies ``plain`` and ``temporal_predicates`` just
+    in [max(starts), min(ends)); the starts include the ``ts`` of every variable.
     """
 
     index: int
     conjunction: Conjunction
     starts: tuple[EventPoint, ...]
     ends: tuple[EventPoint, ...]
-    steady: bool
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)

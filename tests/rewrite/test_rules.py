@@ -19,6 +19,7 @@ from tapestry.query.tree.printer import print_condition, print_term
 from tapestry.rewrite import pipeline
 from tapestry.rewrite.incremental.general import general
 from tapestry.rewrite.monotone.bound_in_time import bound_in_time
+from tapestry.rewrite.monotonicity import analyze
 from tapestry.rewrite.normal.distribute import distribute
 from tapestry.rewrite.restore import (
     conjunction_condition,
@@ -79,7 +80,7 @@ def show_bounds(text):
         lines += [
             print_condition(monotone_condition(bounded)),
             "  from " + " and ".join(map(show_moment, bounded.starts)) + until,
-            "  " + bounded.reason,
+            "  " + analyze(whole).explanation,
         ]
     return fired, "\n".join(lines)
 

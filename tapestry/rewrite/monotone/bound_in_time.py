@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tapestry.core.schema import Type
 from tapestry.query.tree.nodes import Binding, Column, Compare
-from tapestry.rewrite.stages import Conjunction, EventPoint, HavingTest, MonotoneDisjunct
+from tapestry.rewrite.stages import Conjunction, EventPoint, MonotoneDisjunct
 
 
 def bound_in_time(index: int, message: Binding, whole: Conjunction) -> MonotoneDisjunct | None:
@@ -18,9 +18,7 @@ def bound_in_time(index: int, message: Binding, whole: Conjunction) -> MonotoneD
     last = tuple(end(time) for time in whole.temporal_predicates if time.op in ("<", "<="))
     if any(surely_before(e, s, equal=True) for e in last for s in first):
         return None
-    steady = all(turns_on_once(part) for part in whole.not_exists)
-    steady = steady and not whole.having_tests and not whole.top_k_tests
-    return MonotoneDisjunct(index, whole, first, last, steady, _reason(whole, bool(last), steady))
+    return MonotoneDisjunct(index, whole, first, last)
 
 
 def starts(whole: Conjunction, *more: Binding) -> tuple[EventPoint, ...]:
@@ -47,18 +45,6 @@ def end(time: Compare) -> EventPoint:
     return EventPoint(time.right, 1 if time.op == "<=" else 0)
 
 
-def turns_on_once(part: Conjunction) -> bool:
-    """Tell whether EXISTS of the conjunction, once true, stays true as time goes on."""
-    return not part.nested and all(time.op in (">", ">=") for time in part.temporal_predicates)
-
-
-def only_grows(measured: HavingTest) -> bool:
-    """Tell whether the comparison, once true, stays true: its rows stay, and can only add."""
-    rising = measured.op in (">", ">=") and measured.aggregate.function in ("COUNT", "MAX")
-    falling = measured.op in ("<", "<=") and measured.aggregate.function == "MIN"
-    return (rising or falling) and all(turns_on_once(row) for row in measured.aggregate.rows)
-
-
 def surely_before(left: EventPoint, right: EventPoint, equal: bool = False) -> bool:
     """Tell whether left < right (or <=) for every row, by their offsets from one column."""
     one, two = left.anchor, right.anchor
@@ -74,21 +60,3 @@ def offset(moment: EventPoint) -> int:
     if anchor is None:
         raise ValueError("this moment has no anchor")
     return anchor[1] + sum(sign * int(literal.value or 0) for sign, literal in anchor[2])
-
-
-def _reason(whole: Conjunction, ends: bool, steady: bool) -> str:
-    if whole.top_k_tests:
-        return "evaluated at events: what is on top changes with every row that counts"
-    if not all(map(only_grows, whole.having_tests)):
-        return "evaluated at events: the aggregate can rise and fall"
-    if whole.having_tests and (whole.not_exists or ends):
-        return "evaluated at events: an aggregate beside what ceases to hold"
-    if whole.having_tests:
-        return "monotone: the aggregate is crossed once and for all"
-    if not steady:
-        return "evaluated at events: what must not exist can cease to exist again"
-    if whole.not_exists:
-        return "made monotone: what must not exist can appear; tested at the earliest instant"
-    if ends:
-        return "made monotone: it ceases to hold as time goes on; tested at the earliest instant"
-    return "monotone: what it matches once it matches for ever"
