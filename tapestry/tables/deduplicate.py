@@ -1,4 +1,4 @@
-"""Which rows are new: the deduplication of an append."""
+"""Deduplication: which rows of an append are new.  It makes an append idempotent."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from tapestry.tables.tombstones import find_tombstones
 
 
 def new_row_mask(log: DeltaTable, table: str, rows: pa.Table, root: Path | None = None) -> pa.Array:
-    """Return for each row whether its key is not in the log, nor earlier in ``rows``.
+    """Return for each row whether its key is neither in the log nor earlier in ``rows``.
 
-    The key of a message is its Message-ID and audience, of an annotation its annid.  They
-    are looked up in the index at ``root``; only what is newer than that is scanned.  A message
-    that was removed for its age is not new.
+    The key of a message is its Message-ID and audience, of an annotation its annid.  Keys are
+    looked up in the index at ``root``; only rows newer than the index are scanned.  A message
+    with a tombstone is not new.
     """
     columns = ["msgid", "audience"] if table == MESSAGES else ["annid"]
     keys = list(zip(*(rows.column(name).to_pylist() for name in columns), strict=True))
-    found = by_key(data_files_of(log), root, table, columns[0], {key[0] for key in keys}, columns)
-    seen = set(zip(*(found.column(name).to_pylist() for name in columns), strict=True))
+    stored = by_key(data_files_of(log), root, table, columns[0], {key[0] for key in keys}, columns)
+    seen = set(zip(*(stored.column(name).to_pylist() for name in columns), strict=True))
     if root is not None and table == MESSAGES:
-        for audience, some in groupby(sorted(keys, key=itemgetter(1)), key=itemgetter(1)):
-            msgids = {key[0] for key in some}
+        for audience, group in groupby(sorted(keys, key=itemgetter(1)), key=itemgetter(1)):
+            msgids = {msgid for msgid, _ in group}
             seen.update((msgid, audience) for msgid in find_tombstones(root, audience, msgids))
-    fresh = []
+    is_new = []
     for key in keys:
-        fresh.append(key not in seen)
+        is_new.append(key not in seen)
         seen.add(key)
-    return pa.array(fresh, type=pa.bool_())
+    return pa.array(is_new, type=pa.bool_())

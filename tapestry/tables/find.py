@@ -1,4 +1,8 @@
-"""Find rows: by key through the index, by a slice of time; without scanning the table."""
+"""Find rows without scanning the table: by key through the index, or by a slice of time.
+
+Data skipping: files are pruned by the bounds of ``ts`` in the log, row groups by those in the
+files' footers.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +26,13 @@ from tapestry.tables.rows import arrow_schema
 Slice = tuple[int, int]
 """Instants after the first and up to the second."""
 
-_Chosen = Sequence[np.ndarray[Any, Any]]
-"""Which row groups of a file are chosen: in one of some ways."""
+_Masks = Sequence[np.ndarray[Any, Any]]
+"""Masks over the row groups of a file: a row group is read if one of them holds."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadLimit:
-    """How much may be read: rows, and bytes of the columns asked for, once unpacked."""
+    """How much may be read: rows, and uncompressed bytes of the columns."""
 
     rows: int
     bytes: int
@@ -42,15 +46,15 @@ def by_key(
     values: Collection[str],
     columns: Sequence[str],
 ) -> pa.Table:
-    """Return the rows of some files whose ``column`` is among the values.
+    """Return the rows of files whose ``column`` is among the values.
 
-    ``root`` is where the tables lie: a column that is indexed there is not scanned.
+    ``root`` is the directory of the tables: a column that is indexed there is not scanned.
     """
     schema = arrow_schema(table)
     names = list(dict.fromkeys([*columns, column, "ts"]))
-    found = [schema.empty_table().select(names)]
+    tables = [schema.empty_table().select(names)]
     if not values:
-        return found[0].select(list(columns))
+        return tables[0].select(list(columns))
     wanted = text_array(values)
     instants, indexed = np.empty(0, dtype=np.int64), BEGINNING
     if root is not None and column in INDEXED[table]:
@@ -58,18 +62,18 @@ def by_key(
     for data_file in data_files:
         if data_file.max_ts > indexed:
             newer = _read(data_file, [_after(data_file, indexed)], names, schema)
-            found.append(newer.filter(pc.greater(newer["ts"], indexed)))
+            tables.append(newer.filter(pc.greater(newer["ts"], indexed)))
         among = _among(instants, data_file.min_ts, data_file.max_ts)
         if len(among):
             older = _read(data_file, [_holding(data_file, among)], names, schema)
             # Instants are compared faster than texts, and drop nearly all rows.
-            found.append(older.filter(pa.array(np.isin(older["ts"].to_numpy(), among))))
-    rows = pa.concat_tables(found)
+            tables.append(older.filter(pa.array(np.isin(older["ts"].to_numpy(), among))))
+    rows = pa.concat_tables(tables)
     return rows.filter(pc.is_in(rows[column], wanted)).select(list(columns))
 
 
 def unindexed(data_files: Iterable[DataFile], root: Path | None, table: str, column: str) -> int:
-    """Return how many rows a lookup by a column has to look through."""
+    """Return how many rows a lookup by a column has to scan: those newer than the index."""
     indexed = BEGINNING
     if root is not None and column in INDEXED[table]:
         chain = sorted_runs(root, table, column)
@@ -84,31 +88,35 @@ def by_time(
     columns: Sequence[str],
     most: ReadLimit | None = None,
 ) -> pa.Table | None:
-    """Return the rows of some files whose ``ts`` lies in one of the slices.
+    """Return the rows of files whose ``ts`` lies in one of the slices.
 
-    None if they stand in row groups of more than ``most``.
+    None if their row groups exceed ``most``.
     """
     schema = arrow_schema(table)
     names = list(dict.fromkeys([*columns, "ts"]))
-    found = [schema.empty_table().select(names)]
-    places = [
-        (data_file, [_overlapping(data_file, one) for one in slices])
+    tables = [schema.empty_table().select(names)]
+    chosen = [
+        (data_file, [_overlapping(data_file, slice_) for slice_ in slices])
         for data_file in data_files
         if any(low < data_file.max_ts and data_file.min_ts <= high for low, high in slices)
     ]
-    if most is not None and not _fits(most, places, names):
+    if most is not None and not _fits(most, chosen, names):
         return None
-    found += [_read(data_file, chosen, names, schema) for data_file, chosen in places]
-    return within(pa.concat_tables(found), slices).select(list(columns))
+    tables += [_read(data_file, masks, names, schema) for data_file, masks in chosen]
+    return within(pa.concat_tables(tables), slices).select(list(columns))
 
 
 def within(rows: pa.Table, slices: Sequence[Slice]) -> pa.Table:
-    """Return those rows whose ``ts`` lies in one of the slices."""
+    """Return those rows whose ``ts`` lies in one of the slices.
+
+    >>> within(pa.table({"ts": [1, 2, 3, 4]}), [(1, 2), (3, 9)])["ts"].to_pylist()
+    [2, 4]
+    """
     ts = rows["ts"].to_numpy()
-    chosen = np.zeros(len(ts), dtype=bool)
+    mask = np.zeros(len(ts), dtype=bool)
     for low, high in slices:
-        chosen |= (ts > low) & (ts <= high)
-    return rows.filter(pa.array(chosen))
+        mask |= (ts > low) & (ts <= high)
+    return rows.filter(pa.array(mask))
 
 
 @lru_cache(maxsize=512)
@@ -116,12 +124,12 @@ def _footer(path: str) -> tuple[Any, np.ndarray[Any, Any], np.ndarray[Any, Any]]
     """Return a file's metadata, and the least and the greatest ``ts`` of each row group."""
     with pq.ParquetFile(path) as file:
         metadata = file.metadata
-    place = next(n for n in range(metadata.num_columns) if metadata.schema.column(n).path == "ts")
+    column = next(n for n in range(metadata.num_columns) if metadata.schema.column(n).path == "ts")
     bounds = [
-        metadata.row_group(n).column(place).statistics for n in range(metadata.num_row_groups)
+        metadata.row_group(n).column(column).statistics for n in range(metadata.num_row_groups)
     ]
-    low = [BEGINNING if one is None or not one.has_min_max else one.min for one in bounds]
-    high = [-BEGINNING if one is None or not one.has_min_max else one.max for one in bounds]
+    low = [b.min if b is not None and b.has_min_max else BEGINNING for b in bounds]
+    high = [b.max if b is not None and b.has_min_max else -BEGINNING for b in bounds]
     return metadata, np.array(low, dtype=np.int64), np.array(high, dtype=np.int64)
 
 
@@ -131,31 +139,29 @@ def _among(instants: np.ndarray[Any, Any], low: int, high: int) -> np.ndarray[An
 
 
 def _after(data_file: DataFile, instant: int) -> np.ndarray[Any, Any]:
-    """Return which row groups hold rows newer than an instant."""
+    """Return a mask of the row groups with rows newer than an instant."""
     return _footer(data_file.path)[2] > instant
 
 
-def _overlapping(data_file: DataFile, one: Slice) -> np.ndarray[Any, Any]:
-    """Return which row groups may hold rows of a slice."""
+def _overlapping(data_file: DataFile, slice_: Slice) -> np.ndarray[Any, Any]:
+    """Return a mask of the row groups that may hold rows of a slice."""
     _, low, high = _footer(data_file.path)
-    return (high > one[0]) & (low <= one[1])
+    return (high > slice_[0]) & (low <= slice_[1])
 
 
 def _holding(data_file: DataFile, instants: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return which row groups may hold rows of the instants."""
+    """Return a mask of the row groups that may hold rows of the instants."""
     _, low, high = _footer(data_file.path)
     begin = np.searchsorted(instants, low, "left")
     return np.asarray(begin < np.searchsorted(instants, high, "right"))
 
 
-def _fits(
-    most: ReadLimit, places: Sequence[tuple[DataFile, _Chosen]], names: Sequence[str]
-) -> bool:
-    """Tell whether the row groups that are chosen have at most so many rows and bytes."""
+def _fits(most: ReadLimit, chosen: Sequence[tuple[DataFile, _Masks]], names: Sequence[str]) -> bool:
+    """Return whether the chosen row groups are within the limit."""
     rows = size = 0
-    for data_file, chosen in places:
+    for data_file, masks in chosen:
         metadata = _footer(data_file.path)[0]
-        for number in np.flatnonzero(np.logical_or.reduce(chosen)):
+        for number in np.flatnonzero(np.logical_or.reduce(masks)):
             group = metadata.row_group(int(number))
             rows += group.num_rows
             columns = map(group.column, range(group.num_columns))
@@ -171,12 +177,12 @@ def _fits(
 
 def _read(
     data_file: DataFile,
-    chosen: _Chosen,
+    masks: _Masks,
     names: list[str],
     schema: pa.Schema,
 ) -> pa.Table:
-    """Return the row groups of a file that are chosen in one of the choices."""
-    numbers = [int(number) for number in np.flatnonzero(np.logical_or.reduce(chosen))]
+    """Return the row groups of a file for which one of the masks holds."""
+    numbers = [int(number) for number in np.flatnonzero(np.logical_or.reduce(masks))]
     with pq.ParquetFile(
         data_file.path, metadata=_footer(data_file.path)[0], memory_map=True, pre_buffer=False
     ) as file:

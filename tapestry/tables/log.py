@@ -1,4 +1,9 @@
-"""The two append-only Delta logs: opened, checked, resolved to the files of one version."""
+"""The append-only Delta logs: opened, checked, resolved to the data files of one version.
+
+A snapshot is the list of data files of one version of each log.  Files are immutable, so a
+run that has resolved its snapshot reads with snapshot isolation, while appends and compaction
+go on (optimistic concurrency is Delta's: a commit is the next entry of the log, or fails).
+"""
 
 from __future__ import annotations
 
@@ -16,12 +21,12 @@ from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.rows import arrow_schema
 
 _HONOURED: frozenset[str] = frozenset()
-"""Delta reader features we honour when we read a version's Parquet files: none as yet."""
+"""Delta reader features that are honoured when the Parquet files of a version are read."""
 
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """One immutable Parquet file of a resolved version; ``path`` is absolute."""
+    """One immutable Parquet file of a version; ``path`` is absolute, ``ts`` in its bounds."""
 
     path: str
     rows: int
@@ -34,7 +39,7 @@ class DataFile:
 class Snapshot:
     """The files of one resolved version of each table, oldest rows first.
 
-    ``root`` is where the tables and their index lie; None where there is no index.
+    ``root`` is the directory of the tables and their index; None where there is no index.
     """
 
     messages: tuple[DataFile, ...]
@@ -47,7 +52,7 @@ class Snapshot:
 
 
 class Tables:
-    """The tables under one directory, each made when it is first opened.
+    """The tables under one directory; each is created when it is first opened.
 
     ``root`` is the directory that holds ``messages/`` and ``annotations/``.  Objects of
     this class have no state but ``root``: any number of threads and processes may have one.
@@ -57,10 +62,10 @@ class Tables:
         self.root = Path(root).absolute()
 
     def open(self, table: str) -> DeltaTable:
-        """Open the newest version of a table, making the table if it is not there.
+        """Open the newest version of a table, and create the table if there is none.
 
-        Raises TapestryError if it is not a table of ours, or one that needs reader
-        features (deletion vectors, column mapping, …) we do not honour.
+        Raise TapestryError if Tapestry did not make the table, or if it needs reader features
+        (deletion vectors, column mapping, …) that are not honoured.
         """
         path = self.root / table
         try:
@@ -91,7 +96,7 @@ class Tables:
                 },
             )
         except DeltaError:
-            # Another process made it at the same moment: then there is one, and it is ours.
+            # Another process may have created it at the same moment.
             if not DeltaTable.is_deltatable(str(path)):
                 raise
 
@@ -102,7 +107,7 @@ def data_files_of(table: DeltaTable) -> tuple[DataFile, ...]:
     actions = pa.table(table.get_add_actions(flatten=True)).to_pydict()
     if not actions["path"]:
         return ()
-    data_files = []
+    data_files: list[DataFile] = []
     for path, rows, low, high, size in zip(
         actions["path"],
         actions["num_records"],
@@ -158,8 +163,8 @@ def _check_protocol(opened: DeltaTable, path: Path) -> None:
 
 
 def _check_columns(opened: DeltaTable, table: str, path: Path) -> None:
-    found = set(pa.schema(opened.schema().to_arrow()).names)
-    missing = [name for name in arrow_schema(table).names if name not in found]
+    present = set(pa.schema(opened.schema().to_arrow()).names)
+    missing = [name for name in arrow_schema(table).names if name not in present]
     if missing:
         raise TapestryError(
             f"The table {path} has no column {', '.join(missing)}.",

@@ -1,8 +1,8 @@
 """The original bytes of messages, in a log of their own beside their rows.
 
-They are committed just before the rows, under the same lock and with the same ``ts``: whoever
-finds a row finds its original.  Who dies in between leaves an original without a row, which
-nobody finds, and appends both when the batch is repeated.
+They are committed just before the rows, under the same lock and with the same ``ts``: every row
+has its original.  A crash between the two commits leaves an original without a row, which no
+lookup finds; the repeated batch appends both.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LARGEST = 512 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """A message as it came, and what could not be read of it."""
+    """A message as it was received, and the problems of parsing it."""
 
     raw: bytes
     problems: tuple[str, ...] = ()
@@ -35,10 +35,10 @@ def originals_to_arrow(rows: pa.Table, originals: Sequence[Original]) -> pa.Tabl
     """Return the originals of some rows of the messages table, with a ``ts`` of 0."""
     schema = arrow_schema(ORIGINALS)
     raws, problems = [], []
-    for one in originals:
-        large = len(one.raw) > LARGEST
-        raws.append(b"" if large else one.raw)
-        problems.append([*map(clean, one.problems), *(["too large to keep"] if large else [])])
+    for kept in originals:
+        large = len(kept.raw) > LARGEST
+        raws.append(b"" if large else kept.raw)
+        problems.append([*map(clean, kept.problems), *(["too large to keep"] if large else [])])
     columns = {
         "msgid": rows["msgid"],
         "ts": rows["ts"],
@@ -50,22 +50,22 @@ def originals_to_arrow(rows: pa.Table, originals: Sequence[Original]) -> pa.Tabl
 
 
 def original(tables: Tables, msgid: str, copy: Copy) -> Original | None:
-    """Return a copy of a message as it came; None if its original was not kept."""
-    found = _found(tables, msgid, copy, ["problems", "raw"])
-    return None if found is None else Original(found["raw"], tuple(found["problems"] or ()))
+    """Return a copy of a message as it was received; None if its original was not kept."""
+    row = _find_row(tables, msgid, copy, ["problems", "raw"])
+    return None if row is None else Original(row["raw"], tuple(row["problems"] or ()))
 
 
 def problems_of(tables: Tables, msgid: str, copy: Copy) -> tuple[str, ...] | None:
-    """Return what could not be read of a message; None if its original was not kept."""
-    found = _found(tables, msgid, copy, ["problems"])
-    return None if found is None else tuple(found["problems"] or ())
+    """Return the problems of parsing a message; None if its original was not kept."""
+    row = _find_row(tables, msgid, copy, ["problems"])
+    return None if row is None else tuple(row["problems"] or ())
 
 
-def _found(tables: Tables, msgid: str, copy: Copy, columns: list[str]) -> dict[str, Any] | None:
+def _find_row(tables: Tables, msgid: str, copy: Copy, columns: list[str]) -> dict[str, Any] | None:
     data_files = data_files_of(tables.open(ORIGINALS))
     rows = by_time(data_files, ORIGINALS, [(copy.ts - 1, copy.ts)], ["msgid", "audience", *columns])
     if rows is None:
         return None
     exact = (pc.field("msgid") == msgid) & (pc.field("audience") == copy.audience)
-    found: list[dict[str, Any]] = rows.filter(exact).to_pylist()
-    return found[0] if found else None
+    matching: list[dict[str, Any]] = rows.filter(exact).to_pylist()
+    return matching[0] if matching else None

@@ -1,8 +1,8 @@
 """Read single messages, cards and annotations: what a page shows, without Spark.
 
-Everything is restricted to the reader's audiences.  A message that is there for several of
-them has a copy for each, which need not say the same: anybody may publish what bears the
-Message-ID of a private message.  Where none is asked for, the narrowest is shown.
+All results are restricted to the reader's audiences.  A message for several of them has a copy
+for each, and the copies may differ: anybody may publish a message with the Message-ID of a
+private one.  By default the narrowest copy is shown.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ CARD = ("msgid", "ts", "date", "sender", "sender_name", "subject")
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """Where a message stands for one audience: at an instant, in some of ``data_files``."""
+    """The copy of a message for one audience: its ``ts``, and the files of the snapshot."""
 
     audience: str
     ts: int
@@ -58,41 +58,46 @@ def copies(tables: Tables, msgid: str, audiences: Collection[str]) -> list[Copy]
     """Return the copies of a message that one of the audiences may see, the narrowest first."""
     data_files = data_files_of(tables.open(MESSAGES))
     columns = ("audience", "ts")
-    found = lookup(data_files, MESSAGES, "msgid", [msgid], audiences, columns, root=tables.root)
-    return [Copy(**row, data_files=data_files) for row in narrowest_first(found)]
+    rows = lookup(data_files, MESSAGES, "msgid", [msgid], audiences, columns, root=tables.root)
+    return [Copy(**row, data_files=data_files) for row in narrowest_first(rows)]
 
 
 def narrowest_first(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return rows with an audience each, those that fewest may see before the others."""
+    """Return rows with an audience each, the narrowest audience first.
+
+    >>> rows = [{"audience": audience} for audience in ("public", "group:parc", "user:terry")]
+    >>> [row["audience"] for row in narrowest_first(rows)]
+    ['user:terry', 'group:parc', 'public']
+    """
     return sorted(rows, key=lambda row: width(row["audience"]))
 
 
 def message(tables: Tables, msgid: str, audiences: Collection[str]) -> MessageRow | None:
     """Return the narrowest copy of a message that one of the audiences may see, else None."""
-    found = copies(tables, msgid, audiences)
-    return read_copy(msgid, found[0]) if found else None
+    visible = copies(tables, msgid, audiences)
+    return read_copy(msgid, visible[0]) if visible else None
 
 
 def read_copy(msgid: str, copy: Copy) -> MessageRow | None:
     """Return a copy of a message, None if there is none after all."""
-    # The bodies of one append are unpacked, not those of the whole table.
+    # By its ts: only the row groups of one append are read.
     rows = by_time(
         copy.data_files, MESSAGES, [(copy.ts - 1, copy.ts)], arrow_schema(MESSAGES).names
     )
     exact = (pc.field("msgid") == msgid) & (pc.field("audience") == copy.audience)
-    found = [] if rows is None else rows.filter(exact).to_pylist()
-    return message_row(found[0]) if found else None
+    matching = [] if rows is None else rows.filter(exact).to_pylist()
+    return message_row(matching[0]) if matching else None
 
 
 def cards(tables: Tables, msgids: Iterable[str], audiences: Collection[str]) -> dict[str, Card]:
     """Return what a list shows of each message that one of the audiences may see."""
     data_files = data_files_of(tables.open(MESSAGES))
-    found: dict[str, Card] = {}
+    by_msgid: dict[str, Card] = {}
     columns = (*CARD, "audience")
     rows = lookup(data_files, MESSAGES, "msgid", msgids, audiences, columns, root=tables.root)
     for row in narrowest_first(rows):
-        found.setdefault(row["msgid"], Card(**{name: row[name] for name in CARD}))
-    return found
+        by_msgid.setdefault(row["msgid"], Card(**{name: row[name] for name in CARD}))
+    return by_msgid
 
 
 def annotations_on(
@@ -116,20 +121,20 @@ def lookup(
 ) -> list[dict[str, Any]]:
     """Return the rows whose ``column`` is among ``values``, seen by ``audiences``, oldest first.
 
-    Through the index at ``root``; without one, the column is scanned.
+    Uses the index at ``root``; without one, the column is scanned.
     """
     names = list(columns)
     wanted = list(dict.fromkeys([*names, "ts", "audience"]))
-    found = by_key(data_files, root, table, column, set(values), wanted)
-    mine = pc.is_in(found["audience"], pa.array(sorted(audiences), type=pa.string()))
-    rows: list[dict[str, Any]] = found.filter(mine).to_pylist()
+    matching = by_key(data_files, root, table, column, set(values), wanted)
+    visible = pc.is_in(matching["audience"], pa.array(sorted(audiences), type=pa.string()))
+    rows: list[dict[str, Any]] = matching.filter(visible).to_pylist()
     rows.sort(key=lambda row: (row["ts"], row["audience"]))
     return [{name: row[name] for name in names} for row in rows]
 
 
-def audiences_in(found: Snapshot) -> frozenset[str]:
-    """Return the audiences of all rows; each file is read once, for files never change."""
-    data_files = (*found.messages, *found.annotations)
+def audiences_in(snapshot: Snapshot) -> frozenset[str]:
+    """Return the audiences of all rows; files are immutable, so each is read once."""
+    data_files = (*snapshot.messages, *snapshot.annotations)
     return frozenset().union(*(_audiences(data_file.path) for data_file in data_files))
 
 

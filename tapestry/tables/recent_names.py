@@ -1,4 +1,4 @@
-"""Names that occur in the newest mail: newsgroups, lists, people; what one may want to write."""
+"""The names in the newest mail, for completion: newsgroups, lists and people."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tapestry.core.schema import MESSAGES
 from tapestry.tables.log import DataFile, Tables, data_files_of
 
 MOST_FILES = 100
-"""Files looked into: before compaction, each append has one of its own."""
+"""Files that are read at most: before compaction there is one for each append."""
 
 _COLUMNS = ["newsgroups", "list", "sender", "sender_name", "audience"]
 
@@ -32,33 +32,35 @@ class Names:
 def recent_names(
     tables: Tables, audiences: Collection[str], rows: int = 10_000, most: int = 500
 ) -> Names:
-    """Return up to ``most`` names of each sort that these audiences may see in the newest mail.
+    """Return up to ``most`` names of each kind that these audiences may see in the newest mail.
 
-    About ``rows`` rows are looked at, whole row groups of them, in five small columns.
+    Reads about ``rows`` rows, in whole row groups, and five small columns of them.
     """
     groups: Counter[str] = Counter()
     lists: Counter[str] = Counter()
     people: Counter[str] = Counter()
-    named: dict[str, str] = {}
+    names: dict[str, str] = {}
     for batch in _newest(data_files_of(tables.open(MESSAGES)), rows):
-        mine = batch.filter(pc.is_in(batch["audience"], pa.array(sorted(audiences), pa.string())))
-        groups.update(pc.list_flatten(mine["newsgroups"]).to_pylist())
-        lists.update(filter(None, mine["list"].to_pylist()))
-        senders = mine["sender"].to_pylist()
+        visible = batch.filter(
+            pc.is_in(batch["audience"], pa.array(sorted(audiences), pa.string()))
+        )
+        groups.update(pc.list_flatten(visible["newsgroups"]).to_pylist())
+        lists.update(filter(None, visible["list"].to_pylist()))
+        senders = visible["sender"].to_pylist()
         people.update(filter(None, senders))
-        for sender, name in zip(senders, mine["sender_name"].to_pylist(), strict=True):
+        for sender, name in zip(senders, visible["sender_name"].to_pylist(), strict=True):
             if sender and name:
-                named.setdefault(sender, name)
+                names.setdefault(sender, name)
     return Names(
         tuple(_frequent(groups, most)),
         tuple(_frequent(lists, most)),
-        tuple((sender, named.get(sender, "")) for sender in _frequent(people, most)),
+        tuple((sender, names.get(sender, "")) for sender in _frequent(people, most)),
     )
 
 
 def _newest(data_files: Iterable[DataFile], rows: int) -> Iterator[Any]:
-    """Yield row groups of the newest files until so many rows have been seen."""
-    newest = sorted(data_files, key=lambda each: each.max_ts, reverse=True)
+    """Yield row groups of the newest files until ``rows`` rows have been read."""
+    newest = sorted(data_files, key=lambda data_file: data_file.max_ts, reverse=True)
     for data_file in newest[:MOST_FILES]:
         with pq.ParquetFile(data_file.path) as file:
             for number in reversed(range(file.num_row_groups)):
@@ -68,5 +70,5 @@ def _newest(data_files: Iterable[DataFile], rows: int) -> Iterator[Any]:
                 yield file.read_row_group(number, columns=_COLUMNS)
 
 
-def _frequent(counted: Counter[str], most: int) -> Iterator[str]:
-    return (name for name, _ in counted.most_common(most))
+def _frequent(counts: Counter[str], most: int) -> Iterator[str]:
+    return (name for name, _ in counts.most_common(most))

@@ -12,14 +12,14 @@ from tapestry.core.message import Annotation, Message
 from tapestry.core.schema import COLUMNS, KEY_COLUMN, Type
 
 LONGEST = 256 * 1024
-"""Bytes of UTF-8 that one text may have; what is longer (a body) is cut."""
+"""Bytes of UTF-8 that a text may have; a longer one (a body) is cut."""
 
 ROW_GROUP = 1024
-"""Rows per Parquet row group: one message is read without unpacking its whole file."""
+"""Rows per Parquet row group: to read one message decompresses few others."""
 
 REPEATING = ("sender", "sender_name", "list", "source", "audience")
-"""Columns whose texts repeat, and so are merged by dictionary: the others are read faster
-without, and are no larger."""
+"""Columns with dictionary encoding, because their texts repeat: the others are read faster
+without it, and are no larger."""
 
 _ARROW = {
     Type.TEXT: pa.string(),
@@ -32,7 +32,7 @@ _ARROW = {
 
 @dataclass(frozen=True, slots=True)
 class MessageRow:
-    """A message as it stands in the table: ``ts`` is the instant it became visible."""
+    """A row of the messages table: ``ts`` is the instant it became visible."""
 
     ts: int
     message: Message
@@ -40,14 +40,14 @@ class MessageRow:
 
 @dataclass(frozen=True, slots=True)
 class AnnotationRow:
-    """An annotation as it stands in the table: ``ts`` is the instant it became visible."""
+    """A row of the annotations table: ``ts`` is the instant it became visible."""
 
     ts: int
     annotation: Annotation
 
 
 ORIGINALS = "originals"
-"""The table of messages as they came; no filter reads it."""
+"""The table of messages as they were received; no filter reads it."""
 
 _ORIGINALS = pa.schema(
     [
@@ -113,10 +113,14 @@ def to_arrow(table: str, items: Sequence[Message] | Sequence[Annotation]) -> pa.
 
 
 def stamped(rows: pa.Table, ts: int) -> pa.Table:
-    """Return the rows with ``ts`` in every one of them."""
-    place = rows.schema.get_field_index("ts")
+    """Return the rows with ``ts`` in every row.
+
+    >>> stamped(to_arrow("annotations", [Annotation("a", "m", "joe", "note")]), 7)["ts"].to_pylist()
+    [7]
+    """
+    position = rows.schema.get_field_index("ts")
     stamps = pa.array([ts] * rows.num_rows, type=pa.int64())
-    return rows.set_column(place, rows.schema.field(place), stamps)
+    return rows.set_column(position, rows.schema.field(position), stamps)
 
 
 def message_row(columns: Mapping[str, Any]) -> MessageRow:

@@ -12,19 +12,19 @@ from tapestry.tables.log import DataFile, Tables, data_files_of
 from tapestry.tables.read import CARD, Card, lookup, narrowest_first
 
 HIGHEST = 100
-"""Steps up from a message to the start of its thread."""
+"""Steps up from a message to the root of its thread, at most."""
 
 LARGEST = 1000
-"""Messages of a thread that are shown."""
+"""Messages of a thread that are shown, at most."""
 
 _COLUMNS = (*CARD, "audience", "inreplyto")
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadEntry:
-    """A message of a thread and its depth below the first that is here, which has depth 0.
+    """A message of a thread and its depth below the topmost visible message, which has depth 0.
 
-    ``parent`` is the message it answers, None of one that starts a thread.
+    ``parent`` is the Message-ID it replies to, None if it starts a thread.
     """
 
     depth: int
@@ -33,12 +33,12 @@ class ThreadEntry:
 
 
 def thread(tables: Tables, msgid: str, audiences: Collection[str]) -> list[ThreadEntry]:
-    """Return the thread of a message in reading order: each message before its replies.
+    """Return the thread of a message in reading order (preorder): a message before its replies.
 
     Goes up by In-Reply-To as far as the audiences can see, at most HIGHEST steps, and down
-    from there, at most LARGEST messages; replies to one message stand in order of arrival.
-    Empty if the message itself cannot be seen.  Cycles (mail can claim anything) end where
-    they meet themselves.
+    from there, at most LARGEST messages; replies to one message are in order of arrival.
+    Empty if the message itself cannot be seen.  Headers may form cycles: each message is
+    visited once.
     """
     data_files = data_files_of(tables.open(MESSAGES))
     root = _start(tables.root, data_files, msgid, audiences)
@@ -49,10 +49,10 @@ def thread(tables: Tables, msgid: str, audiences: Collection[str]) -> list[Threa
     level = [root["msgid"]]
     while level and len(known) < LARGEST:
         below = []
-        found = lookup(
+        rows = lookup(
             data_files, MESSAGES, "inreplyto", level, audiences, _COLUMNS, root=tables.root
         )
-        for row in _one_copy(found):
+        for row in _narrowest_copies(rows):
             if row["msgid"] not in known and len(known) < LARGEST:
                 known[row["msgid"]] = row
                 replies.setdefault(row["inreplyto"], []).append(row["msgid"])
@@ -62,30 +62,30 @@ def thread(tables: Tables, msgid: str, audiences: Collection[str]) -> list[Threa
 
 
 def _start(
-    where: Path, data_files: tuple[DataFile, ...], msgid: str, audiences: Collection[str]
+    directory: Path, data_files: tuple[DataFile, ...], msgid: str, audiences: Collection[str]
 ) -> dict[str, Any] | None:
     columns = (*_COLUMNS, "references")
     root: dict[str, Any] | None = None
     above: str | None = msgid
-    near: dict[str, dict[str, Any]] = {}
+    nearby: dict[str, dict[str, Any]] = {}
     passed: set[str] = set()
     while above is not None and above not in passed and len(passed) <= HIGHEST:
-        if above not in near:
-            # References name the whole chain as a rule, so one more look finds all of it.
+        if above not in nearby:
+            # References usually name the whole chain, so one more lookup finds all of it.
             wanted = [above, *(root["references"] if root else ())]
-            found = lookup(data_files, MESSAGES, "msgid", wanted, audiences, columns, root=where)
-            for row in _one_copy(found):
-                near.setdefault(row["msgid"], row)
-        if above not in near:
+            rows = lookup(data_files, MESSAGES, "msgid", wanted, audiences, columns, root=directory)
+            for row in _narrowest_copies(rows):
+                nearby.setdefault(row["msgid"], row)
+        if above not in nearby:
             break
         passed.add(above)
-        root = near[above]
+        root = nearby[above]
         above = root["inreplyto"]
     return root
 
 
-def _one_copy(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the narrowest copy of each message, in the order in which they stand."""
+def _narrowest_copies(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the narrowest copy of each message, in the order given."""
     chosen = {row["msgid"]: row for row in reversed(narrowest_first(rows))}
     return [chosen[msgid] for msgid in dict.fromkeys(row["msgid"] for row in rows)]
 

@@ -6,7 +6,7 @@ import pkgutil
 
 import pytest
 
-ROOMS = ("core", "query", "rewrite", "plan", "ingest")
+ROOMS = ("core", "query", "rewrite", "plan", "ingest", "tables", "spark", "deliver")
 
 
 def modules():
