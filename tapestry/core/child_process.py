@@ -1,4 +1,4 @@
-"""Child processes that leave no orphans: own process group, own log, ended with their parent."""
+"""Child processes that leave no orphans: own process group, own log, killed with their parent."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LIBC = ctypes.CDLL(None) if sys.platform.startswith("linux") else None
 
 @dataclass(frozen=True)
 class Child:
-    """A part that runs beside this process; ``name`` is the word used for it in sentences."""
+    """A child process; ``name`` is the word for it in sentences."""
 
     name: str
     process: subprocess.Popen[bytes]
@@ -28,16 +28,16 @@ class Child:
 
     @property
     def alive(self) -> bool:
-        """Tell whether the part still runs."""
+        """Return whether the process still runs."""
         return self.process.poll() is None
 
     def describe_exit(self) -> str:
-        """Say in one sentence how the part ended, with the last line of its log."""
+        """Return a sentence on how the process ended, with the last line of its log."""
         code = self.process.poll()
         how = f"by signal {-code}" if code is not None and code < 0 else f"with code {code}"
         last = last_line(self.log)
-        said = f"; the last line of {self.log} is: {last}" if last else f"; {self.log} is empty"
-        return f"{self.name} ended {how}{said}"
+        words = f"; the last line of {self.log} is: {last}" if last else f"; {self.log} is empty"
+        return f"{self.name} ended {how}{words}"
 
 
 def spawn(
@@ -47,10 +47,10 @@ def spawn(
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
 ) -> Child:
-    """Start a part in a process group of its own, its output appended to ``log``.
+    """Start a process in a process group of its own, its output appended to ``log``.
 
-    Call it from the main thread: on Linux the kernel kills the part when the *thread* that
-    started it ends, which is how nothing outlives a parent that was killed with -9.
+    Call it from the main thread: on Linux the kernel kills the child when the *thread* that
+    started it ends.  So no child outlives a parent that was killed with -9.
     """
     parent = os.getpid()
 
@@ -81,7 +81,7 @@ def die_with_parent(parent: int) -> None:
 
 
 def stop(children: Sequence[Child], grace: float = 4.0) -> None:
-    """End parts and everything in their process groups: ask first, kill after ``grace`` s."""
+    """End processes and their process groups: SIGTERM first, SIGKILL after ``grace`` seconds."""
     for child in children:
         _signal(child, signal.SIGTERM)
     deadline = time.monotonic() + grace
@@ -103,7 +103,7 @@ def _signal(child: Child, number: signal.Signals) -> None:
 
 
 def free_port() -> int:
-    """Return a loopback port on which nothing listens now."""
+    """Return a loopback port on which no process listens now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -111,7 +111,7 @@ def free_port() -> int:
 
 
 def listens(port: int, host: str = "127.0.0.1", timeout: float = 0.5) -> bool:
-    """Tell whether something accepts connections on a port."""
+    """Return whether a process accepts connections on a port."""
     try:
         socket.create_connection((host, port), timeout).close()
     except OSError:
@@ -120,7 +120,7 @@ def listens(port: int, host: str = "127.0.0.1", timeout: float = 0.5) -> bool:
 
 
 def last_line(log: Path) -> str:
-    """Return the last line of a log that says something, cut to 300 characters."""
+    """Return the last line of a log that is not blank, cut to 300 characters."""
     if not log.exists():
         return ""
     with log.open("rb") as file:

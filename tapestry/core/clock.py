@@ -1,7 +1,7 @@
 """Instants: microseconds since 1970-01-01 UTC, as integers.
 
-Time is discrete.  One clock stamps every append and bounds every run (DESIGN: time and
-commits), so that no row ever becomes visible behind a window that has been run.
+Time is discrete.  One logical clock stamps every append and gives every run its watermark
+(DESIGN: time and commits), so that no row ever becomes visible behind a window that has run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ DAY = 24 * HOUR
 WEEK = 7 * DAY
 
 BEGINNING = -(2**62)
-"""Minus infinity: the start of the first window of a filter that takes existing mail."""
+"""Minus infinity: where the first window of a filter over existing mail begins."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ISO = re.compile(
@@ -26,12 +26,12 @@ _ISO = re.compile(
 
 
 def wall_clock() -> int:
-    """Return the instant the machine's clock shows."""
+    """Return the present instant by the machine's clock."""
     return time.time_ns() // 1000
 
 
 def next_instant(now: int, last: int) -> int:
-    """Return the ``ts`` of an append: later than all that was stamped or run before.
+    """Return the ``ts`` of an append: later than every earlier ``ts`` and watermark.
 
     >>> next_instant(now=5, last=9)
     10
@@ -40,7 +40,11 @@ def next_instant(now: int, last: int) -> int:
 
 
 def watermark_instant(now: int, last: int) -> int:
-    """Return the end of a run's window: no later append can be stamped at or before it."""
+    """Return the watermark of a run: no later append will have a ``ts`` at or before it.
+
+    >>> watermark_instant(now=5, last=9)
+    9
+    """
     return max(now, last)
 
 
@@ -66,12 +70,12 @@ def parse_instant(text: str) -> int:
     """
     if not _ISO.fullmatch(text.strip()):
         raise ValueError(f"{text!r} is not an instant such as 2026-01-31T12:00:00Z")
-    found = to_instant(datetime.fromisoformat(text.strip()))
+    instant = to_instant(datetime.fromisoformat(text.strip()))
     try:
-        to_datetime(found)
+        to_datetime(instant)
     except OverflowError:
         raise ValueError(f"{text!r} is not within the years 1 to 9999") from None
-    return found
+    return instant
 
 
 def format_instant(instant: int) -> str:

@@ -16,8 +16,8 @@ class Span:
 class TapestryError(Exception):
     """What is wrong, where, and what to do instead.
 
-    ``message`` is one sentence; ``span`` its place in ``text`` where the error is about
-    a filter; ``hint`` says what to write or do instead.
+    ``message`` is one sentence; ``span`` is its place in ``text`` if the error is about a
+    filter; ``hint`` says what to write or do instead.
     """
 
     def __init__(

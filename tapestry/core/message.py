@@ -52,5 +52,9 @@ def audiences_of(user: str, groups: tuple[str, ...] = ()) -> tuple[str, ...]:
 
 
 def width(audience: str) -> int:
-    """Return how wide an audience is: a person 0, a group 1, everybody 2."""
+    """Return how wide an audience is: a person 0, a group 1, everybody 2.
+
+    >>> width("user:terry"), width("group:parc"), width("public")
+    (0, 1, 2)
+    """
     return 2 if audience == PUBLIC else int(audience.startswith("group:"))

@@ -1,4 +1,4 @@
-"""What people may say of a message and what has been said: decisions, no I/O."""
+"""Who may see an annotation, and what all annotations on a message come to: no I/O."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def annotation_audience(message_audience: str, owner: str, *, private: bool) -> 
 
 @dataclass(frozen=True, slots=True)
 class AnnotationSummary:
-    """How a message stands: who voted how, and its tags with who gave them.
+    """The votes and tags on a message, each with its owners.
 
-    A person's last vote counts in what is shown; all of them are rows of the table.
+    A person's last vote counts here; all votes are rows of the table.
     """
 
     voted_for: tuple[str, ...]
@@ -32,19 +32,23 @@ class AnnotationSummary:
 
 
 def summarize(annotations: Iterable[Annotation]) -> AnnotationSummary:
-    """Sum up annotations, given oldest first; an annid that comes twice counts once."""
+    """Return the summary of annotations, given oldest first; a repeated annid counts once.
+
+    >>> summarize([Annotation("a1", "m", "terry", "tag", "lunch")]).tags
+    (('lunch', ('terry',)),)
+    """
     votes: dict[str, float] = {}
     tags: dict[str, dict[str, None]] = {}
     seen: set[str] = set()
-    for each in annotations:
-        if each.annid in seen:
+    for annotation in annotations:
+        if annotation.annid in seen:
             continue
-        seen.add(each.annid)
-        if each.kind == "vote" and each.number:
-            votes.pop(each.owner, None)
-            votes[each.owner] = each.number
-        elif each.kind == "tag" and each.value:
-            tags.setdefault(each.value, {})[each.owner] = None
+        seen.add(annotation.annid)
+        if annotation.kind == "vote" and annotation.number:
+            votes.pop(annotation.owner, None)
+            votes[annotation.owner] = annotation.number
+        elif annotation.kind == "tag" and annotation.value:
+            tags.setdefault(annotation.value, {})[annotation.owner] = None
     return AnnotationSummary(
         tuple(owner for owner, number in votes.items() if number > 0),
         tuple(owner for owner, number in votes.items() if number < 0),
@@ -53,5 +57,5 @@ def summarize(annotations: Iterable[Annotation]) -> AnnotationSummary:
 
 
 def may_be_public(message_audience: str) -> bool:
-    """Tell whether there is a choice between an annotation for oneself and one for others."""
+    """Return whether others can see the message, so that an annotation need not be private."""
     return message_audience == PUBLIC or message_audience.startswith("group:")

@@ -1,4 +1,4 @@
-"""When a match that has been found is shown: at once, or at the owner's next hour for it."""
+"""When a match is shown: at once, or at the next time that its owner has chosen."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WEEKLY = re.compile(r"weekly\s+on\s+([a-z]+)\s+at\s+(\d\d?):(\d\d)", re.IGNOREC
 
 @dataclass(frozen=True, slots=True)
 class Timeliness:
-    """How promptly a person wants to hear.
+    """How often a person wants to see new matches.
 
     ``every`` is a period in microseconds, 0 for at once.  With ``minute`` (minutes after
     midnight) it is daily, and with ``weekday`` too (0 is Monday) weekly, in the owner's zone.
@@ -29,7 +29,7 @@ class Timeliness:
     weekday: int | None = None
 
     def __str__(self) -> str:
-        """Write it as it can be typed."""
+        """Return the text that parses to it."""
         if self.minute is not None:
             at = f"at {self.minute // 60:02}:{self.minute % 60:02}"
             if self.weekday is None:
@@ -41,12 +41,12 @@ class Timeliness:
 
 
 def parse_timeliness(text: str) -> Timeliness:
-    """Read how promptly a person wants to hear.
+    """Parse how often a person wants to see new matches.
 
     >>> str(parse_timeliness("Daily at 8:00"))
     'daily at 08:00'
 
-    Raises TapestryError if it is none of the five forms.
+    Raise TapestryError if it is none of the five forms.
     """
     words = " ".join(text.split()).lower()
     if words in ("", "at once"):
@@ -72,9 +72,9 @@ def parse_timeliness(text: str) -> Timeliness:
 def shown_at(timeliness: Timeliness, found_at: int, zone: tzinfo) -> int:
     """Return the instant at which a match found at ``found_at`` is shown to its owner.
 
-    Periods are counted from 1970, so that what is found in one period is shown together at
-    its end.  An hour that the clocks skip is shown when they have skipped it; an hour they
-    repeat counts once, the first time.
+    Periods are counted from 1970, so that matches found in one period are shown together at
+    its end.  A local time that the clocks skip counts as the instant after the gap; one that
+    they repeat counts once, the first time.
 
     >>> from datetime import UTC
     >>> shown_at(Timeliness(every=10), found_at=21, zone=UTC)

@@ -1,8 +1,8 @@
-"""The few rows of a view, read here to be sent along with a statement.
+"""Read the few rows that a statement needs, to send them along with it: a semi-join by index.
 
-A statement over new rows needs few old ones: a slice of time, and what that reaches by its
-keys.  Spark would scan files for them; the index and the bounds of row groups give them in
-milliseconds, whatever the size of the table.  Where they are many, Spark reads the files.
+A statement over new rows needs few old ones: a slice of time, and the rows that have a key of
+the slice.  Spark would scan files for them; the index and the bounds of row groups give them
+in milliseconds, whatever the size of the table.  Where they are many, Spark scans the files.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ from tapestry.tables.rows import arrow_schema
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Up to how many rows are few."""
+    """Up to how many rows are sent along; beyond a limit Spark scans the files."""
 
     sent: int = 5_000
-    """Rows of a table that is sent along: to read so few costs Spark more in jobs than in work."""
+    """Rows of a whole table: for so few, a Spark job costs more than its work."""
 
     sliced: int = 50_000
-    """Rows of a slice that is sent along."""
+    """Rows of a slice of time."""
 
     read: int = 100_000
-    """Rows of the row groups that a slice lies in."""
+    """Rows of the row groups that hold a slice."""
 
     keys: int = 100_000
-    """Keys that are looked up together."""
+    """Keys of one lookup."""
 
     found: int = 150_000
-    """Rows that these find, and rows newer than the index that are looked through."""
+    """Rows with these keys, and rows newer than the index that a lookup scans."""
 
     bytes: int = 64 * 1024 * 1024
-    """Of what is sent along of one view, and of the row groups that a slice lies in."""
+    """Bytes of the rows of one view, and of the row groups that hold a slice."""
 
 
 class LocalRows:
-    """Reads the few rows of views from one snapshot, each once."""
+    """Reads the rows of views from one snapshot, each view once."""
 
     def __init__(self, snapshot: Snapshot, limits: Limits | None = None) -> None:
         self.snapshot = snapshot
@@ -53,18 +53,21 @@ class LocalRows:
         self._read: dict[object, pa.Table | None] = {}
 
     def key(self, view: View, statement: Statement, columns: Collection[str]) -> object:
-        """Return what is equal for views of the same rows and columns."""
-        rows = view.table if self.is_small(view.table) else _asked(view, statement)
+        """Return a key that is equal for views of the same rows and columns."""
+        rows = view.table if self.is_small(view.table) else _view_key(view, statement)
         return (tuple(selected_columns(view.table, columns)), rows)
 
     def is_small(self, table: str) -> bool:
-        """Tell whether all of a table is few rows: then all its views are the table."""
+        """Return whether a whole table is sent along: then all its views are the table."""
         data_files = self.snapshot.data_files(table)
-        few = sum(data_file.rows for data_file in data_files) <= self.limits.sent
-        return few and sum(data_file.bytes for data_file in data_files) <= self.limits.bytes
+        rows = sum(data_file.rows for data_file in data_files)
+        return (
+            rows <= self.limits.sent
+            and sum(data_file.bytes for data_file in data_files) <= self.limits.bytes
+        )
 
     def rows(self, view: View, statement: Statement, columns: Collection[str]) -> pa.Table | None:
-        """Return the rows of a view, and perhaps others of its table; None if they are many."""
+        """Return the rows of a view, perhaps with others of its table; None if they are many."""
         key = self.key(view, statement, columns)
         if key not in self._read:
             self._read[key] = self._rows(view, statement, columns)
@@ -97,7 +100,7 @@ class LocalRows:
     def _keys(
         self, lookup: KeyLookup, statement: Statement, columns: Collection[str]
     ) -> set[str] | None:
-        """Return the values that a column may have; None if they are many."""
+        """Return the values that a column may have; None if they are too many."""
         source = _source(lookup, statement)
         if not isinstance(source, View):
             return {value for value in source if isinstance(value, str)}
@@ -110,16 +113,16 @@ class LocalRows:
         if rows is None:
             return None
         if self.is_small(source.table):
-            rows = self._asked_for(source, rows, statement, columns)
+            rows = self._selected(source, rows, statement, columns)
         values = rows[lookup.other]
         if COLUMNS[source.table][lookup.other] is Type.SET:
             values = pc.list_flatten(values)
         return set(values.unique().drop_null().to_pylist())
 
-    def _asked_for(
+    def _selected(
         self, view: View, rows: pa.Table, statement: Statement, columns: Collection[str]
     ) -> pa.Table:
-        """Return those of a small table's rows that a view asks for: only their keys lead on."""
+        """Return those rows of a small table that a view selects: only their keys are looked up."""
         if view.key_lookup is not None:
             keys = self._keys(view.key_lookup, statement, columns)
             column = rows[view.key_lookup.column]
@@ -132,8 +135,8 @@ class LocalRows:
         return [p for p in data_files if view.ranges is None or overlaps(p, view.ranges)]
 
 
-def _asked(view: View, statement: Statement) -> object:
-    """Return what tells a view's rows from those of other views."""
+def _view_key(view: View, statement: Statement) -> object:
+    """Return a key of the rows of a view."""
     if view.key_lookup is None:
         return (view.table, view.ranges)
     source = _source(view.key_lookup, statement)
@@ -142,7 +145,7 @@ def _asked(view: View, statement: Statement) -> object:
             view.table,
             view.key_lookup.column,
             view.key_lookup.other,
-            _asked(source, statement),
+            _view_key(source, statement),
         )
     return (view.table, view.key_lookup.column, source)
 
@@ -152,16 +155,20 @@ def _source(lookup: KeyLookup, statement: Statement) -> View | tuple[object, ...
     for view in statement.views:
         if view.name == lookup.source:
             return view
-    relation = next(one for one in statement.relations if one.name == lookup.source)
-    place = [field.name for field in relation.fields].index(lookup.other)
-    return tuple(row[place] for row in relation.rows)
+    relation = next(r for r in statement.relations if r.name == lookup.source)
+    position = [field.name for field in relation.fields].index(lookup.other)
+    return tuple(row[position] for row in relation.rows)
 
 
 def selected_columns(table: str, columns: Collection[str]) -> list[str]:
-    """Return those columns of a table that are among some names; one at least."""
+    """Return those columns of a table that are among ``columns``, at least one.
+
+    >>> selected_columns("annotations", {"owner", "annid", "elsewhere"})
+    ['annid', 'owner']
+    """
     return [name for name in arrow_schema(table).names if name in columns] or ["ts"]
 
 
 def overlaps(data_file: DataFile, ranges: tuple[Range, ...]) -> bool:
-    """Tell whether a file can hold rows whose ``ts`` lies in one of the ranges."""
+    """Return whether a file can hold rows whose ``ts`` lies in one of the ranges."""
     return any(low < data_file.max_ts and data_file.min_ts <= high for low, high in ranges)

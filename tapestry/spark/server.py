@@ -1,7 +1,7 @@
 """Start and stop the Spark Connect server that comes with the pyspark package.
 
-One JVM on this machine, bound to loopback, tuned for many short statements; nothing is
-fetched.  A cluster of one's own is used instead where ``SPARK_REMOTE`` names one.
+One JVM on this machine, bound to loopback and tuned for many short statements; it downloads
+nothing.  If ``SPARK_REMOTE`` names a server, that one is used instead.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ JVM_OPTIONS = (
     "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto -XX:ReservedCodeCacheSize=256m "
     "-XX:+ExitOnOutOfMemoryError"
 )
-"""Seen on 2 cores: a second less to start, and a short statement takes 50 ms, not 80.  Without
-more room for code, 48 MB, the JVM stops compiling after some minutes of unlike statements.
-Out of memory it would live on, and answer nothing."""
+"""Measured on 2 cores: it starts a second sooner, and a short statement takes 50 ms, not 80.  With
+the default code cache of 48 MB the JVM stops compiling after some minutes of different statements.
+Without ExitOnOutOfMemoryError it would go on without answering."""
 
 LOGGING = """\
 rootLogger.level = warn
@@ -50,7 +50,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class SparkServer:
-    """A Spark Connect server that was started here, and the token that it asks for."""
+    """A Spark Connect server that this process started, and its token."""
 
     child: Child
     port: int
@@ -59,9 +59,9 @@ class SparkServer:
 
     @property
     def remote(self) -> str:
-        """The address for ``SPARK_REMOTE``, and a secret: who has it can read all mail.
+        """Return the address for ``SPARK_REMOTE``.  It is a secret: with it one can read all mail.
 
-        By name, for a client sends no token over a plain line to an address.
+        The host is a name, because clients send no token over plain text to an IP address.
         """
         return f"sc://localhost:{self.port}/;token={self.token}"
 
@@ -79,11 +79,11 @@ class SparkServer:
             time.sleep(0.1)
 
     def stop(self) -> None:
-        """End the server and everything it started."""
+        """End the server and its child processes."""
         stop([self.child], grace=3.0)
 
     def restart(self) -> SparkServer:
-        """End the server, if it has not ended, and start another at its address."""
+        """End the server, if it still runs, and start another at its address."""
         event(log, "spark_restart", port=self.port, was_running=self.child.alive)
         self.stop()
         return start(self.run, self.port, self.token)
@@ -92,9 +92,9 @@ class SparkServer:
 def start(run: Path, port: int | None = None, token: str | None = None) -> SparkServer:
     """Start a server with its log, settings and scratch files in ``run``; do not wait for it.
 
-    With the ``port`` and ``token`` of another it is that one started again: its log goes on.
+    With the ``port`` and ``token`` of an earlier server it continues that server's log.
     ``TAPESTRY_SPARK_MEMORY`` (default 2g) bounds its heap, ``TAPESTRY_SPARK_JVM`` replaces
-    its JVM options.  TapestryError if Java 17 or newer is not there.
+    its JVM options.  Raise TapestryError if there is no Java 17 or newer.
     """
     java = find_java()
     token = token or secrets.token_urlsafe(32)
@@ -144,8 +144,8 @@ def find_java() -> Path:
             f"Spark needs Java 17 or newer, and there is none {where}.", hint=JAVA_HINT
         )
     java = Path(found).resolve()
-    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
-    version = java_version(said)
+    output = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    version = java_version(output)
     if version is None or version < 17:
         raise TapestryError(
             f"Spark needs Java 17 or newer; {java} is {version or 'unreadable'}.", hint=JAVA_HINT
@@ -153,13 +153,13 @@ def find_java() -> Path:
     return java
 
 
-def java_version(said: str) -> int | None:
-    """Return the feature number in what ``java -version`` said, None if there is none.
+def java_version(output: str) -> int | None:
+    """Return the feature number in the output of ``java -version``, None if there is none.
 
     >>> java_version('openjdk version "17.0.15" 2025-04-15'), java_version('version "1.8.0_402"')
     (17, 8)
     """
-    found = re.search(r'version "(?:1\.)?(\d+)', said)
+    found = re.search(r'version "(?:1\.)?(\d+)', output)
     return int(found[1]) if found else None
 
 

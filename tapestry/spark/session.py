@@ -1,7 +1,7 @@
-"""This process's session with a Spark Connect server: opened once, and anew after the server was.
+"""The session of this process with a Spark Connect server.
 
-A server that is started again knows no session of before.  Statements only read, so whoever
-loses a session opens another and asks again.
+A server that was restarted does not know the earlier sessions.  Statements only read, so they
+are idempotent: when a session is lost, another is opened and the statement runs again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tapestry.core.log import event
 from tapestry.spark import server as spark_server
 
 LOCAL = "local"
-"""The remote that means: a server of this process's own, which ends with it."""
+"""Instead of an address: start a server for this process, which ends with it."""
 
 SETTINGS = {
     "spark.sql.shuffle.partitions": "2",
@@ -34,8 +34,8 @@ SETTINGS = {
     "spark.sql.autoBroadcastJoinThreshold": "64MB",
     "spark.sql.constraintPropagation.enabled": "false",
 }
-"""Settings of every session: small statements, exact integers, no surprises by zone.  What
-Spark infers about join keys is worth less here than the fifth of the time it takes."""
+"""Settings of every session: small statements, exact integers, UTC.  Constraint propagation is
+off: it would take a fifth of the time and gain less."""
 
 log = logging.getLogger(__name__)
 
@@ -81,9 +81,10 @@ def reconnect(remote: str, patience: float = PATIENCE) -> Any:
 
 
 def is_lost(session: Any) -> bool:
-    """Tell whether the server no longer knows a session, or is not there.
+    """Return whether a server no longer knows a session, or is not there.
 
-    A lost one is closed on this side too: as the thread's active session pyspark would ask it.
+    A lost session is closed on this side too, or pyspark would go on to use it as the active
+    session of the thread.
     """
     from pyspark.errors import PySparkException
 
@@ -105,7 +106,7 @@ def _opened(remote: str) -> Any:
     warnings.filterwarnings("ignore", message=".*RETRIES_EXCEEDED.*")
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     session = builder.create()
-    # A server that is gone is gone: by itself the client would try for ten minutes.
+    # By default the client would retry for ten minutes after the server is gone.
     session.client.set_retry_policies([DefaultPolicy(max_retries=5, max_backoff=1000)])
     return session
 
@@ -123,14 +124,14 @@ def _own_server() -> str:
 def require_listening(remote: str, timeout: float = 2.0) -> None:
     """Raise TapestryError unless something listens at the address of a Spark Connect server.
 
-    By itself the client of a server that has died would wait for minutes.
+    By default the client of a server that has ended would wait for minutes.
     """
     try:
-        place = urlsplit(remote)
-        host, port = place.hostname, place.port or 15002
+        address = urlsplit(remote)
+        host, port = address.hostname, address.port or 15002
     except ValueError:
         host = None
-    if host is None or place.scheme != "sc":
+    if host is None or address.scheme != "sc":
         raise TapestryError(
             f"{remote.partition(';')[0]!r} is not the address of a Spark Connect server.",
             hint="Set SPARK_REMOTE to an address such as sc://127.0.0.1:15002.",
