@@ -12,7 +12,6 @@ the last one are looked for in their files.  Whoever deletes the index loses not
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,6 +27,7 @@ import pyarrow.parquet as pq
 from tapestry.core.clock import BEGINNING
 from tapestry.core.file_lock import file_lock
 from tapestry.core.schema import INDEXED
+from tapestry.core.sorted_hashes import SortedHashes, hash_texts
 from tapestry.tables.log import DataFile, Tables, data_files_of
 
 log = logging.getLogger(__name__)
@@ -53,12 +53,6 @@ class SortedRun:
     path: str
 
 
-def key_hashes(values: Iterable[str]) -> np.ndarray[Any, np.dtype[np.uint64]]:
-    """Return a 64-bit hash of each text, the same everywhere and always."""
-    made = b"".join(hashlib.blake2b(v.encode(), digest_size=8).digest() for v in values)
-    return np.frombuffer(made, dtype="<u8")
-
-
 def indexed_instants(
     root: Path, table: str, column: str, values: Sequence[str]
 ) -> tuple[np.ndarray[Any, np.dtype[np.int64]], int]:
@@ -66,11 +60,11 @@ def indexed_instants(
 
     Each instant once, in order.  Rows newer than the second are not in the index.
     """
-    wanted = np.unique(key_hashes(values))
+    wanted = np.unique(hash_texts(values))
     for _ in range(_ATTEMPTS):
         chain = sorted_runs(root, table, column)
         try:
-            found = [_search(run, wanted) for run in chain]
+            found = [_mapped(run.path, run.count).find(wanted) for run in chain]
         except FileNotFoundError:
             continue  # merged away meanwhile: what it held is in another run
         instants = np.unique(np.concatenate(found)) if found else np.empty(0, dtype=np.int64)
@@ -78,22 +72,9 @@ def indexed_instants(
     return np.empty(0, dtype=np.int64), BEGINNING
 
 
-def _search(run: SortedRun, wanted: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    keys, instants = _mapped(run.path, run.count)
-    low, high = np.searchsorted(keys, wanted, "left"), np.searchsorted(keys, wanted, "right")
-    many = high - low
-    # The places low .. high - 1 of every key, in one array.
-    places = np.arange(many.sum()) + np.repeat(low - (many.cumsum() - many), many)
-    found: np.ndarray[Any, Any] = instants[places]
-    return found
-
-
 @lru_cache(maxsize=64)
-def _mapped(path: str, count: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    if not count:
-        return np.empty(0, dtype="<u8"), np.empty(0, dtype="<i8")
-    whole = np.asarray(np.memmap(path, dtype="<u8", mode="r", shape=(2 * count,)))
-    return whole[:count], whole[count:].view("<i8")
+def _mapped(path: str, count: int) -> SortedHashes:
+    return SortedHashes.open(path, count)
 
 
 def sorted_runs(root: Path, table: str, column: str) -> list[SortedRun]:
@@ -166,11 +147,11 @@ def _extend(root: Path, table: str, column: str, data_files: Sequence[DataFile])
     chain = sorted_runs(root, table, column)
     low = chain[-1].high if chain else BEGINNING
     for some, high in _chunks([data_file for data_file in data_files if data_file.max_ts > low]):
-        tables = [_keys(data_file, column) for data_file in some]
-        keys = np.concatenate([hashed for hashed, _ in tables])
-        instants = np.concatenate([ts for _, ts in tables])
+        columns = [_keys(data_file, column) for data_file in some]
+        keys, instants = (np.concatenate(arrays) for arrays in zip(*columns, strict=True))
         new = (instants > low) & (instants <= high)
-        chain.append(_write(directory, low, high, keys[new], instants[new]))
+        run = SortedHashes.sort(keys[new], instants[new])
+        chain.append(_write(directory, low, high, run))
         low = high
         while len(chain) > 1 and _should_merge(*chain[-2:]):
             chain[-2:] = [_merged(directory, *chain[-2:])]
@@ -197,7 +178,7 @@ def _keys(data_file: DataFile, column: str) -> tuple[np.ndarray[Any, Any], np.nd
     with pq.ParquetFile(data_file.path) as file:
         rows = file.read(columns=[column, "ts"])
     rows = rows.filter(rows[column].is_valid())
-    return key_hashes(rows[column].to_pylist()), rows["ts"].to_numpy()
+    return hash_texts(rows[column].to_pylist()), rows["ts"].to_numpy()
 
 
 def _should_merge(older: SortedRun, newer: SortedRun) -> bool:
@@ -205,28 +186,15 @@ def _should_merge(older: SortedRun, newer: SortedRun) -> bool:
 
 
 def _merged(directory: Path, older: SortedRun, newer: SortedRun) -> SortedRun:
-    left, right = _mapped(older.path, older.count), _mapped(newer.path, newer.count)
-    keys, instants = (np.concatenate(both) for both in zip(left, right, strict=True))
-    return _write(directory, older.low, newer.high, keys, instants)
+    run = _mapped(older.path, older.count).merge(_mapped(newer.path, newer.count))
+    return _write(directory, older.low, newer.high, run)
 
 
-def _write(
-    directory: Path,
-    low: int,
-    high: int,
-    keys: np.ndarray[Any, Any],
-    instants: np.ndarray[Any, Any],
-) -> SortedRun:
-    order = np.argsort(keys, kind="stable")
-    path = directory / f"{low}_{high}_{len(keys)}.run"
-    unfinished = path.with_suffix(".new")
-    with unfinished.open("wb") as file:
-        file.write(keys[order].astype("<u8").tobytes())
-        file.write(instants[order].astype("<i8").tobytes())
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.replace(path)
-    return SortedRun(low, high, len(keys), str(path))
+def _write(directory: Path, low: int, high: int, run: SortedHashes) -> SortedRun:
+    count = len(run.hashes)
+    path = directory / f"{low}_{high}_{count}.run"
+    run.write(path)
+    return SortedRun(low, high, count, str(path))
 
 
 def text_array(values: Iterable[str]) -> pa.Array:

@@ -8,39 +8,30 @@ audience: files of sorted hashes, mapped into memory.  Unlike the index they can
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 import numpy as np
 
-from tapestry.tables.hash_runs import key_hashes
+from tapestry.core.sorted_hashes import Hashes, contains, hash_texts, write_whole
 
 _ATTEMPTS = 20
-
-Hashes = np.ndarray[Any, np.dtype[np.uint64]]
 
 
 def add_tombstones(root: Path, audience: str, msgids: Iterable[str]) -> None:
     """Record that these messages are removed; one process at a time may."""
     directory = _directory(root, audience)
     directory.mkdir(parents=True, exist_ok=True)
-    found = np.unique(key_hashes(msgids))
+    found = np.unique(hash_texts(msgids))
     smaller = []
     for path in sorted(_files(directory), key=lambda path: path.stat().st_size):
         if path.stat().st_size > 2 * found.nbytes:
             break  # so that a hash is written again a logarithmic number of times
         found = np.union1d(found, _read(path))
         smaller.append(path)
-    unfinished = directory / f"{uuid4()}.new"
-    with unfinished.open("wb") as file:
-        file.write(found.tobytes())
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.replace(unfinished.with_suffix(".hashes"))
+    write_whole(directory / f"{uuid4()}.hashes", found)
     for path in smaller:
         path.unlink()
 
@@ -49,14 +40,16 @@ def find_tombstones(root: Path, audience: str, msgids: Iterable[str]) -> set[str
     """Return those of some messages that were removed from an audience for their age."""
     directory = _directory(root, audience)
     asked = list(msgids)
-    wanted = key_hashes(asked)
+    wanted = hash_texts(asked)
     for _ in range(_ATTEMPTS):
         try:
-            known = [_read(path) for path in _files(directory)]
+            runs = [_read(path) for path in _files(directory)]
         except FileNotFoundError:
             continue  # merged meanwhile: what it held is in another
-        found = sum((_among(wanted, some) for some in known), np.zeros(len(asked), dtype=bool))
-        return {msgid for msgid, is_in in zip(asked, found, strict=True) if is_in}
+        known = np.zeros(len(asked), dtype=bool)
+        for run in runs:
+            known |= contains(run, wanted)
+        return {msgid for msgid, is_known in zip(asked, known, strict=True) if is_known}
     return set()
 
 
@@ -74,12 +67,6 @@ def is_history_complete(root: Path) -> bool:
 def delete_tombstones(root: Path, audience: str) -> None:
     """Delete what is recorded of an audience."""
     shutil.rmtree(_directory(root, audience), ignore_errors=True)
-
-
-def _among(wanted: Hashes, known: Hashes) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    places = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-    found: np.ndarray[Any, np.dtype[np.bool_]] = known[places] == wanted
-    return found
 
 
 def _read(path: Path) -> Hashes:
