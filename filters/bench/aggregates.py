@@ -64,7 +64,7 @@ def measure(options: Mapping[str, Any]) -> dict[str, Any]:
     from tapestry.plan.engine import evaluate
     from tapestry.plan.lowering.lower import lower_at
     from tapestry.query.context import Context
-    from tapestry.run.execute import Subscription, execute, groups
+    from tapestry.run.execute import Subscription, execute, signature_groups
     from tapestry.spark.engine import SparkEngine
     from tapestry.spark.session import LOCAL, connect
     from tapestry.tables.log import snapshot
@@ -83,7 +83,7 @@ def measure(options: Mapping[str, Any]) -> dict[str, Any]:
             return len(execute(engine, [window], until, lambda pairs: set()))
 
         def of_all(engine: Engine, window: Subscription = window) -> int:
-            return len(evaluate(engine, lower_at(groups([(window, BEGINNING)]), until)))
+            return len(evaluate(engine, lower_at(signature_groups([(window, BEGINNING)]), until)))
 
         def fresh() -> Engine:
             return SparkEngine(session, found)

@@ -53,7 +53,7 @@ def measure(options: Mapping[str, Any]) -> dict[str, Any]:
     from tapestry.plan.compile import compile_filter
     from tapestry.plan.lowering.lower import lower_at
     from tapestry.query.context import Context
-    from tapestry.run.execute import Subscription, execute, groups
+    from tapestry.run.execute import Subscription, execute, signature_groups
     from tapestry.spark.engine import SparkEngine
     from tapestry.spark.session import LOCAL, connect
     from tapestry.tables.log import snapshot
@@ -87,7 +87,9 @@ def measure(options: Mapping[str, Any]) -> dict[str, Any]:
 
     def full(name: str) -> int:
         asked = Subscription(1, plans[name], ("public",), BEGINNING)
-        return len(answering.evaluate(engine_on_all(), lower_at(groups([(asked, until)]), until)))
+        return len(
+            answering.evaluate(engine_on_all(), lower_at(signature_groups([(asked, until)]), until))
+        )
 
     # The small windows first: what Spark cannot do at all does not keep them from being told.
     for label, since in windows.items():

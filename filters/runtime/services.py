@@ -16,8 +16,6 @@ from tapestry.tables.log import Snapshot, Tables
 
 if TYPE_CHECKING:
     from tapestry.plan.engine import Engine
-    from tapestry.predicate_index.groups import IndexLookup
-    from tapestry.predicate_index.store import PredicateIndex
 
 SPARK_AGAIN = "spark.again"
 """A file in ``DATA/run`` by which Spark is asked to be started again."""
@@ -63,13 +61,6 @@ def ask_for_another_spark() -> None:
     """Have ``manage.py up``, if Spark is its, start Spark again: it may be at work for nobody."""
     if spark_remote() == _written("spark.remote"):
         (data() / "run" / SPARK_AGAIN).touch()
-
-
-def directory_on(index: PredicateIndex) -> IndexLookup:
-    """Return what answers from the index: the same Spark, asked only if need be."""
-    from tapestry.predicate_index.spark_directory import lookup
-
-    return lookup(_session, index)
 
 
 def _session() -> Any:

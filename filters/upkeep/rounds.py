@@ -37,7 +37,7 @@ def run_round(at: int | None = None) -> TickReport:
         tables = services.tables()
         append_outbox(tables)
         clock, store = DjangoClock(), DjangoFilterStore()
-        report = tick(services.engine_on, services.directory_on, tables, clock, store, at)
+        report = tick(services.engine_on, tables, clock, store, at)
         refresh_cards(tables)
         error = ""
     except TapestryError as failure:

@@ -1,1 +1,1 @@
-"""The predicate index: which filters new rows concern, of a million, without asking each."""
+"""The predicate index: which of a million filters new rows may concern, without asking each."""

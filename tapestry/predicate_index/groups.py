@@ -1,4 +1,7 @@
-"""Classes: what many filters have in common and is evaluated once; and how they are found."""
+"""Evaluation groups: filters that ask the same and see the same share one evaluation.
+
+predicate keys ─ candidate_groups ─> groups ─ evaluate once each ─> answers ─ members ─> filters
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,11 @@ from tapestry.plan.predicate_keys import PredicateKey
 
 @dataclass(frozen=True, slots=True, order=True)
 class EvaluationGroup:
-    """What filters that are alike in one disjunct share; ``audiences`` in alphabetical order."""
+    """What the disjuncts of its members have in common.
+
+    ``constants`` is JSON, in slot order; ``audiences`` are those that some row has, in
+    alphabetical order.
+    """
 
     signature: str
     constants: str
@@ -20,19 +27,19 @@ class EvaluationGroup:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A disjunct of a filter that belongs to a class."""
+    """A disjunct of a filter, as one revision of the filter was entered, and its group."""
 
     filter_id: int
     revision: int
     disjunct: int
-    of: EvaluationGroup
+    group: EvaluationGroup
 
 
 class IndexLookup(Protocol):
-    """The index, as a run asks it."""
+    """Looks up the predicate index; ``present`` are the audiences that some row has."""
 
     def extractors(self) -> Mapping[str, Collection[int]]:
-        """Return the offsets that are entered, by extractor."""
+        """Return the offsets that are entered, by the name of their key extractor."""
 
     def representatives(self) -> Mapping[str, str]:
         """Return the text of a filter for each signature."""
@@ -40,12 +47,18 @@ class IndexLookup(Protocol):
     def candidate_groups(
         self, keys: Collection[PredicateKey], present: Collection[str]
     ) -> list[EvaluationGroup]:
-        """Return the classes that one of the keys wakes; of audiences only those present."""
+        """Return the groups that have one of the keys, in order."""
 
-    def members(self, some: Collection[EvaluationGroup], present: Collection[str]) -> list[Member]:
-        """Return who belongs to these classes."""
+    def members(
+        self, groups: Collection[EvaluationGroup], present: Collection[str]
+    ) -> list[Member]:
+        """Return the disjuncts of filters that belong to the groups."""
 
 
 def visible_audiences(audiences: Iterable[str], present: Collection[str]) -> tuple[str, ...]:
-    """Return those of a filter's audiences that some row has, in alphabetical order."""
+    """Return those of a filter's audiences that some row has, in alphabetical order.
+
+    >>> visible_audiences(("user:ann", "public", "group:parc"), {"public", "user:ann"})
+    ('public', 'user:ann')
+    """
     return tuple(sorted(set(audiences).intersection(present)))

@@ -1,12 +1,14 @@
-"""The index asked in memory: its files as Arrow columns and two sorted arrays of hashes.
+"""The predicate index in memory: its files as Arrow columns and two runs of sorted hashes.
 
-A file is read once, then a key is found by bisection: what few tokens wake costs nothing for
-the many filters that they do not wake.
+    keys ─ key_hash ─> entries ─> candidate groups          groups ─ query_hash ─> members
+
+A file is read once and never changes; then each key is a bisection, so that the filters that
+a window does not concern cost nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -15,62 +17,65 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tapestry.core.sorted_hashes import SortedHashes
 from tapestry.plan.predicate_keys import PredicateKey
 from tapestry.predicate_index.groups import EvaluationGroup, Member, visible_audiences
-from tapestry.predicate_index.store import PredicateIndex, hash_key, hash_query
+from tapestry.predicate_index.store import PredicateIndex, key_hashes, query_hashes
 
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 TEXTS = ("signature", "constants", "audiences")
-"""Of which few are unlike: read as codes."""
+"""Columns with few distinct rows: read as codes."""
 
 
 class InMemoryLookup:
-    """The index's newest version, resolved once; what was read of older ones is read again."""
+    """Looks up the newest version of the index, resolved when the object is made."""
 
     def __init__(self, index: PredicateIndex) -> None:
-        self.index = index
-        self._files = [_file(path) for path in index.files()]
+        self._index = index
+        self._segments = [_segment(path) for path in index.files()]
 
     def extractors(self) -> Mapping[str, Collection[int]]:
-        """Return the offsets that are entered, by extractor."""
-        return self.index.extractors()
+        """Return the offsets that are entered, by the name of their key extractor."""
+        return self._index.extractors()
 
     def representatives(self) -> Mapping[str, str]:
         """Return the text of a filter for each signature."""
-        return self.index.representatives()
+        return self._index.representatives()
 
     def candidate_groups(
         self, keys: Collection[PredicateKey], present: Collection[str]
     ) -> list[EvaluationGroup]:
-        """Return the classes that one of the keys wakes; of audiences only those present."""
-        hashes = _hashes(hash_key(key.extractor, key.offset, key.token) for key in keys)
+        """Return the groups that have one of the keys, in order."""
+        hashes = np.unique(key_hashes(keys))
         visible = _Visible(present)
         found: set[EvaluationGroup] = set()
-        for file in self._files:
-            candidate_keys = np.unique(file.texts[file.keys.rows(hashes)])
-            found.update(file.candidate_groups(candidate_keys, visible).values())
+        for segment in self._segments:
+            codes = np.unique(segment.codes[segment.key_hashes.find(hashes)])
+            found.update(segment.groups(codes, visible).values())
         return sorted(found)
 
-    def members(self, some: Collection[EvaluationGroup], present: Collection[str]) -> list[Member]:
-        """Return who belongs to these classes."""
-        wanted = set(some)
-        hashes = _hashes(hash_query(one.signature, one.constants) for one in wanted)
+    def members(
+        self, groups: Collection[EvaluationGroup], present: Collection[str]
+    ) -> list[Member]:
+        """Return the disjuncts of filters that belong to the groups."""
+        wanted = set(groups)
+        hashes = np.unique(query_hashes((group.signature, group.constants) for group in wanted))
         visible = _Visible(present)
         found: set[Member] = set()
-        for file in self._files:
-            rows = file.query_hash.rows(hashes)
-            texts = file.texts[rows]
-            classes = file.candidate_groups(np.unique(texts), visible)
-            numbers = (column[rows].tolist() for column in file.numbers)
-            for text, filter_id, revision, disjunct in zip(texts.tolist(), *numbers, strict=True):
-                if classes[text] in wanted:
-                    found.add(Member(filter_id, revision, disjunct, classes[text]))
+        for segment in self._segments:
+            rows = segment.query_hashes.find(hashes)
+            codes = segment.codes[rows]
+            group_of = segment.groups(np.unique(codes), visible)
+            numbers = (column[rows].tolist() for column in segment.numbers)
+            for code, filter_id, revision, disjunct in zip(codes.tolist(), *numbers, strict=True):
+                if group_of[code] in wanted:
+                    found.add(Member(filter_id, revision, disjunct, group_of[code]))
         return list(found)
 
 
 class _Visible(dict[str, tuple[str, ...]]):
-    """Audiences as they are entered, to those of them that are present."""
+    """From audiences as they are entered to those of them that some row has."""
 
     def __init__(self, present: Collection[str]) -> None:
         self._present = frozenset(present)
@@ -81,74 +86,47 @@ class _Visible(dict[str, tuple[str, ...]]):
 
 
 @dataclass(frozen=True, slots=True)
-class Sorted:
-    """Hashes in order, and the row that each is of."""
+class Segment:
+    """The entries of one file; both runs of hashes give the numbers of rows.
 
-    hashes: Numbers
-    places: np.ndarray[Any, np.dtype[np.int32]]
+    ``numbers`` are filter_id, revision and disjunct; ``codes`` number the rows of ``texts``.
+    """
 
-    @classmethod
-    def of(cls, hashes: Numbers) -> Sorted:
-        """Sort the hashes of all rows."""
-        order = np.argsort(hashes, kind="stable")
-        return cls(hashes[order], order.astype(np.int32))
-
-    def rows(self, wanted: Numbers) -> Numbers:
-        """Return the rows that have one of the hashes; ``wanted`` has each once."""
-        low = np.searchsorted(self.hashes, wanted, "left")
-        high = np.searchsorted(self.hashes, wanted, "right")
-        hit = np.flatnonzero(low < high)
-        low, many = low[hit], (high - low)[hit]
-        # Each begins where those before it end: 0, 1, 2, … from its own ``low`` on.
-        begin = np.repeat(low - np.concatenate(([0], np.cumsum(many)[:-1])), many)
-        return self.places[begin + np.arange(many.sum())].astype(np.int64)
-
-
-@dataclass(frozen=True, slots=True)
-class File:
-    """The entries of one file: numbers as they are, unlike texts by their code."""
-
-    keys: Sorted
-    query_hash: Sorted
+    key_hashes: SortedHashes
+    query_hashes: SortedHashes
     numbers: tuple[Numbers, Numbers, Numbers]
-    texts: Numbers
-    unlike: pa.Table
+    codes: Numbers
+    texts: pa.Table
 
-    def candidate_groups(
-        self, texts: Numbers, visible: Mapping[str, tuple[str, ...]]
+    def groups(
+        self, codes: Numbers, visible: Mapping[str, tuple[str, ...]]
     ) -> dict[int, EvaluationGroup]:
-        """Return the classes that some codes of texts stand for."""
-        chosen = self.unlike.take(pa.array(texts))
+        """Return the groups that some codes stand for, by code."""
+        chosen = self.texts.take(pa.array(codes))
         found: dict[int, EvaluationGroup] = {}
         columns = (chosen[name].cast(pa.string()).to_pylist() for name in TEXTS)
-        for code, signature, constants, audiences in zip(texts.tolist(), *columns, strict=True):
+        for code, signature, constants, audiences in zip(codes.tolist(), *columns, strict=True):
             found[code] = EvaluationGroup(signature, constants, visible[audiences])
         return found
 
 
 @lru_cache(maxsize=512)
-def _file(path: str) -> File:
-    numbers = ("filter_id", "revision", "disjunct", "key_hash", "query_hash")
-    rows = pq.read_table(path, columns=[*numbers, *TEXTS], read_dictionary=list(TEXTS))
-    filter_id, revision, disjunct, key_hash, query_hash = (
-        rows[name].to_numpy() for name in numbers
-    )
-    codes, unlike = _unlike(rows.select(TEXTS))
-    return File(
-        Sorted.of(key_hash), Sorted.of(query_hash), (filter_id, revision, disjunct), codes, unlike
-    )
+def _segment(path: str) -> Segment:
+    names = ("filter_id", "revision", "disjunct", "key_hash", "query_hash")
+    entries = pq.read_table(path, columns=[*names, *TEXTS], read_dictionary=list(TEXTS))
+    filter_ids, revisions, disjuncts, *hashes = (entries[name].to_numpy() for name in names)
+    rows = np.arange(entries.num_rows, dtype=np.int32)
+    by_key, by_query = (SortedHashes.sort(column.view("<u8"), rows) for column in hashes)
+    codes, texts = _encoded(entries.select(TEXTS))
+    return Segment(by_key, by_query, (filter_ids, revisions, disjuncts), codes, texts)
 
 
-def _unlike(texts: pa.Table) -> tuple[Numbers, pa.Table]:
-    """Return each row's code, and the unlike rows in the order of their codes."""
+def _encoded(texts: pa.Table) -> tuple[Numbers, pa.Table]:
+    """Return each row's code, and the distinct rows in the order of their codes."""
     columns = [texts[name].unify_dictionaries().combine_chunks() for name in TEXTS]
-    joint = np.zeros(texts.num_rows, dtype=np.int64)
+    combined = np.zeros(texts.num_rows, dtype=np.int64)
     for column in columns:
-        joint = joint * max(len(column.dictionary), 1) + column.indices.to_numpy()
-    _, first, codes = np.unique(joint, return_index=True, return_inverse=True)
-    unlike = pa.table([column.take(pa.array(first)) for column in columns], names=list(TEXTS))
-    return codes.astype(np.int64), unlike
-
-
-def _hashes(numbers: Iterator[int]) -> Numbers:
-    return np.unique(np.fromiter(numbers, dtype=np.int64))
+        combined = combined * max(len(column.dictionary), 1) + column.indices.to_numpy()
+    _, first, codes = np.unique(combined, return_index=True, return_inverse=True)
+    distinct = pa.table([column.take(pa.array(first)) for column in columns], names=list(TEXTS))
+    return codes.astype(np.int64), distinct

@@ -1,11 +1,13 @@
-"""What the rows of a window wake: their tokens, for the extractors of the index.
+"""Probe the predicate index: the keys that the new rows of a window have.
 
-New rows are read and taken apart once, for all filters; a row that came ``offset`` before the
-window is new to those that waited so long.
+    new rows, and those that became ``offset`` old ─ key extractors ─> tokens ─> predicate keys
+
+Each row is read and its tokens extracted once, for all filters.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
@@ -46,37 +48,38 @@ class SnapshotRows:
         self, table: str, column: str, values: Collection[str], columns: Sequence[str]
     ) -> pa.Table:
         """Return the rows whose column is one of the values."""
-        parts, root = self.snapshot.data_files(table), self.snapshot.root
-        return by_key(parts, root, table, column, values, columns)
+        files, root = self.snapshot.data_files(table), self.snapshot.root
+        return by_key(files, root, table, column, values, columns)
 
 
 def candidate_keys(
     rows: Rows, extractors: Mapping[str, Collection[int]], since: int, until: int
 ) -> set[PredicateKey]:
     """Return the keys that rows of the window have, of the extractors and offsets given."""
-    asked = {name: KeyExtractor.parse(name) for name in extractors}
+    parsed = {name: KeyExtractor.parse(name) for name in extractors}
     keys = {
         PredicateKey(name, offset, "")
-        for name, extractor in asked.items()
+        for name, extractor in parsed.items()
         if extractor.kind == "always"
         for offset in extractors[name]
     }
-    for table in sorted(
-        {extractor.table for extractor in asked.values() if extractor.kind != "always"}
-    ):
-        own = {name: p for name, p in asked.items() if p.table == table and p.kind != "always"}
-        wanted = {p.hop[0] if p.hop else p.column for p in own.values()} - {""}
-        offsets = {offset for name in own for offset in extractors[name]}
+    by_table: dict[str, dict[str, KeyExtractor]] = defaultdict(dict)
+    for name, extractor in parsed.items():
+        if extractor.kind != "always":
+            by_table[extractor.table][name] = extractor
+    for table, reading in sorted(by_table.items()):
+        columns = {e.hop[0] if e.hop else e.column for e in reading.values()} - {"", "ts"}
+        offsets = {offset for name in reading for offset in extractors[name]}
         slices = merge((max(since - o, BEGINNING), until - o) for o in offsets)
-        found = rows.between(table, slices, ["ts", *sorted(wanted - {"ts"})])
-        ts = found["ts"].to_numpy()
+        arrived = rows.between(table, slices, ["ts", *sorted(columns)])
+        ts = arrived["ts"].to_numpy()
         for offset in sorted(offsets):
-            new = found.filter(pa.array((ts > since - offset) & (ts <= until - offset)))
+            new = arrived.filter(pa.array((ts > since - offset) & (ts <= until - offset)))
             if new.num_rows:
-                some = {name: p for name, p in own.items() if offset in extractors[name]}
                 keys |= {
                     PredicateKey(name, offset, token)
-                    for name, extractor in some.items()
+                    for name, extractor in reading.items()
+                    if offset in extractors[name]
                     for token in _tokens(rows, extractor, new)
                 }
     return keys
@@ -84,11 +87,11 @@ def candidate_keys(
 
 def _tokens(rows: Rows, extractor: KeyExtractor, new: pa.Table) -> set[str]:
     if extractor.hop is not None:
-        column, table, other = extractor.hop
+        column, table, key = extractor.hop
         values = _values(new, column)
         if not values:
             return set()
-        new = rows.having(table, other, values, [extractor.column or other])
+        new = rows.having(table, key, values, [extractor.column or key])
     if extractor.kind == "any":
         return {""} if new.num_rows else set()
     return {

@@ -1,27 +1,33 @@
-"""The index: constant tables of the filters that run together, as Delta tables.
+"""The predicate index of publish/subscribe: which filters a new row may concern, as Delta tables.
 
-A row for each disjunct of a filter and each key that wakes it.  Rows are only ever appended:
-a filter that has changed is entered anew with its next revision, and whoever reads checks
-with the application that a revision is the present one.
+    filter ─> its disjuncts ─ predicate keys ─> an entry for each key ─> files ─ compact ─> one file
+
+An entry is a disjunct of an enrolled filter and one of its predicate keys.  Entries are only ever
+appended: a filter that has changed is entered anew with its next revision, and the reader asks
+the application which revision is the present one.  The index can be made anew from the
+database at any time.
 """
 
 from __future__ import annotations
 
+import shutil
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from hashlib import blake2b
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from deltalake import DeltaTable, WriterProperties, write_deltalake
 from deltalake.exceptions import DeltaError
 
 from tapestry.core.errors import TapestryError
+from tapestry.core.sorted_hashes import Hashes, hash_texts
+from tapestry.plan.predicate_keys import PredicateKey
 
 SCHEMA = pa.schema(
     [
@@ -47,17 +53,35 @@ REPRESENTATIVES = pa.schema(
 )
 
 VERSION = 2
-"""Of what keys and tokens are: entries of another version wake nobody."""
+"""Of columns, keys and tokens: an index of another version counts as missing."""
 
-MANY = 64
+MOST_ENTRIES = 10_000_000
+"""What the index may hold, for it is read into memory: some 60 bytes an entry, and its texts."""
+
+MANY_FILES = 64
 """Files of entries that are merged into one."""
+
+SHRINK_EVERY = 3600.0
+"""Seconds after which a full index of one file is looked through for entries of the past."""
 
 WRITER = WriterProperties(compression="ZSTD", compression_level=1)
 
 
+class IndexFullError(TapestryError):
+    """The index has no room for some filters; they keep windows of their own."""
+
+    def __init__(self, filters: int) -> None:
+        super().__init__(
+            f"The predicate index is full: it holds {MOST_ENTRIES:,} entries at most, "
+            f"and {filters:,} filters are not in it.",
+            hint="These run one by one, which takes longer; nothing is lost.  "
+            "Delete or pause filters that nobody needs, or say more narrowly what they find.",
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
-    """A disjunct of a filter, and one key that wakes it.
+    """A disjunct of a filter, and one of its predicate keys.
 
     ``constants`` is JSON, in slot order; ``audiences`` are what its owner may see.
     """
@@ -73,35 +97,34 @@ class IndexEntry:
     token: str
 
 
-def hash_key(extractor: str, offset: int, token: str) -> int:
-    """Return the hash of what wakes a filter, a 64-bit integer."""
-    return _hash(f"{extractor}\n{offset}\n{token}")
+def key_hashes(keys: Iterable[PredicateKey | IndexEntry]) -> Hashes:
+    """Return a 64-bit hash of each predicate key, or of that of each entry."""
+    return hash_texts(f"{key.extractor}\n{key.offset}\n{key.token}" for key in keys)
 
 
-def hash_query(signature: str, constants: str) -> int:
-    """Return the hash of what a disjunct asks, a 64-bit integer."""
-    return _hash(f"{signature}\n{constants}")
-
-
-def _hash(text: str) -> int:
-    digest = blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "little", signed=True)
+def query_hashes(queries: Iterable[tuple[str, str]]) -> Hashes:
+    """Return a 64-bit hash of each query, given as (signature, constants)."""
+    return hash_texts(f"{signature}\n{constants}" for signature, constants in queries)
 
 
 class PredicateIndex:
-    """The two tables: what is entered, and of each signature a filter that has it.
+    """Two tables: the entries, and a representative filter's text for each signature.
 
-    Objects of this class have no state but where the tables lie.  One process at a time adds.
+    Objects of this class have no state except where the tables lie.  One process at a time adds.
     """
 
     def __init__(self, root: Path) -> None:
-        self._entries = Path(root).absolute() / "predicate_index" / f"entries-{VERSION}"
-        self._representatives = (
-            Path(root).absolute() / "predicate_index" / f"representatives-{VERSION}"
-        )
+        self._directory = Path(root).absolute() / "predicate_index"
+        self._entries = self._directory / f"entries-{VERSION}"
+        self._representatives = self._directory / f"representatives-{VERSION}"
 
     def add(self, entries: Sequence[IndexEntry], representatives: Mapping[str, str]) -> None:
-        """Append entries; ``representatives`` gives the text of a filter for each signature."""
+        """Append entries; ``representatives`` gives the text of a filter for each signature.
+
+        Raises IndexFullError, and adds nothing, if there is no room for them.
+        """
+        if entries and len(entries) > self.room():
+            raise IndexFullError(len({entry.filter_id for entry in entries}))
         known = self.representatives()
         new = {key: text for key, text in representatives.items() if key not in known}
         if new:
@@ -109,12 +132,13 @@ class PredicateIndex:
             _write(self._representatives, pa.table(texts, schema=REPRESENTATIVES), "append")
         if entries:
             names = SCHEMA.names[:5] + SCHEMA.names[6:9]
-            columns = {name: [getattr(one, name) for one in entries] for name in names}
-            columns["audiences"] = ["\n".join(one.audiences) for one in entries]
-            columns["key_hash"] = [
-                hash_key(one.extractor, one.offset, one.token) for one in entries
-            ]
-            columns["query_hash"] = [hash_query(one.signature, one.constants) for one in entries]
+            columns: dict[str, Any] = {
+                name: [getattr(entry, name) for entry in entries] for name in names
+            }
+            columns["audiences"] = ["\n".join(entry.audiences) for entry in entries]
+            queries = ((entry.signature, entry.constants) for entry in entries)
+            columns["key_hash"] = key_hashes(entries).view("<i8")
+            columns["query_hash"] = query_hashes(queries).view("<i8")
             _write(self._entries, pa.table(columns, schema=SCHEMA), "append")
 
     def representatives(self) -> dict[str, str]:
@@ -128,12 +152,13 @@ class PredicateIndex:
         """Return the Parquet files of the newest version of the entries."""
         return _files(self._entries)
 
-    def size(self) -> int:
-        """Return the number of entries, those of past revisions among them."""
-        return sum(pq.read_metadata(path).num_rows for path in self.files())
+    def room(self) -> int:
+        """Return how many entries can be added, counting those of past revisions as entered."""
+        rows: int = sum(pq.read_metadata(path).num_rows for path in self.files())
+        return MOST_ENTRIES - rows
 
     def extractors(self) -> dict[str, set[int]]:
-        """Return the offsets that are entered, by extractor."""
+        """Return the offsets that are entered, by the name of their key extractor."""
         found: dict[str, set[int]] = defaultdict(set)
         for path in self.files():
             for extractor, offset in _offsets(path):
@@ -151,27 +176,40 @@ class PredicateIndex:
             return 0
         return _counts(self._entries, changed).get(signature, 0)
 
-    def compact(self, current: Callable[[Collection[int]], Mapping[int, int]]) -> bool:
-        """Merge the files once there are many, and drop entries of revisions that are past.
+    def compact(
+        self, current: Callable[[Collection[int]], Mapping[int, int]], *, full: bool = False
+    ) -> bool:
+        """Merge the files once there are many, and drop entries of past revisions.
 
-        ``current`` returns the present revision of those of some filters that are there: one
-        that another run has entered, and that is about to join, is kept.  Nobody else may
-        read or add meanwhile.  Return whether there was anything to do.
+        ``current`` returns the present revision of each of some filters that exists: one that
+        another run has entered, and that is about to be enrolled, is kept.  ``full``: there was
+        no room, so drop what can be dropped now.  Nobody else may read or add meanwhile.
+        Return whether there was anything to do.
         """
         files = self.files()
-        if len(files) < MANY:
+        if len(files) < MANY_FILES and not (full and _may_shrink(files)):
             return False
         rows = pa.concat_tables(pq.read_table(path, schema=SCHEMA) for path in files)
-        revisions = current(pc.unique(rows["filter_id"]).to_pylist())
-        pairs = zip(rows["filter_id"].to_pylist(), rows["revision"].to_pylist(), strict=True)
-        kept = rows.filter(
-            pa.array([revisions.get(filter_id) == rev for filter_id, rev in pairs], pa.bool_())
-        )
+        filter_ids, places = np.unique(rows["filter_id"].to_numpy(), return_inverse=True)
+        revisions = current(filter_ids.tolist())
+        present = np.array([revisions.get(filter_id, -1) for filter_id in filter_ids.tolist()])
+        kept = rows.filter(pa.array(present[places] == rows["revision"].to_numpy()))
         _write(self._entries, kept, "overwrite")
         DeltaTable(str(self._entries)).vacuum(
             retention_hours=0, dry_run=False, enforce_retention_duration=False
         )
         return True
+
+    def delete_other_versions(self) -> None:
+        """Delete what other versions of the program kept here, for it holds texts of filters."""
+        shutil.rmtree(self._directory.parent / "register", ignore_errors=True)
+        for path in self._directory.glob("*"):
+            if path not in (self._entries, self._representatives):
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _may_shrink(files: Sequence[str]) -> bool:
+    return len(files) > 1 or time.time() - Path(files[0]).stat().st_mtime > SHRINK_EVERY
 
 
 def _write(path: Path, rows: pa.Table, mode: Literal["append", "overwrite"]) -> None:
@@ -205,9 +243,9 @@ def _texts(path: str) -> dict[str, str]:
 @lru_cache(maxsize=4096)
 def _filters(path: str) -> dict[str, int]:
     rows = pq.read_table(path, columns=["signature", "filter_id"], read_dictionary=["signature"])
-    apart = rows.group_by("signature").aggregate([("filter_id", "count_distinct")])
-    names, counts = apart["signature"].to_pylist(), apart["filter_id_count_distinct"].to_pylist()
-    return dict(zip(names, counts, strict=True))
+    counts = rows.group_by("signature").aggregate([("filter_id", "count_distinct")])
+    columns = (counts[name].to_pylist() for name in ("signature", "filter_id_count_distinct"))
+    return dict(zip(*columns, strict=True))
 
 
 @lru_cache(maxsize=4)
@@ -219,5 +257,5 @@ def _counts(entries: Path, _changed: int) -> Counter[str]:
 @lru_cache(maxsize=4096)
 def _offsets(path: str) -> frozenset[tuple[str, int]]:
     rows = pq.read_table(path, columns=["extractor", "offset"])
-    apart = rows.group_by(["extractor", "offset"]).aggregate([])
-    return frozenset(zip(apart["extractor"].to_pylist(), apart["offset"].to_pylist(), strict=True))
+    pairs = rows.group_by(["extractor", "offset"]).aggregate([])
+    return frozenset(zip(pairs["extractor"].to_pylist(), pairs["offset"].to_pylist(), strict=True))

@@ -10,7 +10,7 @@ from tapestry.plan.compile import compile_filter
 from tapestry.plan.engine import Engine, evaluate
 from tapestry.plan.lowering.lower import lower_at
 from tapestry.query.context import Context
-from tapestry.run.execute import Subscription, execute, groups
+from tapestry.run.execute import Subscription, execute, signature_groups
 from tapestry.tables.log import Snapshot, Tables, snapshot
 from tapestry.tables.read import Card, cards
 
@@ -36,7 +36,7 @@ def ask(
 ) -> Answer:
     """Return Q(at): the messages that satisfy the filter at the instant, by ``ts``."""
     plan = compile_filter(text, context)
-    asked = groups([(Subscription(0, plan, tuple(audiences), BEGINNING), at)])
+    asked = signature_groups([(Subscription(0, plan, tuple(audiences), BEGINNING), at)])
     rows = evaluate(engine_on(snapshot(tables)), lower_at(asked, at))
     arrived: dict[str, int] = {}
     for _, msgid, _, ts, *_ in rows:

@@ -1,9 +1,9 @@
-"""What a live filter's answer gains and loses: the query delta.
+"""The changelog of a live filter: the inserts and retractions of its answer Q(t).
 
     events ─> Q at the window's start and at each event ─ compare ─> insert, delete, update
 
-After the continuous query notification of the Oracle papers: every change in order
-(transactional), or the difference between the ends of the window (compressed).
+Continuous query notification [OracleCQ07]: every change in order (transactional), or the
+difference between the ends of the window (compressed).
 """
 
 from __future__ import annotations
@@ -20,11 +20,14 @@ from tapestry.plan.relation import SEPARATOR
 from tapestry.run.execute import (
     Pair,
     Subscription,
-    chunked,
-    groups,
-    pieces,
-    variants_of,
+    batched_groups,
+    delta_query_count,
+    signature_groups,
+    split_groups,
 )
+
+State = tuple[int, str, int]
+"""A filter_id, a msgid and an instant: does the message match then, and how?"""
 
 
 def changes(
@@ -43,26 +46,26 @@ def change_windows(
 ) -> list[list[Change]]:
     """Return the changes of each filter's answer in each window that ends at the instants.
 
-    The filters must be compiled by the general rule; the first window of each begins at its
-    since.  All changes, in the order of their instants; or, ``net``, what the answer at a
-    window's end has that it had not at its start, and the reverse, at its end.  Replayed
-    upon Q(since), either gives Q at the end of every window.
+    The filters must be compiled by the general strategy; the first window of each begins at
+    its since.  All changes, in the order of their instants; or, ``net``, what the answer at a
+    window's end has that it did not have at its start, and the reverse, at its end.  Applied to
+    Q(since), either gives Q at the end of every window.
     """
     by_id = {s.filter_id: s for s in subscriptions}
-    some, every = _events(engine, by_id.values(), instants[-1])
-    held = _held(engine, by_id, some, every, instants[-1])
-    for filter_id, msgid, _ in held:
-        if filter_id in every:
-            some.setdefault((filter_id, msgid), set())
+    message_events, filter_events = _events(engine, by_id.values(), instants[-1])
+    rows = _states(engine, by_id, message_events, filter_events, instants[-1])
+    for filter_id, msgid, _ in rows:
+        if filter_id in filter_events:
+            message_events.setdefault((filter_id, msgid), set())
     runs: list[list[Change]] = [[] for _ in instants]
-    for (filter_id, msgid), own in sorted(some.items()):
-        before = held.get((filter_id, msgid, by_id[filter_id].since))
-        rest = deque(sorted(own | every.get(filter_id, set())))
+    for (filter_id, msgid), own_events in sorted(message_events.items()):
+        before = rows.get((filter_id, msgid, by_id[filter_id].since))
+        events = deque(sorted(own_events | filter_events.get(filter_id, set())))
         for run, end in zip(runs, instants, strict=True):
             steps = []
-            while rest and rest[0] <= end:
-                at = rest.popleft()
-                steps.append((at, held.get((filter_id, msgid, at))))
+            while events and events[0] <= end:
+                at = events.popleft()
+                steps.append((at, rows.get((filter_id, msgid, at))))
             for at, now in [(end, steps[-1][1])] if net and steps else steps:
                 run += _difference(filter_id, msgid, at, before, now)
                 before = now
@@ -83,49 +86,49 @@ def _difference(
         yield Change(filter_id, msgid, op, at, now[2], now[5], evidence)
 
 
-def _held(
+def _states(
     engine: Engine,
     by_id: Mapping[int, Subscription],
-    some: Mapping[Pair, set[int]],
-    every: Mapping[int, set[int]],
+    message_events: Mapping[Pair, set[int]],
+    filter_events: Mapping[int, set[int]],
     until: int,
-) -> dict[tuple[int, str, int], Row]:
+) -> dict[State, Row]:
     """Return how messages match at the start of their filter's window and at its events."""
-    messages = {
+    of_messages = sorted(
         (*pair, at)
-        for pair, instants in some.items()
+        for pair, instants in message_events.items()
         for at in {by_id[pair[0]].since, *instants} - {BEGINNING}
-    }
-    answers = {
+    )
+    of_filters = sorted(
         (filter_id, at)
-        for filter_id, instants in every.items()
+        for filter_id, instants in filter_events.items()
         for at in {by_id[filter_id].since, *instants} - {BEGINNING}
-    }
-    held: dict[tuple[int, str, int], Row] = {}
-    for chunk in chunked(groups((s, until) for s in by_id.values()), lambda _: 1):
-        filter_ids = {row.filter_id for group in chunk for row in group.rows}
-        among = sorted(one for one in messages if one[0] in filter_ids)
-        each = sorted(one for one in answers if one[0] in filter_ids)
-        rows = evaluate(engine, lower_among(chunk, among)) if among else []
-        for row in rows + (evaluate(engine, lower_each(chunk, each)) if each else []):
+    )
+    states: dict[State, Row] = {}
+    for batch in batched_groups(signature_groups((s, until) for s in by_id.values())):
+        filter_ids = {row.filter_id for group in batch for row in group.rows}
+        among = [state for state in of_messages if state[0] in filter_ids]
+        at_all = [instant for instant in of_filters if instant[0] in filter_ids]
+        rows = evaluate(engine, lower_among(batch, among)) if among else []
+        for row in rows + (evaluate(engine, lower_each(batch, at_all)) if at_all else []):
             key = (row[0], row[1], row[4])
-            if key not in held or row[5:] < held[key][5:]:
-                held[key] = row
-    return held
+            if key not in states or row[5:] < states[key][5:]:
+                states[key] = row
+    return states
 
 
 def _events(
     engine: Engine, subscriptions: Iterable[Subscription], until: int
 ) -> tuple[dict[Pair, set[int]], dict[int, set[int]]]:
-    """Return the instants at which the answer can change, by message, and for every message."""
-    some: dict[Pair, set[int]] = defaultdict(set)
-    every: dict[int, set[int]] = defaultdict(set)
-    whole = groups((s, until) for s in subscriptions)
-    for chunk in chunked(pieces(whole), variants_of):
-        statement = lower_events(chunk, until, engine.covers)
+    """Return the instants at which the answer can change: of one message, and of any message."""
+    message_events: dict[Pair, set[int]] = defaultdict(set)
+    filter_events: dict[int, set[int]] = defaultdict(set)
+    groups = signature_groups((s, until) for s in subscriptions)
+    for batch in batched_groups(split_groups(groups), delta_query_count):
+        statement = lower_events(batch, until, engine.covers)
         for filter_id, msgid, _, _, c, *_ in evaluate(engine, statement) if statement else ():
             if msgid is None:
-                every[filter_id].add(c)
+                filter_events[filter_id].add(c)
             else:
-                some[filter_id, msgid].add(c)
-    return some, every
+                message_events[filter_id, msgid].add(c)
+    return message_events, filter_events

@@ -1,8 +1,9 @@
-"""Run groups of filters over their windows and say what newly matched.
+"""Run filters over their windows, and return what newly matched [Terry92 §4].
 
     filters ─ compile ─> groups ─ lower ─> one statement ─ engine ─> candidates ─ decide ─> matches
 
-The engine is Spark in the product; anything that answers a Statement serves.
+Filters of one signature share a statement, as rows of its constant table [Chen00 §3].  The
+engine is Spark in the product; anything that answers a Statement serves.
 """
 
 from __future__ import annotations
@@ -49,37 +50,34 @@ def execute(
 ) -> list[Match]:
     """Return every match with since < matched_at <= until, each filter by its own since.
 
-    ``known`` returns those of some (filter, msgid) pairs that were delivered before; a
-    filter's runs must follow each other without a gap.  Matches come in the order of
-    filter, matched_at, msgid.
+    ``known`` returns those of some (filter_id, msgid) pairs that were delivered before; a
+    filter's windows must follow each other without a gap.  Matches come in the order of
+    filter_id, matched_at, msgid.
     """
     by_id = {s.filter_id: s for s in subscriptions}
     windows = ((s, until if s.until is None else s.until) for s in by_id.values())
-    found = candidates(engine, groups(windows), until)
+    rows = first_candidates(engine, signature_groups(windows), until)
     starts = {filter_id: s.start for filter_id, s in by_id.items()}
-    return decided(engine, found, starts, by_id.__getitem__, known)
+    return decide_matches(engine, rows, starts, by_id.__getitem__, known)
 
 
-def decided(
+def decide_matches(
     engine: Engine,
-    found: Collection[Row],
+    rows: Collection[Row],
     starts: Mapping[int, int | None],
     subscription: Callable[[int], Subscription],
     known: Callable[[Collection[Pair]], set[Pair]],
 ) -> list[Match]:
-    """Return the matches among the candidates: neither delivered before nor held at T0.
+    """Return the matches among candidates: neither delivered before nor matched at T0.
 
     ``starts`` gives each filter's T0; ``subscription`` is asked for those that have one.
     """
-    pairs = {(filter_id, msgid) for filter_id, msgid, *_ in found}
+    pairs = {(filter_id, msgid) for filter_id, msgid, *_ in rows}
     old = known(pairs) if pairs else set()
-    begun = {pair for pair in pairs - old if starts[pair[0]] is not None}
-    old |= _held_at_start(
-        engine,
-        {filter_id: subscription(filter_id) for filter_id in {filter_id for filter_id, _ in begun}},
-        begun,
-    )
-    matches = [_match(row, row[0]) for row in found if (row[0], row[1]) not in old]
+    from_now_on = {pair for pair in pairs - old if starts[pair[0]] is not None}
+    by_id = {filter_id: subscription(filter_id) for filter_id in {pair[0] for pair in from_now_on}}
+    old |= _matched_at_start(engine, by_id, from_now_on)
+    matches = [_match(row, row[0]) for row in rows if (row[0], row[1]) not in old]
     return sorted(matches, key=lambda m: (m.filter_id, m.matched_at, m.msgid))
 
 
@@ -91,39 +89,44 @@ def execute_windows(
     Every filter starts at its own since, with existing mail.  A filter and a window make a
     row of the constant table, so that all windows share the statements of one run.
     """
-    asked = list(subscriptions)
+    filters = list(subscriptions)
     starts = [None, *instants[:-1]]
     windows = [
         (replace(s, filter_id=n * len(instants) + run, since=s.since if low is None else low), high)
-        for n, s in enumerate(asked)
+        for n, s in enumerate(filters)
         for run, (low, high) in enumerate(zip(starts, instants, strict=True))
     ]
     runs: list[list[Match]] = [[] for _ in instants]
     delivered: set[Pair] = set()
-    rows = candidates(engine, groups(windows), max(instants)) if instants else []
+    groups = signature_groups(windows)
+    rows = first_candidates(engine, groups, max(instants)) if instants else []
     for row in sorted(rows, key=lambda row: row[0]):
         n, run = divmod(row[0], len(instants))
-        match = _match(row, asked[n].filter_id)
+        match = _match(row, filters[n].filter_id)
         if (match.filter_id, match.msgid) not in delivered:
             delivered.add((match.filter_id, match.msgid))
             runs[run].append(match)
     return [sorted(run, key=lambda m: (m.filter_id, m.matched_at, m.msgid)) for run in runs]
 
 
-def candidates(engine: Engine, all_groups: Sequence[SignatureGroup], until: int) -> list[Row]:
-    """Return the first candidate of every (filter, message)."""
+def first_candidates(engine: Engine, groups: Sequence[SignatureGroup], until: int) -> list[Row]:
+    """Return the first candidate of every (filter_id, msgid)."""
     first: dict[Pair, Row] = {}
-    for chunk in chunked(pieces(all_groups), variants_of):
-        statement = lower(chunk, until, engine.covers)
-        for row in evaluate(engine, statement) if statement else ():
-            other = first.setdefault((row[0], row[1]), row)
-            if rank(row) < rank(other):
-                first[row[0], row[1]] = row
+    for batch in batched_groups(split_groups(groups), delta_query_count):
+        statement = lower(batch, until, engine.covers)
+        keep_first(first, evaluate(engine, statement) if statement else ())
     return list(first.values())
 
 
-def rank(row: Row) -> tuple[int, int, str, str]:
-    """Return by what the candidates of one filter and message are ordered, the first counts."""
+def keep_first(first: dict[Pair, Row], rows: Iterable[Row]) -> None:
+    """Put each candidate into ``first``, unless an earlier one of its filter and message is."""
+    for row in rows:
+        other = first.setdefault((row[0], row[1]), row)
+        if _order(row) < _order(other):
+            first[row[0], row[1]] = row
+
+
+def _order(row: Row) -> tuple[int, int, str, str]:
     _, _, audience, _, c, disjunct, why = row
     return c, disjunct, why, audience
 
@@ -134,7 +137,7 @@ def _match(row: Row, filter_id: int) -> Match:
     return Match(filter_id, msgid, audience, c, disjunct, evidence)
 
 
-def groups(windows: Iterable[tuple[Subscription, int]]) -> list[SignatureGroup]:
+def signature_groups(windows: Iterable[tuple[Subscription, int]]) -> list[SignatureGroup]:
     """Return the disjuncts of subscriptions, each with the end of its window, by signature."""
     gathered: dict[str, tuple[IncrementalDisjunct, list[ConstantRow]]] = {}
     for s, until in windows:
@@ -142,53 +145,67 @@ def groups(windows: Iterable[tuple[Subscription, int]]) -> list[SignatureGroup]:
             index, constants = plan.disjunct.monotone.index, plan.signature.constants
             row = ConstantRow(s.filter_id, index, constants, s.audiences, s.since, until)
             gathered.setdefault(plan.signature.key, (plan.disjunct, []))[1].append(row)
-    return [SignatureGroup(one, tuple(members)) for one, members in gathered.values()]
+    return [SignatureGroup(disjunct, tuple(rows)) for disjunct, rows in gathered.values()]
 
 
-def chunked(
-    some: Iterable[SignatureGroup], size: Callable[[SignatureGroup], int]
+def batched_groups(
+    groups: Iterable[SignatureGroup], size: Callable[[SignatureGroup], int] = lambda _: 1
 ) -> list[list[SignatureGroup]]:
     """Return the groups in as few statements as is good for planning them."""
-    chunks: list[list[SignatureGroup]] = []
+    batches: list[list[SignatureGroup]] = []
     room = 0
-    for piece in some:
-        if size(piece) > room:
-            chunks.append([])
+    for group in groups:
+        if size(group) > room:
+            batches.append([])
             room = MOST_DELTA_QUERIES
-        chunks[-1].append(piece)
-        room -= size(piece)
-    return chunks
+        batches[-1].append(group)
+        room -= size(group)
+    return batches
 
 
-def variants_of(group: SignatureGroup) -> int:
+def delta_query_count(group: SignatureGroup) -> int:
+    """Return how many delta queries a group adds to a statement."""
     return len(group.disjunct.delta_queries)
 
 
-def pieces(all_groups: Sequence[SignatureGroup]) -> Iterator[SignatureGroup]:
-    """Yield the groups, those with many delta queries in several pieces."""
-    for group in all_groups:
+def split_groups(groups: Iterable[SignatureGroup]) -> Iterator[SignatureGroup]:
+    """Yield the groups, a group with many delta queries as several with some of them each."""
+    for group in groups:
         delta_queries = group.disjunct.delta_queries
         for begin in range(0, len(delta_queries), MOST_DELTA_QUERIES):
-            some = delta_queries[begin : begin + MOST_DELTA_QUERIES]
-            yield SignatureGroup(replace(group.disjunct, delta_queries=some), group.rows)
+            batch = delta_queries[begin : begin + MOST_DELTA_QUERIES]
+            yield SignatureGroup(replace(group.disjunct, delta_queries=batch), group.rows)
 
 
-def _held_at_start(
-    engine: Engine, by_id: Mapping[int, Subscription], begun: Collection[Pair]
+def matching_at(
+    engine: Engine, groups: Iterable[SignatureGroup], instants: Iterable[tuple[int, str, int]]
+) -> set[Pair]:
+    """Return the pairs that match at their instant, of (filter_id, msgid, instant) in the groups.
+
+    A semi-join of Q(t) with the messages given.
+    """
+    matching: set[Pair] = set()
+    wanted = sorted(instants)
+    for batch in batched_groups(groups):
+        filter_ids = {row.filter_id for group in batch for row in group.rows}
+        among = [triple for triple in wanted if triple[0] in filter_ids]
+        if among:
+            matching |= {(row[0], row[1]) for row in evaluate(engine, lower_among(batch, among))}
+    return matching
+
+
+def _matched_at_start(
+    engine: Engine, by_id: Mapping[int, Subscription], pairs: Collection[Pair]
 ) -> set[Pair]:
     """Return the pairs whose message matched at the filter's T0 already.
 
     A filter "from now on" does not deliver those.  Every pair is asked: the message may
     have been there for another audience before the row that matched.
     """
-    starting = [by_id[filter_id] for filter_id in sorted({filter_id for filter_id, _ in begun})]
-    held: set[Pair] = set()
-    for chunk in chunked(groups((s, s.since) for s in starting), lambda _: 1):
-        filter_ids = {row.filter_id for group in chunk for row in group.rows}
-        asked = [
-            (filter_id, msgid, start)
-            for filter_id, msgid in sorted(begun)
-            if filter_id in filter_ids and (start := by_id[filter_id].start) is not None
-        ]
-        held |= {(row[0], row[1]) for row in evaluate(engine, lower_among(chunk, asked))}
-    return held
+    groups = signature_groups((s, s.since) for _, s in sorted(by_id.items()))
+    instants = [
+        (filter_id, msgid, start)
+        for filter_id, msgid in pairs
+        if (start := by_id[filter_id].start) is not None
+    ]
+    return matching_at(engine, groups, instants)

@@ -1,4 +1,4 @@
-"""Limits of a run, and who is over them: one filter must not delay or lose the others."""
+"""Limits of a run, and which filters are over them: no filter may delay or lose the others."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ from typing import TypeVar
 from tapestry.core.errors import TapestryError
 from tapestry.plan.engine import TooMuchError
 
-Asked = TypeVar("Asked")
-Found = TypeVar("Found")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 def set_aside(
-    run: Callable[[Sequence[Asked]], list[Found]], asked: Sequence[Asked]
-) -> tuple[list[Found], list[tuple[Asked, TapestryError]]]:
-    """Run all of some that share a plan; return what they found, and who cannot be run.
+    run: Callable[[Sequence[Item]], list[Result]], items: Sequence[Item]
+) -> tuple[list[Result], list[tuple[Item, TapestryError]]]:
+    """Run items that share a plan; return the results, and the items that cannot be run.
 
-    Where it is too much for all, halves are tried, down to who alone is too much.  Any other
-    failure is that of the plan, and so of all.
+    Where it is too much for all, halves are tried, down to the single item that is too much.
+    Any other failure is that of the plan, and so of all items.
 
-    >>> def run(asked):
-    ...     if 3 in asked:
+    >>> def run(items):
+    ...     if 3 in items:
     ...         raise TooMuchError("Too much.")
-    ...     return list(asked)
-    >>> found, over = set_aside(run, [1, 2, 3, 4])
-    >>> found, [one for one, _ in over]
+    ...     return list(items)
+    >>> results, failures = set_aside(run, [1, 2, 3, 4])
+    >>> results, [item for item, _ in failures]
     ([1, 2, 4], [3])
     """
-    if not asked:
+    if not items:
         return [], []
     try:
-        return run(asked), []
+        return run(items), []
     except TooMuchError as error:
-        if len(asked) == 1:
-            return [], [(asked[0], error)]
+        if len(items) == 1:
+            return [], [(items[0], error)]
     except TapestryError as error:
-        return [], [(one, error) for one in asked]
-    middle = len(asked) // 2
-    found, over = set_aside(run, asked[:middle])
-    more, others = set_aside(run, asked[middle:])
-    return found + more, over + others
+        return [], [(item, error) for item in items]
+    middle = len(items) // 2
+    results, failures = set_aside(run, items[:middle])
+    more_results, more_failures = set_aside(run, items[middle:])
+    return results + more_results, failures + more_failures

@@ -1,38 +1,46 @@
 """One run of what is due: windows in, matches out, both in one transaction.
 
-    clock ─> until ─┬─ filters apart, each from its own since ─┬─> commit (compare-and-set)
-                    └─ all that are joined, from the joint one ┘
+    clock ─> until ─┬─ filters with windows of their own, each from its own since ─┬─> commit
+                    └─ all enrolled filters, from the shared since ────────────────┘
 
-A filter that has been run apart once is entered in the index, and joins the others.
+``until`` is the watermark: all that was stamped up to it is visible.  A commit is a
+compare-and-set of the window's start, so that each match is stored exactly once.  A filter that
+has been run up to ``until`` by itself is entered in the predicate index, and enrolled in the
+shared window.
 """
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tapestry.core.clock import wall_clock
+from tapestry.core.log import event
 from tapestry.core.ports import Change, Clock, DueFilter, FilterStore, Match
 from tapestry.plan.compile import compile_due
 from tapestry.plan.engine import Engine
-from tapestry.predicate_index.groups import IndexLookup
+from tapestry.predicate_index.entries import index_entries
+from tapestry.predicate_index.lookup import InMemoryLookup
 from tapestry.predicate_index.probe import SnapshotRows
-from tapestry.predicate_index.store import IndexEntry, PredicateIndex
-from tapestry.run.own_windows import Run, explained, run_own_windows
-from tapestry.run.shared_window import index_entries, run_shared_window
+from tapestry.predicate_index.store import IndexEntry, IndexFullError, PredicateIndex
+from tapestry.run.own_windows import Run, explained, refuse, run_own_windows
+from tapestry.run.shared_window import run_shared_window
 from tapestry.tables.append import advance_watermark
 from tapestry.tables.log import Snapshot, Tables, snapshot
 from tapestry.tables.read import audiences_in
 from tapestry.tables.tombstones import is_history_complete
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class TickReport:
     """What one run did: matches, and the changes of live filters.
 
-    ``filters`` were run apart, or found something together with others.  ``committed`` is
-    False if another run had taken the windows.
+    ``filters`` had windows of their own, or matched something in the shared one.  ``committed``
+    is False if another run had taken the windows.
     """
 
     until: int
@@ -46,7 +54,6 @@ class TickReport:
 
 def tick(
     engine_on: Callable[[Snapshot], Engine],
-    directory_on: Callable[[PredicateIndex], IndexLookup],
     tables: Tables,
     clock: Clock,
     store: FilterStore,
@@ -54,30 +61,28 @@ def tick(
 ) -> TickReport:
     """Run every due filter from the end of its last window up to now, or to ``at`` if later.
 
-    The rests of older texts go first.  A filter that finds too much at once is run in parts, one
-    a run.  One that does not compile, or that the engine cannot run, is marked as failed and
-    left where it stands.
+    The pending windows of older revisions go first.  A filter that finds too much at once is run
+    in parts, one a run.  One that does not compile, or that the engine cannot run, is marked as
+    failed and left where it stands.
     """
     begun = time.perf_counter()
     until = advance_watermark(tables, clock, wall_clock if at is None else lambda: at)
     index = PredicateIndex(tables.root)
     if not index.files():
-        store.detach(None)  # lost, or made by an older version: all are entered anew
-    runs: list[Run] = []
+        store.detach(None)  # lost, or made by another version: all are entered anew
+        index.delete_other_versions()
+    own: list[Run] = []
     while True:
         due = store.due(until)
-        runs.append(run_own_windows(engine_on, tables, store, due, until))
-        if not runs[-1].committed or all(one.pending_window is None for one in due):
+        own.append(run_own_windows(engine_on, tables, store, due, until))
+        if not own[-1].committed or all(due_filter.pending_window is None for due_filter in due):
             break
-    runs.append(_run_joint(engine_on, directory_on(index), tables, store, until))
-    if runs[-1].committed:
-        _join(
-            index,
-            store,
-            [one for run in runs[:-1] if run.committed for one in run.filters],
-            until,
-        )
-    return TickReport(
+    shared = _run_shared(engine_on, index, tables, store, until)
+    if shared.committed:
+        done = [due_filter for run in own if run.committed for due_filter in run.filters]
+        _enroll(index, store, done, until)
+    runs = [*own, shared]
+    report = TickReport(
         until,
         sum(len(run.filters) for run in runs),
         tuple(match for run in runs for match in run.matches),
@@ -86,57 +91,79 @@ def tick(
         time.perf_counter() - begun,
         all(run.committed for run in runs),
     )
+    event(
+        log,
+        "tick",
+        until=until,
+        own=report.filters - len(shared.filters),
+        shared=len(shared.filters),
+        matches=len(report.matches),
+        changes=len(report.changes),
+        failed=report.failed,
+        committed=report.committed,
+        seconds=report.seconds,
+    )
+    return report
 
 
-def _run_joint(
+def _run_shared(
     engine_on: Callable[[Snapshot], Engine],
-    lookup: IndexLookup,
+    index: PredicateIndex,
     tables: Tables,
     store: FilterStore,
     until: int,
 ) -> Run:
-    """Run all joined filters over the joint window; its first end is where it begins."""
+    """Run all enrolled filters over the shared window, which begins at the end of the first run."""
     since = store.shared_since()
     if since is None:
         return Run((), (), (), 0, store.commit_shared(None, until, (), ()))
     if since >= until:
         return Run((), (), (), 0, True)
-    found = snapshot(tables)
-    present = audiences_in(found)
-    joint = run_shared_window(
-        lambda: engine_on(found),
-        SnapshotRows(found),
-        lookup,
+    seen = snapshot(tables)
+    result = run_shared_window(
+        lambda: engine_on(seen),
+        SnapshotRows(seen),
+        InMemoryLookup(index),
         store,
-        present,
+        audiences_in(seen),
         since,
         until,
-        whole=is_history_complete(tables.root),
+        history_complete=is_history_complete(tables.root),
     )
-    if joint.stale:
-        store.detach(joint.stale)
-    for one, message in joint.failed:
-        store.fail(one, message)
-    matches = explained(joint.matches, joint.filters)
-    committed = store.commit_shared(since, until, joint.filters, matches)
-    return Run(tuple(joint.filters), tuple(matches), (), len(joint.failed), committed)
+    if result.stale:
+        store.detach(result.stale)
+    for due_filter, error in result.failed:
+        refuse(store, due_filter, error)
+    matches = explained(result.matches, result.filters)
+    committed = store.commit_shared(since, until, result.filters, matches)
+    return Run(tuple(result.filters), tuple(matches), (), len(result.failed), committed)
 
 
-def _join(
-    index: PredicateIndex, store: FilterStore, filters: Sequence[DueFilter], until: int
+def _enroll(
+    index: PredicateIndex, store: FilterStore, done: Sequence[DueFilter], until: int
 ) -> None:
-    """Enter filters in the index, and let them share the joint window from now on.
+    """Enter filters in the index, and let them share the window from now on.
 
-    Who is entered but did not join is not run from there: the store knows who has.
+    A filter that is entered but not enrolled keeps a window of its own: the store knows which
+    are.  So does a filter for which the index has no room.
     """
-    joining = [one for one in filters if one.until is None and not one.live]
+    wanted = [due_filter for due_filter in done if due_filter.until is None and not due_filter.live]
+    if not wanted:
+        return
+    room = index.room()
+    entered: list[DueFilter] = []
     entries: list[IndexEntry] = []
     representatives: dict[str, str] = {}
-    for one in joining:
-        own, texts = index_entries(one, compile_due(one))
-        entries += own
-        representatives |= texts
-    if joining:
+    for due_filter in wanted if room > 0 else ():
+        own_entries, texts = index_entries(due_filter, compile_due(due_filter))
+        if len(entries) + len(own_entries) <= room:
+            entered.append(due_filter)
+            entries += own_entries
+            representatives |= texts
+    refused = len(wanted) - len(entered)
+    if refused:
+        event(log, "not_enrolled", filters=refused, error=IndexFullError(refused).message)
+    if entered:
         index.add(entries, representatives)
-        store.enroll(joining, until)
-        index.compact(store.revisions)
+        store.enroll(entered, until)
+    index.compact(store.revisions, full=refused > 0)

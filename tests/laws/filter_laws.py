@@ -29,7 +29,7 @@ from tapestry.query.tree import nodes as n
 from tapestry.query.tree.printer import print_sql, print_tql
 from tapestry.rewrite import pipeline
 from tapestry.rewrite.restore import conjunction_condition, normal_condition
-from tapestry.run.execute import Subscription, execute, execute_windows, groups
+from tapestry.run.execute import Subscription, execute, execute_windows, signature_groups
 
 Law = Callable[[st.DataObject, bool], None]
 """Draws a world, with aggregates and ranks or without, and asserts."""
@@ -142,7 +142,7 @@ def asking_gives_the_answer_of_that_instant(draw: st.DataObject, aggregates: boo
     subscription = Subscription(0, compiled(world.query), world.audiences, BEGINNING)
     judge = oracle.Oracle(world.query, world.data, world.audiences)
     for t in world.schedule[:5]:
-        statement = lower_at(groups([(subscription, 0)]), t)
+        statement = lower_at(signature_groups([(subscription, 0)]), t)
         found = {msgid for _, msgid, *_ in evaluate(engine, statement)}
         assert found == judge.answer(t)
 

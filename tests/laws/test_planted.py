@@ -235,7 +235,7 @@ def _column(event: EventPoint) -> n.Term:
 
 @caught_by(filter_laws.filters_run_together_deliver_what_each_would_alone)
 def a_group_sees_what_its_first_filter_may_see(patch):
-    real = execute.groups
+    real = execute.signature_groups
 
     def wrong(windows):
         return [
@@ -246,7 +246,7 @@ def a_group_sees_what_its_first_filter_may_see(patch):
             for group in real(windows)
         ]
 
-    patch.setattr(execute, "groups", wrong)
+    patch.setattr(execute, "signature_groups", wrong)
 
 
 @caught_by(filter_laws.what_matched_at_the_start_is_not_delivered)

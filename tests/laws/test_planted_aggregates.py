@@ -242,13 +242,13 @@ def what_changes_for_all_messages_is_told_of_none(patch):
 
 @every_change
 def what_held_at_the_start_is_forgotten(patch):
-    real = changes._held
+    real = changes._states
 
     def wrong(engine, by_id, *args):
-        held = real(engine, by_id, *args)
-        return {key: row for key, row in held.items() if key[2] != by_id[key[0]].since}
+        states = real(engine, by_id, *args)
+        return {key: row for key, row in states.items() if key[2] != by_id[key[0]].since}
 
-    patch.setattr(changes, "_held", wrong)
+    patch.setattr(changes, "_states", wrong)
 
 
 @every_change

@@ -12,7 +12,7 @@ from tapestry.plan.compile import compile_filter
 from tapestry.plan.explain import explain
 from tapestry.plan.lowering.lower import lower
 from tapestry.query.context import Context
-from tapestry.run.execute import Subscription, groups
+from tapestry.run.execute import Subscription, signature_groups
 from tapestry.spark.dialect import FUNCTIONS, spark_sql
 
 TERRY = Context("terry", ("terry@parc.com",))
@@ -28,7 +28,7 @@ def show_explanation(case):
 def show_spark(case):
     """Return a statement over the last day, with the names its views have in Spark."""
     asked = Subscription(0, compile_filter(case.input, TERRY), ("public", "user:terry"), NOW - DAY)
-    statement = lower(groups([(asked, NOW)]), NOW, lambda table, ranges: True)
+    statement = lower(signature_groups([(asked, NOW)]), NOW, lambda table, ranges: True)
     names = {view.name: f"spark_{view.name}" for view in statement.views}
     names |= {relation.name: f"spark_{relation.name}" for relation in statement.relations}
     text = spark_sql(statement, names)

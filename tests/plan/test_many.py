@@ -9,7 +9,7 @@ from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError
 from tapestry.plan.compile import compile_filter
 from tapestry.query.context import Context
-from tapestry.run.execute import Subscription, execute, groups
+from tapestry.run.execute import Subscription, execute, signature_groups
 
 TERRY = Context("terry", ("terry@parc.com",))
 
@@ -17,7 +17,7 @@ TERRY = Context("terry", ("terry@parc.com",))
 @pytest.mark.parametrize("kind", MANY)
 def test_256_alternatives_of_any_common_kind_take_a_plan_or_two(kind):
     compiled = compile_filter(alternatives(kind, 256), TERRY)
-    shared = groups([(Subscription(0, compiled, ("public",), BEGINNING), 1)])
+    shared = signature_groups([(Subscription(0, compiled, ("public",), BEGINNING), 1)])
     assert sum(len(group.disjunct.delta_queries) for group in shared) <= 2
     assert sum(len(group.rows) for group in shared) == len(compiled.query.normal.disjuncts)
 
@@ -25,7 +25,7 @@ def test_256_alternatives_of_any_common_kind_take_a_plan_or_two(kind):
 def test_alternatives_of_several_shapes_take_the_plans_of_each():
     text = " OR ".join(alternatives(kind, 60) for kind in ("joins", "unanswered", "conjunctions"))
     compiled = compile_filter(text, TERRY)
-    shared = groups([(Subscription(0, compiled, ("public",), BEGINNING), 1)])
+    shared = signature_groups([(Subscription(0, compiled, ("public",), BEGINNING), 1)])
     assert [len(group.rows) for group in shared] == [60, 60, 60]
 
 

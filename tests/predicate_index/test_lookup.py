@@ -1,4 +1,4 @@
-"""The index, read into memory or asked through Spark, answers what loops do."""
+"""The predicate index, read into memory, answers what loops over its entries do."""
 
 import random
 
@@ -8,13 +8,11 @@ from support.memory_index import NaiveLookup
 from tapestry.core.ports import DueFilter
 from tapestry.plan.compile import compile_filter
 from tapestry.plan.predicate_keys import PredicateKey
-from tapestry.predicate_index import store as tables
+from tapestry.predicate_index import store
+from tapestry.predicate_index.entries import index_entries
 from tapestry.predicate_index.lookup import InMemoryLookup
-from tapestry.predicate_index.spark_directory import SparkDirectory, lookup
-from tapestry.predicate_index.store import PredicateIndex
+from tapestry.predicate_index.store import IndexFullError, PredicateIndex
 from tapestry.query.context import Context
-from tapestry.run.shared_window import index_entries
-from tapestry.spark.session import LOCAL, connect
 
 TEXTS = ("from joe@x.org", "from ann@x.org", "about lunch", "in comp.*", "three weeks old",
          "about lunch or from joe@x.org", "voted for by more than 2 people")  # fmt: skip
@@ -28,48 +26,56 @@ def entered(index, count):
         index.add(*index_entries(due, compile_filter(due.text, Context())))
 
 
-def by_spark(index):
-    return SparkDirectory(lambda: connect(LOCAL), index)
-
-
-@pytest.mark.parametrize("kind", (InMemoryLookup, by_spark))
 @pytest.mark.parametrize("present", (["public"], ["public", "user:joe"], ["user:ann", "public"]))
-def test_it_finds_the_classes_and_who_belongs_to_them(tmp_path, present, kind):
+def test_it_finds_the_groups_and_their_members(tmp_path, present):
     index = PredicateIndex(tmp_path)
     entered(index, 30)
-    found, memory = kind(index), NaiveLookup.of(index)
-    assert found.extractors() == memory.extractors()
-    keys = {PredicateKey(e.extractor, e.offset, e.token) for e in memory.entries[::2]}
+    found, naive = InMemoryLookup(index), NaiveLookup.of(index)
+    assert found.extractors() == naive.extractors()
+    keys = {PredicateKey(e.extractor, e.offset, e.token) for e in naive.entries[::2]}
     keys |= {
         PredicateKey("messages is sender", 0, "nobody@x.org"),
         PredicateKey("messages any -", 5, ""),
     }
-    classes = found.candidate_groups(keys, present)
-    assert classes == memory.candidate_groups(keys, present)
-    assert len(classes) > 3
-    assert set(found.members(classes, present)) == set(memory.members(classes, present))
-    some = classes[::2]
-    assert set(found.members(some, present)) == set(memory.members(some, present)) != set()
+    groups = found.candidate_groups(keys, present)
+    assert groups == naive.candidate_groups(keys, present)
+    assert len(groups) > 3
+    assert set(found.members(groups, present)) == set(naive.members(groups, present))
+    half = groups[::2]
+    assert set(found.members(half, present)) == set(naive.members(half, present)) != set()
     assert found.candidate_groups([], present) == found.members([], present) == []
 
 
-def test_what_is_kept_in_memory_is_bounded(tmp_path):
+def test_what_is_kept_in_memory_is_bounded(tmp_path, monkeypatch):
     index = PredicateIndex(tmp_path)
-    assert isinstance(lookup(by_spark, index), InMemoryLookup)
     entered(index, 3)
-    entries = len(NaiveLookup.of(index).entries)
-    assert isinstance(lookup(by_spark, index, most=entries), InMemoryLookup)
-    assert isinstance(lookup(by_spark, index, most=entries - 1), SparkDirectory)
+    before = NaiveLookup.of(index).entries
+    monkeypatch.setattr(store, "MOST_ENTRIES", len(before))
+    assert index.room() == 0
+    with pytest.raises(IndexFullError, match="1 filters are not in it") as refused:
+        entered(index, 1)
+    assert "nothing is lost" in refused.value.hint
+    assert NaiveLookup.of(index).entries == before
 
 
-def test_tidying_merges_files_and_drops_what_is_past(tmp_path, monkeypatch):
-    monkeypatch.setattr(tables, "MANY", 5)
+def test_compaction_merges_files_and_drops_past_revisions(tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "MANY_FILES", 5)
     index = PredicateIndex(tmp_path)
     entered(index, 4)
     assert not index.compact(dict.fromkeys)
     entered(index, 4)
     before = {e for e in NaiveLookup.of(index).entries if e.filter_id in (1, 3)}
-    assert index.compact(lambda ids: {1: 0, 3: 0, 2: 7})
+    assert index.compact(lambda filter_ids: {1: 0, 3: 0, 2: 7})
     assert len(index.files()) == 1
     assert set(NaiveLookup.of(index).entries) == before
     assert index.filter_count(next(iter(before)).signature) >= 1
+
+
+def test_a_full_index_is_compacted_at_once_and_then_every_hour(tmp_path, monkeypatch):
+    index = PredicateIndex(tmp_path)
+    entered(index, 2)
+    assert index.compact(lambda filter_ids: {0: 0, 1: 0}, full=True)
+    assert not index.compact(lambda filter_ids: {0: 0}, full=True)
+    monkeypatch.setattr(store, "SHRINK_EVERY", -1)
+    assert index.compact(lambda filter_ids: {0: 0}, full=True)
+    assert {entry.filter_id for entry in NaiveLookup.of(index).entries} == {0}

@@ -1,4 +1,4 @@
-"""Filters that run together from the index deliver what each would alone."""
+"""Enrolled filters deliver in the shared window what each would deliver in its own."""
 
 from dataclasses import dataclass
 
@@ -14,18 +14,19 @@ from support.work import counted
 from tapestry.core.clock import BEGINNING
 from tapestry.core.ports import DueFilter
 from tapestry.plan.compile import compile_filter
+from tapestry.predicate_index import entries
+from tapestry.predicate_index.entries import index_entries
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.query.tree.printer import print_tql
-from tapestry.run import shared_window
 from tapestry.run.execute import Subscription, execute
 from tapestry.run.own_windows import explained
-from tapestry.run.shared_window import index_entries, run_shared_window
+from tapestry.run.shared_window import run_shared_window
 
 
 @dataclass
 class Store:
-    """The joined filters, and what they have delivered."""
+    """The enrolled filters, and what they have delivered."""
 
     due: dict[int, DueFilter]
     found: set[tuple[int, str]]
@@ -37,7 +38,7 @@ class Store:
         return set(pairs) & self.found
 
 
-def joint_runs_deliver_what_the_oracle_does(draw: st.DataObject, aggregates: bool) -> None:
+def shared_windows_deliver_what_the_oracle_does(draw: st.DataObject, aggregates: bool) -> None:
     world = draw.draw(filters.worlds(aggregates=aggregates))
     queries = [world.query, draw.draw(filters.queries(depth=2, aggregates=aggregates))]
     queries += [draw.draw(filters.siblings(world.query)) for _ in range(2)]
@@ -69,11 +70,13 @@ def delivered(worlds):
     store.found |= {(m.filter_id, m.msgid) for m in runs[0]}
     since = first
     for until in rest:
-        joint = run_shared_window(lambda: engine, rows, lookup, store, present, since, until)
-        assert not joint.failed
-        assert {one.filter_id for one in joint.filters} == {m.filter_id for m in joint.matches}
-        runs.append(joint.matches)
-        store.found |= {(m.filter_id, m.msgid) for m in joint.matches}
+        result = run_shared_window(
+            lambda: engine, rows, lookup, store, present, since, until, history_complete=True
+        )
+        assert not result.failed
+        assert {one.filter_id for one in result.filters} == {m.filter_id for m in result.matches}
+        runs.append(result.matches)
+        store.found |= {(m.filter_id, m.msgid) for m in result.matches}
         since = until
     return [
         [filter_laws.times([m for m in matches if m.filter_id == i]) for matches in runs]
@@ -85,17 +88,17 @@ both = pytest.mark.parametrize("aggregates", (False, True), ids=("plain", "aggre
 
 
 @both
-def test_joint_runs_deliver_what_the_oracle_does(aggregates):
-    filter_laws.check(joint_runs_deliver_what_the_oracle_does, 60, aggregates)
+def test_shared_windows_deliver_what_the_oracle_does(aggregates):
+    filter_laws.check(shared_windows_deliver_what_the_oracle_does, 60, aggregates)
 
 
 @pytest.mark.long
 @both
-def test_joint_runs_in_a_long_campaign(aggregates):
-    filter_laws.check(joint_runs_deliver_what_the_oracle_does, 2000, aggregates)
+def test_shared_windows_in_a_long_campaign(aggregates):
+    filter_laws.check(shared_windows_deliver_what_the_oracle_does, 2000, aggregates)
 
 
-def joint_run(size):
+def shared_window(size):
     """Count the work of a joint run in which one filter, begun at 0, finds so many messages."""
     messages = [
         {"msgid": f"m{n}", "subject": f"no{size}", "audience": "public", "ts": 2}
@@ -108,8 +111,10 @@ def joint_run(size):
     lookup.add(*index_entries(due, compile_filter(text, Context("terry"))))
     rows = DictRows({"messages": messages, "annotations": []})
     with counted() as work:
-        joint = run_shared_window(lambda: engine, rows, lookup, store, {"public"}, 1, 3)
-        matches = explained(joint.matches, joint.filters)
+        result = run_shared_window(
+            lambda: engine, rows, lookup, store, {"public"}, 1, 3, history_complete=True
+        )
+        matches = explained(result.matches, result.filters)
     assert {match.explanation for match in matches} == {f"about no{size}"}
     assert len(matches) == size
     return work.calls
@@ -118,8 +123,8 @@ def joint_run(size):
 def test_a_filter_is_compiled_once_however_many_messages_it_finds():
     with counted() as alone:
         compile_filter("m.subject HAS 'no'", Context("terry"))
-    joint_run(1)
-    assert joint_run(210) - joint_run(10) < 200 * alone.calls / 2
+    shared_window(1)
+    assert shared_window(210) - shared_window(10) < 200 * alone.calls / 2
 
 
 ANSWERED = "EXISTS (r: r.inreplyto = m.msgid AND r.sender = 'joe@x.org')"
@@ -138,11 +143,11 @@ def test_a_key_that_is_forgotten_is_noticed(forgotten, monkeypatch):
     true = [[filter_laws.expected(world) for world in run] for run in runs]
     assert true == [[[{}, {}, {"m0": 4}]]] * 2
     assert [delivered(run) for run in runs] == true
-    real = shared_window.predicate_keys
+    real = entries.predicate_keys
 
     def forgetful(disjunct, constants):
         keys = sorted(real(disjunct, constants), key=str)
         return frozenset(keys[:forgotten] + keys[forgotten + 1 :])
 
-    monkeypatch.setattr(shared_window, "predicate_keys", forgetful)
+    monkeypatch.setattr(entries, "predicate_keys", forgetful)
     assert [delivered(run) for run in runs] != true

@@ -1,12 +1,14 @@
 """One run of what is due, on sqlite, with a store in memory."""
 
+import logging
 import shutil
 from dataclasses import replace
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from deltalake import write_deltalake
 from support.clocks import MemoryClock
-from support.memory_index import NaiveLookup
 from support.sqlite_engine import SqliteEngine
 
 from tapestry.core.clock import BEGINNING
@@ -15,9 +17,13 @@ from tapestry.core.message import Message
 from tapestry.core.ports import DueFilter
 from tapestry.core.schema import COLUMNS
 from tapestry.plan.engine import TooManyError
+from tapestry.predicate_index import store as index_store
+from tapestry.predicate_index.store import PredicateIndex
 from tapestry.run.tick import tick
 from tapestry.tables.append import append_messages
 from tapestry.tables.log import Tables
+
+MEALS = ("lunch", "dinner")
 
 
 class Store:
@@ -79,7 +85,7 @@ class Store:
             self.filters[i] = replace(one, since=self.since, revision=one.revision + 1)
 
     def revisions(self, ids):
-        return {i: self.filters[i].revision for i in self.together & set(ids)}
+        return {i: self.filters[i].revision for i in set(self.filters) & set(ids)}
 
 
 class Poisoned(SqliteEngine):
@@ -120,7 +126,7 @@ def mail(tmp_path):
 
 
 def run(mail, store, kind=SqliteEngine):
-    return tick(engine(kind), NaiveLookup.of, *mail, store)
+    return tick(engine(kind), *mail, store)
 
 
 def test_it_delivers_each_message_once(mail):
@@ -209,7 +215,90 @@ def test_a_joined_filter_that_cannot_be_run_does_not_stop_the_others(mail):
     assert store.failed == {0: "Spark did not answer."}
 
 
-def test_filters_are_entered_again_where_the_register_is_lost(mail):
+def enrolled_by_version_1(root):
+    """Put an index of the version before, with other columns, in place of the present one."""
+    shutil.rmtree(root / "predicate_index")
+    names = ["fid", "revision", "disjunct", "offset", "key", "alike"]
+    texts = ["signature", "constants", "audiences", "probe", "token"]
+    columns = {name: [0] for name in names} | {name: ["about lunch"] for name in texts}
+    write_deltalake(str(root / "register" / "entries-1"), pa.table(columns))
+    texts = pa.table({"signature": ["s"], "text": ["about lunch"]})
+    write_deltalake(str(root / "register" / "examples-1"), texts)
+
+
+def test_an_index_of_another_version_counts_as_missing_and_is_made_anew(mail):
+    store = Store(lunch="about lunch")
+    run(mail, store)
+    root = mail[0].root
+    enrolled_by_version_1(root)
+    append_messages(*mail, [Message("c@x", subject="lunch")])
+    assert [m.msgid for m in run(mail, store).matches] == ["c@x"]
+    assert store.together == {0}
+    assert not (root / "register").exists()
+    assert PredicateIndex(root).files()
+    append_messages(*mail, [Message("d@x", subject="lunch")])
+    assert [m.msgid for m in run(mail, store).matches] == ["d@x"]
+
+
+def test_filters_for_which_the_index_has_no_room_run_by_themselves(mail, monkeypatch, caplog):
+    caplog.set_level(logging.INFO, "tapestry")
+    monkeypatch.setattr(index_store, "MOST_ENTRIES", 1)
+    store = Store(lunch="about lunch", dinner="about dinner", mary="from mary")
+    run(mail, store)
+    assert len(store.together) == 1
+    for n in range(3):
+        append_messages(*mail, [Message(f"{word}{n}@x", subject=word) for word in MEALS])
+        found = {(m.filter_id, m.msgid) for m in run(mail, store).matches}
+        assert found == {(0, f"lunch{n}@x"), (1, f"dinner{n}@x")}
+    assert store.failed == {}
+    refused = [line for line in caplog.messages if line.startswith("not_enrolled ")]
+    assert len(refused) == 4
+    assert refused[-1] == (
+        'not_enrolled filters=2 error="The predicate index is full: it holds 1 entries at most, '
+        'and 2 filters are not in it."'
+    )
+
+
+def test_there_is_room_again_when_filters_are_gone(mail, monkeypatch):
+    monkeypatch.setattr(index_store, "MOST_ENTRIES", 1)
+    monkeypatch.setattr(index_store, "SHRINK_EVERY", -1)
+    store = Store(lunch="about lunch", dinner="about dinner")
+    run(mail, store)
+    (gone,) = store.together
+    store.together.clear()
+    del store.filters[gone]
+    for _ in range(2):
+        append_messages(*mail, [Message(f"{len(store.matches)}@x")])
+        run(mail, store)
+    assert store.together == {0, 1} - {gone}
+
+
+def test_each_run_is_one_line_in_the_log(mail, caplog):
+    caplog.set_level(logging.INFO, "tapestry")
+    store = Store(lunch="about lunch", all="NOT from joe", bad="about secrets )")
+    report = run(mail, store)
+    assert [line for line in caplog.messages if line.startswith("tick ")] == [
+        f"tick until={report.until} own=2 shared=0 matches=1 changes=0 failed=1 committed=true "
+        f"seconds={report.seconds:.3f}"
+    ]
+    assert [line for line in caplog.messages if line.startswith("refused ")] == [
+        'refused filter_id=2 error="Its text does not compile."'
+    ]
+    append_messages(*mail, [Message("c@x", subject="secret lunch")])
+    run(mail, store)
+    assert " own=0 shared=1 matches=1 " in caplog.messages[-1]
+    assert "secret" not in caplog.text and "lunch" not in caplog.text
+
+
+def test_a_filter_that_the_engine_cannot_run_is_one_line_in_the_log(mail, caplog):
+    caplog.set_level(logging.INFO, "tapestry")
+    store = Store(bad="m.subject = 'poison'")
+    run(mail, store, Poisoned)
+    assert 'refused filter_id=0 error="Spark did not answer."' in caplog.messages
+    assert "poison" not in caplog.text
+
+
+def test_filters_are_entered_again_where_the_index_is_lost(mail):
     store = Store(lunch="about lunch")
     run(mail, store)
     shutil.rmtree(mail[0].root / "predicate_index")
@@ -220,7 +309,7 @@ def test_filters_are_entered_again_where_the_register_is_lost(mail):
     assert [m.msgid for m in run(mail, store).matches] == ["d@x"]
 
 
-def test_what_a_filter_may_see_now_counts_even_if_nobody_told_the_register(mail):
+def test_what_a_filter_may_see_now_counts_even_if_nobody_told_the_index(mail):
     store = Store(lunch="about lunch")
     run(mail, store)
     store.filters[0] = replace(store.filters[0], audiences=("public", "user:alice"))

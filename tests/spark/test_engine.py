@@ -20,7 +20,7 @@ from tapestry.plan.compile import compile_filter, compile_query
 from tapestry.plan.lowering.lower import lower
 from tapestry.query.context import Context
 from tapestry.run.changes import change_windows
-from tapestry.run.execute import Subscription, execute, execute_windows, groups
+from tapestry.run.execute import Subscription, execute, execute_windows, signature_groups
 from tapestry.spark import engine as spark
 from tapestry.spark.local_rows import Limits
 from tapestry.spark.session import connect
@@ -258,7 +258,7 @@ def test_spark_reads_the_windows_slice_of_what_drives_a_rule(session, tmp_path, 
     """Ten files a table, each a week's; the window is the last day of the tenth week."""
     engine = spark.SparkEngine(session, weekly(tmp_path, 10), ALL_READ)
     plan = compile_filter(text, Context("alice"))
-    asked = groups([(Subscription(0, plan, AUDIENCES, 10 * WEEK - DAY), 10 * WEEK)])
+    asked = signature_groups([(Subscription(0, plan, AUDIENCES, 10 * WEEK - DAY), 10 * WEEK)])
     statement = lower(asked, 10 * WEEK, engine.covers)
     read = {}
     for view in statement.views:

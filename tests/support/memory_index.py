@@ -1,4 +1,4 @@
-"""An index in memory, and rows from dicts: joint runs without a JVM."""
+"""A predicate index in memory, and rows from dicts: shared windows without a JVM."""
 
 from dataclasses import fields, replace
 
@@ -12,7 +12,7 @@ from tapestry.tables.rows import arrow_schema
 
 
 class NaiveLookup:
-    """What the directories of ``tapestry.run`` answer, by loops."""
+    """What ``IndexLookup`` answers, by loops over the entries."""
 
     def __init__(self):
         self.entries = []
@@ -20,14 +20,14 @@ class NaiveLookup:
 
     @classmethod
     def of(cls, index):
-        """Return one that holds what stands in an index's files."""
-        made = cls()
+        """Return one with the entries of an index's files."""
+        lookup = cls()
         rows = [row for path in index.files() for row in pq.read_table(path).to_pylist()]
-        names = [each.name for each in fields(IndexEntry)]
+        names = [field.name for field in fields(IndexEntry)]
         entries = [IndexEntry(**{name: row[name] for name in names}) for row in rows]
-        entries = [replace(one, audiences=tuple(one.audiences.split("\n"))) for one in entries]
-        made.add(entries, index.representatives())
-        return made
+        entries = [replace(e, audiences=tuple(e.audiences.split("\n"))) for e in entries]
+        lookup.add(entries, index.representatives())
+        return lookup
 
     def add(self, entries, representatives):
         self.entries += entries
@@ -35,8 +35,8 @@ class NaiveLookup:
 
     def extractors(self):
         found = {}
-        for one in self.entries:
-            found.setdefault(one.extractor, set()).add(one.offset)
+        for entry in self.entries:
+            found.setdefault(entry.extractor, set()).add(entry.offset)
         return found
 
     def representatives(self):
@@ -44,17 +44,17 @@ class NaiveLookup:
 
     def candidate_groups(self, keys, present):
         asked = {(key.extractor, key.offset, key.token) for key in keys}
-        candidate_keys = [e for e in self.entries if (e.extractor, e.offset, e.token) in asked]
-        return sorted({_class(one, present) for one in candidate_keys})
+        candidates = [e for e in self.entries if (e.extractor, e.offset, e.token) in asked]
+        return sorted({_group(entry, present) for entry in candidates})
 
-    def members(self, some, present):
+    def members(self, groups, present):
         found = [
-            Member(e.filter_id, e.revision, e.disjunct, _class(e, present)) for e in self.entries
+            Member(e.filter_id, e.revision, e.disjunct, _group(e, present)) for e in self.entries
         ]
-        return [one for one in found if one.of in some]
+        return [member for member in found if member.group in groups]
 
 
-def _class(entry, present):
+def _group(entry, present):
     return EvaluationGroup(
         entry.signature, entry.constants, visible_audiences(entry.audiences, present)
     )

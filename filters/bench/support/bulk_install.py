@@ -147,7 +147,7 @@ class Population:
         )
 
     def _entries(self, spec: FilterSpec) -> list[IndexEntry]:
-        from tapestry.run.shared_window import disjunct_entries
+        from tapestry.predicate_index.entries import disjunct_entries
 
         template = self.templates[spec.kind]
         return disjunct_entries(self.due(spec), template.plan, template.constants(spec.values))
@@ -156,8 +156,8 @@ class Population:
         """Raise TapestryError unless phrase and TQL of some filters compile to their entries."""
         from tapestry.core.errors import TapestryError
         from tapestry.plan.compile import compile_filter
+        from tapestry.predicate_index.entries import index_entries
         from tapestry.query.context import Context
-        from tapestry.run.shared_window import index_entries
 
         for spec in _sample(template.kind, self.hot, self.weeks):
             entered, due = set(self._entries(spec)), self.due(spec)

@@ -41,7 +41,7 @@ SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 30
 
 @pytest.fixture
 def tables(engine: None, data: object, monkeypatch: pytest.MonkeyPatch) -> Tables:
-    monkeypatch.setattr(store, "MANY", 3)
+    monkeypatch.setattr(store, "MANY_FILES", 3)
     return services.tables()
 
 
@@ -123,7 +123,7 @@ def test_what_is_in_a_group_left_during_a_first_run_withholds_nothing(
 def test_a_filter_that_is_about_to_join_keeps_its_entries_when_another_run_tidies(
     tables: Tables, alice: User, bob: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "MANY", 1)
+    monkeypatch.setattr(store, "MANY_FILES", 1)
     lifecycle.install(alice, "about plan", name="f")
     rounds.run_round()
     lifecycle.install(bob, "about plan", name="f")

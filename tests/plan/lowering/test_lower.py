@@ -10,7 +10,7 @@ from tapestry.plan.compile import compile_filter
 from tapestry.plan.lowering.lower import lower, lower_among, lower_at, lower_each, lower_events
 from tapestry.plan.relation import OUTPUT, KeyLookup, View
 from tapestry.query.context import Context
-from tapestry.run.execute import Subscription, groups
+from tapestry.run.execute import Subscription, signature_groups
 
 NOW = 1000 * WEEK
 RULES = FIXTURES / "rewrite"
@@ -24,7 +24,7 @@ OLD = ((NOW - DAY - 2 * WEEK, NOW - 2 * WEEK),)
 def grouped(*texts, rule="fast"):
     plans = [compile_filter(text, Context("terry"), rule) for text in texts]
     audiences = ("public", "user:terry")
-    return groups(
+    return signature_groups(
         (Subscription(filter_id, plan, audiences, NOW - DAY, NOW - WEEK), NOW)
         for filter_id, plan in enumerate(plans)
     )

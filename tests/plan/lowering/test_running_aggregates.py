@@ -7,7 +7,7 @@ from tapestry.plan.lowering import running_aggregates
 from tapestry.plan.lowering.lower import lower_at
 from tapestry.plan.lowering.top_k import can_sweep
 from tapestry.query.context import Context
-from tapestry.run.execute import Subscription, groups
+from tapestry.run.execute import Subscription, signature_groups
 
 VOTES = "IN annotations: a.msgid = m.msgid"
 WEEK = "a.ts > now() - 1 week"
@@ -71,5 +71,7 @@ def test_what_comes_and_goes_in_other_ways_is_not(text, why):
 def test_a_rank_is_swept_where_its_values_are_numbers_that_can_be_kept_running(text, swept):
     (top,) = disjunct(text).top_k_tests
     assert can_sweep(top) is swept
-    asked = groups([(Subscription(0, compile_filter(text, Context()), ("public",), 0), 9)])
+    asked = signature_groups(
+        [(Subscription(0, compile_filter(text, Context()), ("public",), 0), 9)]
+    )
     assert bool(lower_at(asked, 9).derived) is swept
