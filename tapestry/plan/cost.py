@@ -1,32 +1,39 @@
-"""What a filter adds to the cost of a run: by which rows it is woken."""
+"""What a filter adds to the cost of a run: which new rows trigger it."""
 
 from __future__ import annotations
 
 from tapestry.plan.compile import Compiled
-from tapestry.plan.predicate_keys import KeyExtractor, PredicateKey, predicate_keys
+from tapestry.plan.key_extractor import KeyExtractor
+from tapestry.plan.predicate_keys import PredicateKey, predicate_keys
+from tapestry.plan.signature import values_by_slot
 from tapestry.query.tree.printer import print_duration
 
 COSTS = ("light", "shared", "heavy")
-"""Light: asleep until a row has one of its keys.  Shared: woken by every message, or every
-vote, and evaluated once for all that ask the same.  Heavy: evaluated in every run."""
+"""Light: evaluated only when a row has one of its keys.  Shared: triggered by every message, or
+every vote, and evaluated once for all that ask the same.  Heavy: evaluated in every run."""
 
 _SHOWN = {"is": "is", "has": "has the word", "starts": "begins with", "ends": "ends with"}
 
 
 def disjunct_keys(compiled: Compiled) -> list[tuple[int, PredicateKey]]:
-    """Return the keys that wake each disjunct, by its number."""
+    """Return the keys that trigger each disjunct, by its number."""
     return [
         (plan.disjunct.monotone.index, key)
         for plan in compiled.plans
         for key in sorted(
-            predicate_keys(plan.disjunct, {c.slot: c.value for c in plan.signature.constants}),
-            key=str,
+            predicate_keys(plan.disjunct, values_by_slot(plan.signature.constants)), key=str
         )
     ]
 
 
 def cost(compiled: Compiled) -> str:
-    """Return the last of ``COSTS`` that holds for one of a filter's keys."""
+    """Return the last of ``COSTS`` that holds for one of a filter's keys.
+
+    >>> from tapestry.plan.compile import compile_filter
+    >>> from tapestry.query.context import Context
+    >>> [cost(compile_filter(text, Context())) for text in ("from joe", "m.size > 9")]
+    ['light', 'shared']
+    """
     kinds = {KeyExtractor.parse(key.extractor).kind for _, key in disjunct_keys(compiled)}
     if "always" in kinds:
         return "heavy"
@@ -34,7 +41,7 @@ def cost(compiled: Compiled) -> str:
 
 
 def triggers(compiled: Compiled) -> tuple[dict[str, object], ...]:
-    """Return for each key which new rows wake the filter, and how long after they came."""
+    """Return for each key which new rows trigger the filter, and how long after they came."""
     return tuple(
         {"disjunct": index, "rows": _rows(key), "after": _after(key.offset)}
         for index, key in disjunct_keys(compiled)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from tapestry.core.clock import BEGINNING
 from tapestry.core.schema import Type
 from tapestry.plan.relation import Field, Range, Relation
-from tapestry.plan.signature import Constant, Value
-from tapestry.query.tree.nodes import Literal
+from tapestry.plan.signature import Constant, Value, values_by_slot
+from tapestry.query.tree import nodes as n
 from tapestry.rewrite.stages import EventPoint, IncrementalDisjunct
 
 MOST_RANGES = 16
@@ -64,7 +64,7 @@ def slices(rows: Sequence[ConstantRow], event: EventPoint) -> tuple[Range, ...]:
     _, constant, slotted = event.anchor
     wanted = []
     for row in rows:
-        values = {c.slot: c.value for c in row.constants}
+        values = values_by_slot(row.constants)
         moved = sum(sign * _microseconds(values, literal) for sign, literal in slotted)
         offset = constant + moved
         wanted.append((max(row.since - offset, BEGINNING), row.until - offset))
@@ -72,7 +72,7 @@ def slices(rows: Sequence[ConstantRow], event: EventPoint) -> tuple[Range, ...]:
     return ranges if len(ranges) <= MOST_RANGES else ((ranges[0][0], ranges[-1][1]),)
 
 
-def _microseconds(values: dict[int, Value], literal: Literal) -> int:
+def _microseconds(values: dict[int, Value], literal: n.Literal) -> int:
     value = values[literal.slot] if literal.slot is not None else literal.value
     if not isinstance(value, int):
         raise ValueError(f"{value!r} is not a duration in microseconds")

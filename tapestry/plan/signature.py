@@ -1,13 +1,13 @@
-"""Tell which disjuncts can share a plan: they differ only in constants.
+"""Expression signatures: disjuncts that differ only in constants share a plan.
 
-The signature of NiagaraCQ (section 3.1 of its paper), taken of each disjunct of the
-incremental query: disjuncts share one, be they of one filter or of several, just if their
-plans are the same but for the constants.
+The signature of NiagaraCQ [Chen00 §3.1], taken of each disjunct of the incremental query:
+disjuncts have the same one, be they of one filter or of several, exactly if their plans are the
+same except for the constants.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from hashlib import blake2b
@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import Any
 
 from tapestry.core.schema import Type
-from tapestry.query.tree.nodes import Binding, Column, Literal, Values
+from tapestry.query.tree import nodes as n
 from tapestry.query.tree.walk import walk
 from tapestry.rewrite.stages import Conjunction, IncrementalDisjunct
 
@@ -55,25 +55,39 @@ class Signature:
 
 
 def signature(disjunct: IncrementalDisjunct) -> Signature:
-    """Return the signature and the constants of a disjunct."""
-    whole = disjunct.monotone.conjunction
-    return Signature(
-        _Shape(disjunct.message.var).of((whole, disjunct.delta_queries)), constants(whole)
-    )
+    """Return the signature and the constants of a disjunct.
+
+    >>> from tapestry.plan.compile import compile_filter
+    >>> from tapestry.query.context import Context
+    >>> names = ("joe", "mary")
+    >>> joe, mary = (compile_filter(f"m.sender = '{name}'", Context()).plans for name in names)
+    >>> joe[0].signature.key == mary[0].signature.key
+    True
+    >>> values_by_slot(mary[0].signature.constants)
+    {0: 'mary'}
+    """
+    conjunction = disjunct.monotone.conjunction
+    text = _SignatureText(disjunct.message.var).of((conjunction, disjunct.delta_queries))
+    return Signature(text, constants(conjunction))
 
 
-def constants(whole: Conjunction) -> tuple[Constant, ...]:
+def constants(conjunction: Conjunction) -> tuple[Constant, ...]:
     """Return the constants of a disjunct of the normal form, in slot order."""
     found: dict[int, Constant] = {}
-    for node in walk(whole):
-        if isinstance(node, Literal) and node.slot is not None and node.value is not None:
+    for node in walk(conjunction):
+        if isinstance(node, n.Literal) and node.slot is not None and node.value is not None:
             found[node.slot] = Constant(node.slot, node.type, False, node.value)
-        elif isinstance(node, Values) and node.slot is not None:
+        elif isinstance(node, n.Values) and node.slot is not None:
             found[node.slot] = Constant(node.slot, node.type, True, node.values)
     return tuple(found[slot] for slot in sorted(found))
 
 
-class _Shape:
+def values_by_slot(constants: Iterable[Constant]) -> dict[int, Value]:
+    """Return the values of constants by their slots."""
+    return {constant.slot: constant.value for constant in constants}
+
+
+class _SignatureText:
     """Writes trees as text: slotted constants as ``$slot:type``, variables in their order."""
 
     def __init__(self, message: str) -> None:
@@ -88,11 +102,11 @@ class _Shape:
             if text is None:
                 text = self.written[id(node)] = "(" + " ".join(map(self.of, node)) + ")"
             return text
-        if kind is Column:
+        if kind is n.Column:
             return f"{self._name(node.var)}.{node.name}"
-        if kind is Binding:
+        if kind is n.Binding:
             return f"{self._name(node.var)}:{node.table}"
-        if (kind is Literal or kind is Values) and node.slot is not None:
+        if (kind is n.Literal or kind is n.Values) and node.slot is not None:
             return f"${node.slot}:{node.type.name}"
         if kind is Type:
             return str(node.name)

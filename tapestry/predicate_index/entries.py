@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from tapestry.core.ports import DueFilter
 from tapestry.plan.compile import Compiled, Plan
 from tapestry.plan.predicate_keys import predicate_keys
-from tapestry.plan.signature import Constant
+from tapestry.plan.signature import Constant, values_by_slot
 from tapestry.predicate_index.store import IndexEntry
 
 
@@ -41,5 +41,5 @@ def disjunct_entries(
             key.offset,
             key.token,
         )
-        for key in predicate_keys(plan.disjunct, {c.slot: c.value for c in constants})
+        for key in predicate_keys(plan.disjunct, values_by_slot(constants))
     ]

@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 
 from tapestry.core.clock import BEGINNING
 from tapestry.plan.group import merge
-from tapestry.plan.predicate_keys import KeyExtractor, PredicateKey, extract_tokens
+from tapestry.plan.key_extractor import KeyExtractor, extract_tokens
+from tapestry.plan.predicate_keys import PredicateKey
 from tapestry.plan.relation import Range
 from tapestry.tables.find import by_key, by_time
 from tapestry.tables.log import Snapshot

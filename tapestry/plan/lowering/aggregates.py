@@ -25,6 +25,7 @@ from tapestry.plan.lowering.joins import CandidateJoins, project
 from tapestry.plan.lowering.running_aggregates import RunningAggregates
 from tapestry.plan.lowering.scope import COMPARISONS, Scope, column_alias, table_column
 from tapestry.plan.relation import Field, Relation
+from tapestry.plan.signature import values_by_slot
 from tapestry.query.tree import nodes as n
 from tapestry.rewrite.stages import Conjunction, HavingTest, NormalAggregate
 
@@ -111,7 +112,7 @@ class AggregateLowering:
         slot = test.constant.slot
         if slot is None:
             return [test.passes_none(test.constant.value)] * len(self.constant_rows)
-        values = ({c.slot: c.value for c in row.constants} for row in self.constant_rows)
+        values = (values_by_slot(row.constants) for row in self.constant_rows)
         return [test.passes_none(constants[slot]) for constants in values]
 
     def base(

@@ -26,6 +26,7 @@ from tapestry.plan.lowering.scope import Scope, column_alias
 from tapestry.plan.lowering.sweep_line import SweepLine
 from tapestry.plan.lowering.value_changes import DISJUNCT_KEY, value_changes
 from tapestry.plan.relation import Derived, Field
+from tapestry.plan.signature import values_by_slot
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.walk import walk
 from tapestry.rewrite.stages import Conjunction, NormalAggregate, TopKTest
@@ -183,8 +184,8 @@ def conjoined(left: Conjunction, right: Conjunction) -> Conjunction:
 
 
 def _limit(limit: n.Literal, row: ConstantRow) -> int:
-    values = {constant.slot: constant.value for constant in row.constants}
-    value = limit.value if limit.slot is None else values[limit.slot]
+    slot = limit.slot
+    value = limit.value if slot is None else values_by_slot(row.constants)[slot]
     if not isinstance(value, int):
         raise ValueError(f"{value!r} is not a number of messages")
     return value
