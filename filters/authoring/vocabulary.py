@@ -37,9 +37,9 @@ def _shared(user: User, text: str) -> tuple[tuple[str, str], ...]:
     owners = {form for owner in _OWNER.findall(text) for form in (owner, owner.lower())}
     if not owners:
         return ()
-    found = Filter.objects.filter(owner__username__in=owners)
-    found = found.filter(visibility=Filter.Visibility.SHARED) | found.filter(owner=user)
-    rows = found.order_by("name").values_list("owner__username", "name")[:MOST]
+    theirs = Filter.objects.filter(owner__username__in=owners)
+    visible = theirs.filter(visibility=Filter.Visibility.SHARED) | theirs.filter(owner=user)
+    rows = visible.order_by("name").values_list("owner__username", "name")[:MOST]
     return tuple((owner, name) for owner, name in rows)
 
 
@@ -47,11 +47,11 @@ def _names(audiences: tuple[str, ...]) -> Names:
     """Return the names in the newest mail of these audiences, none if it cannot be read."""
     seen = hashlib.sha256("\n".join((str(services.data()), *audiences)).encode()).hexdigest()
     key = f"names-{seen}"
-    found: Names | None = cache.get(key)
-    if found is None:
+    names: Names | None = cache.get(key)
+    if names is None:
         try:
-            found = recent_names(services.tables(), audiences)
+            names = recent_names(services.tables(), audiences)
         except (TapestryError, OSError):
-            found = Names((), (), ())
-        cache.set(key, found, FRESH)
-    return found
+            names = Names((), (), ())
+        cache.set(key, names, FRESH)
+    return names

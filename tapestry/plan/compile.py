@@ -76,10 +76,10 @@ def _plans(query: IncrementalQuery) -> tuple[Plan, ...]:
     if any(len(disjunct.delta_queries) > MOST_PLANS for disjunct in query.disjuncts):
         raise too_many_plans()
     plans: list[Plan] = []
-    unlike: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     for disjunct in query.disjuncts:
         plans.append(Plan(disjunct, signature(disjunct)))
-        unlike[plans[-1].signature.key] = len(disjunct.delta_queries)
-        if sum(unlike.values()) > MOST_PLANS:
+        sizes[plans[-1].signature.key] = len(disjunct.delta_queries)
+        if sum(sizes.values()) > MOST_PLANS:
             raise too_many_plans()
     return tuple(plans)

@@ -62,7 +62,7 @@ _TYPED = re.compile(r"[^\s(),\"“”]*\Z")
 _CLOSED = re.compile(r'"[^"]*"|“[^”]*”')
 _OPENED = re.compile(r'["“]')
 _DIGITS = re.compile(r"[0-9]+(\.[0-9]+)?", re.ASCII)
-_ONE = re.compile(r"one|0*1(\.0+)?", re.ASCII)
+_SINGULAR_NUMBER = re.compile(r"one|0*1(\.0+)?", re.ASCII)
 _COLUMN = re.compile(r"([^\W\d]\w*)\.(\w*)\Z")
 
 
@@ -75,32 +75,32 @@ def complete(
     what a completion begins with.  Never raises; a text that is no phrase so far, and does
     not end in a column, has none.
 
-    >>> [each.text for each in complete("with no r")]
+    >>> [completion.text for completion in complete("with no r")]
     ['reply', 'reply by ', 'reply for ']
     """
     at = len(text) if at is None else max(0, min(at, len(text)))
     if at > LONGEST:
         return ()
-    known = vocabulary or Vocabulary()
+    vocabulary = vocabulary or Vocabulary()
     start, closing = _typed_from(text[:at])
     typed, after = text[start:at], text[at:]
     place = place_after(text[:start])
     if closing:
         here, _, _ = after.partition("\n")
         end = at + here.find(closing) + 1
-        found = names_at(place, typed[1:], known) if place else []
+        candidates = names_at(place, typed[1:], vocabulary) if place else []
     else:
         word = _WORD.match(after)
         end = at + (word.end() if word else 0)
-        found = _continued(place, typed, known) if place else []
-        if not found and not (place and place.takes("WORD")):
-            found = _columns(text, typed)
+        candidates = _continued(place, typed, vocabulary) if place else []
+        if not candidates and not (place and place.takes("WORD")):
+            candidates = _columns(text, typed)
     spaced = text[end : end + 1].isspace()
-    texts = {each.rstrip() if spaced else each: meaning for each, meaning in found}
+    meanings = {name.rstrip() if spaced else name: meaning for name, meaning in candidates}
     return tuple(
-        Completion(start, end, each, meaning)
-        for each, meaning in texts.items()
-        if each.strip().lower() != typed.lower()
+        Completion(start, end, name, meaning)
+        for name, meaning in meanings.items()
+        if name.strip().lower() != typed.lower()
     )[:MOST]
 
 
@@ -116,7 +116,7 @@ def is_whole(text: str) -> bool:
 
 def _typed_from(before: str) -> tuple[int, str]:
     """Return where the word being typed begins, and what closes it if it is in quotes."""
-    opened = _OPENED.search(_CLOSED.sub(lambda found: " " * len(found[0]), before))
+    opened = _OPENED.search(_CLOSED.sub(lambda quote: " " * len(quote[0]), before))
     if opened:
         return opened.start(), "”" if opened[0] == "“" else '"'
     word = _TYPED.search(before)
@@ -126,7 +126,7 @@ def _typed_from(before: str) -> tuple[int, str]:
 # Continuations of phrases
 
 
-def _continued(place: Place, typed: str, known: Vocabulary) -> Named:
+def _continued(place: Place, typed: str, vocabulary: Vocabulary) -> Named:
     """Return phrases that begin with what is typed, names among them, likeliest first.
 
     Another spelling of a phrase comes last, and only where its canonical one does not come.
@@ -135,11 +135,11 @@ def _continued(place: Place, typed: str, known: Vocabulary) -> Named:
     usual: Named = []
     unusual: Named = []
     for way in sorted(ways, key=_rank):
-        found = [(text, DESCRIPTIONS[way.kind]) for text in _spellings(way, place, typed.lower())]
-        (usual if _is_canonical(way) else unusual).extend(found)
+        named = [(text, DESCRIPTIONS[way.kind]) for text in _spellings(way, place, typed.lower())]
+        (usual if _is_canonical(way) else unusual).extend(named)
     meant = {meaning for _, meaning in usual}
     others = [(text, meaning) for text, meaning in unusual if meaning not in meant]
-    return [*usual, *names_at(place, typed, known), *others]
+    return [*usual, *names_at(place, typed, vocabulary), *others]
 
 
 def _rank(way: Continuation) -> tuple[bool, int]:
@@ -149,7 +149,7 @@ def _rank(way: Continuation) -> tuple[bool, int]:
 
 
 def _is_canonical(way: Continuation) -> bool:
-    words = " ".join(_SPELLED.get(each, each.lower()) for each in way.terminals)
+    words = " ".join(_SPELLED.get(terminal, terminal.lower()) for terminal in way.terminals)
     return way.kind not in _CANONICAL or f" {words} " in f" {_CANONICAL[way.kind]} "
 
 
@@ -162,7 +162,7 @@ def _spellings(way: Continuation, place: Place, typed: str) -> Iterator[str]:
     elif _DIGITS.fullmatch(typed):
         numbers = [typed]
     elif typed:
-        numbers = [each for each in NUMBERS[1:] if each.startswith(typed)][:2]
+        numbers = [number for number in NUMBERS[1:] if number.startswith(typed)][:2]
     elif before and before.type == "AND":
         return  # The larger number of “between”: any sample might be the smaller one.
     else:
@@ -178,9 +178,9 @@ def _spellings(way: Continuation, place: Place, typed: str) -> Iterator[str]:
 
 def _words(way: Continuation, number: str, unit: str) -> str:
     """Return a continuation's words, none if its noun is not in the grammatical number."""
-    single = _ONE.fullmatch(number)
+    single = _SINGULAR_NUMBER.fullmatch(number)
     wrong = _SINGULAR.values() if single else _SINGULAR
-    if number and any(each in wrong for each in way.terminals[:2]):
+    if number and any(terminal in wrong for terminal in way.terminals[:2]):
         return ""
     spelled = {
         "NUMBER": number,
@@ -188,7 +188,7 @@ def _words(way: Continuation, number: str, unit: str) -> str:
         "KB": "KB",
         "MB": "MB",
     }
-    return " ".join(spelled.get(each, each.lower()) for each in way.terminals)
+    return " ".join(spelled.get(terminal, terminal.lower()) for terminal in way.terminals)
 
 
 # Columns
@@ -196,16 +196,16 @@ def _words(way: Continuation, number: str, unit: str) -> str:
 
 def _columns(text: str, typed: str) -> Named:
     """Return the columns of a variable of TQL or SQL that begin with what is typed."""
-    found = _COLUMN.search(typed)
-    if found is None:
+    match = _COLUMN.search(typed)
+    if match is None:
         return []
-    var, begun = found[1], found[2].lower()
+    var, begun = match[1], match[2].lower()
     bound = rf"\b{var}\s+IN\s+{ANNOTATIONS}\b|\b{ANNOTATIONS}\s+(AS\s+)?{var}\b"
     table = ANNOTATIONS if re.search(bound, text, re.IGNORECASE) else MESSAGES
     ranges = rf"[(,]\s*{var}\s*[,:]|\b{MESSAGES}\s+(AS\s+)?{var}\b"
     if table == MESSAGES and var != MESSAGE and not re.search(ranges, text, re.IGNORECASE):
         return []
-    before = typed[: found.start(2)]
+    before = typed[: match.start(2)]
     return [
         (before + name, kind.value)
         for name, kind in COLUMNS[table].items()

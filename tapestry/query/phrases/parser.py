@@ -79,8 +79,8 @@ def _misread(text: str, error: lark.UnexpectedInput) -> TapestryError:
         return MisreadError(
             "There is a mark here that changes the order of text.", span, "Remove it."
         )
-    known = [name.lower() for name in expected if name.lower() in (*KEYWORDS, *CONNECTIVES)]
-    near = nearest(word, known)
+    keywords = [name.lower() for name in expected if name.lower() in (*KEYWORDS, *CONNECTIVES)]
+    near = nearest(word, keywords)
     hint = _could_stand(expected)
     if near:
         hint = f"Did you mean “{near}”? {hint}"

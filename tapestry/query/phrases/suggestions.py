@@ -127,7 +127,7 @@ def _shortest(phrase: InteractiveParser) -> str | None:
         if _END in accepts:
             kind: str = _copy(phrase).feed_eof().kind
             return kind
-        terminal = next((each for each in (*_VALUES, *_FIXED) if each in accepts), None)
+        terminal = next((name for name in (*_VALUES, *_FIXED) if name in accepts), None)
         if terminal is None:
             return None
         phrase = _fed(phrase, terminal)

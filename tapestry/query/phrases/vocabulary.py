@@ -34,28 +34,30 @@ class Vocabulary:
     people: tuple[tuple[str, str], ...] = ()
 
 
-def names_at(place: Place, typed: str, known: Vocabulary) -> Named:
+def names_at(place: Place, typed: str, vocabulary: Vocabulary) -> Named:
     """Return the names that can stand at a place and begin with what is typed."""
     if not place.takes("WORD"):
         return []
     kind, typed = place.kind, typed.lower()
     if place.takes("ME"):
         me = [("me", "you yourself")] if "me".startswith(typed) else []
-        return me if kind in _USERS else [*me, *_people(typed, known)]
+        return me if kind in _USERS else [*me, *_people(typed, vocabulary)]
     match kind:
         case "in":
-            owners = dict.fromkeys(owner for owner, _ in known.shared if _WORD.fullmatch(owner))
-            found = [(f"{owner}'s ", f"a filter that {owner} shares") for owner in owners]
-            named = [(name, "a newsgroup") for name in known.newsgroups]
-            return _beginning([*named, *found], typed)
+            owners = dict.fromkeys(
+                owner for owner, _ in vocabulary.shared if _WORD.fullmatch(owner)
+            )
+            others = [(f"{owner}'s ", f"a filter that {owner} shares") for owner in owners]
+            named = [(name, "a newsgroup") for name in vocabulary.newsgroups]
+            return _beginning([*named, *others], typed)
         case "in_filter" if place.before and place.before.type == "OWNER":
             whose = str(place.before)[:-2].lower()
-            shared = [name for owner, name in known.shared if owner.lower() == whose]
+            shared = [name for owner, name in vocabulary.shared if owner.lower() == whose]
             return _beginning([(name, f"a filter that {whose} shares") for name in shared], typed)
         case "in_filter":
-            return _beginning([(name, "your filter") for name in known.filters], typed)
+            return _beginning([(name, "your filter") for name in vocabulary.filters], typed)
         case "on_list":
-            return _beginning([(name, "a mailing list") for name in known.lists], typed)
+            return _beginning([(name, "a mailing list") for name in vocabulary.lists], typed)
     return []
 
 
@@ -67,17 +69,17 @@ def _beginning(named: Named, typed: str) -> Named:
     ]
 
 
-def _people(typed: str, known: Vocabulary) -> Named:
+def _people(typed: str, vocabulary: Vocabulary) -> Named:
     """Return people some word of whose name, or whose address, begins with what is typed."""
-    found = []
-    for address, name in known.people:
+    people: Named = []
+    for address, name in vocabulary.people:
         named = _shown(name) and "@" not in name
         folded = name.lower()
         if named and (folded.startswith(typed) or f" {typed}" in folded):
-            found.append((quoted(name), address))
+            people.append((quoted(name), address))
         elif _shown(address) and "@" in address and address.lower().startswith(typed):
-            found.append((quoted(address), name if named else "an address"))
-    return found
+            people.append((quoted(address), name if named else "an address"))
+    return people
 
 
 def _shown(name: str) -> bool:

@@ -71,7 +71,7 @@ def alternatives_of(condition: n.Condition) -> Parts:
 def age_of(condition: n.Condition, op: str) -> int | None:
     """Return the age that the message's arrival is compared with by ``op``, in microseconds."""
     match condition:
-        case n.Compare(found, n.Column(var, "ts"), right) if (found, var) == (op, MESSAGE):
+        case n.Compare(operator, n.Column(var, "ts"), right) if (operator, var) == (op, MESSAGE):
             return time_ago(right)
     return None
 

@@ -80,7 +80,7 @@ def _top(
 
 def _voter_of(condition: n.Condition, op: str) -> Slots | None:
     match annotation_tests(condition):
-        case [("kind", "=", "vote"), ("number", found, 0), ("owner", "=", owner)] if found == op:
+        case [("kind", "=", "vote"), ("number", sign, 0), ("owner", "=", owner)] if sign == op:
             return {"who": user(owner)}
     return None
 
@@ -99,14 +99,14 @@ def _number_of_voters(condition: n.Condition, op: str) -> Slots | None:
 
 def _score_compared(condition: n.Condition, op: str) -> Slots | None:
     match condition:
-        case n.Threshold(n.Aggregate(term=n.Column(_, "number")), found, constant) if found == op:
+        case n.Threshold(n.Aggregate(term=n.Column(_, "number")), sign, constant) if sign == op:
             return {"amount": amount_of(constant)}
     return None
 
 
 def _size_of_top(condition: n.Condition, function: str, length: int | None) -> Slots | None:
     match condition:
-        case n.Top(aggregate=n.Aggregate(found) as aggregate, limit=limit) if found == function:
+        case n.Top(aggregate=n.Aggregate(name) as aggregate, limit=limit) if name == function:
             lengths = [
                 time_ago(test.right)
                 for test in tests_of(aggregate.condition)
