@@ -70,9 +70,9 @@ class DjangoFilterStore:
     """Filters, their windows and their matches, as ``tapestry.run`` sees them."""
 
     def due(self, now: int) -> Sequence[DueFilter]:
-        """Return every filter apart that is active, compiles, and has not been run to ``now``.
+        """Return every active filter that compiles, is not enrolled, and was not run to ``now``.
 
-        What is left of older texts comes first, one a run.  Timeliness does not decide here:
+        Pending windows of older texts come first, one a run.  Timeliness does not decide here:
         matches are stored as they are found, and shown when their owner asked for them.
         """
         apart = Filter.objects.filter(active=True, enrolled=False, owner__is_active=True)
@@ -143,11 +143,11 @@ class DjangoFilterStore:
             PendingWindow.objects.filter(pk=failed.pending_window).update(error=message)
 
     def shared_since(self) -> int | None:
-        """Return the end of the last joint window; None if there never was one."""
+        """Return where the last shared window ended; None if there never was one."""
         return shared_window.stored_window().since
 
     def enrolled(self, filter_ids: Collection[int]) -> Sequence[DueFilter]:
-        """Return those of the filters that are joined and active, as due from the joint since."""
+        """Return those of the filters that are enrolled and active, with the shared ``since``."""
         since = self.shared_since()
         if since is None:
             return []
@@ -171,10 +171,10 @@ class DjangoFilterStore:
         filters: Sequence[DueFilter],
         matches: Sequence[Match],
     ) -> bool:
-        """Store what joined filters found and move the joint window on, in one transaction.
+        """Store what enrolled filters matched and advance the shared window, in one transaction.
 
-        Return False, and store nothing, if the joint window has moved, or any of the filters
-        has been changed, parted, paused or deleted since it was found to be joined.
+        Return False, and store nothing, if the shared window has moved, or any of the filters
+        has been changed, detached, paused or deleted since it was found to be enrolled.
         """
         with transaction.atomic():
             if shared_window.lock() != since or not shared_window.unchanged(filters):
@@ -191,11 +191,11 @@ class DjangoFilterStore:
         return True
 
     def enroll(self, filters: Sequence[DueFilter], until: int) -> None:
-        """Let filters that were run to ``until`` share the joint window, if it ends there too."""
+        """Enroll filters that were run to ``until`` in the shared window, if it ends there too."""
         shared_window.enroll(filters, until)
 
     def detach(self, filter_ids: Collection[int] | None) -> None:
-        """Let filters, or all, leave the joint run where it stands: they are apart from there."""
+        """Give filters, or all, windows of their own, which begin where the shared one ended."""
         if filter_ids is None:
             shared_window.detach(Filter.objects.all())
             return

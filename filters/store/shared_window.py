@@ -1,8 +1,8 @@
-"""The joint run of most filters: one window of all that share it, and how a filter leaves it.
+"""The shared window: one window of all enrolled filters, and how a filter enters and leaves it.
 
-    apart ─ join ─> joined, its window ends at SharedWindow.since ─ part ─> apart, at its own since
+    own window ─ enroll ─> enrolled, its watermark is SharedWindow.since ─ detach ─> own window
 
-Whatever moves the joint window, and whatever changes what a joined filter means, may see or
+Whatever moves the shared window, and whatever changes what an enrolled filter means, may see or
 whether it runs, takes the lock of the one row first: so a window is stored for the filters as
 they were when it was run, or not at all.
 """
@@ -23,12 +23,12 @@ from tapestry.core.ports import DueFilter
 
 
 def stored_window() -> SharedWindow:
-    """Return where the joint run stands, as stored by now."""
+    """Return the shared window as it is stored now."""
     return SharedWindow.objects.filter(pk=1).first() or SharedWindow(pk=1)
 
 
 def lock() -> int | None:
-    """Lock the joint run for the rest of the caller's transaction; return its since.
+    """Lock the shared window for the rest of the caller's transaction; return its since.
 
     Updating the row before reading it takes SQLite's write lock and PostgreSQL's lock on the
     row alike.
@@ -41,11 +41,11 @@ def lock() -> int | None:
 
 @transaction.atomic
 def detach(which: QuerySet[Filter]) -> None:
-    """Let filters leave the joint run where it stands; from there they run by themselves.
+    """Give filters windows of their own, which begin where the shared window stands.
 
     Call it at the beginning of the transaction that changes them, before it reads or locks
-    them: then ``since`` is their own again, and no joint window that is under way is stored.
-    What the register says of them is of a past revision.
+    them: then ``since`` is their own again, and no shared window that is under way is stored.
+    Their entries in the predicate index are of a past revision then.
     """
     lock()
     at = stored_window()
@@ -56,43 +56,43 @@ def detach(which: QuerySet[Filter]) -> None:
 
 @transaction.atomic
 def run_again(which: QuerySet[Filter]) -> None:
-    """Let filters run apart, and let no run of one that has begun be stored, or join."""
+    """Detach filters, and let no run of theirs that is under way be stored, or enroll them."""
     detach(which)
     which.update(revision=F("revision") + 1)
 
 
 @transaction.atomic
 def begin_again(which: QuerySet[Filter]) -> None:
-    """Let filters that may find other mail than before begin again, but those that have ended."""
+    """Let filters that may find other mail than before begin again, except those that ended."""
     run_again(which)
     ended = Q(active=False, end__isnull=False, since__gte=F("end"))
     which.exclude(ended).update(since=Coalesce(F("start"), BEGINNING))
 
 
 def show_position(filters: Iterable[Filter]) -> None:
-    """Let filters that were read say where they stand and when they last ran, if joined, too.
+    """Set ``since`` and ``ran_at`` of filters that are enrolled to those of the shared window.
 
-    For whoever shows them; nothing is stored.
+    For pages that show them; nothing is stored.
     """
-    joined = [each for each in filters if each.enrolled]
-    at = stored_window() if joined else SharedWindow()
-    for each in joined:
-        each.since = each.since if at.since is None else at.since
-        each.ran_at = at.ran_at
+    enrolled = [row for row in filters if row.enrolled]
+    at = stored_window() if enrolled else SharedWindow()
+    for row in enrolled:
+        row.since = row.since if at.since is None else at.since
+        row.ran_at = at.ran_at
 
 
 @transaction.atomic
 def enroll(filters: Iterable[DueFilter], until: int) -> None:
-    """Let filters that stand at ``until``, where the joint run stands too, share it from there.
+    """Enroll filters whose windows end at ``until``, if the shared window ends there too.
 
-    Those that were changed meanwhile, live, paused or failed ones, and those of whose older
-    text a rest is left remain apart.
+    Those that were changed meanwhile, live, paused or failed ones, and those with a pending
+    window keep windows of their own.
     """
     if lock() != until:
         return
-    alike: dict[int, list[int]] = defaultdict(list)
-    for each in filters:
-        alike[each.revision].append(each.filter_id)
+    by_revision: dict[int, list[int]] = defaultdict(list)
+    for due_filter in filters:
+        by_revision[due_filter.revision].append(due_filter.filter_id)
     able = Filter.objects.filter(
         ~Exists(PendingWindow.objects.filter(filter=OuterRef("pk"))),
         since=until,
@@ -101,17 +101,17 @@ def enroll(filters: Iterable[DueFilter], until: int) -> None:
         mode=Filter.Mode.KEEP,
         error="",
     )
-    for revision, ids in sorted(alike.items()):
-        for batch in batched(sorted(ids)):
+    for revision, filter_ids in sorted(by_revision.items()):
+        for batch in batched(sorted(filter_ids)):
             able.filter(pk__in=batch, revision=revision).update(enrolled=True)
 
 
 def unchanged(filters: Sequence[DueFilter]) -> bool:
-    """Lock filters, and tell whether all are joined still, and as they were given.
+    """Lock filters, and tell whether all are enrolled still, at the revision given.
 
-    The caller holds the joint run.
+    The caller has locked the shared window.
     """
-    known = {each.filter_id: each.revision for each in filters}
+    known = {due_filter.filter_id: due_filter.revision for due_filter in filters}
     for batch in batched(sorted(known)):
         same = Filter.objects.select_for_update().filter(pk__in=batch, enrolled=True, active=True)
         if dict(same.values_list("pk", "revision")) != {pk: known[pk] for pk in batch}:
