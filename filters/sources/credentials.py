@@ -1,4 +1,4 @@
-"""From a stored source to an account that one can log in with."""
+"""Credentials: from a stored source to an account that can authenticate."""
 
 from __future__ import annotations
 
@@ -9,83 +9,85 @@ from filters.models.source import Source
 from filters.runtime import services
 from filters.runtime.encryption import decrypt, encrypt
 from filters.sources.lock import source_lock
-from filters.sources.oauth import Grant, renew
+from filters.sources.oauth import Grant, refresh
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
 from tapestry.ingest.account import Account, ConnectionLostError
 
 PATIENCE = 20.0
-"""Seconds to wait for another process that renews the same token."""
+"""Seconds to wait for another process that refreshes the same token."""
 
 SECRETS = ("secret", "access_token", "access_token_until")
-"""The fields of a source that a new secret, or a renewal, changes."""
+"""The fields of a source that a new secret or a refresh changes."""
 
 
 def account_of(source: Source, *, edited: bool = False) -> Account:
-    """Return the account of a source, its secret in the clear; a token is renewed if it must be.
+    """Return the account of a source, its secret decrypted; its token is refreshed if needed.
 
-    ``edited``: its secret is yet to be saved; what a renewal brings is put into ``source`` then,
-    and not into the database.  Raises TapestryError where the secret cannot be read or the
-    token not be renewed.
+    ``edited``: the secret is not saved yet.  A refreshed token is put into ``source`` then, and
+    not into the database.  Raises TapestryError if the secret cannot be decrypted or the token
+    cannot be refreshed.
     """
-    kind: Any = source.kind
     security: Any = source.security
     method: Any = source.method
-    account = Account(kind, source.host, source.port, security, source.user, "", method)
+    account = Account(source.kind, source.host, source.port, security, source.user, "", method)
     if source.method == Source.Method.XOAUTH2 and source.token_url:
-        token = _renewed(source) if edited else _renewed_and_stored(source)
+        token = _access_token(source) if edited else _stored_access_token(source)
         return account.with_secret(token)
     return account.with_secret(read_secret(source).get("secret", ""))
 
 
 def keep_secret(source: Source, secret: str, client_secret: str = "") -> None:
-    """Put a secret into a source that is yet to be saved; what was renewed before is void."""
-    both = {"secret": secret, "client_secret": client_secret}
-    source.secret = encrypt(json.dumps(both), services.data()) if secret else ""
+    """Put a secret into a source that is to be saved; its access token is dropped."""
+    secrets = {"secret": secret, "client_secret": client_secret}
+    source.secret = encrypt(json.dumps(secrets), services.data()) if secret else ""
     source.access_token, source.access_token_until = "", 0
 
 
 def read_secret(source: Source) -> dict[str, str]:
-    """Return the secret of a source, and that of the program that may renew its tokens."""
-    sealed = decrypt(source.secret, services.data())
-    found: dict[str, str] = json.loads(sealed) if sealed else {}
-    return found
+    """Return the secret of a source, and the secret of the client that refreshes its tokens."""
+    text = decrypt(source.secret, services.data())
+    secrets: dict[str, str] = json.loads(text) if text else {}
+    return secrets
 
 
-def _renewed_and_stored(source: Source) -> str:
-    """Return a token for a stored source, by what is stored now, and keep what a renewal brings.
+def _stored_access_token(source: Source) -> str:
+    """Return the access token of a stored source, by the stored state; store a refreshed one.
 
-    One process at a time: a refresh token may be good for one renewal only.  Who gives another
-    secret, or has it sent elsewhere, meanwhile is not overruled.
+    One process at a time: a refresh token may be good for one refresh only.  If the secret or
+    the address was edited meanwhile, the edit wins.
     """
     with source_lock(source, "token", PATIENCE) as acquired:
         if not acquired:
             raise ConnectionLostError(
                 "Its token is being renewed, and that takes long.", hint="It is tried again later."
             )
-        same = Source.objects.filter(
+        same_account = Source.objects.filter(
             pk=source.pk, host=source.host, user=source.user, token_url=source.token_url
         )
-        for name, value in (same.values(*SECRETS).first() or {}).items():
+        for name, value in (same_account.values(*SECRETS).first() or {}).items():
             setattr(source, name, value)
-        sealed, access_token = source.secret, source.access_token
-        token = _renewed(source)
+        secret, access_token = source.secret, source.access_token
+        token = _access_token(source)
         if source.access_token != access_token:
-            now = {name: getattr(source, name) for name in SECRETS}
-            same.filter(secret=sealed).update(**now)
+            changes = {name: getattr(source, name) for name in SECRETS}
+            same_account.filter(secret=secret).update(**changes)
         return token
 
 
-def _renewed(source: Source) -> str:
+def _access_token(source: Source) -> str:
     now = wall_clock()
     if source.access_token and now < source.access_token_until - MINUTE:
         return decrypt(source.access_token, services.data())
-    given = read_secret(source)
+    secrets = read_secret(source)
     grant = Grant(
-        source.token_url, source.client_id, given.get("client_secret", ""), given.get("secret", "")
+        source.token_url,
+        source.client_id,
+        secrets.get("client_secret", ""),
+        secrets.get("secret", ""),
     )
-    token = renew(grant)
+    token = refresh(grant)
     if token.refresh and token.refresh != grant.refresh:
-        # The old one is void from now on.
+        # The provider rotates refresh tokens: the old one is void.
         keep_secret(source, token.refresh, grant.client_secret)
     source.access_token = encrypt(token.access, services.data())
     source.access_token_until = now + token.seconds * SECOND

@@ -1,9 +1,12 @@
-"""Tokens for XOAUTH2: a new access token for a refresh token (RFC 6749, section 6)."""
+"""Access tokens for XOAUTH2: the refresh of RFC 6749, section 6.
+
+`oauthlib` writes the request and reads the response.  The request is sent here: over TLS alone,
+to no other address than the given one, and with a limit on time and on the response.
+"""
 
 from __future__ import annotations
 
 import http.client
-import json
 import os
 import urllib.error
 import urllib.parse
@@ -15,13 +18,14 @@ from tapestry.core.errors import TapestryError
 from tapestry.ingest.account import ConnectionLostError, RefusedError, is_this_machine, tls_context
 
 TIMEOUT = 20
-LONGEST_ANSWER = 1024 * 1024
+LONGEST_RESPONSE = 1024 * 1024
 MINUTE, HOUR, DAY = 60, 3600, 24 * 3600
+"""Seconds for which a token is good: at least, if its provider does not say, and at most."""
 
 LOCAL = "TAPESTRY_LOCAL_TOKENS"
-"""Set to 1, it lets tokens be got from this machine without TLS, where others serve too."""
+"""Set to 1, it allows token endpoints on this machine without TLS."""
 
-SAID = (
+ERROR_CODES = (
     "invalid_request",
     "invalid_client",
     "invalid_grant",
@@ -29,7 +33,7 @@ SAID = (
     "unsupported_grant_type",
     "invalid_scope",
 )
-"""What a provider may say of a refusal; of anything else just the number is told."""
+"""Error codes that are quoted (RFC 6749, section 5.2); of others only the status is."""
 
 _NO_TOKEN = (
     http.client.HTTPException,
@@ -40,22 +44,22 @@ _NO_TOKEN = (
     OverflowError,
     RecursionError,
 )
-"""What reading an answer raises that is not what a provider should say."""
+"""What reading a malformed response raises."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What a provider gave once, for a program to get access tokens with."""
+    """A refresh token, the endpoint that takes it, and the client it was issued to."""
 
     url: str
-    client: str
+    client_id: str
     client_secret: str = field(repr=False)
     refresh: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """An access token, for how many seconds it is good, and a new refresh token if there is one."""
+    """An access token, the seconds it is good for, and a new refresh token if there is one."""
 
     access: str = field(repr=False)
     seconds: int
@@ -65,8 +69,8 @@ class Token:
 def check_token_url(url: str) -> None:
     """Raise TapestryError unless secrets may be sent there: https, or this machine if allowed.
 
-    Whoever has an account gives such addresses, and other services of this machine may take
-    what is sent to them for an order.
+    Any user of the site can enter such an address, and other services of this machine could
+    take what is sent to them for a command.
     """
     try:
         parts = urllib.parse.urlsplit(url)
@@ -82,19 +86,21 @@ def check_token_url(url: str) -> None:
     )
 
 
-def renew(grant: Grant) -> Token:
-    """Ask for a new access token.
+def refresh(grant: Grant) -> Token:
+    """Return a new access token.
 
     Raises RefusedError if the provider refuses, ConnectionLostError if it does not answer.
     """
+    # Late: the import takes a tenth of a second.
+    from oauthlib.oauth2.rfc6749.parameters import prepare_token_request
+
     check_token_url(grant.url)
-    fields = {
-        "grant_type": "refresh_token",
-        "refresh_token": grant.refresh,
-        "client_id": grant.client,
-        "client_secret": grant.client_secret,
-    }
-    body = urllib.parse.urlencode({name: value for name, value in fields.items() if value})
+    body: str = prepare_token_request(
+        "refresh_token",
+        refresh_token=grant.refresh,
+        client_id=grant.client_id or None,
+        client_secret=grant.client_secret or None,
+    )
     request = urllib.request.Request(
         grant.url, body.encode(), {"Accept": "application/json"}, method="POST"
     )
@@ -103,16 +109,15 @@ def renew(grant: Grant) -> Token:
     )
     host = urllib.parse.urlsplit(grant.url).hostname
     try:
-        with opener.open(request, timeout=TIMEOUT) as answer:
-            said = json.loads(answer.read(LONGEST_ANSWER))
-            return _read(said)
+        with opener.open(request, timeout=TIMEOUT) as response:
+            return _token_in(response.read(LONGEST_RESPONSE))
     except urllib.error.HTTPError as error:
         if error.code >= 500 or error.code == 429:
             raise ConnectionLostError(
                 f"{host} gives no tokens just now ({error.code}).", hint="It is asked again later."
             ) from None
         raise RefusedError(
-            f"{host} refused to renew the token ({_reason(error)}).",
+            f"{host} refused to renew the token ({_error_code(error)}).",
             hint="Give this program access anew there, and put the new refresh token in here.",
         ) from None
     except OSError as error:
@@ -127,23 +132,38 @@ def renew(grant: Grant) -> Token:
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Send secrets to no other address than the one that was given."""
+    """Send secrets to no other address than the given one."""
 
     def redirect_request(self, *_args: Any, **_named: Any) -> None:
-        """Follow none."""
+        """Follow no redirect."""
 
 
-def _read(said: Any) -> Token:
-    seconds = min(max(MINUTE, int(said.get("expires_in") or HOUR)), DAY)
-    access, refresh = said["access_token"], said.get("refresh_token") or ""
-    if not access or not (access + refresh).isascii():
-        raise ValueError("no token")
-    return Token(access, seconds, refresh)
+def _token_in(body: bytes) -> Token:
+    """Return the token of a response (RFC 6749, section 5.1).  Raises one of ``_NO_TOKEN``."""
+    from oauthlib.oauth2 import OAuth2Error
+    from oauthlib.oauth2.rfc6749.parameters import parse_token_response
 
-
-def _reason(error: urllib.error.HTTPError) -> str:
     try:
-        said = json.loads(error.read(LONGEST_ANSWER)).get("error")
-        return said if said in SAID else str(error.code)
+        response = parse_token_response(body.decode())
+    except OAuth2Error:
+        raise ValueError("no token") from None  # its text is the provider's, and not to be kept
+    seconds = min(max(MINUTE, int(response.get("expires_in") or HOUR)), DAY)
+    access, refresh_token = response["access_token"], response.get("refresh_token") or ""
+    if not access or not (access + refresh_token).isascii():
+        raise ValueError("no token")
+    return Token(access, seconds, refresh_token)
+
+
+def _error_code(error: urllib.error.HTTPError) -> str:
+    """Return the error code of a refusal, or the status if it is none of the standard's."""
+    from oauthlib.oauth2 import OAuth2Error
+    from oauthlib.oauth2.rfc6749.parameters import parse_token_response
+
+    try:
+        parse_token_response(error.read(LONGEST_RESPONSE).decode())
+    except OAuth2Error as refusal:
+        if refusal.error in ERROR_CODES:
+            return str(refusal.error)
     except (*_NO_TOKEN, OSError):
-        return str(error.code)
+        pass
+    return str(error.code)

@@ -16,7 +16,7 @@ from filters.models.source import Source
 from filters.sources import credentials, tasks
 from filters.sources.credentials import account_of, keep_secret, read_secret
 from filters.sources.lock import source_lock
-from filters.sources.oauth import Grant, Token, renew
+from filters.sources.oauth import Grant, Token, refresh
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.account import ConnectionLostError, RefusedError
 
@@ -95,7 +95,7 @@ def test_other_services_of_this_machine_are_asked_nothing(
     page = as_user(alice).post("/sources/new/", described)
     assert "from an https:// address only" in page.content.decode()
     with pytest.raises(TapestryError, match="https"):
-        renew(Grant(f"{provider.url}/token", "", "", "refresh-0"))
+        refresh(Grant(f"{provider.url}/token", "", "", "refresh-0"))
     assert not provider.asked
 
 
@@ -104,7 +104,7 @@ def test_what_is_no_answer_of_a_provider_is_not_told(
 ) -> None:
     monkeypatch.setattr(provider, "give", lambda asked: (400, {"error": "of the service"}))
     with pytest.raises(RefusedError, match=r"token \(400\)"):
-        renew(Grant(f"{provider.url}/token", "", "", "refresh-0"))
+        refresh(Grant(f"{provider.url}/token", "", "", "refresh-0"))
 
 
 def test_a_token_is_got_once_and_used_until_it_ends(source: Source, provider: Provider) -> None:
@@ -253,9 +253,9 @@ def test_who_gives_a_new_token_during_a_renewal_is_not_overruled(
         given = Source.objects.get()
         keep_secret(given, "given")
         given.save()
-        return renew(grant)
+        return refresh(grant)
 
-    monkeypatch.setattr(credentials, "renew", meanwhile)
+    monkeypatch.setattr(credentials, "refresh", meanwhile)
     pull(source)
     assert read_secret(source) == {"secret": "given", "client_secret": ""}
     assert source.access_token == ""
@@ -313,16 +313,16 @@ def test_whatever_a_provider_says_is_one_sentence(
 
 def test_a_token_is_renewed_after_a_day_at_the_latest(provider: Provider) -> None:
     provider.says = b'HTTP/1.1 200 OK\r\n\r\n{"access_token": "t", "expires_in": 1%s}' % (b"0" * 30)
-    assert renew(Grant(f"{provider.url}/token", "", "", "r")).seconds == 24 * 3600
+    assert refresh(Grant(f"{provider.url}/token", "", "", "r")).seconds == 24 * 3600
 
 
 @pytest.mark.parametrize("url", ["http://x.org/token", "ftp://x.org", "https://", "nonsense"])
 def test_secrets_are_sent_to_https_only(url: str) -> None:
     with pytest.raises(TapestryError, match="https:// address only"):
-        renew(Grant(url, "", "", "secret"))
+        refresh(Grant(url, "", "", "secret"))
 
 
 def test_a_provider_that_is_not_there_is_one_sentence() -> None:
     with pytest.raises(TapestryError, match=r"127\.0\.0\.1 cannot be asked for a token") as caught:
-        renew(Grant("http://127.0.0.1:1/token", "", "", "secret"))
+        refresh(Grant("http://127.0.0.1:1/token", "", "", "secret"))
     assert "secret" not in caught.value.render()
