@@ -1,5 +1,5 @@
 """Sources: the mailboxes and news servers that people's mail is pulled from.
 
-beat ─ pull_due ─> due? ─ task ─> one puller per source ─ tapestry.ingest ─> tables
-listener ─ IDLE ─> new mail ──────────^                                └──> how it went
+beat ─ pull_due ─> due? ─ task ─> pulling, one process per source ─> tapestry.ingest ─> tables
+listener ─ IDLE ─> new mail ─────────^                                     └──> outcome
 """

@@ -9,13 +9,13 @@ from tapestry.core.clock import SECOND, wall_clock
 
 
 def due(limit: int = 100) -> list[int]:
-    """Return the sources that are due, those that have waited longest first.
+    """Return the sources that are due, the one that has waited longest first.
 
-    Due is also what works and has longer to wait than it ever should: the clock was set back.
+    A working source that would wait longer than its interval is due too: the clock was set back.
     """
     now = wall_clock()
-    astray = Q(failures=0, due_at__gt=now + 2 * SECOND * F("every"))
-    waiting = Source.objects.filter(Q(due_at__lte=now) | astray, active=True)
+    clock_set_back = Q(failures=0, due_at__gt=now + 2 * SECOND * F("every"))
+    waiting = Source.objects.filter(Q(due_at__lte=now) | clock_set_back, active=True)
     waiting = waiting.filter(owner__is_active=True)
     return list(waiting.order_by("due_at").values_list("pk", flat=True)[:limit])
 
@@ -23,6 +23,6 @@ def due(limit: int = 100) -> list[int]:
 def make_due(source_id: int) -> None:
     """Let a source be due at once, unless it is paused.
 
-    A pull that is under way sees that the instant is another, and leaves it as it is.
+    A pull that is under way sees that ``due_at`` was changed, and keeps the change.
     """
     Source.objects.filter(pk=source_id, active=True).update(due_at=wall_clock())

@@ -1,9 +1,9 @@
-"""Listen to all mailboxes at once, so that mail is here when it comes and not when it is due.
+"""Watch mailboxes with IDLE (RFC 2177), so that new mail is pulled at once.
 
-sources ─ reconcile ─> one thread per folder ─ IDLE ─> heard ─> due now ─> worker pulls
+sources ─ reconcile ─> one thread per folder ─ IDLE ─> notified ─> due now ─> worker pulls
 
-Only the first few folders of a source are listened to, for each takes a line of its own and
-servers allow a person only so many; the others are looked at when they are due.
+Each watch takes a connection, and servers limit the connections of a user: so only the first
+few folders of a source are watched, and the others are pulled when they are due.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from filters.sources.credentials import account_of
 from filters.sources.due import make_due
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
+from tapestry.core.log import event
 from tapestry.ingest.account import Account, RefusedError
 from tapestry.ingest.backoff import pause_after
 from tapestry.ingest.imap.idle import CannotIdleError, watch_mailbox
@@ -30,22 +31,26 @@ from tapestry.ingest.imap.idle import CannotIdleError, watch_mailbox
 log = logging.getLogger(__name__)
 
 FOLDERS = 3
+"""Folders of a source that are watched."""
+
 MOST = 200
-"""Lines that are listened to, in all."""
+"""Folders that are watched, in all."""
 
 RECONCILE = 3.0
-SIGN_OF_LIFE = 60.0
+"""Seconds after which the watchers are compared with the sources again."""
+
+HEARTBEAT = 60.0
 LONG = 3600.0
-"""Seconds for which a server is left alone that cannot IDLE, or refused."""
+"""Seconds before the next try with a server that has no IDLE, or refused."""
 
 Key = tuple[int, str]
 
 
 @dataclass(slots=True)
 class IdleWatcher:
-    """One line that is listened to; ``as_it_was`` tells whether its source has changed since."""
+    """The watch of one folder; ``account`` shows whether its source was edited since."""
 
-    as_it_was: tuple[object, ...]
+    account: tuple[object, ...]
     thread: threading.Thread | None = None
     stop: threading.Event = field(default_factory=threading.Event)
     listens: bool = False
@@ -54,21 +59,21 @@ class IdleWatcher:
 
     @property
     def alive(self) -> bool:
-        """Tell whether its thread runs."""
+        """Whether its thread runs."""
         return self.thread is not None and self.thread.is_alive()
 
 
 class Listener:
-    """All ears; ``turn`` is to be called about once a second."""
+    """All watchers; call ``turn`` about once a second."""
 
     def __init__(self, pull_soon: Callable[[int], None]) -> None:
         self.pull_soon = pull_soon
         self.watchers: dict[Key, IdleWatcher] = {}
         self.notified: queue.SimpleQueue[int] = queue.SimpleQueue()
-        self._reconciled = self._told = float("-inf")
+        self._reconciled = self._reported = float("-inf")
 
     def turn(self) -> None:
-        """Have those sources pulled that were heard of; listen to what there is by now."""
+        """Have the sources pulled that were notified of mail; reconcile the watchers."""
         notified = set()
         while not self.notified.empty():
             notified.add(self.notified.get())
@@ -79,8 +84,8 @@ class Listener:
         if now - self._reconciled >= RECONCILE:
             self._reconciled = now
             self._reconcile(now)
-        if notified or now - self._told >= SIGN_OF_LIFE:
-            self._told = now
+        if notified or now - self._reported >= HEARTBEAT:
+            self._reported = now
             listened = {
                 source for (source, _folder), watcher in self.watchers.items() if watcher.listens
             }
@@ -99,78 +104,79 @@ class Listener:
         self.watchers.clear()
 
     def _reconcile(self, now: float) -> None:
-        wanted = {(source.pk, folder): source for source, folder in _wanted()}
+        wanted = {(source.pk, folder): source for source, folder in _watchable()}
         for key in [key for key in self.watchers if key not in wanted]:
             self.watchers.pop(key).stop.set()
         for key, source in wanted.items():
             watcher = self.watchers.get(key)
-            if watcher is not None and watcher.as_it_was != _as_it_is(source):
+            if watcher is not None and watcher.account != _account_fields(source):
                 watcher.stop.set()
                 watcher = None
             if watcher is None:
-                watcher = self.watchers[key] = IdleWatcher(_as_it_is(source))
+                watcher = self.watchers[key] = IdleWatcher(_account_fields(source))
             if not watcher.alive and now >= watcher.not_before:
                 self._begin(key, watcher, source)
 
     def _begin(self, key: Key, watcher: IdleWatcher, source: Source) -> None:
         thread = threading.Thread(
-            target=self._listen, args=(key, watcher, source), name=f"source {key}", daemon=True
+            target=self._watch, args=(key, watcher, source), name=f"source {key}", daemon=True
         )
         try:
             thread.start()
         except RuntimeError as error:
-            self._failed(watcher, TapestryError(f"{error}."))
+            self._failed(key, watcher, error)
         else:
             watcher.thread = thread
 
-    def _listen(self, key: Key, watcher: IdleWatcher, source: Source) -> None:
+    def _watch(self, key: Key, watcher: IdleWatcher, source: Source) -> None:
         source_id, folder = key
 
-        def notified() -> None:
+        def on_mail() -> None:
             watcher.listens, watcher.failures = True, 0
             self.notified.put(source_id)
 
         try:
-            # Here, for to renew a token may take long, and others are not to wait for it.
-            watch_mailbox(_account_of(source), folder, notified, watcher.stop.is_set)
+            # In this thread: the refresh of a token may take long, and no other watch waits.
+            watch_mailbox(_account_of(source), folder, on_mail, watcher.stop.is_set)
         except TapestryError as error:
-            self._failed(watcher, error)
+            self._failed(key, watcher, error)
         except Exception as error:
             log.exception("Listening to source %s failed.", source_id)
-            self._failed(watcher, TapestryError(type(error).__name__))
+            self._failed(key, watcher, error)
         finally:
             watcher.listens = False
 
-    def _failed(self, watcher: IdleWatcher, error: TapestryError) -> None:
+    def _failed(self, key: Key, watcher: IdleWatcher, error: Exception) -> None:
         watcher.failures += 1
         lasting = isinstance(error, CannotIdleError | RefusedError)
         pause = LONG if lasting else pause_after(watcher.failures, first=5.0, longest=LONG / 6)
         watcher.not_before = time.monotonic() + pause
         if not isinstance(error, CannotIdleError):
-            log.warning("Not listening for %.0f s: %s", pause, error.message)
+            name = type(error).__name__
+            event(log, "watch_failed", source_id=key[0], error=name, retry_seconds=pause)
 
 
 def _account_of(source: Source) -> Account:
     try:
         return account_of(source)
     finally:
-        connection.close()  # it is this thread's
+        connection.close()  # this thread's own
 
 
-def _wanted() -> Iterator[tuple[Source, str]]:
+def _watchable() -> Iterator[tuple[Source, str]]:
     mailboxes = Source.objects.filter(
         kind=Source.Kind.IMAP, active=True, owner__is_active=True
     ).order_by("pk")
-    listened = 0
+    count = 0
     for source in mailboxes.iterator():
         for folder in sorted(source.folder_patterns, key=lambda name: name.upper() != "INBOX")[
             :FOLDERS
         ]:
-            if listened == MOST:
+            if count == MOST:
                 return
-            listened += 1
+            count += 1
             yield source, folder
 
 
-def _as_it_is(source: Source) -> tuple[object, ...]:
+def _account_fields(source: Source) -> tuple[object, ...]:
     return (source.host, source.port, source.security, source.user, source.method, source.secret)

@@ -1,4 +1,4 @@
-"""Pull one source: alone, for a while, and write down how it went."""
+"""Pull one source: one process at a time, for a time slice; store and log the outcome."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from filters.sources.sync_state import StoredSyncStates, stored_name
 from filters.store.filter_store import DjangoClock
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.errors import TapestryError
+from tapestry.core.log import event
 from tapestry.ingest.account import RefusedError
 from tapestry.ingest.backoff import pause_after
 from tapestry.ingest.ingest_batch import IngestTarget, Tally
@@ -30,25 +31,24 @@ from tapestry.ingest.quoted_reply import storable
 log = logging.getLogger(__name__)
 
 SLICE = 20.0
-"""Seconds after which a pull leaves the rest for its next turn, so that others have theirs."""
+"""Seconds of one pull; the rest is left for the next, so that other sources have their turn."""
 
-KEPT = 200
-"""How many of its pulls a source remembers."""
+MOST_PULLS = 200
+"""Pulls of a source that are kept."""
 
-WHOSE = ("kind", "host", "port", "security", "user", "audience")
-"""What a pull goes by; where one of these is changed meanwhile, it is over."""
+IDENTITY = ("kind", "host", "port", "security", "user", "audience")
+"""The fields that a pull depends on; if one of them is edited meanwhile, the pull ends."""
 
 PATIENCE_WHEN_REFUSED = 5
-"""A refusal counts as that many failures at once: asking often would only annoy."""
+"""Failures that a refusal counts as: a server that refuses is not asked often."""
 
 
 def pull(source: Source, seconds: float = SLICE) -> Tally | None:
-    """Pull what is new, for about so long; return what came, None if another process is at it.
+    """Pull what is new for about ``seconds``; return its tally, None if another process pulls.
 
-    What goes wrong is written down for the page.  Raised is only what nobody foresaw, and that
-    is written down too.
+    Errors are stored for the page.  Unforeseen ones are stored and raised.
     """
-    # On several machines an overlap costs work, but no correctness: each message is appended once.
+    # Two machines that pull at once do the work twice, and append each message once.
     with source_lock(source, "source") as acquired:
         if not acquired:
             return None
@@ -58,12 +58,12 @@ def pull(source: Source, seconds: float = SLICE) -> Tally | None:
         except (IntegrityError, Source.DoesNotExist):
             if Source.objects.filter(pk=source.pk).exists():
                 raise
-            log.info("%s was deleted while it was pulled.", source)
+            event(log, "source_deleted", source_id=source.pk)
         return work.tally
 
 
-class _OverError(Exception):
-    """What is being pulled is no more to be, or not for this audience."""
+class _RevokedError(Exception):
+    """The source was paused, deleted or edited while it was pulled."""
 
 
 @dataclass(slots=True)
@@ -72,21 +72,39 @@ class _Work:
     started: int
     deadline: float
     tally: Tally = field(default_factory=Tally)
-    whole: bool = True
-    left: int = 0
+    complete: bool = True
+    remaining: int = 0
+    folders: int = 0
     errors: list[TapestryError] = field(default_factory=list)
     quiet: list[str] = field(default_factory=list)
 
     def do(self) -> None:
-        """Pull, and write down how it went, whatever happens."""
+        """Pull, and store how it went, whatever happens."""
+        begun, error_class = time.perf_counter(), None
         try:
             self.run()
             self.succeed()
         except TapestryError as error:
+            error_class = type(error).__name__
             self.fail(error)
         except Exception as error:
-            self.fail(TapestryError(f"It failed ({type(error).__name__}); the log says why."))
+            error_class = type(error).__name__
+            self.fail(TapestryError(f"It failed ({error_class}); the log says why."))
             raise
+        finally:
+            event(
+                log,
+                "pull",
+                source_id=self.source.pk,
+                kind=self.source.kind,
+                folders=self.folders,
+                read=self.tally.read,
+                added=self.tally.added,
+                known=self.tally.duplicates,
+                refused_folders=len(self.errors),
+                seconds=time.perf_counter() - begun,
+                error=error_class,
+            )
 
     def run(self) -> None:
         source = self.source
@@ -114,29 +132,29 @@ class _Work:
         try:
             for report in reports:
                 self._note(report)
-        except _OverError:
-            self.whole = False
+        except _RevokedError:
+            self.complete = False
 
     def succeed(self) -> None:
-        """Write down that it went well, or which places did not."""
+        """Store a success, with the first error of a folder if there is one."""
         self._note_quiet()
         first = self.errors[0] if self.errors else None
         self._end(
             error=_sentence(first),
             hint=_hint(first),
             failures=0,
-            # What is left is next in turn.
+            # What remains is due at once.
             due_at=wall_clock() + self.source.every * SECOND
-            if self.whole and not self.left
+            if self.complete and not self.remaining
             else self.started,
             pulled_at=wall_clock(),
         )
 
     def fail(self, error: TapestryError) -> None:
-        """Write down what went wrong, and try again after a while that grows."""
+        """Store the error, and schedule the next try with exponential backoff."""
         refused = PATIENCE_WHEN_REFUSED if isinstance(error, RefusedError) else 0
         if refused:
-            # A token may be refused before its time: get another.
+            # The access token may have been revoked: have it refreshed.
             self._unchanged().update(access_token_until=0)
         failures = self.source.failures + 1
         pause = max(self.source.every, pause_after(failures + refused))
@@ -152,54 +170,55 @@ class _Work:
         return time.monotonic() >= self.deadline or self._is_forbidden()
 
     def _is_forbidden(self, *, hold: bool = False) -> bool:
-        """Tell whether it was paused, deleted or changed meanwhile, or its owner may no longer.
+        """Return whether the source was paused, deleted or edited, or its owner lost the audience.
 
-        ``hold``: whoever is about to change it waits for the end of the caller's transaction.
+        ``hold`` locks the row, so that an edit waits for the end of the caller's transaction.
         """
         same = self._unchanged().filter(active=True).select_related("owner")
-        found = (same.select_for_update(of=("self",)) if hold else same).first()
-        return found is None or not may_pull(found)
+        current = (same.select_for_update(of=("self",)) if hold else same).first()
+        return current is None or not may_pull(current)
 
     def _pause(self, seconds: float) -> None:
-        """Wait before a line that broke is reached again."""
+        """Wait before a lost connection is opened again."""
         time.sleep(seconds)
         if self._is_forbidden():
-            raise _OverError
+            raise _RevokedError
 
     def _unchanged(self) -> QuerySet[Source]:
-        """Return the source, or none if it is another account by now, or for others."""
-        as_it_was = {name: getattr(self.source, name) for name in WHOSE}
-        return Source.objects.filter(pk=self.source.pk, **as_it_was)
+        """Return the source, or none if its account or audience was edited."""
+        identity = {name: getattr(self.source, name) for name in IDENTITY}
+        return Source.objects.filter(pk=self.source.pk, **identity)
 
     def _in_turn(self, folders: list[str]) -> list[str]:
-        """Return the places that were not looked at for longest first: each has its turn."""
-        found = Folder.objects.filter(source=self.source).values_list("name", "checked_at")
-        looked = {name: at or 0 for name, at in found}
-        return sorted(folders, key=lambda folder: looked.get(stored_name(folder), 0))
+        """Return the folders in the order in which they were last checked: each has its turn."""
+        rows = Folder.objects.filter(source=self.source).values_list("name", "checked_at")
+        checked = {name: at or 0 for name, at in rows}
+        return sorted(folders, key=lambda folder: checked.get(stored_name(folder), 0))
 
     def _note(self, report: FolderReport) -> None:
         now = wall_clock()
-        came = report.tally
-        self.tally += came
-        self.whole = self.whole and (report.complete or report.error is not None)
-        self.left = report.remaining
+        tally = report.tally
+        self.tally += tally
+        self.folders += 1
+        self.complete = self.complete and (report.complete or report.error is not None)
+        self.remaining = report.remaining
         if report.error is not None:
             self.errors.append(report.error)
-        elif not came.read:
+        elif not tally.read:
             self.quiet.append(stored_name(report.folder))
             return
         folder, _made = Folder.objects.get_or_create(
             source=self.source, name=stored_name(report.folder)
         )
         changes: dict[str, Any] = {"checked_at": now, "error": _sentence(report.error)}
-        if came.added:
+        if tally.added:
             changes["added_at"] = now
         Folder.objects.filter(pk=folder.pk).update(
-            read=F("read") + came.read, added=F("added") + came.added, **changes
+            read=F("read") + tally.read, added=F("added") + tally.added, **changes
         )
 
     def _note_quiet(self) -> None:
-        """Write down, for all at once, that these places were looked at and had nothing new."""
+        """Store, in bulk, that these folders were checked and had nothing new."""
         now = wall_clock()
         for names in batched(self.quiet):
             same = Folder.objects.filter(source=self.source, name__in=names)
@@ -214,13 +233,13 @@ class _Work:
         source = self.source
         if not Source.objects.filter(pk=source.pk).exists():
             return
-        known = source.error
-        # One that was changed meanwhile is due by what the change said.
+        error_before = source.error
+        # After an edit the source is due when the edit said.
         due_at = changes.pop("due_at")
         self._unchanged().filter(due_at=source.due_at).update(due_at=due_at)
         self._unchanged().update(error=error, **changes)
         source.refresh_from_db()
-        if self.tally.read or (error and error != known):
+        if self.tally.read or (error and error != error_before):
             self._record(error)
 
     def _record(self, error: str) -> None:
@@ -234,12 +253,12 @@ class _Work:
             broken=self.tally.broken,
             error=error,
         )
-        old = Pull.objects.filter(source=self.source).values_list("pk", flat=True)[KEPT:]
+        old = Pull.objects.filter(source=self.source).values_list("pk", flat=True)[MOST_PULLS:]
         Pull.objects.filter(pk__in=list(old)).delete()
 
 
 def may_pull(source: Source) -> bool:
-    """Tell whether the owner of a source may put mail there, still."""
+    """Return whether the owner of a source may still put mail there."""
     owner = source.owner
     return owner.is_active and source.audience in people.audiences(owner)
 

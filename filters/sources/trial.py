@@ -1,4 +1,4 @@
-"""Trying a source while somebody waits: it must answer soon, or say why not."""
+"""Trials of a source while a person waits for the page, with a short time-out."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from tapestry.ingest.session import open_session
 from tapestry.ingest.stream import ListedFolder
 
 PATIENCE = 10.0
-"""Seconds that a server has for each answer."""
+"""Seconds that a server has for each response."""
 
 
 def try_out(account: Account) -> None:
-    """Log in, and out again.  Raises TapestryError where that does not go."""
+    """Authenticate and disconnect.  Raises TapestryError if that fails."""
     with open_session(account, PATIENCE):
         pass
 

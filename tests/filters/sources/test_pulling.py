@@ -258,3 +258,15 @@ def test_what_nobody_foresaw_is_written_down_and_tried_again_after_ever_longer(
         assert source.failures == failures
         waits.append((source.due_at - began) // (MINUTE // 2))
     assert waits == [2, 2, 4]
+
+
+def test_a_pull_is_one_line_of_the_log_with_counts_and_no_names(
+    news: FakeNews, alice: User, caplog: pytest.LogCaptureFixture
+) -> None:
+    source = source_at(news, alice)
+    with caplog.at_level("INFO", logger="filters.sources.pulling"):
+        pull(source)
+    (line,) = [record.getMessage() for record in caplog.records if "pull " in record.getMessage()]
+    assert line.startswith(f"pull source_id={source.pk} kind=nntp folders=1 read=")
+    assert line.endswith("error=null") and " seconds=" in line
+    assert source.host not in line and "a.b" not in line

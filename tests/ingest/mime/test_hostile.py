@@ -36,6 +36,8 @@ HOSTILE = {
     "open tags": SIMPLE + b"Content-Type: text/html\n\n" + b"<a " * 150_000,
     "open comments": SIMPLE + b"Content-Type: text/html\n\n" + b"<!--" * 150_000,
     "open sections": SIMPLE + b"Content-Type: text/html\n\n" + b"<![CDATA[" * 50_000,
+    "elements in elements": SIMPLE + b"Content-Type: text/html\n\n" + b"<div>" * 100_000,
+    "ends of nothing": SIMPLE + b"Content-Type: text/html\n\n" + b"<b>" * 50_000 + b"</p>" * 90_000,
     "one long line": SIMPLE + b"\n" + b"x" * 50_000_000,
     "a big attachment": SIMPLE
     + b"Content-Type: multipart/mixed; boundary=b\n\n--b\n\nhi\n--b\nContent-Type: a/b\n"
