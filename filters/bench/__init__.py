@@ -12,7 +12,7 @@ Figures = dict[str, float | int | str]
 
 
 class Bench(Protocol):
-    """A measurement: its options, the function that makes its figures, and how they are told."""
+    """A measurement: its options, the function that measures, and the rows to record."""
 
     SUMMARY: str
     FIGURES: Mapping[str, str]

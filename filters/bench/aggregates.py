@@ -33,15 +33,15 @@ FIGURES = {
 }
 
 EACH = 1000
-"""Votes that a message gets."""
+"""Votes on a message."""
 
 TOGETHER = 50
-"""Messages that are voted on at a time: one takes the place of another in turn."""
+"""Messages that are voted on at a time; the oldest of them is replaced in turn."""
 
 SECOND = 1_000_000
 BEGIN = 1_700_000_000 * SECOND
 APART = 26 * SECOND
-"""Between one vote and the next, so that a message is voted on for about two weeks."""
+"""Between two votes, so that a message is voted on for about two weeks."""
 
 FILE = 250_000
 

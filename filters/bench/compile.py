@@ -55,7 +55,7 @@ def measure(options: Mapping[str, Any]) -> dict[str, float | int | str]:
 
 
 def _taken(text: str, repeat: int) -> list[tuple[float, float]]:
-    """Return wall and processor milliseconds of each time, the first of them cold."""
+    """Return wall and processor milliseconds of each run, the first of them cold."""
     from tapestry.plan.compile import compile_filter
     from tapestry.query.context import Context
 

@@ -1,8 +1,8 @@
-"""The paper's tables: queries Q1 to Q5 over windows of any size, against asking anew.
+"""The queries Q1 to Q5 of [Terry92 §6.2] over windows of any size, against the full query.
 
-Figures 5, 6 and 9 of "Continuous Queries over Append-Only Databases": a query over everything
-(Q), its incremental form over the newest 100, 10 and 1 percent, and over a fixed number of new
-messages, for which the time must not grow with the table.
+Measures a query over the whole table (Q), its incremental form (Q_I) over the newest 100, 10
+and 1 percent, and over a fixed number of new messages.  The time of the last must not grow with
+the table.  Compare figures 5, 6 and 9 of the paper.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 from filters.bench.support.texts import PAPER
 
-SUMMARY = "the paper's queries Q1 to Q5 over windows of any size, against asking anew"
+SUMMARY = "the paper's queries Q1 to Q5 over windows of any size, against the full query"
 
 WINDOWS = {
     "{delta} new messages": "[incremental_ms][delta]",
@@ -82,16 +82,15 @@ def measure(options: Mapping[str, Any]) -> dict[str, Any]:
         return engine
 
     def window(name: str, since: int) -> int:
-        asked = [Subscription(1, plans[name], ("public",), since)]
-        return len(execute(engine_on_all(), asked, until, lambda pairs: set()))
+        subscriptions = [Subscription(1, plans[name], ("public",), since)]
+        return len(execute(engine_on_all(), subscriptions, until, lambda pairs: set()))
 
     def full(name: str) -> int:
-        asked = Subscription(1, plans[name], ("public",), BEGINNING)
-        return len(
-            answering.evaluate(engine_on_all(), lower_at(signature_groups([(asked, until)]), until))
-        )
+        subscription = Subscription(1, plans[name], ("public",), BEGINNING)
+        groups = signature_groups([(subscription, until)])
+        return len(answering.evaluate(engine_on_all(), lower_at(groups, until)))
 
-    # The small windows first: what Spark cannot do at all does not keep them from being told.
+    # The small windows first, so that they are measured even if Spark cannot run the others.
     for label, since in windows.items():
         for name in names:
             runs = repeat if label == "delta" else 0
@@ -105,9 +104,9 @@ def measure(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _median(run: Callable[[], int], repeat: int) -> tuple[float | None, int | None]:
-    """Return the median milliseconds of some warm runs, or of the first, and what it found.
+    """Return the median milliseconds of warm runs, or those of the first, and its matches.
 
-    Nothing of a run that is too much for Spark.
+    Both are None if the run is too much for Spark.
     """
     from tapestry.core.errors import TapestryError
 

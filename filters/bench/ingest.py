@@ -1,4 +1,4 @@
-"""How many messages a second go into the tables."""
+"""How many messages a second are taken in."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def measure(options: Mapping[str, Any]) -> dict[str, float | int | str]:
-    """Return what `ingest` reports of an archive, and the memory it took at most."""
+    """Return what `ingest` reports of an archive, and its peak memory."""
     from filters.bench.support import mail
     from filters.runtime import services
     from filters.sample.letter import Letter, to_mbox

@@ -1,4 +1,4 @@
-"""Time against the number of filters, and of new messages: which to measure, table, picture."""
+"""The curve of time against filters and new messages: its points, as a table and a picture."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xml.etree.ElementTree import tostring
 FILTERS = (1000, 10_000, 100_000, 1_000_000)
 MESSAGES = (100, 1000, 10_000)
 MIDDLE = 100_000
-"""How many filters there are while the number of messages varies, unless there are fewer."""
+"""Filters while the number of messages varies, or fewer."""
 
 
 def plan(filters: int, messages: int) -> list[tuple[int, int]]:
@@ -34,7 +34,7 @@ def table(points: Sequence[Mapping[str, Any]]) -> str:
 
 
 def draw(points: Sequence[Mapping[str, Any]], path: str) -> None:
-    """Draw seconds a round against both numbers, on one scale of powers of ten."""
+    """Draw seconds a round against both numbers, on one logarithmic scale."""
     from pygal.graph.line import Line
     from pygal.style import CleanStyle
 

@@ -1,4 +1,4 @@
-"""What this process and those that it started took: memory at most, and processor time."""
+"""Peak memory and processor time of this process and its descendants."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ PROC = Path("/proc")
 
 
 def peak_mb() -> int:
-    """Return the sum of the most memory that each of the processes had resident."""
+    """Return the sum of the peak resident memory of the processes, in MB."""
     return sum(_peak_kb(pid) for pid in _family(os.getpid())) // 1024
 
 
 def cpu_seconds() -> float:
-    """Return the processor time of the processes that run, so far."""
+    """Return the processor seconds so far of the processes that run."""
     return sum(_ticks(pid) for pid in _family(os.getpid())) / os.sysconf("SC_CLK_TCK")
 
 
@@ -34,13 +34,13 @@ def _peak_kb(pid: int) -> int:
 
 
 def _ticks(pid: int) -> int:
-    """Return user and system time: fields 14 and 15, counted from behind the name."""
+    """Return user and system time: fields 14 and 15, counted from after the name."""
     after_name = _read(PROC / str(pid) / "stat").rpartition(")")[2].split()
     return int(after_name[11]) + int(after_name[12]) if after_name else 0
 
 
 def _read(path: Path) -> str:
-    """Return what stands in a file of /proc; nothing if the process has ended, or has none."""
+    """Return the text of a file of /proc; empty if the process has ended, or has none."""
     try:
         return path.read_text()
     except (FileNotFoundError, ProcessLookupError):

@@ -78,7 +78,7 @@ class Harness:
         return taken
 
     def _check(self, new: Round) -> None:
-        """Raise TapestryError unless the round found what its mail was made for."""
+        """Raise TapestryError unless the round found exactly the expected matches."""
         from tapestry.core.errors import TapestryError
 
         found = {(match.filter_id, match.msgid) for match in self.found}
@@ -97,7 +97,7 @@ class Harness:
         return list(filter_specs(0, self.population.hot, self.population.hot, self.workload.weeks))
 
     def one_by_one(self, count: int) -> tuple[float, int]:
-        """Run filters alone over the last window; return the median seconds, and how many ran.
+        """Run filters one by one over the last window; return the median seconds, and how many.
 
         Half of them are hot.  All share an engine, which reads what is new once for all of them.
         Raises TapestryError if their matches are not those of the round.
@@ -118,9 +118,9 @@ class Harness:
         for spec in self._sample(count):
             due = self.population.due(spec)
             compiled = compile_filter(due.text, Context(due.owner))
-            asked = Subscription(due.filter_id, compiled, due.audiences, since)
+            subscription = Subscription(due.filter_id, compiled, due.audiences, since)
             begun = time.perf_counter()
-            found = execute(engine, [asked], until, lambda pairs: set())
+            found = execute(engine, [subscription], until, lambda pairs: set())
             seconds.append(time.perf_counter() - begun)
             if {_essence(match) for match in found} != together[due.filter_id]:
                 raise TapestryError(f"{spec.phrase!r} finds alone other messages than together.")
@@ -158,7 +158,7 @@ def _essence(match: Match) -> tuple[object, ...]:
 
 
 def _write(tables: Any, table: str, dated: Sequence[tuple[int, Message | Annotation]]) -> None:
-    """Write rows with the ts given, as one file."""
+    """Write rows with a given ``ts`` each, as one file."""
     import pyarrow as pa
     from deltalake import write_deltalake
 

@@ -1,7 +1,7 @@
 """An archive of any size for measurements: made in columns, as compaction leaves it.
 
 Messages come one a minute, sixty percent of them replies, most to one of the last few
-hundred, some to any older one; newsgroups are as unequal as people are.
+hundred, some to any older one; newsgroups follow Zipf's law.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ MINUTE = 60_000_000
 BEGIN = 1_400_000_000_000_000
 REPLIES = 0.6
 NEAR = 300
-"""Messages back to which a reply goes, on average."""
+"""Distance of a reply from its parent, in messages, on average."""
 FAR = 0.02
-"""Replies that go to any message before."""
+"""Share of the replies that go to any earlier message."""
 
 FILE = 400_000
 _GROUPS = [
@@ -35,7 +35,7 @@ _WORDS = ["the", "index", "table", "plan", "join", "lock", "page", "log", "key",
 
 
 def fill(tables: Tables, count: int, newest: int) -> tuple[int, int]:
-    """Write so many messages, the ``newest`` of them in a file of their own, and index them.
+    """Write ``count`` messages, the ``newest`` of them in a file of their own, and index them.
 
     Return the ts of the first and of the last.
     """
@@ -53,7 +53,7 @@ def fill(tables: Tables, count: int, newest: int) -> tuple[int, int]:
 
 
 def arrival(number: int) -> int:
-    """Return the ts of a message; twenty come together."""
+    """Return the ``ts`` of a message; twenty share one."""
     return BEGIN + number // 20 * 20 * MINUTE
 
 
@@ -63,7 +63,7 @@ def msgid(number: int) -> str:
 
 
 def parents(low: int, high: int, count: int) -> list[str]:
-    """Return Message-IDs between two messages, so many, at random."""
+    """Return ``count`` random Message-IDs between two messages."""
     chosen = np.random.default_rng(11).integers(low, high, count)
     return _msgids(chosen).to_pylist()  # type: ignore[no-any-return]
 

@@ -28,13 +28,13 @@ STEP = 10 * mail.MINUTE
 """Between the ends of two rounds."""
 
 QUIET = 100
-"""Weeks before the archive within which nothing but what the hot ages find was written."""
+"""Weeks before the archive in which only the messages that hot ages find were written."""
 
 BLOCK = 9000
 """Filters whose values are drawn together."""
 
 LEAST = 4 * (HOT + HOT // 2)
-"""Letters that a round has at least: those that hot filters find."""
+"""Letters of the smallest round: those that hot filters find."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ KINDS = (
     Kind("votes", "voted for by more than {0} people", 500),
     Kind("pair", "from {0} about {1}", 100_000),
 )
-"""Texts are names, words and newsgroups that no mail has by chance."""
+"""Values are names, words and newsgroups that no other mail has."""
 
 NUMBER = {kind.name: number for number, kind in enumerate(KINDS)}
 
@@ -66,7 +66,7 @@ _SYLLABLES = [c + v for c in "bdfghklmnprstvz" for v in "aeiou"]
 
 @dataclass(frozen=True, slots=True)
 class FilterSpec:
-    """What the filter of a number asks: its kind, the rank of its value, and its values."""
+    """What a filter asks, by its number: its kind, the rank of its value, and its values."""
 
     number: int
     kind: int
@@ -80,7 +80,7 @@ class FilterSpec:
 
 
 def filter_specs(low: int, high: int, hot: int, weeks: int) -> Iterator[FilterSpec]:
-    """Yield the filters of some numbers; those below ``hot`` have hot values.
+    """Yield the filters with numbers from ``low`` to ``high``; those below ``hot`` have hot values.
 
     ``weeks`` is the age of the archive, in weeks, below which no age is chosen.
     """
@@ -119,7 +119,7 @@ def values(kind: int, rank: int, weeks: int) -> tuple[str, ...]:
 
 
 def word(kind: int, rank: int) -> str:
-    """Return a word that no other kind or rank has, and no mail by chance."""
+    """Return a word that no other kind, rank or mail has."""
     number, text = kind * 1_000_000 + rank, "x"
     for _ in range(4):
         number, place = divmod(number, len(_SYLLABLES))
@@ -145,7 +145,7 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """An archive of so many messages, before which lies what hot ages and replies find."""
+    """An archive of ``archive`` messages, and before it the messages that hot ages find."""
 
     archive: int
     rounds: int
@@ -170,24 +170,24 @@ class Workload:
         return self.begin + (number + 1) * STEP
 
     def before(self) -> list[tuple[int, Message]]:
-        """Return what was written before the archive, with its ts, the oldest first."""
+        """Return the messages before the archive, each with its ``ts``, the oldest first."""
         from tapestry.core.message import Message
 
-        found: list[tuple[int, Message]] = []
+        dated: list[tuple[int, Message]] = []
         for number in range(self.rounds):
             for rank in range(HOT):
                 age = int(values(NUMBER["age"], rank, self.weeks)[0]) * WEEK
                 for copy in range(_times(rank)):
                     msgid = _msgid("quiet", number, rank, copy)
-                    found.append((self.end(number) - age - mail.MINUTE, Message(msgid)))
+                    dated.append((self.end(number) - age - mail.MINUTE, Message(msgid)))
         for rank in range(HOT):
             (name,) = values(NUMBER["replies"], rank, self.weeks)
-            asked = Message(_msgid("asked", rank), sender=f"{name}@example.org")
-            found.append((mail.BEGIN - WEEK, asked))
-        return sorted(found, key=lambda dated: dated[0])
+            question = Message(_msgid("asked", rank), sender=f"{name}@example.org")
+            dated.append((mail.BEGIN - WEEK, question))
+        return sorted(dated, key=lambda pair: pair[0])
 
     def round(self, number: int, count: int) -> Round:
-        """Return a round with so many letters, LEAST or more."""
+        """Return a round of ``count`` letters, LEAST or more."""
         made = Round()
         letters = self._hot_letters(number, made)
         letters += [self._letter(number, place) for place in range(len(letters), count)]
@@ -249,7 +249,7 @@ class Workload:
                 made.found[kind, rank].add(letter["msgid"])
 
     def _vote(self, number: int, made: Round) -> None:
-        """Let one message get more votes than any hot threshold, another half as many."""
+        """Add votes: on one message more than any hot threshold, on another half as many."""
         from tapestry.core.message import Annotation
 
         for place, voters in enumerate((HOT + 1, HOT // 2 + 1)):
@@ -266,7 +266,7 @@ class Workload:
         return mail.msgid(self.archive - 1 - mail.NEAR - taken)
 
     def old_votes(self) -> list[tuple[int, Annotation]]:
-        """Return votes of the time before the rounds, with their ts: one a message, on few."""
+        """Return votes from before the rounds, with their ``ts``: one each on some messages."""
         from tapestry.core.message import Annotation
 
         return [

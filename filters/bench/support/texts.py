@@ -31,7 +31,7 @@ PAPER = {
     "silent_two_weeks": "NOT EXISTS (r: r.inreplyto = m.msgid AND now() < r.ts + 2 weeks)",
     "replied": "SELECT m1.msgid FROM messages m1, messages m2 WHERE m2.inreplyto = m1.msgid",
 }
-"""Figure 4 of the 1992 paper, and the worked examples of its sections 4 and 5."""
+"""[Terry92, figure 4], and the worked examples of [Terry92 §4] and [Terry92 §5]."""
 
 MANY = {
     "columns": ("m.sender = 'a{0}'", " OR "),
@@ -44,10 +44,14 @@ MANY = {
     "phrases": ("from a{0}", " or "),
     "replied_phrases": ("replied to by a{0}", " or "),
 }
-"""Kinds of alternatives: one of them, numbered, and the word between two."""
+"""Kinds of alternatives: a template with a number, and the word between two."""
 
 
 def alternatives(kind: str, count: int) -> str:
-    """Return a filter of so many alternatives of a kind."""
+    """Return a filter of ``count`` alternatives of a kind.
+
+    >>> alternatives("phrases", 3)
+    'from a1 or from a2 or from a3'
+    """
     alternative, separator = MANY[kind]
     return separator.join(alternative.format(number) for number in range(1, count + 1))
