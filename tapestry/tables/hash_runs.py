@@ -1,13 +1,14 @@
-"""Where rows stand by their keys: an index beside the Delta logs, made from them at any time.
+"""The index of rows by their keys: sorted runs beside the Delta logs, merged as in an LSM tree.
 
-    key ─ hash ─> runs of (hash, ts), sorted ─> the instants of its rows ─> files, row groups
+    key ─ hash ─> sorted runs of (hash, ts) ─> the instants of its rows ─> files, row groups
 
-A lookup must not scan, and be as fast in a table ten times as large.  Bloom filters and the
-bounds of row groups do not give that: a thousand keys are everywhere.  A run is a sorted array
-of 64-bit hashes with the ``ts`` of their rows, mapped into memory and searched by bisection:
-16 bytes a row, a microsecond a key.  Files and row groups are then pruned by ``ts``, which
-compaction does not change.  Runs follow each other in ``ts`` without a gap; rows newer than
-the last one are looked for in their files.  Whoever deletes the index loses nothing but time.
+A lookup must not scan, and must be as fast in a table ten times as large.  Bloom filters and
+the bounds of row groups are not enough: almost every row group holds one of a thousand keys.
+A run is a sorted array of 64-bit hashes with the ``ts`` of their rows, mapped into memory and
+searched by bisection: 16 bytes a row, a microsecond a key.  Files and row groups are then
+pruned by ``ts``, which compaction does not change.  Each run begins at the ``ts`` where the one
+before ends; rows newer than the last run are scanned.  The index is derived from the logs: it
+can be deleted at any time, and is built again.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ log = logging.getLogger(__name__)
 
 TAIL_FILES = 16
 TAIL_ROWS = 50_000
-"""Newer than the index may be so many files, or rows, before it is extended."""
+"""Files, or rows, newer than the index from which on it is extended."""
 
 LONGEST_RUN = 4_000_000
-"""Entries of a run that is not merged with another: it bounds the memory that merging takes."""
+"""Entries of the largest merged run: it bounds the memory of a merge."""
 
 _CHUNK = 1_000_000
 _ATTEMPTS = 20
@@ -56,18 +57,18 @@ class SortedRun:
 def indexed_instants(
     root: Path, table: str, column: str, values: Sequence[str]
 ) -> tuple[np.ndarray[Any, np.dtype[np.int64]], int]:
-    """Return the instants at which rows with one of the values may stand, and the newest indexed.
+    """Return the instants of the rows that may have one of the values, and the newest indexed.
 
-    Each instant once, in order.  Rows newer than the second are not in the index.
+    The instants are sorted and distinct.  Rows newer than the second result are not indexed.
     """
     wanted = np.unique(hash_texts(values))
     for _ in range(_ATTEMPTS):
         chain = sorted_runs(root, table, column)
         try:
-            found = [_mapped(run.path, run.count).find(wanted) for run in chain]
+            per_run = [_mapped(run.path, run.count).find(wanted) for run in chain]
         except FileNotFoundError:
-            continue  # merged away meanwhile: what it held is in another run
-        instants = np.unique(np.concatenate(found)) if found else np.empty(0, dtype=np.int64)
+            continue  # merged meanwhile: its entries are in another run
+        instants = np.unique(np.concatenate(per_run)) if per_run else np.empty(0, dtype=np.int64)
         return instants, chain[-1].high if chain else BEGINNING
     return np.empty(0, dtype=np.int64), BEGINNING
 
@@ -78,7 +79,7 @@ def _mapped(path: str, count: int) -> SortedHashes:
 
 
 def sorted_runs(root: Path, table: str, column: str) -> list[SortedRun]:
-    """Return runs that follow each other from the first row on, as few as there are."""
+    """Return the fewest runs that cover all indexed rows: each begins where the last ends."""
     starting: dict[int, SortedRun] = {}
     for run in _stored(_directory(root, table, column)):
         if run.low not in starting or run.high > starting[run.low].high:
@@ -93,19 +94,19 @@ def sorted_runs(root: Path, table: str, column: str) -> list[SortedRun]:
 
 def _stored(directory: Path) -> Iterator[SortedRun]:
     try:
-        found = list(os.scandir(directory))
+        entries = list(os.scandir(directory))
     except FileNotFoundError:
         return
-    for entry in found:
+    for entry in entries:
         name, _, kind = entry.name.partition(".")
         if kind != "run":
             continue
         low, high, count = (int(number) for number in name.split("_"))
         try:
-            whole = entry.stat().st_size == 16 * count
+            is_complete = entry.stat().st_size == 16 * count
         except FileNotFoundError:
             continue
-        if whole:
+        if is_complete:
             yield SortedRun(low, high, count, entry.path)
 
 
@@ -114,7 +115,7 @@ def _directory(root: Path, table: str, column: str) -> Path:
 
 
 def extend_index(tables: Tables, table: str, data_files: Sequence[DataFile] | None = None) -> bool:
-    """Bring the index of a table up to its newest row; False if another process is at it."""
+    """Extend the index of a table to its newest row; False if another process is extending it."""
     with file_lock(tables.root / "index.lock") as acquired:
         if acquired:
             known = data_files_of(tables.open(table)) if data_files is None else data_files
@@ -124,7 +125,7 @@ def extend_index(tables: Tables, table: str, data_files: Sequence[DataFile] | No
 
 
 def extend_index_if_behind(tables: Tables, table: str) -> None:
-    """Extend a table's index if more has been appended since than one likes to look through."""
+    """Extend the index of a table if too many rows are newer to scan them at each lookup."""
     data_files = data_files_of(tables.open(table))
     chain = sorted_runs(tables.root, table, INDEXED[table][0])
     tail = [
@@ -137,7 +138,7 @@ def extend_index_if_behind(tables: Tables, table: str) -> None:
     try:
         extend_index(tables, table, data_files)
     except OSError as error:
-        # Rows are found without it, and what was appended was appended.
+        # Rows are found without it, and the append is committed.
         log.warning("The index of %s is not extended: %s", table, error)
 
 
@@ -146,8 +147,8 @@ def _extend(root: Path, table: str, column: str, data_files: Sequence[DataFile])
     directory.mkdir(parents=True, exist_ok=True)
     chain = sorted_runs(root, table, column)
     low = chain[-1].high if chain else BEGINNING
-    for some, high in _chunks([data_file for data_file in data_files if data_file.max_ts > low]):
-        columns = [_keys(data_file, column) for data_file in some]
+    for chunk, high in _chunks([data_file for data_file in data_files if data_file.max_ts > low]):
+        columns = [_keys(data_file, column) for data_file in chunk]
         keys, instants = (np.concatenate(arrays) for arrays in zip(*columns, strict=True))
         new = (instants > low) & (instants <= high)
         run = SortedHashes.sort(keys[new], instants[new])
@@ -162,16 +163,18 @@ def _extend(root: Path, table: str, column: str, data_files: Sequence[DataFile])
 
 
 def _chunks(data_files: Sequence[DataFile]) -> Iterator[tuple[list[DataFile], int]]:
-    """Yield files, about _CHUNK rows of them, and their newest instant; no later file is older."""
-    some: list[DataFile] = []
+    """Yield files of about _CHUNK rows, and their newest instant; no later file is older."""
+    chunk: list[DataFile] = []
     ordered = sorted(data_files, key=lambda data_file: data_file.min_ts)
     for number, data_file in enumerate(ordered):
-        some.append(data_file)
-        high = max(each.max_ts for each in some)
+        chunk.append(data_file)
+        high = max(member.max_ts for member in chunk)
         last = number + 1 == len(ordered)
-        if last or (sum(p.rows for p in some) >= _CHUNK and ordered[number + 1].min_ts > high):
-            yield some, high
-            some = []
+        if last or (
+            sum(member.rows for member in chunk) >= _CHUNK and ordered[number + 1].min_ts > high
+        ):
+            yield chunk, high
+            chunk = []
 
 
 def _keys(data_file: DataFile, column: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
@@ -198,5 +201,9 @@ def _write(directory: Path, low: int, high: int, run: SortedHashes) -> SortedRun
 
 
 def text_array(values: Iterable[str]) -> pa.Array:
-    """Return texts as an Arrow array, each once, in order."""
+    """Return texts as an Arrow array, sorted and distinct.
+
+    >>> text_array(["b", "a", "b"]).to_pylist()
+    ['a', 'b']
+    """
     return pa.array(sorted(set(values)), type=pa.string())

@@ -1,8 +1,8 @@
-"""What was removed for its age: so that no message of it is taken in again.
+"""Tombstones of messages that were removed for their age, so that none is taken in again.
 
 A mailbox or Maildir may hold mail longer than it is kept here, and may be read again from its
-start.  What remains of a removed message is a 64-bit hash of its Message-ID, among those of its
-audience: files of sorted hashes, mapped into memory.  Unlike the index they cannot be made anew.
+start.  The tombstone of a message is a 64-bit hash of its Message-ID, in sorted runs for each
+audience.  Unlike the index they cannot be built again from the tables.
 """
 
 from __future__ import annotations
@@ -21,51 +21,51 @@ _ATTEMPTS = 20
 
 
 def add_tombstones(root: Path, audience: str, msgids: Iterable[str]) -> None:
-    """Record that these messages are removed; one process at a time may."""
+    """Record that messages are removed; only one process at a time may call this."""
     directory = _directory(root, audience)
     directory.mkdir(parents=True, exist_ok=True)
-    found = np.unique(hash_texts(msgids))
+    merged = np.unique(hash_texts(msgids))
     smaller = []
     for path in sorted(_files(directory), key=lambda path: path.stat().st_size):
-        if path.stat().st_size > 2 * found.nbytes:
-            break  # so that a hash is written again a logarithmic number of times
-        found = np.union1d(found, _read(path))
+        if path.stat().st_size > 2 * merged.nbytes:
+            break  # so that a hash is written a logarithmic number of times
+        merged = np.union1d(merged, _read(path))
         smaller.append(path)
-    write_whole(directory / f"{uuid4()}.hashes", found)
+    write_whole(directory / f"{uuid4()}.hashes", merged)
     for path in smaller:
         path.unlink()
 
 
 def find_tombstones(root: Path, audience: str, msgids: Iterable[str]) -> set[str]:
-    """Return those of some messages that were removed from an audience for their age."""
+    """Return those of the messages that were removed from an audience for their age."""
     directory = _directory(root, audience)
-    asked = list(msgids)
-    wanted = hash_texts(asked)
+    candidates = list(msgids)
+    wanted = hash_texts(candidates)
     for _ in range(_ATTEMPTS):
         try:
             runs = [_read(path) for path in _files(directory)]
         except FileNotFoundError:
-            continue  # merged meanwhile: what it held is in another
-        known = np.zeros(len(asked), dtype=bool)
+            continue  # merged meanwhile: its entries are in another
+        known = np.zeros(len(candidates), dtype=bool)
         for run in runs:
             known |= contains(run, wanted)
-        return {msgid for msgid, is_known in zip(asked, known, strict=True) if is_known}
+        return {msgid for msgid, is_known in zip(candidates, known, strict=True) if is_known}
     return set()
 
 
 def mark_history_incomplete(root: Path) -> None:
-    """Record that rows were removed of which filters are not told."""
-    _noted(root).parent.mkdir(parents=True, exist_ok=True)
-    _noted(root).touch()
+    """Record that rows were removed without a change for the filters that saw them."""
+    _marker(root).parent.mkdir(parents=True, exist_ok=True)
+    _marker(root).touch()
 
 
 def is_history_complete(root: Path) -> bool:
-    """Return whether no row was ever removed of which filters are not told."""
-    return not _noted(root).exists()
+    """Return whether no row was ever removed that filters still may count on."""
+    return not _marker(root).exists()
 
 
 def delete_tombstones(root: Path, audience: str) -> None:
-    """Delete what is recorded of an audience."""
+    """Delete the tombstones of an audience."""
     shutil.rmtree(_directory(root, audience), ignore_errors=True)
 
 
@@ -77,7 +77,7 @@ def _files(directory: Path) -> list[Path]:
     return list(directory.glob("*.hashes"))
 
 
-def _noted(root: Path) -> Path:
+def _marker(root: Path) -> Path:
     return root / "removed" / "rows"
 
 
