@@ -71,7 +71,8 @@ SLOW = f"EXISTS (r: r.size + m.size = {2 * MANY}) OR m.size = 1"
 """Nothing but one message, after some tens of millions of comparisons."""
 
 
-def test_a_statement_under_way_is_asked_once_more(server, mail):
+def test_a_statement_under_way_is_asked_once_more(server, mail, caplog):
+    caplog.set_level("INFO", logger="tapestry.spark")
     engine = engine_on(server, mail)
     asked(engine)
     found = []
@@ -83,6 +84,7 @@ def test_a_statement_under_way_is_asked_once_more(server, mail):
     under_way.join()
     assert found == [["1@x"]]
     assert not is_lost(connect(server.remote))
+    assert {"spark_restart", "spark_session_lost"} <= {line.split()[0] for line in caplog.messages}
 
 
 @pytest.mark.long
