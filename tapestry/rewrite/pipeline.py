@@ -1,5 +1,7 @@
 """The order of the rules, and the only makers of the stages.
 
+Negation normal form, temporal predicates, disjunctive normal form, intervals, delta queries:
+
 condition ─ push_not ─ expand_in_query ─ isolate_now ─ simplify ─ distribute ─> NormalQuery
 conjunction ─ bound_in_time ─> MonotoneQuery
 disjunct ─ the first of FAST that applies, else general ─> IncrementalQuery
@@ -52,7 +54,7 @@ MOST_PLANS = 256
 """Plans of different shape that one filter may have: all filters wait while they run."""
 
 MOST_DELTA_QUERIES = 16 * MOST_PLANS
-"""Variants of all disjuncts together, before those of one shape share a plan."""
+"""Delta queries of all disjuncts together, before those of one shape share a plan."""
 
 FAST: tuple[Callable[[n.Binding, MonotoneDisjunct], tuple[DeltaQuery, ...] | None], ...] = (
     own_columns,
@@ -65,12 +67,29 @@ FAST: tuple[Callable[[n.Binding, MonotoneDisjunct], tuple[DeltaQuery, ...] | Non
 
 
 def rewrite(query: n.CheckedQuery, strategy: Strategy = "fast") -> IncrementalQuery:
-    """Return a filter's incremental query; with the strategy "general", by the general rule."""
+    """Return a filter's incremental query; with the strategy "general", by the general rule.
+
+    >>> from tapestry.query.context import Context
+    >>> from tapestry.query.frontend import read
+    >>> from tapestry.rewrite.examples import show
+    >>> show(rewrite(read("m.size > 1024 OR m.ts < now() - 1 day", Context())).delta_queries)
+    C is m.ts: m.size > 1024
+    C is just after m.ts + 1 day: TRUE
+    """
     return incremental(monotone(normal(query)), strategy)
 
 
 def normal(query: n.CheckedQuery) -> NormalQuery:
-    """Return the filter as an OR of ANDs, the constants of each numbered as they stand."""
+    """Return the filter as an OR of ANDs, the constants of each numbered as they stand.
+
+    >>> from tapestry.query.context import Context
+    >>> from tapestry.query.frontend import read
+    >>> from tapestry.rewrite.examples import show
+    >>> text = "NOT (m.size < 10 OR NOT m.ts > now() - 1 week AND m.list = 'a')"
+    >>> show(normal(read(text, Context())).disjuncts)
+    m.size >= 10 AND now() < m.ts + 1 week
+    m.size >= 10 AND m.list <> 'a'
+    """
     condition = query.condition
     for step in NORMAL:
         condition = step(condition)
@@ -101,30 +120,53 @@ def _number(disjunct: Conjunction) -> Conjunction:
 
 
 def monotone(query: NormalQuery) -> MonotoneQuery:
-    """Return the disjuncts with the interval in which each holds; those that never do, drop."""
+    """Return the disjuncts with the interval in which each holds, without those that never do.
+
+    >>> from tapestry.query.context import Context
+    >>> from tapestry.query.frontend import read
+    >>> query = normal(read("m.size > 1024 OR m.ts > now()", Context()))
+    >>> len(query.disjuncts), len(monotone(query).disjuncts)
+    (2, 1)
+    """
     message = n.Binding(query.var, MESSAGES)
-    bounded = (bound_in_time(i, message, whole) for i, whole in enumerate(query.disjuncts))
-    return MonotoneQuery(query.var, query, tuple(part for part in bounded if part is not None))
+    bounded = (
+        bound_in_time(index, message, conjunction)
+        for index, conjunction in enumerate(query.disjuncts)
+    )
+    return MonotoneQuery(
+        query.var, query, tuple(disjunct for disjunct in bounded if disjunct is not None)
+    )
 
 
 def incremental(query: MonotoneQuery, strategy: Strategy = "fast") -> IncrementalQuery:
-    """Return the delta queries of every disjunct, and which rule made them."""
+    """Return the delta queries of every disjunct, and which rule made them.
+
+    >>> from tapestry.query.context import Context
+    >>> from tapestry.query.frontend import read
+    >>> query = monotone(normal(read("m.size > 1024", Context())))
+    >>> [incremental(query, choice).disjuncts[0].rule for choice in ("fast", "general")]
+    ['own_columns', 'general']
+    """
     message = n.Binding(query.var, MESSAGES)
     disjuncts: list[IncrementalDisjunct] = []
-    room = MOST_DELTA_QUERIES
+    left = MOST_DELTA_QUERIES
     for disjunct in query.disjuncts:
         delta_queries = _delta_queries(message, disjunct, strategy)
         disjuncts.append(
             IncrementalDisjunct(message, disjunct, delta_queries[0].rule, delta_queries)
         )
-        room -= len(delta_queries)
-        if room < 0:
+        left -= len(delta_queries)
+        if left < 0:
             raise too_many_plans()
     return IncrementalQuery(query.var, query.normal, tuple(disjuncts))
 
 
 def too_many_plans() -> TapestryError:
-    """Return the error for a filter whose disjuncts are too unlike each other."""
+    """Return the error for a filter whose disjuncts are too unlike each other.
+
+    >>> too_many_plans().message
+    'This filter would take more than 256 plans to run.'
+    """
     return TapestryError(
         f"This filter would take more than {MOST_PLANS} plans to run.",
         Span(0, 1),

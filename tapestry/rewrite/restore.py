@@ -27,37 +27,52 @@ UNTIL = n.Column("", "until", Type.INSTANT)
 
 
 def normal_condition(query: NormalQuery) -> n.Condition:
-    """Return a filter in normal form as one condition."""
-    return n.Or.of([conjunction_condition(part) for part in query.disjuncts])
+    """Return a filter in normal form as one condition.
+
+    >>> from tapestry.rewrite.examples import conjunction, show
+    >>> parts = (conjunction("m.size > 1"), conjunction("m.list = 'a'"))
+    >>> show(normal_condition(NormalQuery("m", parts)))
+    m.size > 1 OR m.list = 'a'
+    """
+    return n.Or.of(map(conjunction_condition, query.disjuncts))
 
 
 def conjunction_condition(part: Conjunction) -> n.Condition:
-    """Return EXISTS (bindings: the conjunction), or the conjunction where it binds nothing."""
+    """Return EXISTS (bindings: the conjunction), or the conjunction where it binds nothing.
+
+    >>> from tapestry.rewrite.examples import conjunction, show
+    >>> show(conjunction_condition(conjunction("m.msgid IN (SELECT r.inreplyto FROM messages r)")))
+    EXISTS (r: m.msgid = r.inreplyto)
+    """
     absent = (n.Not(conjunction_condition(inner)) for inner in part.not_exists)
     counts = (_count(test, conjunction_condition) for test in part.aggregate_tests)
-    whole = n.And.of([*part.plain, *part.temporal_predicates, *absent, *counts])
-    return n.Exists(part.bindings, whole) if part.bindings else whole
+    inside = n.And.of([*part.plain, *part.temporal_predicates, *absent, *counts])
+    return n.Exists(part.bindings, inside) if part.bindings else inside
 
 
 def monotone_condition(disjunct: MonotoneDisjunct) -> n.Condition:
     """Return what a disjunct matches once and for all, C being its earliest instant.
 
-    Sections 4.2 and 4.3 of the paper: C must come before the ends, and NOT EXISTS is tested
-    over the rows visible at C.
+    C must come before the ends, and NOT EXISTS is tested over the rows visible at C
+    [Terry92 §4.2, §4.3].
+
+    >>> from tapestry.rewrite.examples import disjunct, show
+    >>> show(monotone_condition(disjunct("m.date > now() AND NOT EXISTS (r: r.size > m.size)")))
+    C < m.date AND NOT EXISTS (r: r.size > m.size AND r.ts <= C)
     """
-    whole = disjunct.conjunction
-    tested_once = analyze(whole).monotonicity is not Monotonicity.AT_EVENTS
+    conjunction = disjunct.conjunction
+    tested_once = analyze(conjunction).monotonicity is not Monotonicity.AT_EVENTS
     absent = [
-        _absent_at(part, FIRST) if tested_once else n.Not(conjunction_condition(part))
-        for part in whole.not_exists
+        _absent_at(inner, FIRST) if tested_once else n.Not(conjunction_condition(inner))
+        for inner in conjunction.not_exists
     ]
-    begins = [time for time in whole.temporal_predicates if time.op in (">", ">=")]
-    ends = [time for time in whole.temporal_predicates if time.op in ("<", "<=")]
+    begins = [time for time in conjunction.temporal_predicates if time.op in (">", ">=")]
+    ends = [time for time in conjunction.temporal_predicates if time.op in ("<", "<=")]
     if tested_once:
         ends = [replace(time, left=FIRST) for time in ends if not _surely_later(disjunct, time)]
-    counts = [_count(test, conjunction_condition) for test in whole.aggregate_tests]
-    inside = n.And.of([*whole.plain, *begins, *ends, *absent, *counts])
-    return n.Exists(whole.bindings, inside) if whole.bindings else inside
+    counts = [_count(test, conjunction_condition) for test in conjunction.aggregate_tests]
+    inside = n.And.of([*conjunction.plain, *begins, *ends, *absent, *counts])
+    return n.Exists(conjunction.bindings, inside) if conjunction.bindings else inside
 
 
 def _surely_later(disjunct: MonotoneDisjunct, time: n.Compare) -> bool:
@@ -65,10 +80,18 @@ def _surely_later(disjunct: MonotoneDisjunct, time: n.Compare) -> bool:
 
 
 def delta_query_condition(delta_query: DeltaQuery) -> n.Condition:
-    """Return the condition under which a delta query finds a match at C, the value of its event."""
+    """Return the condition under which a delta query finds a match at C, the value of its event.
+
+    >>> from tapestry.query.tree.printer import print_condition
+    >>> from tapestry.rewrite.examples import DELIVERED, disjunct
+    >>> from tapestry.rewrite.incremental.own_columns import own_columns
+    >>> (delta_query,) = own_columns(DELIVERED, disjunct("m.size > 1")) or ()
+    >>> print_condition(delta_query_condition(delta_query))
+    'since < C AND C <= until AND m.size > 1'
+    """
     low = n.Compare("<", SINCE, FIRST)
     high = n.Compare("<=", FIRST, UNTIL)
-    before = [_reached(moment) for moment in delta_query.before]
+    before = [_is_past(point) for point in delta_query.before]
     tested = _held_at(delta_query.test, FIRST)
     return n.And.of([low, high, *delta_query.plain, *before, *tested])
 
@@ -86,14 +109,14 @@ def _held_at(
     rows = (visible or part).bindings
     arrived = [n.Compare("<=", n.Column(b.var, "ts", Type.INSTANT), instant) for b in rows]
     times = [replace(time, left=instant) for time in part.temporal_predicates]
-    inner = [_absent_at(one, instant) for one in part.not_exists]
+    absent = [_absent_at(inner, instant) for inner in part.not_exists]
 
     def row_at(row: Conjunction) -> n.Condition:
         return n.And.of(_held_at(row, instant))
 
     counts = [_count(test, row_at, instant) for test in part.aggregate_tests]
-    whole: list[n.Condition] = [*part.plain, *arrived, *times, *inner, *counts]
-    return [n.Exists(part.bindings, n.And.of(whole))] if part.bindings else whole
+    tests: list[n.Condition] = [*part.plain, *arrived, *times, *absent, *counts]
+    return [n.Exists(part.bindings, n.And.of(tests))] if part.bindings else tests
 
 
 def _count(
@@ -128,5 +151,5 @@ def _count(
     return n.Not(top) if test.negated else top
 
 
-def _reached(moment: EventPoint) -> n.Compare:
-    return n.Compare("<" if moment.shift else "<=", moment.term, FIRST)
+def _is_past(point: EventPoint) -> n.Compare:
+    return n.Compare("<" if point.shift else "<=", point.term, FIRST)

@@ -1,7 +1,7 @@
 """The types of the stages; each can only be made by running its stage (``pipeline.py``).
 
-A filter in normal form is an OR of conjunctions (sections 4.2 and 4.3 of the 1992 paper,
-its "standard form"); a conjunction's NOT EXISTS terms are conjunctions again, and the rows
+A filter in normal form is an OR of conjunctions (disjunctive normal form; the "standard form" of
+[Terry92 §4.2, §4.3]); a conjunction's NOT EXISTS terms are conjunctions again, and the rows
 that an aggregate counts are an OR of conjunctions.
 """
 
@@ -22,21 +22,21 @@ class Conjunction:
     about aggregates.
     """
 
-    bindings: tuple[n.Binding, ...]
-    plain: tuple[n.Condition, ...]
-    temporal_predicates: tuple[n.Compare, ...]
-    not_exists: tuple[Conjunction, ...]
+    bindings: tuple[n.Binding, ...] = ()
+    plain: tuple[n.Condition, ...] = ()
+    temporal_predicates: tuple[n.Compare, ...] = ()
+    not_exists: tuple[Conjunction, ...] = ()
     having_tests: tuple[HavingTest, ...] = ()
     top_k_tests: tuple[TopKTest, ...] = ()
 
     @property
     def aggregate_tests(self) -> tuple[HavingTest | TopKTest, ...]:
-        """Return what is asked of aggregates."""
+        """Return the tests of aggregates."""
         return (*self.having_tests, *self.top_k_tests)
 
     @property
     def nested(self) -> tuple[Conjunction | HavingTest | TopKTest, ...]:
-        """Return what is asked of rows that the conjunction itself does not bind."""
+        """Return the tests of rows that the conjunction itself does not bind."""
         return (*self.not_exists, *self.aggregate_tests)
 
 
@@ -60,7 +60,13 @@ class HavingTest:
     constant: n.Literal
 
     def passes_none(self, constant: object) -> bool:
-        """Tell whether an aggregate of no rows passes: COUNT is 0, the others are NULL."""
+        """Tell whether an aggregate of no rows passes: COUNT is 0, the others are NULL.
+
+        >>> from tapestry.rewrite.examples import conjunction
+        >>> (test,) = conjunction("COUNT(r: r.inreplyto = m.msgid) < 5").having_tests
+        >>> test.passes_none(5), test.passes_none(0)
+        (True, False)
+        """
         if self.aggregate.function != "COUNT" or not isinstance(constant, int | float):
             return False
         below, equal = constant > 0, constant == 0
@@ -104,7 +110,7 @@ class NormalQuery:
 
 @dataclass(frozen=True, slots=True)
 class EventPoint:
-    """The instant ``term + shift`` (shift in microseconds) of a binding of variables."""
+    """An instant at which truth can change: ``term + shift``, shift in microseconds."""
 
     term: n.Term
     shift: int = 0
@@ -154,10 +160,10 @@ class MonotoneQuery:
 
 @dataclass(frozen=True, slots=True)
 class DeltaQuery:
-    """Candidates (message, c) driven by one moment, and the test they must pass at c.
+    """Candidates (message, c) driven by one event point, and the test they must pass at c.
 
     For each binding of ``bindings`` that satisfies ``plain``, c is the value of ``event``;
-    only c in (since, until] with every moment of ``before`` <= c counts.  The candidate is
+    only c in (since, until] with every event point of ``before`` <= c counts.  The candidate is
     a match if some binding of ``test`` holds at c: ``test.temporal_predicates`` with
     ``now()`` = c, and
     every row bound in ``test`` visible at c.  ``evidence`` names the variables whose rows

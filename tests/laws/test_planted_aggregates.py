@@ -127,7 +127,7 @@ def no_end_of_a_week_is_an_event(patch):
     def wrong(*args):
         arrivals = (EventPoint(n.Column(b.var, "ts", Type.INSTANT)) for b in args[3].bindings)
         kept = set(arrivals)
-        return (event for event in real(*args) if event.moment in kept)
+        return (event for event in real(*args) if event.point in kept)
 
     patch.setattr(general, "_counted", wrong)
 

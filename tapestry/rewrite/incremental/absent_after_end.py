@@ -1,10 +1,10 @@
-"""NOT EXISTS over open intervals: tested at the start and where an interval ends."""
+"""An anti-join over intervals: tested at the start and where an interval ends."""
 
 from __future__ import annotations
 
-from tapestry.query.tree.nodes import Binding, Compare
+from tapestry.query.tree.nodes import Binding
 from tapestry.rewrite.incremental.at_starts import at_starts
-from tapestry.rewrite.monotone.bound_in_time import end, starts
+from tapestry.rewrite.monotone.bound_in_time import end, starts, upper_bounds
 from tapestry.rewrite.stages import Conjunction, DeltaQuery, MonotoneDisjunct
 
 
@@ -13,27 +13,28 @@ def absent_after_end(message: Binding, disjunct: MonotoneDisjunct) -> tuple[Delt
 
     Applies where no NOT EXISTS contains another.  Law: the inside of NOT EXISTS holds for
     each of its bindings over one interval, so NOT EXISTS can turn true only at an
-    interval's end; the disjunct begins to hold at its last start or at such an end.  (The
+    interval's end.  The disjunct begins to hold at its last start or at such an end.  (The
     1992 paper left this case to its technical report.)
+
+    >>> from tapestry.rewrite.examples import show_fast
+    >>> show_fast(absent_after_end, "NOT EXISTS (r: r.ts > now() - 1 day)")
+    C is m.ts: NOT EXISTS (r: r.ts <= C AND C < r.ts + 1 day)
+    C is r.ts + 1 day: m.ts <= C AND r.ts <= C AND NOT EXISTS (r: r.ts <= C AND C < r.ts + 1 day)
     """
-    whole = disjunct.conjunction
-    if not whole.not_exists or any(part.not_exists for part in whole.not_exists):
+    conjunction = disjunct.conjunction
+    if not conjunction.not_exists or any(inner.not_exists for inner in conjunction.not_exists):
         return None
-    first = at_starts("absent_after_end", message, disjunct)
-    return first + tuple(
+    at_last_start = at_starts("absent_after_end", message, disjunct)
+    return at_last_start + tuple(
         DeltaQuery(
             "absent_after_end",
-            end(time),
-            (message, *whole.bindings, *part.bindings),
-            (*whole.plain, *part.plain),
-            (*disjunct.starts, *starts(part)),
-            Conjunction((), (), _ends(whole), whole.not_exists),
-            whole.bindings,
+            end(bound),
+            (message, *conjunction.bindings, *inner.bindings),
+            (*conjunction.plain, *inner.plain),
+            (*disjunct.starts, *starts(inner)),
+            Conjunction((), (), upper_bounds(conjunction), conjunction.not_exists),
+            conjunction.bindings,
         )
-        for part in whole.not_exists
-        for time in _ends(part)
+        for inner in conjunction.not_exists
+        for bound in upper_bounds(inner)
     )
-
-
-def _ends(part: Conjunction) -> tuple[Compare, ...]:
-    return tuple(time for time in part.temporal_predicates if time.op in ("<", "<="))

@@ -1,4 +1,4 @@
-"""NOT EXISTS whose inside only ever turns true: tested at the earliest instant."""
+"""An anti-join whose inside only ever turns true: tested at the earliest instant."""
 
 from __future__ import annotations
 
@@ -11,10 +11,16 @@ from tapestry.rewrite.stages import DeltaQuery, MonotoneDisjunct
 def absent_at_start(message: Binding, disjunct: MonotoneDisjunct) -> tuple[DeltaQuery, ...] | None:
     """Return the delta queries of a disjunct in which every NOT EXISTS can only turn false.
 
-    Law: a binding's first instant is C, the last start, or it has none: NOT EXISTS that is
-    false at C stays false (section 4.3 of the paper, with ``x.ts <= C`` for its ``<``).
+    Law: the first instant at which a binding can hold is C, its last start.  NOT EXISTS that
+    is false at C stays false [Terry92 §4.3, with ``x.ts <= C`` for its ``<``].
+
+    >>> from tapestry.rewrite.examples import show_fast
+    >>> show_fast(absent_at_start, "m.ts < now() - 1 day AND NOT EXISTS (r: r.size > m.size)")
+    C is just after m.ts + 1 day: NOT EXISTS (r: r.size > m.size AND r.ts <= C)
     """
-    whole = disjunct.conjunction
-    if not whole.not_exists or analyze(whole).monotonicity is Monotonicity.AT_EVENTS:
+    conjunction = disjunct.conjunction
+    if not conjunction.not_exists:
+        return None
+    if analyze(conjunction).monotonicity is Monotonicity.AT_EVENTS:
         return None
     return at_starts("absent_at_start", message, disjunct)

@@ -1,4 +1,4 @@
-"""Age: the message's own columns and ``now()``."""
+"""Age: the message's own columns and ``now()``, a temporal filter."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ from tapestry.rewrite.stages import DeltaQuery, MonotoneDisjunct
 def age(message: Binding, disjunct: MonotoneDisjunct) -> tuple[DeltaQuery, ...] | None:
     """Return the delta queries of a condition on the message alone that time makes true.
 
-    Law: matched_at is the last start, if it comes before the first end (section 4.2 of the
-    paper); "two weeks old" reads the slice of messages that become so in the window.
+    Law: matched_at is the last start, if it comes before the first end [Terry92 §4.2].  "Two
+    weeks old" reads only the slice of messages that become so in the window.
+
+    >>> from tapestry.rewrite.examples import show_fast
+    >>> show_fast(age, "m.ts < now() - 2 weeks AND m.size > 1024")
+    C is just after m.ts + 2 weeks: m.size > 1024
     """
-    whole = disjunct.conjunction
-    if whole.bindings or not whole.temporal_predicates or whole.not_exists:
+    conjunction = disjunct.conjunction
+    if conjunction.bindings or not conjunction.temporal_predicates or conjunction.not_exists:
         return None
     return at_starts("age", message, disjunct)

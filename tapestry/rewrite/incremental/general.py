@@ -1,4 +1,4 @@
-"""The general rule: test the whole disjunct at every instant at which it can change."""
+"""The general rule: test the disjunct at every event point, where its truth can change."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from tapestry.rewrite.stages import (
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An instant, for each of the bindings that meet ``plain``, at which the answer can change."""
+    """An event point of each of the bindings that meet ``plain``."""
 
-    moment: EventPoint
+    point: EventPoint
     bindings: tuple[Binding, ...]
     plain: tuple[Condition, ...]
 
@@ -34,36 +34,44 @@ def general(message: Binding, disjunct: MonotoneDisjunct) -> tuple[DeltaQuery, .
     Law (DESIGN, section 1): between two events the truth of the disjunct for a message is
     constant.  An event is the ``ts`` of a row that a variable can bind, those of aggregates
     included, or an instant at which a comparison with ``now()`` flips for such rows: a vote
-    counts from its arrival, and no more when its week is over.  A row counts only beside rows
+    counts from its arrival, and no longer when its week is over.  A row counts only beside rows
     of the enclosing variables that satisfy the enclosing ``plain``, all of them visible.
 
     What is among the top depends on all messages: there the test finds the message.
+
+    >>> from tapestry.rewrite.examples import show_fast
+    >>> show_fast(general, "NOT EXISTS (r: r.inreplyto = m.msgid)")
+    C is m.ts: NOT EXISTS (r: r.inreplyto = m.msgid AND r.ts <= C)
+    C is r.ts: r.inreplyto = m.msgid AND m.ts <= C AND NOT EXISTS (r: r.inreplyto = m.msgid \
+AND r.ts <= C)
     """
-    whole = disjunct.conjunction
-    tops = [top for top in whole.top_k_tests if not top.negated]
-    rest = replace(whole, top_k_tests=tuple(top for top in whole.top_k_tests if top.negated))
-    unbound = replace(whole, bindings=(message, *whole.bindings))
-    events = _once(_events((), (message,), (), rest))
-    ranks = _once(chain.from_iterable(_ranked((), (), top) for top in tops))
+    conjunction = disjunct.conjunction
+    tops = [top for top in conjunction.top_k_tests if not top.negated]
+    rest = replace(
+        conjunction, top_k_tests=tuple(top for top in conjunction.top_k_tests if top.negated)
+    )
+    unbound = replace(conjunction, bindings=(message, *conjunction.bindings))
+    events = _distinct(_events((), (message,), (), rest))
+    ranks = _distinct(chain.from_iterable(_ranked((), (), top) for top in tops))
     return (
-        *[_delta_query(event, whole) for event in events],
+        *[_delta_query(event, conjunction) for event in events],
         *[_delta_query(event, unbound) for event in ranks],
     )
 
 
-def _once(events: Iterable[Event]) -> tuple[Event, ...]:
-    """Return the events, each where it stands first: far quicker than to compare delta queries."""
+def _distinct(events: Iterable[Event]) -> tuple[Event, ...]:
+    """Return the events, each once; this is far quicker than to compare delta queries."""
     return tuple(dict.fromkeys(events))
 
 
 def _delta_query(event: Event, test: Conjunction) -> DeltaQuery:
-    before = (_arrival(binding) for binding in event.bindings)
+    arrivals = (_arrival(binding) for binding in event.bindings)
     return DeltaQuery(
         "general",
-        event.moment,
+        event.point,
         event.bindings,
         event.plain,
-        tuple(moment for moment in before if moment != event.moment),
+        tuple(arrival for arrival in arrivals if arrival != event.point),
         test,
         test.bindings,
     )
@@ -77,18 +85,19 @@ def _events(
 ) -> Iterator[Event]:
     fresh = (*fresh, *part.bindings)
     bindings, plain = (*around, *fresh), (*plain, *part.plain)
-    moments = [_arrival(binding) for binding in fresh]
-    moments += [
-        EventPoint(t.right, 1 if t.op in ("<=", ">") else 0) for t in part.temporal_predicates
+    points = [_arrival(binding) for binding in fresh]
+    points += [
+        EventPoint(predicate.right, 1 if predicate.op in ("<=", ">") else 0)
+        for predicate in part.temporal_predicates
     ]
-    for moment in dict.fromkeys(moments):
-        yield Event(moment, bindings, plain)
+    for point in dict.fromkeys(points):
+        yield Event(point, bindings, plain)
     for inner in part.nested:
         match inner:
             case Conjunction():
                 yield from _events(bindings, (), plain, inner)
-            case HavingTest(aggregate=total):
-                yield from _counted(bindings, (), plain, total)
+            case HavingTest(aggregate=aggregate):
+                yield from _counted(bindings, (), plain, aggregate)
             case TopKTest():
                 yield from _ranked(bindings, plain, inner)
 
@@ -97,10 +106,10 @@ def _counted(
     around: tuple[Binding, ...],
     fresh: tuple[Binding, ...],
     plain: tuple[Condition, ...],
-    total: NormalAggregate,
+    aggregate: NormalAggregate,
 ) -> Iterator[Event]:
-    for row in total.rows:
-        yield from _events(around, (*fresh, *total.bindings), plain, row)
+    for row in aggregate.rows:
+        yield from _events(around, (*fresh, *aggregate.bindings), plain, row)
 
 
 def _ranked(

@@ -11,8 +11,12 @@ def own_columns(message: Binding, disjunct: MonotoneDisjunct) -> tuple[DeltaQuer
     """Return the one delta query of a condition on the message's own, unchanging columns.
 
     Law: matched_at is the message's ``ts``.
+
+    >>> from tapestry.rewrite.examples import show_fast
+    >>> show_fast(own_columns, "m.size > 1024")
+    C is m.ts: m.size > 1024
     """
-    whole = disjunct.conjunction
-    if whole.bindings or whole.temporal_predicates or whole.not_exists:
+    conjunction = disjunct.conjunction
+    if conjunction.bindings or conjunction.temporal_predicates or conjunction.not_exists:
         return None
     return at_starts("own_columns", message, disjunct)

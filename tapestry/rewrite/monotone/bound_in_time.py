@@ -1,4 +1,4 @@
-"""Find from when to when each binding of a conjunction holds."""
+"""Find the interval of time in which each binding of a conjunction holds."""
 
 from __future__ import annotations
 
@@ -7,56 +7,101 @@ from tapestry.query.tree.nodes import Binding, Column, Compare
 from tapestry.rewrite.stages import Conjunction, EventPoint, MonotoneDisjunct
 
 
-def bound_in_time(index: int, message: Binding, whole: Conjunction) -> MonotoneDisjunct | None:
+def bound_in_time(
+    index: int, message: Binding, conjunction: Conjunction
+) -> MonotoneDisjunct | None:
     """Return the conjunction with its starts and ends, or None if it can never hold.
 
-    Law: a binding satisfies ``plain`` and ``times`` at t just if it satisfies ``plain`` and
-    max(starts) <= t < min(ends).  As in section 4.2 of the paper, the ``ts`` of each row is
-    a start; time being discrete, ``c < t`` is ``c + 1 µs <= t``.
+    Law: a binding satisfies ``plain`` and ``temporal_predicates`` at t just if it satisfies
+    ``plain`` and max(starts) <= t < min(ends).  The ``ts`` of each row is a start
+    [Terry92 §4.2]; time being discrete, ``c < t`` is ``c + 1 µs <= t``.
+
+    >>> from tapestry.rewrite.examples import DELIVERED, conjunction, point
+    >>> inside = conjunction("m.date < now() AND m.ts > now() - 1 week")
+    >>> bounded = bound_in_time(0, DELIVERED, inside)
+    >>> [point(start) for start in bounded.starts], [point(end) for end in bounded.ends]
+    (['just after m.date', 'm.ts'], ['m.ts + 1 week'])
+    >>> bound_in_time(0, DELIVERED, conjunction("m.ts > now()"))  # no row comes from the future
     """
-    first = starts(whole, message)
-    last = tuple(end(time) for time in whole.temporal_predicates if time.op in ("<", "<="))
-    if any(surely_before(e, s, equal=True) for e in last for s in first):
+    lower = starts(conjunction, message)
+    upper = tuple(end(predicate) for predicate in upper_bounds(conjunction))
+    if any(surely_before(last, first, equal=True) for last in upper for first in lower):
         return None
-    return MonotoneDisjunct(index, whole, first, last)
+    return MonotoneDisjunct(index, conjunction, lower, upper)
 
 
-def starts(whole: Conjunction, *more: Binding) -> tuple[EventPoint, ...]:
-    """Return the moments from which a binding can hold, without those another implies."""
-    visible = [EventPoint(Column(b.var, "ts", Type.INSTANT)) for b in (*more, *whole.bindings)]
+def starts(conjunction: Conjunction, *more: Binding) -> tuple[EventPoint, ...]:
+    """Return the event points from which a binding can hold, without those another implies.
+
+    ``more`` are variables bound around the conjunction.
+
+    >>> from tapestry.rewrite.examples import DELIVERED, conjunction, point
+    >>> [point(start) for start in starts(conjunction("m.ts < now() - 1 day"), DELIVERED)]
+    ['just after m.ts + 1 day']
+    """
+    visible = [
+        EventPoint(Column(binding.var, "ts", Type.INSTANT))
+        for binding in (*more, *conjunction.bindings)
+    ]
     lower = [
-        EventPoint(t.right, 1 if t.op == ">" else 0)
-        for t in whole.temporal_predicates
-        if t.op in (">", ">=")
+        EventPoint(predicate.right, 1 if predicate.op == ">" else 0)
+        for predicate in conjunction.temporal_predicates
+        if predicate.op in (">", ">=")
     ]
     last: dict[object, EventPoint] = {}
-    for moment in dict.fromkeys([*lower, *visible]):
-        anchor = moment.anchor
-        key = moment if anchor is None else anchor[0]
+    for point in dict.fromkeys([*lower, *visible]):
+        anchor = point.anchor
+        key = point if anchor is None else anchor[0]
         other = last.get(key)
-        if other is None or surely_before(other, moment, equal=True):
+        if other is None or surely_before(other, point, equal=True):
             last.pop(key, None)
-            last[key] = moment
+            last[key] = point
     return tuple(last.values())
 
 
-def end(time: Compare) -> EventPoint:
-    """Return the first instant at which ``now() < e`` or ``now() <= e`` is false."""
-    return EventPoint(time.right, 1 if time.op == "<=" else 0)
+def upper_bounds(conjunction: Conjunction) -> tuple[Compare, ...]:
+    """Return the temporal predicates that turn false as time goes on.
+
+    >>> from tapestry.rewrite.examples import conjunction
+    >>> len(upper_bounds(conjunction("m.date < now() AND m.ts > now() - 1 week")))
+    1
+    """
+    return tuple(
+        predicate for predicate in conjunction.temporal_predicates if predicate.op in ("<", "<=")
+    )
+
+
+def end(predicate: Compare) -> EventPoint:
+    """Return the first instant at which ``now() < e`` or ``now() <= e`` is false.
+
+    >>> from tapestry.query.tree.nodes import Now
+    >>> end(Compare("<=", Now(), Column("m", "date", Type.INSTANT))).shift
+    1
+    """
+    return EventPoint(predicate.right, 1 if predicate.op == "<=" else 0)
 
 
 def surely_before(left: EventPoint, right: EventPoint, equal: bool = False) -> bool:
-    """Tell whether left < right (or <=) for every row, by their offsets from one column."""
-    one, two = left.anchor, right.anchor
-    if one is None or two is None or one[0] != two[0]:
+    """Tell whether left < right (or <=) for every row, by their offsets from one column.
+
+    >>> sent = Column("m", "date", Type.INSTANT)
+    >>> surely_before(EventPoint(sent), EventPoint(sent, 1))
+    True
+    """
+    before, after = left.anchor, right.anchor
+    if before is None or after is None or before[0] != after[0]:
         return False
     gap = offset(right) - offset(left)
     return gap > 0 or (equal and gap == 0)
 
 
-def offset(moment: EventPoint) -> int:
-    """Return the microseconds between an anchored moment and its column."""
-    anchor = moment.anchor
+def offset(point: EventPoint) -> int:
+    """Return the microseconds between an anchored event point and its column.
+
+    >>> offset(EventPoint(Column("m", "date", Type.INSTANT), 1))
+    1
+    """
+    anchor = point.anchor
     if anchor is None:
-        raise ValueError("this moment has no anchor")
+        raise ValueError("this event point has no anchor")
     return anchor[1] + sum(sign * int(literal.value or 0) for sign, literal in anchor[2])

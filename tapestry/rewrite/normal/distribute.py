@@ -1,4 +1,4 @@
-"""Multiply out to an OR of ANDs, EXISTS taken apart into the variables it binds."""
+"""Disjunctive normal form: multiply out to an OR of ANDs, EXISTS becoming bound variables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_DISJUNCTS = 256
 """Disjuncts of a filter; and conjunctions in a disjunct, its NOT EXISTS included."""
 
 MOST_WRITTEN = 1024
-"""Alternatives where an OR that stays whole is multiplied out as well."""
+"""Alternatives where an OR that is kept as one predicate is multiplied out as well."""
 
 MOST_TESTS = 16_384
 """Comparisons in all disjuncts together."""
@@ -32,9 +32,15 @@ def distribute(condition: n.Condition) -> tuple[Conjunction, ...]:
     Law: a row satisfies the condition just if it satisfies some disjunct.  EXISTS
     distributes over OR; NOT EXISTS over an OR is the AND of a NOT EXISTS for each part; an
     aggregate stands over the OR of the conjunctions that its rows may meet.
-    An OR without subqueries about a single variable stays whole: to the paper it is one
+    An OR without subqueries about a single variable is kept: to the paper it is one
     boolean expression, and it costs no second plan.  Raises TapestryError if multiplying
     everything out would give too much, before it does.
+
+    >>> from tapestry.rewrite.examples import condition, show
+    >>> text = "EXISTS (r: r.size > 1 AND (r.inreplyto = m.msgid OR m.size > r.size))"
+    >>> show(distribute(condition(text)))
+    EXISTS (r: r.size > 1 AND r.inreplyto = m.msgid)
+    EXISTS (r: r.size > 1 AND m.size > r.size)
     """
     measure(condition)
     return tuple(dict.fromkeys(_distribute(condition)))
@@ -45,7 +51,7 @@ class Size:
     """What a condition multiplies out to.
 
     ``largest`` counts the conjunctions of one disjunct, those of NOT EXISTS included;
-    ``written`` the alternatives if no OR stayed whole; ``tests`` the comparisons of all
+    ``written`` the alternatives if no OR were kept; ``tests`` the comparisons of all
     disjuncts; ``variables`` those that one conjunction binds.
     """
 
@@ -60,12 +66,17 @@ _TEST = Size()
 
 
 def measure(condition: n.Condition) -> Size:
-    """Return what a condition multiplies out to; raises TapestryError where it is too much."""
+    """Return what a condition multiplies out to; raises TapestryError where it is too much.
+
+    >>> from tapestry.rewrite.examples import condition
+    >>> measure(condition("EXISTS (r: r.inreplyto = m.msgid OR r.size > m.size)")).disjuncts
+    2
+    """
     match condition:
         case n.And(args=args):
             size = _all([measure(arg) for arg in args])
         case n.Or(args=args):
-            size = _any([measure(arg) for arg in args], stays_whole(condition))
+            size = _any([measure(arg) for arg in args], is_one_predicate(condition))
         case n.Exists(bindings=bindings):
             size = _all([measure(condition.condition), Size(variables=len(bindings))])
         case n.Not(arg=n.Exists(bindings=bindings) as inner):
@@ -108,9 +119,9 @@ def _all(sizes: list[Size]) -> Size:
     )
 
 
-def _any(sizes: list[Size], whole: bool) -> Size:
+def _any(sizes: list[Size], kept: bool) -> Size:
     return Size(
-        1 if whole else sum(size.disjuncts for size in sizes),
+        1 if kept else sum(size.disjuncts for size in sizes),
         max(size.largest for size in sizes),
         sum(size.written for size in sizes),
         sum(size.tests for size in sizes),
@@ -135,8 +146,13 @@ def _refuse(size: Size, condition: n.Condition) -> None:
             )
 
 
-def stays_whole(condition: n.Or) -> bool:
-    """Tell whether an OR is one boolean expression, without subqueries, about one variable."""
+def is_one_predicate(condition: n.Or) -> bool:
+    """Tell whether an OR is a boolean expression without subqueries about one variable.
+
+    >>> from tapestry.rewrite.examples import condition
+    >>> is_one_predicate(condition("m.size > 1 OR m.list = 'a'"))
+    True
+    """
     return is_plain(condition) and len(variables(condition)) <= 1
 
 
@@ -147,49 +163,47 @@ def _shown(number: int) -> str:
 def _distribute(condition: n.Condition) -> list[Conjunction]:
     match condition:
         case n.Truth(value=value):
-            return [Conjunction((), (), (), ())] if value else []
+            return [Conjunction()] if value else []
         case n.And(args=args):
             return [_merge(parts) for parts in product(*map(_distribute, args))]
         case n.Or(args=args):
-            if stays_whole(condition):
-                return [Conjunction((), (condition,), (), ())]
+            if is_one_predicate(condition):
+                return [Conjunction(plain=(condition,))]
             return [part for arg in args for part in _distribute(arg)]
         case n.Exists(bindings=bindings):
-            own = Conjunction(bindings, (), (), ())
-            return [_merge((own, part)) for part in _distribute(condition.condition)]
-        case n.Not(arg=n.Exists(bindings=bindings) as inner):
-            own = Conjunction(bindings, (), (), ())
-            absent = [_merge((own, part)) for part in _distribute(inner.condition)]
-            return [Conjunction((), (), (), distinct(absent))]
+            bound = Conjunction(bindings)
+            return [_merge((bound, inner)) for inner in _distribute(condition.condition)]
+        case n.Not(arg=n.Exists() as exists):
+            return [Conjunction(not_exists=distinct(_distribute(exists)))]
         case n.Threshold(aggregate=aggregate, op=op, constant=constant):
-            measured = HavingTest(_total(aggregate), op, constant)
-            if measured.aggregate.rows:
-                return [Conjunction((), (), (), (), having_tests=(measured,))]
-            return _distribute(n.Truth(measured.passes_none(constant.value)))
+            test = HavingTest(_aggregate(aggregate), op, constant)
+            if test.aggregate.rows:
+                return [Conjunction(having_tests=(test,))]
+            return _distribute(n.Truth(test.passes_none(constant.value)))
         case n.Top() | n.Not(arg=n.Top()):
-            ranked = _ranked(condition)
-            if ranked.among and ranked.aggregate.rows:
-                return [Conjunction((), (), (), (), top_k_tests=(ranked,))]
-            return _distribute(n.Truth(ranked.negated))
+            top = _top_k_test(condition)
+            if top.among and top.aggregate.rows:
+                return [Conjunction(top_k_tests=(top,))]
+            return _distribute(n.Truth(top.negated))
         case n.Compare() if is_temporal(condition):
-            return [Conjunction((), (), (condition,), ())]
-    return [Conjunction((), (condition,), (), ())]
+            return [Conjunction(temporal_predicates=(condition,))]
+    return [Conjunction(plain=(condition,))]
 
 
-def _total(aggregate: n.Aggregate) -> NormalAggregate:
+def _aggregate(aggregate: n.Aggregate) -> NormalAggregate:
     rows = tuple(dict.fromkeys(_distribute(aggregate.condition)))
     return NormalAggregate(
         aggregate.function, aggregate.distinct, aggregate.term, aggregate.bindings, rows
     )
 
 
-def _ranked(condition: n.Top | n.Not) -> TopKTest:
+def _top_k_test(condition: n.Top | n.Not) -> TopKTest:
     negated = isinstance(condition, n.Not)
     top = condition.arg if isinstance(condition, n.Not) else condition
     assert isinstance(top, n.Top)
     among = tuple(dict.fromkeys(_distribute(top.condition)))
-    total = _total(top.aggregate)
-    return TopKTest(top.message, top.limit, top.binding, total, among, negated)
+    aggregate = _aggregate(top.aggregate)
+    return TopKTest(top.message, top.limit, top.binding, aggregate, among, negated)
 
 
 def _merge(parts: tuple[Conjunction, ...]) -> Conjunction:

@@ -1,4 +1,4 @@
-"""Turn IN (SELECT …) into EXISTS, with the NULLs that SQL gives NOT IN."""
+"""Semi-joins and anti-joins: IN (SELECT …) to EXISTS, with the NULLs that SQL gives NOT IN."""
 
 from __future__ import annotations
 
@@ -13,6 +13,11 @@ def expand_in_query(condition: n.Condition) -> n.Condition:
     Law: the rows for which the condition is true stay the same.  ``a IN (S)`` is true if
     some b of S equals a; ``a NOT IN (S)`` is true if no b of S equals a *and* neither a nor
     any b is NULL, unless S is empty.
+
+    >>> from tapestry.rewrite.examples import condition, show
+    >>> text = "m.list NOT IN (SELECT r.list FROM messages r WHERE r.size > 1)"
+    >>> show(expand_in_query(condition(text)))
+    NOT EXISTS (r: r.size > 1 AND (m.list = r.list OR m.list IS NULL OR r.list IS NULL))
     """
     return change_conditions(change_conditions(condition, _expand_negative), _expand_positive)
 

@@ -1,4 +1,4 @@
-"""Bring every time comparison to the form ``now() op e``."""
+"""Temporal predicates: bring every comparison with ``now()`` to the form ``now() op e``."""
 
 from __future__ import annotations
 
@@ -15,9 +15,13 @@ def isolate_now(condition: n.Condition) -> n.Condition:
     """Return the condition with ``now()`` alone on the left of ``< <= > >=``, e on the right.
 
     Law: the condition has the same value, unknown included, for every binding and instant:
-    terms move across the sign, ``=`` is ``>= AND <=`` and ``<>`` is ``< OR >`` (section 4.2
-    of the paper).  Where ``now()`` stands on both sides it cancels; so does a column, but
-    where it can be NULL its being there stays a condition (NOT does not stand above it).
+    terms move across the sign, ``=`` is ``>= AND <=`` and ``<>`` is ``< OR >`` [Terry92 §4.2].
+    Where ``now()`` stands on both sides it cancels; so does a column, but where it can be NULL
+    its being there stays a condition (NOT does not stand above it).
+
+    >>> from tapestry.rewrite.examples import condition, show
+    >>> show(isolate_now(condition("now() - m.ts > 2 weeks")))
+    now() > m.ts + 2 weeks
     """
     return change_conditions(condition, _isolate)
 
@@ -26,9 +30,9 @@ def _isolate(node: n.Condition) -> n.Condition:
     if not isinstance(node, n.Compare) or not (reads_now(node.left) or reads_now(node.right)):
         return node
     moved = _move(node)
-    gone = _instants(node) - _instants(moved)
-    there = [n.Not(n.IsNull(term)) for term in gone if not _always_there(term)]
-    return n.And((moved, *there), span=node.span) if there else moved
+    cancelled = _instants(node) - _instants(moved)
+    present = [n.Not(n.IsNull(term)) for term in cancelled if not _never_null(term)]
+    return n.And((moved, *present), span=node.span) if present else moved
 
 
 def _instants(node: Any) -> frozenset[n.Term]:
@@ -43,7 +47,7 @@ def _instants(node: Any) -> frozenset[n.Term]:
     return frozenset((node,))
 
 
-def _always_there(term: n.Term) -> bool:
+def _never_null(term: n.Term) -> bool:
     return isinstance(term, n.Column) and term.name == "ts"
 
 
@@ -68,12 +72,18 @@ def _move(node: n.Compare) -> n.And | n.Or | n.Compare:
         op, bound = node.op, add(Linear((), 0), rest, -1)
     else:
         op, bound = FLIPPED[node.op], rest
-    e = build(bound)
+    bound_term = build(bound)
     if op == "=":
-        return n.And((n.Compare(">=", n.Now(), e), n.Compare("<=", n.Now(), e)), span=node.span)
+        return n.And(
+            (n.Compare(">=", n.Now(), bound_term), n.Compare("<=", n.Now(), bound_term)),
+            span=node.span,
+        )
     if op == "<>":
-        return n.Or((n.Compare("<", n.Now(), e), n.Compare(">", n.Now(), e)), span=node.span)
-    return n.Compare(op, n.Now(), e, span=node.span)
+        return n.Or(
+            (n.Compare("<", n.Now(), bound_term), n.Compare(">", n.Now(), bound_term)),
+            span=node.span,
+        )
+    return n.Compare(op, n.Now(), bound_term, span=node.span)
 
 
 def _without_now(node: n.Compare, rest: Linear) -> n.Compare:
@@ -90,16 +100,20 @@ def _without_now(node: n.Compare, rest: Linear) -> n.Compare:
 
 
 def build(form: Linear) -> n.Term:
-    """Return a linear form as a term: instants first, then one duration."""
+    """Return a linear form as a term: instants first, then one duration.
+
+    >>> build(Linear(((n.Now(), 1),), 0))
+    Now()
+    """
     plus = [term for term, count in form.terms for _ in range(count)]
     minus = [term for term, count in form.terms for _ in range(-count)]
-    whole: n.Term | None = plus.pop(0) if len(plus) > len(minus) else None
+    total: n.Term | None = plus.pop(0) if len(plus) > len(minus) else None
     for up, down in zip(plus, minus, strict=True):
         gap = n.Arith("-", up, down, Type.DURATION)
-        whole = gap if whole is None else n.Arith("+", whole, gap, type_of(whole))
+        total = gap if total is None else n.Arith("+", total, gap, type_of(total))
     size = n.Literal(abs(form.constant), Type.DURATION)
-    if whole is None:
+    if total is None:
         return n.Literal(form.constant, Type.DURATION)
     if form.constant == 0:
-        return whole
-    return n.Arith("+" if form.constant > 0 else "-", whole, size, type_of(whole))
+        return total
+    return n.Arith("+" if form.constant > 0 else "-", total, size, type_of(total))

@@ -1,4 +1,4 @@
-"""Push NOT inwards until it stands only before what cannot take it in."""
+"""Negation normal form: push NOT inwards until it stands only before what cannot take it in."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ def push_not(condition: n.Condition) -> n.Condition:
     Law: the rows for which the condition is true stay the same.  De Morgan's laws and the
     opposite operators hold in SQL's three values; a scalar's comparison with the constant
     NULL is never true under either sign, and once no NOT stands above it, FALSE says the same.
+
+    >>> from tapestry.rewrite.examples import condition, show
+    >>> show(push_not(condition("NOT (m.size > 1024 OR m.list = 'a')")))
+    m.size <= 1024 AND m.list <> 'a'
     """
     return _push(condition, negated=False)
 

@@ -12,6 +12,10 @@ def simplify(condition: n.Condition) -> n.Condition:
     """Return the condition without needless constants, nesting and repetition.
 
     Law: the condition has the same value, unknown included, for every binding and instant.
+
+    >>> from tapestry.rewrite.examples import condition, show
+    >>> show(simplify(condition("m.size > 1 AND (TRUE AND m.size > 1)")))
+    m.size > 1
     """
     return change_conditions(condition, _simplify)
 
@@ -30,17 +34,17 @@ def _simplify(node: n.Condition) -> n.Condition:
 def _join(node: n.And | n.Or) -> n.Condition:
     kind = type(node)
     deciding = isinstance(node, n.Or)
-    found: list[n.Condition] = []
+    parts: list[n.Condition] = []
     for arg in node.args:
         for part in arg.args if isinstance(arg, kind) else (arg,):
             if not isinstance(part, n.Truth):
-                found.append(part)
+                parts.append(part)
             elif part.value is deciding:
                 return part
-    parts = distinct(found)
-    if not parts:
+    kept = distinct(parts)
+    if not kept:
         return n.Truth(not deciding, span=node.span)
-    if len(parts) == 1:
-        return parts[0]
-    same = len(parts) == len(node.args) and all(map(is_, parts, node.args))
-    return node if same else kind(parts, span=node.span)
+    if len(kept) == 1:
+        return kept[0]
+    same = len(kept) == len(node.args) and all(map(is_, kept, node.args))
+    return node if same else kind(kept, span=node.span)
