@@ -1,1 +1,1 @@
-"""IncrementalQuery to a group plan: signature, constants, SQL."""
+"""The plan of a filter: signature groups, predicate keys, cost, and the SQL of delta queries."""

@@ -9,7 +9,7 @@ from tapestry.core.ports import DueFilter
 from tapestry.plan.signature import Signature, signature
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
-from tapestry.query.tree.nodes import CheckedQuery
+from tapestry.query.tree import nodes as n
 from tapestry.query.tree.parsed import placed
 from tapestry.rewrite.pipeline import MOST_PLANS, Strategy, rewrite, too_many_plans
 from tapestry.rewrite.stages import IncrementalDisjunct, IncrementalQuery
@@ -27,7 +27,7 @@ class Plan:
 class Compiled:
     """What the compiler made of a filter's text, once: a plan for each disjunct."""
 
-    checked: CheckedQuery
+    checked: n.CheckedQuery
     query: IncrementalQuery
     plans: tuple[Plan, ...]
 
@@ -63,7 +63,7 @@ def compile_stored(
     return compile_filter(text, Context(owner, addresses), "general" if live else "fast")
 
 
-def compile_query(checked: CheckedQuery, strategy: Strategy = "fast") -> Compiled:
+def compile_query(checked: n.CheckedQuery, strategy: Strategy = "fast") -> Compiled:
     """Return the plans of a checked filter."""
     with placed(checked.text):
         query = rewrite(checked, strategy)

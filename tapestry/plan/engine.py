@@ -1,4 +1,8 @@
-"""Answer a statement, and first those from which its relations are made."""
+"""The port of a query engine, and the evaluation of a statement by it.
+
+A statement may read derived relations, whose rows are made from those of other statements:
+these are evaluated first.
+"""
 
 from __future__ import annotations
 
@@ -48,11 +52,12 @@ class Engine(Protocol):
 
 def evaluate(engine: Engine, statement: Statement) -> list[Row]:
     """Return the rows of a statement, in the columns of ``plan.relation.OUTPUT``."""
-    made = [
-        Relation(one.name, one.fields, one.make(engine.fetch(one.statement)))
-        for one in statement.derived
+    relations = [
+        Relation(derived.name, derived.fields, derived.make(engine.fetch(derived.statement)))
+        for derived in statement.derived
     ]
-    return engine.fetch(replace(statement, relations=[*statement.relations, *made], derived=[]))
+    relations = [*statement.relations, *relations]
+    return engine.fetch(replace(statement, relations=relations, derived=[]))
 
 
 def check_engine(engine: Engine) -> None:

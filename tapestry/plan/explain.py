@@ -11,16 +11,7 @@ from tapestry.plan.signature import Constant, constants
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.query.phrases.recognize import canonical_phrase
-from tapestry.query.tree.nodes import (
-    CheckedQuery,
-    Column,
-    Compare,
-    Condition,
-    Literal,
-    Node,
-    Or,
-    Values,
-)
+from tapestry.query.tree import nodes as n
 from tapestry.query.tree.printer import print_condition, print_sql, print_term, print_tql
 from tapestry.query.tree.walk import transform
 from tapestry.rewrite.monotonicity import Monotonicity, analyze, least_monotone
@@ -32,13 +23,13 @@ from tapestry.rewrite.restore import (
 )
 from tapestry.rewrite.stages import Conjunction, EventPoint, MonotoneDisjunct, NormalQuery
 
-MESSAGE = Column("m", "msgid", Type.TEXT)
+MESSAGE = n.Column("m", "msgid", Type.TEXT)
 """What a reply, a vote or a tag points to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A filter in every form; lists have an entry for each disjunct or delta_query."""
+    """A filter in every form; lists have an entry for each disjunct or delta query."""
 
     text: str
     notation: str
@@ -65,10 +56,10 @@ def explain(text: str, context: Context, strategy: Strategy = "fast") -> Explana
     return explain_query(read(text, context), strategy)
 
 
-def explain_query(checked: CheckedQuery, strategy: Strategy = "fast") -> Explanation:
+def explain_query(checked: n.CheckedQuery, strategy: Strategy = "fast") -> Explanation:
     """Return all stages of a checked filter."""
-    plan = compile_query(checked, strategy)
-    numbered = _numbered_through(plan.query.normal)
+    compiled = compile_query(checked, strategy)
+    numbered = _numbered_through(compiled.query.normal)
     return Explanation(
         text=checked.text,
         notation=_notation(checked),
@@ -76,17 +67,17 @@ def explain_query(checked: CheckedQuery, strategy: Strategy = "fast") -> Explana
         tql=print_tql(checked),
         sql=print_sql(checked),
         normal=tuple(
-            print_condition(conjunction_condition(part)) for part in plan.query.normal.disjuncts
+            print_condition(conjunction_condition(part)) for part in compiled.query.normal.disjuncts
         ),
-        blocking=filter_monotonicity(plan).value,
+        blocking=filter_monotonicity(compiled).value,
         monotone=tuple(
             {
                 "disjunct": disjunct.monotone.index,
                 "condition": print_condition(monotone_condition(disjunct.monotone)),
-                "why": analyze(disjunct.monotone.conjunction).explanation,
+                "explanation": analyze(disjunct.monotone.conjunction).explanation,
                 "rule": disjunct.rule,
             }
-            for disjunct in plan.query.disjuncts
+            for disjunct in compiled.query.disjuncts
         ),
         incremental=tuple(
             {
@@ -96,27 +87,27 @@ def explain_query(checked: CheckedQuery, strategy: Strategy = "fast") -> Explana
                 "from": [f"{binding.table} {binding.var}" for binding in delta_query.bindings],
                 "condition": print_condition(delta_query_condition(delta_query)),
             }
-            for disjunct in plan.query.disjuncts
+            for disjunct in compiled.query.disjuncts
             for delta_query in disjunct.delta_queries
         ),
-        signature=print_condition(Or.of(map(_with_parameters, numbered))),
+        signature=print_condition(n.Or.of(map(_with_parameters, numbered))),
         constants=tuple(_constant(c) for part in numbered for c in constants(part)),
-        cost=cost(plan),
-        triggers=triggers(plan),
-        warnings=warnings(plan),
+        cost=cost(compiled),
+        triggers=triggers(compiled),
+        warnings=warnings(compiled),
     )
 
 
-def filter_monotonicity(plan: Compiled) -> Monotonicity:
+def filter_monotonicity(compiled: Compiled) -> Monotonicity:
     """Return how a filter has to be run: is it blocking, as its hardest disjunct is?"""
     return least_monotone(
-        analyze(disjunct.monotone.conjunction).monotonicity for disjunct in plan.query.disjuncts
+        analyze(disjunct.monotone.conjunction).monotonicity for disjunct in compiled.query.disjuncts
     )
 
 
-def warnings(plan: Compiled, *, live: bool = False) -> tuple[str, ...]:
+def warnings(compiled: Compiled, *, live: bool = False) -> tuple[str, ...]:
     """Return what the owner of a filter should know before installing it, in its mode."""
-    disjuncts = plan.query.disjuncts
+    disjuncts = compiled.query.disjuncts
     if not disjuncts:
         return ("This filter can never match a message.",)
     if not live and any(_matches_at_once(disjunct.monotone) for disjunct in disjuncts):
@@ -130,18 +121,18 @@ def warnings(plan: Compiled, *, live: bool = False) -> tuple[str, ...]:
 
 def _matches_at_once(disjunct: MonotoneDisjunct) -> bool:
     """Tell whether only what comes after a message could keep the disjunct from holding."""
-    whole = disjunct.conjunction
+    conjunction = disjunct.conjunction
     later = any(
-        isinstance(test, Compare) and test.op == "=" and MESSAGE in (test.left, test.right)
-        for part in whole.not_exists
+        isinstance(test, n.Compare) and test.op == "=" and MESSAGE in (test.left, test.right)
+        for part in conjunction.not_exists
         for test in part.plain
     )
-    if not later or whole.bindings or whole.temporal_predicates:
+    if not later or conjunction.bindings or conjunction.temporal_predicates:
         return False
-    return analyze(whole).monotonicity is Monotonicity.BOUNDED
+    return analyze(conjunction).monotonicity is Monotonicity.BOUNDED
 
 
-def _notation(checked: CheckedQuery) -> str:
+def _notation(checked: n.CheckedQuery) -> str:
     if checked.notation == "phrase":
         return "phrase"
     return "SQL" if checked.text.lstrip("( \t\n").upper().startswith("SELECT") else "TQL"
@@ -157,8 +148,8 @@ def _numbered_through(query: NormalQuery) -> list[Conjunction]:
     numbered: list[Conjunction] = []
     first = 0
 
-    def move(node: Node) -> Node:
-        if isinstance(node, Literal | Values) and node.slot is not None:
+    def move(node: n.Node) -> n.Node:
+        if isinstance(node, n.Literal | n.Values) and node.slot is not None:
             return replace(node, slot=node.slot + first)
         return node
 
@@ -168,12 +159,12 @@ def _numbered_through(query: NormalQuery) -> list[Conjunction]:
     return numbered
 
 
-def _with_parameters(part: Conjunction) -> Condition:
-    def change(node: Node) -> Node:
-        if isinstance(node, Values) and node.slot is not None:
-            return Values((f"${node.slot + 1}",), Type.NULL)
-        if isinstance(node, Literal) and node.slot is not None:
-            return Column("", f"${node.slot + 1}", node.type)
+def _with_parameters(part: Conjunction) -> n.Condition:
+    def change(node: n.Node) -> n.Node:
+        if isinstance(node, n.Values) and node.slot is not None:
+            return n.Values((f"${node.slot + 1}",), Type.NULL)
+        if isinstance(node, n.Literal) and node.slot is not None:
+            return n.Column("", f"${node.slot + 1}", node.type)
         return node
 
     return transform(conjunction_condition(part), change)

@@ -8,7 +8,7 @@ from functools import lru_cache
 from tapestry.core.ports import DueFilter
 from tapestry.plan.compile import Compiled, compile_stored
 from tapestry.query.phrases.recognize import canonical_phrase, recognize
-from tapestry.query.tree.nodes import Literal, Node, Values
+from tapestry.query.tree import nodes as n
 from tapestry.query.tree.printer import print_condition
 from tapestry.query.tree.walk import transform
 from tapestry.rewrite.restore import conjunction_condition
@@ -46,5 +46,5 @@ def _in_words(text: str, owner: str, addresses: tuple[str, ...], live: bool, dis
     return disjunct_in_words(compile_stored(text, owner, addresses, live), disjunct)
 
 
-def _without_slot(node: Node) -> Node:
-    return replace(node, slot=None) if isinstance(node, Literal | Values) else node
+def _without_slot(node: n.Node) -> n.Node:
+    return replace(node, slot=None) if isinstance(node, n.Literal | n.Values) else node

@@ -1,4 +1,8 @@
-"""What a statement reads: views of the tables, and small relations sent along with it."""
+"""What a statement reads: views of the tables, and small relations sent along with it.
+
+A view may be limited to a key lookup, which is a semi-join: an engine reads only the rows of the
+table that have one of the keys.
+"""
 
 from __future__ import annotations
 

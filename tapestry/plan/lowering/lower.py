@@ -79,8 +79,8 @@ def _asked(
         spans[row[0]] = (min(low, row[-1]), max(high, row[-1]))
     assembly = Assembly(spans)
     for group in groups:
-        held = DisjunctLowering(assembly, group).held_at(sql.column("at", "a"), fields)
-        assembly.selects.append(held)
+        lowering = DisjunctLowering(assembly, group)
+        assembly.selects.append(lowering.held_at(sql.column("at", "a"), fields))
     assembly.relations.append(Relation("asked", fields, tuple(rows)))
     return assembly.first_matches("c")
 

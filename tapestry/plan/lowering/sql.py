@@ -126,14 +126,14 @@ def select(*columns: exp.Expr, source: exp.Expr | None = None) -> exp.Select:
 
 def select_from(name: str, columns: Iterable[str], *more: exp.Expr) -> exp.Select:
     """Return a SELECT of columns of a relation, and of more."""
-    own = (column(each, name, quoted=True) for each in columns)
-    return select(*own, *more, source=table(name))
+    selected = (column(key, name, quoted=True) for key in columns)
+    return select(*selected, *more, source=table(name))
 
 
 def add_columns(query: exp.Select, *columns: exp.Expr) -> exp.Select:
     """Have a SELECT give more columns."""
-    for each in columns:
-        query.append("expressions", each)
+    for node in columns:
+        query.append("expressions", node)
     return query
 
 

@@ -36,13 +36,13 @@ class SweepLine:
         >>> SweepLine("SUM", {(1, 0): (1, 10)})(votes)
         ((1, 0, 'a', 5, 7), (1, 0, 'b', 7, 9), (1, 0, 'a', 9, 11))
         """
-        apart: dict[tuple[int, int], list[Sequence[Any]]] = defaultdict(list)
+        by_disjunct: dict[tuple[int, int], list[Sequence[Any]]] = defaultdict(list)
         for row in rows:
-            apart[row[0], row[1]].append(row)
+            by_disjunct[row[0], row[1]].append(row)
         return tuple(
             (*key, *period)
-            for key, own in apart.items()
-            for period in self._periods(*self.tops[key], own)
+            for key, changes in by_disjunct.items()
+            for period in self._periods(*self.tops[key], changes)
         )
 
     def _periods(
@@ -50,8 +50,8 @@ class SweepLine:
     ) -> Iterator[tuple[str, int, int]]:
         ranking = _Ranking(self.function)
         since: dict[str, int] = {}
-        for at, some in groupby(sorted(rows, key=itemgetter(4)), key=itemgetter(4)):
-            place = min([ranking.change(*row[2:4], *row[5:7]) for row in some])
+        for at, changes in groupby(sorted(rows, key=itemgetter(4)), key=itemgetter(4)):
+            place = min([ranking.change(*row[2:4], *row[5:7]) for row in changes])
             if place >= limit:
                 continue
             top = ranking.first(limit)
@@ -68,7 +68,7 @@ class _Ranking:
 
     def __init__(self, function: str) -> None:
         self._function = function
-        self._held: dict[str, dict[str, tuple[Value, int]]] = defaultdict(dict)
+        self._aggregates: dict[str, dict[str, tuple[Value, int]]] = defaultdict(dict)
         self._order: list[tuple[Value, str]] = []
 
     def first(self, limit: int) -> set[str]:
@@ -76,7 +76,7 @@ class _Ranking:
 
     def change(self, msgid: str, audience: str, v: Value, n: int) -> int:
         """Change a row's aggregate, and return the first place that this can have moved."""
-        rows = self._held[msgid]
+        rows = self._aggregates[msgid]
         before = self._key(msgid)
         old, count = rows.get(audience, (None, 0))
         rows[audience] = (self._added(old, v), count + n)
@@ -103,7 +103,7 @@ class _Ranking:
         return old + v
 
     def _key(self, msgid: str) -> tuple[Value, str] | None:
-        values = [self._value(v, n) for v, n in self._held[msgid].values() if n]
+        values = [self._value(v, n) for v, n in self._aggregates[msgid].values() if n]
         return (-max(values), msgid) if values else None
 
     def _value(self, v: Value, n: int) -> Value:

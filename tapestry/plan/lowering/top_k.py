@@ -59,8 +59,8 @@ class TopKLowering:
         """Return whether a candidate's message is, or is not, among the top."""
         name = self.at_each(top, outer)
         rows = sql.select(sql.literal(1), source=sql.table(name))
-        found = sql.exists(sql.where(rows, *same_message(name, top, outer)))
-        return sql.negate(found) if top.negated else found
+        among = sql.exists(sql.where(rows, *same_message(name, top, outer)))
+        return sql.negate(among) if top.negated else among
 
     def at_each(self, top: TopKTest, outer: Scope) -> str:
         """Return the relation ``(filter_id, disjunct, c, msgid)`` of what is on top at each c."""
