@@ -16,7 +16,7 @@ def test_a_stored_filter_is_compiled_once_however_its_windows_move():
     with counted() as alone:
         compile_filter(DUE.text, Context("terry"))
     first = compile_due(DUE)
-    moved = [replace(DUE, id=since, since=since) for since in range(100)]
+    moved = [replace(DUE, filter_id=since, since=since) for since in range(100)]
     with counted() as work:
         plans = [compile_due(due_filter) for due_filter in moved]
     assert all(plan is first for plan in plans)
@@ -42,4 +42,4 @@ def test_a_disjunct_is_put_into_words_once():
 
 
 def test_what_the_owner_says_of_a_filter_explains_every_match():
-    assert explanation(replace(DUE, reason="in terry's lunches"), 0) == "in terry's lunches"
+    assert explanation(replace(DUE, explanation="in terry's lunches"), 0) == "in terry's lunches"
