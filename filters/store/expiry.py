@@ -1,4 +1,4 @@
-"""The end of a filter: what matches later is not kept; once it is run to there, it stops."""
+"""Expiry: what matches after the end of a filter is dropped; run to its end, a filter stops."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def last_instant(day: date, zone: tzinfo) -> int:
     return to_instant(datetime.combine(day + timedelta(days=1), time(), zone)) - 1
 
 
-def in_time(
+def drop_expired(
     matches: Sequence[Match], changes: Sequence[Change]
 ) -> tuple[Sequence[Match], Sequence[Change]]:
-    """Leave out what was found in filters after their ends, as they are by now."""
-    ends = _ends({each.filter_id for found in (matches, changes) for each in found})
+    """Leave out what was found after the ends of filters, as these are stored now."""
+    ends = _ends({match.filter_id for match in matches} | {change.filter_id for change in changes})
     if not ends:
         return matches, changes
     kept = [m for m in matches if m.filter_id not in ends or m.matched_at <= ends[m.filter_id]]
@@ -38,7 +38,7 @@ def in_time(
 def stop_ended(run: QuerySet[Filter], since: int, until: int) -> None:
     """Pause those of the filters, run from ``since`` to ``until``, whose ends that has reached.
 
-    They stand at their ends then: given a later one, they go on from there.
+    Their watermarks are their ends then: given a later end, they go on from there.
     """
     reached = Greatest("end", Value(since), output_field=BigIntegerField())
     run.filter(end__lte=until).update(
@@ -47,8 +47,8 @@ def stop_ended(run: QuerySet[Filter], since: int, until: int) -> None:
 
 
 def _ends(filter_ids: Iterable[int]) -> dict[int, int]:
-    found: dict[int, int] = {}
+    ends: dict[int, int] = {}
     for batch in batched(sorted(filter_ids)):
         ending = Filter.objects.filter(pk__in=batch, end__isnull=False)
-        found.update((pk, end) for pk, end in ending.values_list("pk", "end") if end is not None)
-    return found
+        ends.update((pk, end) for pk, end in ending.values_list("pk", "end") if end is not None)
+    return ends

@@ -1,7 +1,12 @@
-"""The ports of ``tapestry.core``, on Django's database: the clock, the filters and matches."""
+"""The ports of ``tapestry.core`` on Django's database: the clock, the filters, the matches.
+
+A window is committed exactly once: its watermark advances in the transaction that stores its
+matches, and only if it still stands where the window begins.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,11 +22,14 @@ from filters.models import Match as StoredMatch
 from filters.runtime.batching import BATCH_SIZE, batched
 from filters.store import expiry, live_changes, shared_window
 from tapestry.core.clock import wall_clock
+from tapestry.core.log import event
 from tapestry.core.ports import Change, DueFilter, Match
 from tapestry.deliver.timeliness import parse_timeliness, shown_at
 
+log = logging.getLogger(__name__)
 
-class HeldClock:
+
+class LockedClock:
     """The clock's row while this transaction holds it."""
 
     def __init__(self, last: int) -> None:
@@ -43,7 +51,7 @@ class DjangoClock:
     """The clock as one row of the database; its lock is a transaction that has written to it."""
 
     @contextmanager
-    def lock(self) -> Iterator[HeldClock]:
+    def lock(self) -> Iterator[LockedClock]:
         """Hold the clock for the length of the block.
 
         Updating the row before reading it takes SQLite's write lock and PostgreSQL's lock on
@@ -54,7 +62,7 @@ class DjangoClock:
             if not _touch_clock():
                 Clock.objects.bulk_create([Clock(pk=1)], ignore_conflicts=True)
                 _touch_clock()
-            yield HeldClock(Clock.objects.values_list("last", flat=True).get(pk=1))
+            yield LockedClock(Clock.objects.values_list("last", flat=True).get(pk=1))
 
 
 def latest_instant() -> int:
@@ -67,27 +75,28 @@ def _touch_clock() -> int:
 
 
 class DjangoFilterStore:
-    """Filters, their windows and their matches, as ``tapestry.run`` sees them."""
+    """Filters, their windows and their matches (tapestry.core.ports.FilterStore)."""
 
     def due(self, now: int) -> Sequence[DueFilter]:
-        """Return every active filter that compiles, is not enrolled, and was not run to ``now``.
+        """Return every active filter with its own window that has not been run to ``now``.
 
         Pending windows of older texts come first, one a run.  Timeliness does not decide here:
         matches are stored as they are found, and shown when their owner asked for them.
         """
-        apart = Filter.objects.filter(active=True, enrolled=False, owner__is_active=True)
-        apart = apart.defer("text").order_by()
-        waiting = apart.filter(error="", since__lt=now)
-        resting = apart.filter(pk__in=PendingWindow.objects.filter(error="").values("filter"))
-        found = {each.pk: each for some in (waiting, resting) for each in some}
-        pending_windows: dict[int, PendingWindow] = {}
-        for rest in PendingWindow.objects.filter(error="", filter__active=True).order_by("pk"):
-            pending_windows.setdefault(rest.filter_id, rest)
-        askers = _askers(each.owner_id for each in found.values())
+        detached = Filter.objects.filter(active=True, enrolled=False, owner__is_active=True)
+        detached = detached.defer("text").order_by()
+        pending = PendingWindow.objects.filter(error="")
+        behind = detached.filter(error="", since__lt=now)
+        superseded = detached.filter(pk__in=pending.values("filter"))
+        filters = {filter_.pk: filter_ for filter_ in (*behind, *superseded)}
+        windows: dict[int, PendingWindow] = {}
+        for window in pending.filter(filter__active=True).order_by("pk"):
+            windows.setdefault(window.filter_id, window)
+        owners = _owners(filter_.owner_id for filter_ in filters.values())
         return [
-            _due(each, askers[each.owner_id], pending_windows.get(pk))
-            for pk, each in sorted(found.items())
-            if each.owner_id in askers
+            _due_filter(filter_, owners[filter_.owner_id], windows.get(pk))
+            for pk, filter_ in sorted(filters.items())
+            if filter_.owner_id in owners
         ]
 
     def known(self, pairs: Collection[tuple[int, str]]) -> set[tuple[int, str]]:
@@ -120,13 +129,13 @@ class DjangoFilterStore:
                 transaction.set_rollback(True)
                 return False
             stored_at = wall_clock()
-            matches, changes = expiry.in_time(matches, changes)
-            finders = {match.filter_id for match in matches} | {
-                change.filter_id for change in changes
-            }
-            shown = _when_shown(finders, stored_at)
+            matches, changes = expiry.drop_expired(matches, changes)
+            filter_ids = {match.filter_id for match in matches}
+            filter_ids |= {change.filter_id for change in changes}
+            shown = _when_shown(filter_ids, stored_at)
             _store(matches, stored_at, shown)
-            live_changes.follow(filters, until, changes, shown)
+            live_changes.apply_changes(filters, until, changes, shown)
+        _log_delivery(len(filters), until, matches, changes)
         return True
 
     def fail(self, failed: DueFilter, message: str) -> None:
@@ -141,27 +150,28 @@ class DjangoFilterStore:
                     same.update(error=message)
         else:
             PendingWindow.objects.filter(pk=failed.pending_window).update(error=message)
+        event(log, "filter_failed", filter_id=failed.filter_id, revision=failed.revision)
 
     def shared_since(self) -> int | None:
-        """Return where the last shared window ended; None if there never was one."""
+        """Return the end of the last shared window; None if there never was one."""
         return shared_window.stored_window().since
 
     def enrolled(self, filter_ids: Collection[int]) -> Sequence[DueFilter]:
-        """Return those of the filters that are enrolled and active, with the shared ``since``."""
+        """Return those of the filters that are enrolled and active, due from the shared since."""
         since = self.shared_since()
         if since is None:
             return []
         running = Filter.objects.filter(active=True, enrolled=True).defer("text")
-        found = [
-            each
+        filters = [
+            filter_
             for batch in batched(sorted(set(filter_ids)))
-            for each in running.filter(pk__in=batch)
+            for filter_ in running.filter(pk__in=batch)
         ]
-        askers = _askers(each.owner_id for each in found)
+        owners = _owners(filter_.owner_id for filter_ in filters)
         return [
-            replace(_due(each, askers[each.owner_id]), since=since)
-            for each in sorted(found, key=lambda each: each.pk)
-            if each.owner_id in askers
+            replace(_due_filter(filter_, owners[filter_.owner_id]), since=since)
+            for filter_ in sorted(filters, key=lambda filter_: filter_.pk)
+            if filter_.owner_id in owners
         ]
 
     def commit_shared(
@@ -171,7 +181,7 @@ class DjangoFilterStore:
         filters: Sequence[DueFilter],
         matches: Sequence[Match],
     ) -> bool:
-        """Store what enrolled filters matched and advance the shared window, in one transaction.
+        """Store what enrolled filters found and advance the shared window, in one transaction.
 
         Return False, and store nothing, if the shared window has moved, or any of the filters
         has been changed, detached, paused or deleted since it was found to be enrolled.
@@ -180,7 +190,7 @@ class DjangoFilterStore:
             if shared_window.lock() != since or not shared_window.unchanged(filters):
                 return False
             stored_at = wall_clock()
-            matches, _ = expiry.in_time(matches, ())
+            matches, _ = expiry.drop_expired(matches, ())
             _store(
                 matches, stored_at, _when_shown({match.filter_id for match in matches}, stored_at)
             )
@@ -188,14 +198,15 @@ class DjangoFilterStore:
             if since is not None:
                 running = Filter.objects.filter(active=True, enrolled=True)
                 expiry.stop_ended(running, since, until)
+        _log_delivery(len(filters), until, matches)
         return True
 
     def enroll(self, filters: Sequence[DueFilter], until: int) -> None:
-        """Enroll filters that were run to ``until`` in the shared window, if it ends there too."""
+        """Let filters that were run to ``until`` share the window, if it ends there too."""
         shared_window.enroll(filters, until)
 
     def detach(self, filter_ids: Collection[int] | None) -> None:
-        """Give filters, or all, windows of their own, which begin where the shared one ended."""
+        """Give filters, or all, their own windows again, from where the shared one ends."""
         if filter_ids is None:
             shared_window.detach(Filter.objects.all())
             return
@@ -213,56 +224,57 @@ class DjangoFilterStore:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asker:
+class _Owner:
     name: str
     addresses: tuple[str, ...]
     audiences: tuple[str, ...]
 
 
-def _askers(owner_ids: Iterable[int]) -> dict[int, _Asker]:
-    """Return who asks in the filters of these people, each looked up once; none who may not."""
-    found: dict[int, _Asker] = {}
+def _owners(owner_ids: Iterable[int]) -> dict[int, _Owner]:
+    """Return the active ones of these people, each looked up once."""
+    owners: dict[int, _Owner] = {}
     active = User.objects.filter(is_active=True).select_related("profile")
     active = active.prefetch_related("groups")
     for batch in batched(sorted(set(owner_ids))):
         for user in active.filter(pk__in=batch):
-            found[user.pk] = _Asker(
+            owners[user.pk] = _Owner(
                 user.get_username(), people.addresses(user), people.audiences(user)
             )
-    return found
+    return owners
 
 
-def _due(each: Filter, asker: _Asker, rest: PendingWindow | None = None) -> DueFilter:
-    text = each if rest is None else rest
+def _due_filter(filter_: Filter, owner: _Owner, pending: PendingWindow | None = None) -> DueFilter:
+    text = filter_ if pending is None else pending
     return DueFilter(
-        filter_id=each.pk,
+        filter_id=filter_.pk,
         text=text.tql,
-        owner=asker.name,
-        addresses=asker.addresses,
-        audiences=asker.audiences,
+        owner=owner.name,
+        addresses=owner.addresses,
+        audiences=owner.audiences,
         since=text.since,
         start=text.start,
-        revision=each.revision,
-        until=None if rest is None else rest.until,
-        pending_window=None if rest is None else rest.pk,
-        live=each.is_live,
+        revision=filter_.revision,
+        until=None if pending is None else pending.until,
+        pending_window=None if pending is None else pending.pk,
+        live=filter_.is_live,
         explanation=text.explanation,
     )
 
 
 def _advance(filters: Sequence[DueFilter], until: int) -> Iterator[bool]:
-    alike: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for each in filters:
-        if each.pending_window is None:
-            alike[each.since, each.revision].append(each.filter_id)
+    """Advance the watermarks by compare-and-set, batch by batch; yield whether all stood there."""
+    positions: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for due in filters:
+        if due.pending_window is None:
+            positions[due.since, due.revision].append(due.filter_id)
         else:
-            left = PendingWindow.objects.filter(
-                pk=each.pending_window, since=each.since, filter__active=True
+            window = PendingWindow.objects.filter(
+                pk=due.pending_window, since=due.since, filter__active=True
             )
-            done = left.filter(until__lte=until).delete()[0] or left.update(since=until)
+            done = window.filter(until__lte=until).delete()[0] or window.update(since=until)
             yield done == 1
-    for (since, revision), ids in sorted(alike.items()):
-        for batch in batched(sorted(ids)):
+    for (since, revision), filter_ids in sorted(positions.items()):
+        for batch in batched(sorted(filter_ids)):
             run = Filter.objects.filter(pk__in=batch)
             same = run.filter(since=since, revision=revision, active=True, enrolled=False)
             yield same.update(since=until, ran_at=wall_clock()) == len(batch)
@@ -292,7 +304,21 @@ def _store(matches: Sequence[Match], stored_at: int, shown: Mapping[int, int]) -
 def _when_shown(filter_ids: Iterable[int], stored_at: int) -> dict[int, int]:
     shown: dict[int, int] = {}
     for batch in batched(sorted(filter_ids)):
-        for each in Filter.objects.filter(pk__in=batch).select_related("owner__profile"):
-            timeliness = parse_timeliness(each.timeliness)
-            shown[each.pk] = shown_at(timeliness, stored_at, people.time_zone(each.owner))
+        for filter_ in Filter.objects.filter(pk__in=batch).select_related("owner__profile"):
+            timeliness = parse_timeliness(filter_.timeliness)
+            shown[filter_.pk] = shown_at(timeliness, stored_at, people.time_zone(filter_.owner))
     return shown
+
+
+def _log_delivery(
+    filters: int, until: int, matches: Sequence[Match], changes: Sequence[Change] = ()
+) -> None:
+    if matches or changes:
+        event(
+            log,
+            "delivery",
+            until=until,
+            filters=filters,
+            matches=len(matches),
+            changes=len(changes),
+        )

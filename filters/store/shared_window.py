@@ -1,9 +1,10 @@
-"""The shared window: one window of all enrolled filters, and how a filter enters and leaves it.
+"""The shared window: most filters have one watermark, and run together.
 
-    own window ─ enroll ─> enrolled, its watermark is SharedWindow.since ─ detach ─> own window
+    own window ─ enroll ─> enrolled: the window ends at SharedWindow.since
+               <─ detach ─ from there the filter has its own ``since`` again
 
 Whatever moves the shared window, and whatever changes what an enrolled filter means, may see or
-whether it runs, takes the lock of the one row first: so a window is stored for the filters as
+whether it runs, first takes the lock of the one row: so a window is stored for the filters as
 they were when it was run, or not at all.
 """
 
@@ -40,60 +41,61 @@ def lock() -> int | None:
 
 
 @transaction.atomic
-def detach(which: QuerySet[Filter]) -> None:
-    """Give filters windows of their own, which begin where the shared window stands.
+def detach(filters: QuerySet[Filter]) -> None:
+    """Give filters their own window again, from where the shared one ends.
 
     Call it at the beginning of the transaction that changes them, before it reads or locks
     them: then ``since`` is their own again, and no shared window that is under way is stored.
-    Their entries in the predicate index are of a past revision then.
+    Their entries in the predicate index are stale, for they have the next revision now.
     """
     lock()
-    at = stored_window()
-    if at.since is not None:
-        leaving = which.filter(enrolled=True)
-        leaving.update(enrolled=False, since=at.since, ran_at=at.ran_at, revision=F("revision") + 1)
+    window = stored_window()
+    if window.since is not None:
+        filters.filter(enrolled=True).update(
+            enrolled=False, since=window.since, ran_at=window.ran_at, revision=F("revision") + 1
+        )
 
 
 @transaction.atomic
-def run_again(which: QuerySet[Filter]) -> None:
-    """Detach filters, and let no run of theirs that is under way be stored, or enroll them."""
-    detach(which)
-    which.update(revision=F("revision") + 1)
+def run_again(filters: QuerySet[Filter]) -> None:
+    """Detach filters, and let no run of one that is under way be stored, or enroll it."""
+    detach(filters)
+    filters.update(revision=F("revision") + 1)
 
 
 @transaction.atomic
-def begin_again(which: QuerySet[Filter]) -> None:
-    """Let filters that may find other mail than before begin again, except those that ended."""
-    run_again(which)
+def begin_again(filters: QuerySet[Filter]) -> None:
+    """Let filters begin again, for they may find other mail now; except those that have ended."""
+    run_again(filters)
     ended = Q(active=False, end__isnull=False, since__gte=F("end"))
-    which.exclude(ended).update(since=Coalesce(F("start"), BEGINNING))
+    filters.exclude(ended).update(since=Coalesce(F("start"), BEGINNING))
 
 
 def show_position(filters: Iterable[Filter]) -> None:
-    """Set ``since`` and ``ran_at`` of filters that are enrolled to those of the shared window.
+    """Set the watermark and the last run of enrolled filters that were read, for pages.
 
-    For pages that show them; nothing is stored.
+    Nothing is stored.
     """
-    enrolled = [row for row in filters if row.enrolled]
-    at = stored_window() if enrolled else SharedWindow()
-    for row in enrolled:
-        row.since = row.since if at.since is None else at.since
-        row.ran_at = at.ran_at
+    enrolled = [filter_ for filter_ in filters if filter_.enrolled]
+    window = stored_window() if enrolled else SharedWindow()
+    for filter_ in enrolled:
+        filter_.since = filter_.since if window.since is None else window.since
+        filter_.ran_at = window.ran_at
 
 
 @transaction.atomic
 def enroll(filters: Iterable[DueFilter], until: int) -> None:
-    """Enroll filters whose windows end at ``until``, if the shared window ends there too.
+    """Let filters that were run to ``until`` share the window, if it ends there too.
 
-    Those that were changed meanwhile, live, paused or failed ones, and those with a pending
-    window keep windows of their own.
+    Filters that were changed meanwhile, live, paused or failed ones, and those with a pending
+    window of an older text keep their own.
     """
     if lock() != until:
         return
     by_revision: dict[int, list[int]] = defaultdict(list)
     for due_filter in filters:
         by_revision[due_filter.revision].append(due_filter.filter_id)
-    able = Filter.objects.filter(
+    eligible = Filter.objects.filter(
         ~Exists(PendingWindow.objects.filter(filter=OuterRef("pk"))),
         since=until,
         active=True,
@@ -103,18 +105,18 @@ def enroll(filters: Iterable[DueFilter], until: int) -> None:
     )
     for revision, filter_ids in sorted(by_revision.items()):
         for batch in batched(sorted(filter_ids)):
-            able.filter(pk__in=batch, revision=revision).update(enrolled=True)
+            eligible.filter(pk__in=batch, revision=revision).update(enrolled=True)
 
 
 def unchanged(filters: Sequence[DueFilter]) -> bool:
-    """Lock filters, and tell whether all are enrolled still, at the revision given.
+    """Lock filters, and tell whether all are still enrolled, and of the revision given.
 
-    The caller has locked the shared window.
+    The caller holds the lock of the shared window.
     """
-    known = {due_filter.filter_id: due_filter.revision for due_filter in filters}
-    for batch in batched(sorted(known)):
+    revisions = {due_filter.filter_id: due_filter.revision for due_filter in filters}
+    for batch in batched(sorted(revisions)):
         same = Filter.objects.select_for_update().filter(pk__in=batch, enrolled=True, active=True)
-        if dict(same.values_list("pk", "revision")) != {pk: known[pk] for pk in batch}:
+        if dict(same.values_list("pk", "revision")) != {pk: revisions[pk] for pk in batch}:
             return False
     return True
 

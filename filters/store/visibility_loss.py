@@ -1,7 +1,7 @@
-"""What becomes of matches whose mail is gone, or not their finder's to see any more.
+"""Matches whose mail is gone, or no longer visible to the owner of their filter.
 
 A message may be there for several audiences, and a match holds one copy of it.  Where that copy
-is lost, the narrowest that is left to the finder takes its place; without one the match goes.
+is lost, the narrowest of the owner's other copies takes its place; without one the match goes.
 """
 
 from __future__ import annotations
@@ -22,33 +22,37 @@ from tapestry.tables.read import lookup, narrowest_first
 
 
 def drop_invisible(matches: QuerySet[Match], lost: Collection[str] = ()) -> int:
-    """Let those matches go that have no copy left, none of the audiences ``lost``; how many did."""
-    seen: dict[int, set[str]] = {}
+    """Delete those matches that have no visible copy left; return how many.
+
+    Copies of the audiences ``lost`` do not count.
+    """
+    visible: dict[int, set[str]] = {}
     owners = matches.order_by().values_list("filter__owner", flat=True).distinct()
     for owner in User.objects.filter(pk__in=owners).prefetch_related("groups"):
-        seen[owner.pk] = set(people.audiences(owner)).difference(lost)
-    if not seen:
+        visible[owner.pk] = set(people.audiences(owner)).difference(lost)
+    if not visible:
         return 0
     tables = services.tables()
-    log = data_files_of(tables.open(MESSAGES))
-    anybody = set[str]().union(*seen.values())
-    count = 0
-    for pks in batched(list(matches.values_list("pk", flat=True))):
-        some = list(Match.objects.filter(pk__in=pks).select_related("filter"))
+    files = data_files_of(tables.open(MESSAGES))
+    audiences = set[str]().union(*visible.values())
+    deleted = 0
+    for keys in batched(list(matches.values_list("pk", flat=True))):
+        batch = list(Match.objects.filter(pk__in=keys).select_related("filter"))
         copies: dict[str, list[str]] = defaultdict(list)
         columns = ("msgid", "audience")
-        msgids = {match.msgid for match in some}
-        found = lookup(log, MESSAGES, "msgid", msgids, anybody, columns, root=tables.root)
-        for row in narrowest_first(found):
+        msgids = {match.msgid for match in batch}
+        rows = lookup(files, MESSAGES, "msgid", msgids, audiences, columns, root=tables.root)
+        for row in narrowest_first(rows):
             copies[row["msgid"]].append(row["audience"])
-        moved, gone = [], []
-        for match in some:
-            left = [one for one in copies[match.msgid] if one in seen[match.filter.owner_id]]
+        moved, invisible = [], []
+        for match in batch:
+            may_see = visible[match.filter.owner_id]
+            left = [audience for audience in copies[match.msgid] if audience in may_see]
             if not left:
-                gone.append(match.pk)
+                invisible.append(match.pk)
             elif match.audience not in left:
                 match.audience, match.card, match.refreshed_at = left[0], None, None
                 moved.append(match)
         Match.objects.bulk_update(moved, ["audience", "card", "refreshed_at"])
-        count += Match.objects.filter(pk__in=gone).delete()[0]
-    return count
+        deleted += Match.objects.filter(pk__in=invisible).delete()[0]
+    return deleted

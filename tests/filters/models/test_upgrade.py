@@ -102,8 +102,8 @@ def check_that_it_goes_on(old: Path) -> None:
     assert query(old, marks + "WHERE retracted_at IS NOT NULL") == [("unanswered", "parc@x")]
     assert query(old, "SELECT COUNT(*) FROM filters_pendingwindow") == [(0,)]
     assert query(old, "SELECT kind FROM filters_outboxannotation WHERE appended_at IS NULL") == []
-    apart = "SELECT name FROM filters_filter WHERE NOT enrolled ORDER BY name"
-    assert query(old, apart) == [("paused",), ("unanswered",)]
+    detached = "SELECT name FROM filters_filter WHERE NOT enrolled ORDER BY name"
+    assert query(old, detached) == [("paused",), ("unanswered",)]
 
 
 def test_the_rows_of_an_older_database_are_kept(old: Path) -> None:
@@ -125,6 +125,9 @@ def test_a_round_goes_on_where_the_older_version_stopped(old: Path) -> None:
     round_ = ("-W", "ignore", "-c", ROUND_WITHOUT_A_JVM)
     command(old, *round_)
     check_that_it_goes_on(old)
+    older, newer = (old / "tables" / name for name in ("register", "predicate_index"))
+    assert len(list(older.rglob("*.parquet"))) == 2  # nobody reads it, nor adds to it
+    assert len(list(newer.rglob("*.parquet"))) >= 2
     assert command(old, *round_) == "0\n"
     assert matches(old) == sorted(BEFORE | NEW)
 

@@ -138,7 +138,7 @@ def test_a_filter_that_is_about_to_join_keeps_its_entries_when_another_run_tidie
         rounds.run_round()
     append_messages(tables, DjangoClock(), [Message("late@x", subject="A plan")])
     rounds.run_round()
-    assert Match.objects.filter(filter__joined=True).count() == 2
+    assert Match.objects.filter(filter__enrolled=True).count() == 2
 
 
 def test_what_is_found_is_listed_though_the_clock_was_set_back(
