@@ -112,7 +112,7 @@ def test_another_reply_is_an_update_where_it_is_the_evidence():
     query = n.CheckedQuery("m", n.Exists((R,), REPLY), "")
     asked = Subscription(0, filter_laws.compiled(query, "general"), ("public",), BEGINNING)
     found = changes(SqliteEngine(data), [asked], 9, net=False)
-    assert [(one.op, one.msgid, one.at, one.evidence) for one in found] == [
+    assert [(change.op, change.msgid, change.at, change.evidence) for change in found] == [
         ("insert", "q", 2, ("s",)),
         ("update", "q", 5, ("r",)),
     ]

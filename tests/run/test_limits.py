@@ -42,7 +42,7 @@ def test_who_finds_too_much_is_set_aside_from_those_alike(engine, monkeypatch):
     found, over = set_aside(run, asked)
     assert {match.filter_id for match in found} == {0, 2, 3}
     assert len(found) == 10 + 5 + 20
-    assert [one.filter_id for one, _ in over] == [1]
+    assert [subscription.filter_id for subscription, _ in over] == [1]
     assert "more than 100 messages" in over[0][1].message
     assert over[0][1].half == engine.snapshot.messages[0].max_ts
 
@@ -65,7 +65,7 @@ def test_a_plan_that_fails_fails_for_all():
     def run(some):
         raise TapestryError("No.")
 
-    assert [one for one, _ in set_aside(run, [1, 2])[1]] == [1, 2]
+    assert [item for item, _ in set_aside(run, [1, 2])[1]] == [1, 2]
 
 
 def test_a_top_of_nothing_is_empty(engine):

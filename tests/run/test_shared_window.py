@@ -47,7 +47,7 @@ def shared_windows_deliver_what_the_oracle_does(draw: st.DataObject, aggregates:
         filter_laws.compiled(query)
         start = draw.draw(st.sampled_from((None, world.schedule[0] - 1)))
         worlds.append(World(query, world.data, draw.draw(filters.audiences), world.schedule, start))
-    assert delivered(worlds) == [filter_laws.expected(one) for one in worlds]
+    assert delivered(worlds) == [filter_laws.expected(world) for world in worlds]
 
 
 def delivered(worlds):
@@ -74,7 +74,7 @@ def delivered(worlds):
             lambda: engine, rows, lookup, store, present, since, until, history_complete=True
         )
         assert not result.failed
-        assert {one.filter_id for one in result.filters} == {m.filter_id for m in result.matches}
+        assert {due.filter_id for due in result.filters} == {m.filter_id for m in result.matches}
         runs.append(result.matches)
         store.found |= {(m.filter_id, m.msgid) for m in result.matches}
         since = until

@@ -41,16 +41,16 @@ class Store:
         self.together = set()
 
     def due(self, now):
-        return [one for number, one in self.filters.items() if number not in self.together]
+        return [due for number, due in self.filters.items() if number not in self.together]
 
     def known(self, pairs):
         return {(m.filter_id, m.msgid) for m in self.matches} & set(pairs)
 
     def commit(self, filters, until, matches, changes=()):
-        if any(self.filters[one.filter_id].since != one.since for one in filters):
+        if any(self.filters[due.filter_id].since != due.since for due in filters):
             return False
-        for one in filters:
-            self.filters[one.filter_id] = replace(self.filters[one.filter_id], since=until)
+        for due in filters:
+            self.filters[due.filter_id] = replace(self.filters[due.filter_id], since=until)
         self.matches += matches
         self.changes += changes
         return True
@@ -75,14 +75,14 @@ class Store:
     def enroll(self, filters, until):
         if self.since == until:
             self.together |= {
-                one.filter_id for one in filters if self.filters[one.filter_id].since == until
+                due.filter_id for due in filters if self.filters[due.filter_id].since == until
             }
 
     def detach(self, ids):
         for i in self.together & (self.together if ids is None else set(ids)):
             self.together.remove(i)
-            one = self.filters[i]
-            self.filters[i] = replace(one, since=self.since, revision=one.revision + 1)
+            due = self.filters[i]
+            self.filters[i] = replace(due, since=self.since, revision=due.revision + 1)
 
     def revisions(self, ids):
         return {i: self.filters[i].revision for i in set(self.filters) & set(ids)}
@@ -348,7 +348,7 @@ def test_filters_that_no_new_row_concerns_are_not_run(mail):
     assert asked == []
     append_messages(*mail, [Message("d@x", subject="dinner")])
     assert [m.filter_id for m in run(mail, store, Counting).matches] == [1]
-    rows = [r for s in asked for each in s.relations for r in each.rows]
+    rows = [row for s in asked for relation in s.relations for row in relation.rows]
     assert all("lunch" not in str(row) for row in rows)
     assert rows
 

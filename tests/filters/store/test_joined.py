@@ -120,21 +120,21 @@ def test_what_is_in_a_group_left_during_a_first_run_withholds_nothing(
     assert list(Match.objects.values_list("msgid", flat=True)) == ["q@x"]
 
 
-def test_a_filter_that_is_about_to_join_keeps_its_entries_when_another_run_tidies(
+def test_a_filter_about_to_be_enrolled_keeps_its_entries_when_another_run_compacts(
     tables: Tables, alice: User, bob: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "MANY_FILES", 1)
     lifecycle.install(alice, "about plan", name="f")
     rounds.run_round()
     lifecycle.install(bob, "about plan", name="f")
-    join = DjangoFilterStore.enroll
+    enroll = DjangoFilterStore.enroll
 
-    def tidied_before(self: DjangoFilterStore, *given: Any) -> None:
+    def compacted_before(self: DjangoFilterStore, *given: Any) -> None:
         assert store.PredicateIndex(tables.root).compact(self.revisions)
-        join(self, *given)
+        enroll(self, *given)
 
     with monkeypatch.context() as patched:
-        patched.setattr(DjangoFilterStore, "enroll", tidied_before)
+        patched.setattr(DjangoFilterStore, "enroll", compacted_before)
         rounds.run_round()
     append_messages(tables, DjangoClock(), [Message("late@x", subject="A plan")])
     rounds.run_round()
