@@ -1,9 +1,9 @@
 """What the parts of the grammar ask of each other: a condition, a term, an expression.
 
-    lexer ─> cursor ─> parser ─> literals, groups ─> sql ─> predicates, quantifiers
-        ─> aggregates ─> tql
+    lexer ─> token_stream ─> expressions ─> literals, group_by ─> select
+        ─> predicates, exists ─> aggregates ─> parser
 
-Each imports only from its left.  ``tql`` puts the parts together; they come back to it by
+Each imports only from its left.  ``parser`` puts the parts together; they come back to it by
 the Parser they are given.
 """
 

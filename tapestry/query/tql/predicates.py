@@ -165,7 +165,7 @@ def _in_query(parser: Parser, left: n.Term, at: int) -> n.Condition:
     found = select.within(parser, left)
     parser.expect(")")
     span = parser.since(at)
-    queries = [replace(each, span=span) for each in found]
+    queries = [replace(query, span=span) for query in found]
     return n.Or.of(queries, span)
 
 

@@ -86,7 +86,7 @@ def _among_groups(select: Select, left: n.Term, item: n.Term) -> n.InQuery:
         return n.InQuery(left, item, select.bindings, select.condition)
     owner = _check_item(item, select.bindings) if isinstance(item, n.Column) else None
     group = _check_item(select.group, select.bindings)
-    names = {each.name.lower() for each in (item, select.group) if isinstance(each, n.Column)}
+    names = {term.name.lower() for term in (item, select.group) if isinstance(term, n.Column)}
     if owner is None or owner != group or names != {"msgid"}:
         raise TapestryError(
             "The SELECT after IN can be grouped by the msgid it selects, and by nothing else.",
@@ -275,7 +275,7 @@ def _delivered(select: Select) -> n.Binding:
             return owner
     elif len(items) == 1 and isinstance(item, n.Column):
         _check_item(item, bindings)
-    if any(isinstance(each, n.Aggregate) for each in items):
+    if any(isinstance(item, n.Aggregate) for item in items):
         example += " Aggregates stand in HAVING and ORDER BY."
     raise TapestryError("A filter selects the msgid of a message.", select.span, example)
 

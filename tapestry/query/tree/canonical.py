@@ -1,4 +1,4 @@
-"""A checked condition in one shape, so that conditions that mean the same look the same.
+"""A checked condition in canonical form: conditions that mean the same look the same.
 
 Law: ``canonicalize`` keeps the rows for which a condition is true.  It is neither printed nor run:
 it is for telling whether two conditions mean the same, and what a condition says.
@@ -26,31 +26,28 @@ Depths = dict[str, tuple[int, str, int]]
 
 
 def canonicalize(condition: n.Condition) -> n.Condition:
-    """Return a condition on ``m`` that is true of the same messages, in the usual shape.
+    """Return a condition on ``m`` that is true of the same messages, in canonical form.
 
     >>> from tapestry.query.context import Context
     >>> from tapestry.query.tree.printer import print_condition
     >>> from tapestry.query.frontend import read
-    >>> def shape(text): return print_condition(canonicalize(read(text, Context()).condition))
-    >>> shape("now() - m.ts > 14 days AND 5 < m.size")
+    >>> def show(text): return print_condition(canonicalize(read(text, Context()).condition))
+    >>> show("now() - m.ts > 14 days AND 5 < m.size")
     'm.ts < now() - 2 weeks AND m.size > 5'
-    >>> shape("m.msgid IN (SELECT r.inreplyto FROM messages r WHERE m.size > 5)")
+    >>> show("m.msgid IN (SELECT r.inreplyto FROM messages r WHERE m.size > 5)")
     'm.size > 5 AND EXISTS (r: r.inreplyto = m.msgid)'
     """
-    return _shape(condition, {MESSAGE: (0, "messages", 0)}, exact=False)
+    return _canonicalize(condition, {MESSAGE: (0, "messages", 0)}, exact=False)
 
 
-# Shapes
-
-
-def _shape(node: n.Condition, depths: Depths, *, exact: bool) -> n.Condition:
+def _canonicalize(node: n.Condition, depths: Depths, *, exact: bool) -> n.Condition:
     match node:
         case n.And():
-            return n.And.of([_shape(arg, depths, exact=exact) for arg in node.args])
+            return n.And.of([_canonicalize(arg, depths, exact=exact) for arg in node.args])
         case n.Or():
-            return n.Or.of([_shape(arg, depths, exact=exact) for arg in node.args])
+            return n.Or.of([_canonicalize(arg, depths, exact=exact) for arg in node.args])
         case n.Not():
-            inner = _shape(node.arg, depths, exact=True)
+            inner = _canonicalize(node.arg, depths, exact=True)
             written = isinstance(node.arg, n.Not)
             return inner.arg if isinstance(inner, n.Not) and not written else n.Not(inner)
         case n.Exists():
@@ -60,9 +57,9 @@ def _shape(node: n.Condition, depths: Depths, *, exact: bool) -> n.Condition:
             if found is not None:
                 return _exists(found, depths, exact=exact)
             inside = _inside(node.bindings, depths)
-            return replace(node, condition=_shape(node.condition, inside, exact=False))
+            return replace(node, condition=_canonicalize(node.condition, inside, exact=False))
         case n.InList(term, values) if len(values.values) <= LONGEST_LIST:
-            tests = [n.Compare("=", term, n.Literal(each, values.type)) for each in values.values]
+            tests = [n.Compare("=", term, n.Literal(value, values.type)) for value in values.values]
             return n.Or.of(list[n.Condition](tests))
         case n.Compare():
             return _compare(node, depths)
@@ -70,7 +67,7 @@ def _shape(node: n.Condition, depths: Depths, *, exact: bool) -> n.Condition:
             return _threshold(node, depths, exact=exact)
         case n.Top():
             inside = _inside((node.binding,), depths)
-            condition = _shape(node.condition, inside, exact=False)
+            condition = _canonicalize(node.condition, inside, exact=False)
             return replace(node, aggregate=_rows(node.aggregate, inside), condition=condition)
         case _:
             return node
@@ -78,7 +75,7 @@ def _shape(node: n.Condition, depths: Depths, *, exact: bool) -> n.Condition:
 
 def _inside(bindings: tuple[n.Binding, ...], depths: Depths) -> Depths:
     depth = 1 + max(depth for depth, _, _ in depths.values())
-    bound = {each.var: (depth, each.table, place) for place, each in enumerate(bindings)}
+    bound = {b.var: (depth, b.table, place) for place, b in enumerate(bindings)}
     return depths | bound
 
 
@@ -93,7 +90,7 @@ def _as_exists(node: n.InQuery, *, exact: bool) -> n.Exists | None:
     """
     tests = conjuncts(node.condition)
     present = n.Not(n.IsNull(node.value))
-    tables = {each.var: each.table for each in node.bindings} | {MESSAGE: "messages"}
+    tables = {binding.var: binding.table for binding in node.bindings} | {MESSAGE: "messages"}
     known = present in tests or _never_null(node.value, tables)
     if exact and not (known and _never_null(node.term, tables)):
         return None
@@ -115,7 +112,7 @@ def _exists(node: n.Exists, depths: Depths, *, exact: bool) -> n.Condition:
     name r; a D must remain, for there may be no row at all.
     """
     inside = _inside(node.bindings, depths)
-    condition = _shape(node.condition, inside, exact=False)
+    condition = _canonicalize(node.condition, inside, exact=False)
     bindings = list(node.bindings)
     tests: list[n.Condition] = []
     for test in conjuncts(condition):
@@ -126,9 +123,9 @@ def _exists(node: n.Exists, depths: Depths, *, exact: bool) -> n.Condition:
             tests.append(test)
     inside = _inside(tuple(bindings), depths)
     tests = [_compare(test, inside) if isinstance(test, n.Compare) else test for test in tests]
-    mine = {each.var for each in bindings}
-    about = [test for test in tests if variables(test) & mine]
-    beside = [] if exact or not about else [test for test in tests if not variables(test) & mine]
+    bound = {binding.var for binding in bindings}
+    about = [test for test in tests if variables(test) & bound]
+    beside = [] if exact or not about else [test for test in tests if not variables(test) & bound]
     kept = [test for test in tests if test not in beside]
     kept.sort(key=lambda test: _order(test, inside))
     return n.And.of([*beside, n.Exists(tuple(bindings), n.And.of(kept))])
@@ -176,16 +173,16 @@ def _threshold(node: n.Threshold, depths: Depths, *, exact: bool) -> n.Condition
 
 
 def _known(term: n.Term, bindings: tuple[n.Binding, ...]) -> bool:
-    return _never_null(term, {each.var: each.table for each in bindings})
+    return _never_null(term, {binding.var: binding.table for binding in bindings})
 
 
 def _rows(node: n.Aggregate, depths: Depths) -> n.Aggregate:
-    """Return an aggregate whose condition is in its usual shape and order.
+    """Return an aggregate whose condition is canonical and in order.
 
     Only rows for which it is true count, as in an EXISTS.
     """
     inside = _inside(node.bindings, depths)
-    tests = conjuncts(_shape(node.condition, inside, exact=False))
+    tests = conjuncts(_canonicalize(node.condition, inside, exact=False))
     ordered = sorted(tests, key=lambda test: _order(test, inside))
     return replace(node, condition=n.And.of(ordered))
 
@@ -198,7 +195,7 @@ def _compare(node: n.Compare, depths: Depths) -> n.Condition:
     found = _age(node) or node
     op, left, right = found.op, found.left, found.right
     if isinstance(left, n.Column) and isinstance(right, n.Column):
-        first, second = (depths[each.var] for each in (left, right))
+        first, second = (depths[column.var] for column in (left, right))
         before = (first[0], first[2], left.name) < (second[0], second[2], right.name)
         down = first[0] == second[0] and op in ("<", "<=", ">", ">=")
         if left.type is not Type.SET and (op in (">", ">=") if down else before):
@@ -207,11 +204,11 @@ def _compare(node: n.Compare, depths: Depths) -> n.Condition:
         op, left, right = FLIPPED[op], right, left
     match right:
         case n.Literal(int(value), Type.INTEGER) if type_of(left) is Type.INTEGER:
-            return _whole(op, left, value)
+            return _integer_comparison(op, left, value)
     return found if left is found.left else n.Compare(op, left, right)
 
 
-def _whole(op: str, left: n.Term, value: int) -> n.Condition:
+def _integer_comparison(op: str, left: n.Term, value: int) -> n.Condition:
     """Return a comparison of whole numbers by ``>``, negated if need be."""
     match op:
         case ">=" | "<":

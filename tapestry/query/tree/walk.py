@@ -221,7 +221,7 @@ def is_plain(node: Any) -> bool:
 
 
 def is_temporal(condition: n.Condition) -> bool:
-    """Tell whether a condition is a time comparison in normal form, ``now() op e``."""
+    """Tell whether a condition is a temporal predicate in normal form, ``now() op e``."""
     return (
         isinstance(condition, n.Compare)
         and isinstance(condition.left, n.Now)
