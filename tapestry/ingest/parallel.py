@@ -42,7 +42,7 @@ def parsed(
     are yielded first.
     """
     if not workers:
-        yield from ((each, parse_all(each.raws, source, audience)) for each in batches)
+        yield from ((batch, parse_all(batch.raws, source, audience)) for batch in batches)
         return
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tapestry.ingest.mime.parse"])

@@ -30,8 +30,8 @@ _HEADER = re.compile(
 )
 _FINGERPRINT = 256
 _CHUNK = 1024 * 1024
-_SAID = 5
-"""Files that could not be read whole are named, up to so many."""
+_MOST_NAMED = 5
+"""Files that could not be read completely and are named in an error."""
 
 
 class Kind(Enum):
@@ -57,7 +57,7 @@ def path_of(what: str) -> Path:
 def open_archive_source(what: str, audience: str, cursor_of: CursorOf) -> MessageStream:
     """Open a file or directory of mail; an mbox goes on from its cursor.
 
-    What cannot be read of a directory is told once the rest is.  Raises TapestryError if
+    Errors of single files are raised after the others were read.  Raises TapestryError if
     there is nothing to read there, or no mail.
     """
     path = path_of(what)
@@ -126,7 +126,7 @@ def _directory(path: Path, audience: str, cursor_of: CursorOf) -> MessageStream:
     if (path / "cur").is_dir() or (path / "new").is_dir():
         files = [*_sorted_files(path / "new"), *_sorted_files(path / "cur")]
         return MessageStream(
-            path.name, _all_of((_file(each) for each in files), []), lambda: len(files)
+            path.name, _all_of((_file(file) for file in files), []), lambda: len(files)
         )
     mboxes: list[Path] = []
     messages: list[Path] = []
@@ -165,9 +165,9 @@ def _all_of(readers: Iterable[Iterator[Item]], failed: list[TapestryError]) -> I
         except TapestryError as error:
             failed.append(error)
     if len(failed) > 1:
-        said = " ".join(error.message for error in failed[:_SAID])
-        more = f" And {len(failed) - _SAID} more." if len(failed) > _SAID else ""
-        raise TapestryError(said + more, hint=failed[0].hint)
+        sentences = " ".join(error.message for error in failed[:_MOST_NAMED])
+        more = f" And {len(failed) - _MOST_NAMED} more." if len(failed) > _MOST_NAMED else ""
+        raise TapestryError(sentences + more, hint=failed[0].hint)
     if failed:
         raise failed[0]
 
@@ -206,9 +206,9 @@ class _Content:
 
     def up_to(self, end: int) -> int:
         """Return a number of 63 bits for all bytes before ``end``, which only grows."""
-        while self._end < end and (some := self._stream.read(min(_CHUNK, end - self._end))):
-            self._hash.update(some)
-            self._end += len(some)
+        while self._end < end and (chunk := self._stream.read(min(_CHUNK, end - self._end))):
+            self._hash.update(chunk)
+            self._end += len(chunk)
         return int.from_bytes(self._hash.digest(), "big") >> 1
 
 

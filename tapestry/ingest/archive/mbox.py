@@ -25,7 +25,7 @@ _FROM = re.compile(
 )
 _QUOTED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
 _BUFFER = 256 * 1024
-_LONGEST_SAID = 64 * 1024 * 1024
+_LONGEST_DECLARED = 64 * 1024 * 1024
 _LONGEST_LINE = 1024 * 1024
 _HEAD = 4096
 _PATIENCE = 30.0
@@ -179,15 +179,15 @@ def entries(stream: io.BufferedIOBase, start: int = 0) -> Iterator[Entry]:
         offset += len(line)
         blank = line in (b"\n", b"\r\n")
         if blank and length is not None:
-            if 0 < length <= _LONGEST_SAID and begun:
+            if 0 < length <= _LONGEST_DECLARED and begun:
                 if again.tell() == again.getbuffer().nbytes:
                     ahead = stream.read(length) + stream.readline(_LONGEST_LINE)
                     last = stream.readline(_LONGEST_LINE)
                     again, ended = io.BytesIO(ahead + last), not last
                 at = again.tell()
-                said = _as_said(again, length, ended)
-                if said is not None:
-                    body, gap, after = said
+                entry = _by_content_length(again, length, ended)
+                if entry is not None:
+                    body, gap, after = entry
                     end = offset + length + len(gap)
                     yield Entry(begin, end, b"".join(lines) + body)
                     lines, begin, begun, length = [], end, bool(after), -1
@@ -199,7 +199,9 @@ def entries(stream: io.BufferedIOBase, start: int = 0) -> Iterator[Entry]:
         yield Entry(begin, offset, _joined(lines))
 
 
-def _as_said(ahead: io.BytesIO, length: int, ended: bool) -> tuple[bytes, bytes, bytes] | None:
+def _by_content_length(
+    ahead: io.BytesIO, length: int, ended: bool
+) -> tuple[bytes, bytes, bytes] | None:
     """Return a body of so many bytes, the blank line after it if any, and the next From line.
 
     None if it is not that long: it ends within a line, or neither a From line follows nor, where

@@ -193,8 +193,8 @@ def _parent(msgid: str, replied: str, references: tuple[str, ...]) -> str | None
     if len(named) > 1 and replied.lstrip().find("<") > 0:
         known = set(references)
         named.reverse()
-        named.sort(key=lambda one: one not in known)
-    return next((one for one in (*named, *reversed(references)) if one != msgid), None)
+        named.sort(key=lambda msgid: msgid not in known)
+    return next((parent for parent in (*named, *reversed(references)) if parent != msgid), None)
 
 
 def _lies(date: int, headers: dict[str, list[str]]) -> bool:
