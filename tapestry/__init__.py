@@ -5,7 +5,8 @@
     source ─ ingest ─> Message ─ tables ─> rows, visible from ts ─┐                 v
                                                                   └─ run ─> matches ─ deliver
 
-Rooms, and who may import whom: ``deliver | ingest`` > ``run`` > ``tables | plan`` >
-``rewrite`` > ``query`` > ``core``.  No room knows Django, Celery or ``filters``; what a
-room needs of the application comes in through a Protocol of ``tapestry.core.ports``.
+Rooms import only those to their right: ``deliver | ingest`` > ``run`` >
+``predicate_index | spark`` > ``tables | plan`` > ``rewrite`` > ``query`` > ``core``.  No room
+imports Django, Celery or ``filters``; what a room needs of the application comes in through
+a Protocol of ``tapestry.core.ports``.
 """
