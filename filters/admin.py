@@ -92,13 +92,13 @@ class FilterAdmin(FilterPages):
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Filter]) -> None:
         """Delete filters, and read those again that refer to them."""
-        names = [full_name(each) for each in queryset.select_related("owner")]
+        names = [full_name(filter_) for filter_ in queryset.select_related("owner")]
         super().delete_queryset(request, queryset)
 
         def recompile() -> None:
             at = present()
-            for some in batched(names):
-                recompile_dependents(some, at)
+            for batch in batched(names):
+                recompile_dependents(batch, at)
 
         transaction.on_commit(recompile)
 
@@ -153,7 +153,7 @@ class AccountAdmin(AccountPages):
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
         """Delete accounts, and read those filters again that refer to one of their filters."""
-        names = [each.get_username() for each in queryset]
+        names = [user.get_username() for user in queryset]
         super().delete_queryset(request, queryset)
 
         def recompile() -> None:

@@ -120,5 +120,5 @@ def _renew(which: Q, at: int | None) -> None:
         return
     detach(Filter.objects.filter(pk__in=found))
     instant = latest_instant() if at is None else at
-    for held in Filter.objects.select_for_update().filter(pk__in=found).order_by("pk"):
-        recompile(held, instant)
+    for dependent in Filter.objects.select_for_update().filter(pk__in=found).order_by("pk"):
+        recompile(dependent, instant)

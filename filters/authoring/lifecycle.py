@@ -89,33 +89,33 @@ def change(
     understood = understand(text, context)
     at = present()
     with transaction.atomic():
-        held = _held_apart(changed)
+        detached = _lock_detached(changed)
         if sought:  # as in install
             understood = understand(text, context)
-        before = (full_name(held), held.text, held.visibility)
-        modes = {held.mode, mode or held.mode}
-        has_ended = held.has_ended
-        if existing is not None or text != held.text or len(modes) > 1 or held.error:
-            start = _restart(held, existing, at, live=Filter.Mode.LIVE in modes)
+        before = (full_name(detached), detached.text, detached.visibility)
+        modes = {detached.mode, mode or detached.mode}
+        has_ended = detached.has_ended
+        if existing is not None or text != detached.text or len(modes) > 1 or detached.error:
+            start = _restart(detached, existing, at, live=Filter.Mode.LIVE in modes)
             if modes == {Filter.Mode.KEEP}:
-                leave_pending_window(held, at)
+                leave_pending_window(detached, at)
             elif mode == Filter.Mode.KEEP:
-                held.matches.update(retracted_at=None)
+                detached.matches.update(retracted_at=None)
             else:
-                held.pending_windows.all().delete()
-            _begin(held, text, understood, start)
-            held.mode = mode or held.mode
-            held.revision += 1
-        held.name = name or held.name
-        held.timeliness = timeliness or held.timeliness
-        held.visibility = visibility or held.visibility
-        if end != "as before" and end != held.end:
-            held.active |= has_ended
-            held.end = end
-        held.save()
-        store_references(held, sought)
-        if before != (full_name(held), held.text, held.visibility):
-            recompile_dependents({before[0], full_name(held)}, at)
+                detached.pending_windows.all().delete()
+            _begin(detached, text, understood, start)
+            detached.mode = mode or detached.mode
+            detached.revision += 1
+        detached.name = name or detached.name
+        detached.timeliness = timeliness or detached.timeliness
+        detached.visibility = visibility or detached.visibility
+        if end != "as before" and end != detached.end:
+            detached.active |= has_ended
+            detached.end = end
+        detached.save()
+        store_references(detached, sought)
+        if before != (full_name(detached), detached.text, detached.visibility):
+            recompile_dependents({before[0], full_name(detached)}, at)
     changed.refresh_from_db()
 
 
@@ -131,10 +131,10 @@ def resume(paused: Filter) -> None:
     """Run a filter again from where it stands, also one that failed: it may do by now."""
     at = present()
     with transaction.atomic():
-        held = _held_apart(paused)
-        held.active = True
-        recompile(held, at)
-        held.pending_windows.update(error="")
+        detached = _lock_detached(paused)
+        detached.active = True
+        recompile(detached, at)
+        detached.pending_windows.update(error="")
 
 
 def delete(doomed: Filter) -> None:
@@ -164,19 +164,19 @@ def full_name(of: Filter) -> FilterName:
     return of.owner.get_username().lower(), of.name
 
 
-def _held_apart(changing: Filter) -> Filter:
+def _lock_detached(changing: Filter) -> Filter:
     """Lock a filter that is about to change, and read where it stands by itself."""
     detach(Filter.objects.filter(pk=changing.pk))
     return Filter.objects.select_for_update().get(pk=changing.pk)
 
 
-def _restart(held: Filter, existing: bool | None, at: int, *, live: bool) -> int | None:
+def _restart(filter_: Filter, existing: bool | None, at: int, *, live: bool) -> int | None:
     """Return the T0 of a filter that starts again at an instant; a live one may keep its own."""
-    as_before = existing is None or existing == (held.start is None)
+    as_before = existing is None or existing == (filter_.start is None)
     if live and as_before:
-        return held.start
-    fresh = held.start is None if existing is None else existing
-    return None if fresh else max(held.since, at)
+        return filter_.start
+    fresh = filter_.start is None if existing is None else existing
+    return None if fresh else max(filter_.since, at)
 
 
 def _begin(begun: Filter, text: str, understood: Understood, start: int | None) -> None:

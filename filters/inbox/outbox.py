@@ -56,11 +56,11 @@ def append_outbox(tables: Tables) -> int:
         )
         if not waiting:
             return added
-        pks = [each.pk for each in waiting]
+        pks = [annotation.pk for annotation in waiting]
         receipt = append_annotations(
             tables,
             DjangoClock(),
-            [each.as_annotation() for each in waiting],
+            [annotation.as_annotation() for annotation in waiting],
             forbidden=partial(_is_one_gone, pks),
         )
         if receipt.refused:
@@ -71,5 +71,5 @@ def append_outbox(tables: Tables) -> int:
 
 def _is_one_gone(pks: Collection[int]) -> bool:
     """Tell whether one was deleted; who is about to waits for the caller's transaction."""
-    held = OutboxAnnotation.objects.select_for_update().filter(pk__in=pks)
-    return len(held.values_list("pk")) < len(pks)
+    locked = OutboxAnnotation.objects.select_for_update().filter(pk__in=pks)
+    return len(locked.values_list("pk")) < len(pks)

@@ -64,9 +64,9 @@ def write_filters() -> None:
     appended after that arrives now, however old it is.
     """
     for user in User.objects.filter(username__in=FILTERS):
-        held = set(user.filters.values_list("name", flat=True))
+        names = set(user.filters.values_list("name", flat=True))
         for name, text in FILTERS[user.username].items():
-            if name not in held:
+            if name not in names:
                 mode = Filter.Mode.LIVE if name in LIVE else Filter.Mode.KEEP
                 install(user, text, name=name, existing=True, mode=mode)
 

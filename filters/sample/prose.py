@@ -45,8 +45,8 @@ class Voice:
         return quote(parent, random) + self._body([first, second], author)
 
     def _body(self, paragraphs: Sequence[Sequence[str]], author: Person) -> str:
-        said = [" ".join(map(self._sentence, each)) for each in paragraphs if each]
-        return "\n\n".join([*map(wrap, said), author.signature]) + "\n"
+        paragraph_texts = [" ".join(map(self._sentence, topics)) for topics in paragraphs if topics]
+        return "\n\n".join([*map(wrap, paragraph_texts), author.signature]) + "\n"
 
     def _some(self, sentences: Sequence[str], least: int, most: int) -> list[str]:
         """Choose some that nobody in the thread has said yet, as far as there are any."""
@@ -57,8 +57,8 @@ class Voice:
         return chosen
 
     def _sentence(self, template: str) -> str:
-        said = _capital(self._say(template))
-        return re.sub(r"([.?!] )([a-z])", lambda found: found[1] + found[2].upper(), said)
+        sentence = _capital(self._say(template))
+        return re.sub(r"([.?!] )([a-z])", lambda found: found[1] + found[2].upper(), sentence)
 
     def _say(self, template: str) -> str:
         numbers = {"n": self._random.randint(3, 30), "m": self._random.randint(2, 9)}

@@ -24,7 +24,8 @@ class Trickle:
         self._random = self._teller.random
         letters = [event.what for event in events if isinstance(event.what, Letter)]
         public = [letter for letter in letters if letter.audience == PUBLIC]
-        starts = [one for one in public if not one.references and one.date > now - 3 * DAY]
+        since = now - 3 * DAY
+        starts = [letter for letter in public if not letter.references and letter.date > since]
         self._threads = [self._resumed(letter, public) for letter in starts[-RECENT // 2 :]]
         self._favourite: tuple[Letter, list[str]] | None = None
         self._next = 0
@@ -53,7 +54,7 @@ class Trickle:
             return self._threads[-1].letters[-1]
         thread = self._random.choice(self._threads)
         if by_jones:
-            others = [one for one in self._threads if one.letters[-1].author is not MARY]
+            others = [other for other in self._threads if other.letters[-1].author is not MARY]
             thread = self._random.choice(others or self._threads)
         return self._teller.reply(thread, now, MARY if by_jones else None)
 
@@ -71,6 +72,10 @@ class Trickle:
             for topic in TOPICS
             if topic.list_name == start.list_name and set(start.newsgroups) <= set(topic.groups)
         )
-        answers = [one for one in letters if one.references and one.references[0] == start.msgid]
+        answers = [
+            letter
+            for letter in letters
+            if letter.references and letter.references[0] == start.msgid
+        ]
         voice = Voice(topic, self._random)
         return Thread(voice, start.subject, start.newsgroups, [start, *answers])

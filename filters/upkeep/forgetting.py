@@ -66,8 +66,8 @@ def forget(audience: str, before: int | None = None) -> Report:
 
 def _forget_waiting(audience: str, before: int | None) -> None:
     """Delete annotations that are to be appended, or were: none comes to the table after this."""
-    said = OutboxAnnotation.objects.filter(audience=audience)
-    (said if before is None else said.filter(created__lt=before)).delete()
+    annotations = OutboxAnnotation.objects.filter(audience=audience)
+    (annotations if before is None else annotations.filter(created__lt=before)).delete()
 
 
 def _forget_deliveries(audience: str, before: int | None, keys: frozenset[str]) -> int:
@@ -80,7 +80,7 @@ def _forget_deliveries(audience: str, before: int | None, keys: frozenset[str]) 
         if keys.intersection(match.evidence):
             match.evidence = [key for key in match.evidence if key not in keys]
             match.evidence_rows = [
-                one for one in match.evidence_rows if one["audience"] != audience
+                row for row in match.evidence_rows if row["audience"] != audience
             ]
             match.save(update_fields=["evidence", "evidence_rows"])
     return count
@@ -114,11 +114,11 @@ def _ask_sqlite(text: str) -> None:
 def retention() -> dict[str, int]:
     """Return for how many days each audience's mail is kept, where that is limited."""
     kept: dict[str, int] = {}
-    for one in os.environ.get(RETENTION, "").split():
-        name, _, days = one.rpartition("=")
+    for rule in os.environ.get(RETENTION, "").split():
+        name, _, days = rule.rpartition("=")
         if not days.isdecimal() or int(days) < 1:
             raise TapestryError(
-                f"{RETENTION} holds “{one}”, which says no number of days.",
+                f"{RETENTION} holds “{rule}”, which says no number of days.",
                 hint="Write user:terry=365 public=3650; %20 for a blank in a name.",
             )
         audience = unquote(name)

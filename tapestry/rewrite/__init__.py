@@ -1,4 +1,4 @@
-"""CheckedQuery to IncrementalQuery, stage by stage, one rule a file.
+"""CheckedQuery to IncrementalQuery: incremental view maintenance, stage by stage, one rule a file.
 
     CheckedQuery ─ normal/ ─> NormalQuery
                  ─ monotone/ ─> MonotoneQuery ─ incremental/ ─> IncrementalQuery

@@ -26,8 +26,8 @@ def completions(request: PersonRequest) -> HttpResponse:
     before = text[:place]
     found = complete(text, place, vocabulary(request.user, before))
     begun = bool(found) and found[0].start < len(before)
-    whole = bool(found) and is_whole(before)
-    if whole and not begun and "all" not in request.GET:
+    is_phrase = bool(found) and is_whole(before)
+    if is_phrase and not begun and "all" not in request.GET:
         found = ()
-    context = {"completions": found, "chosen": begun and not whole}
+    context = {"completions": found, "chosen": begun and not is_phrase}
     return render(request, "filters/authoring/_completions.html", context)

@@ -55,7 +55,7 @@ def _groups(text: str) -> list[dict[str, object]]:
 
 def _lines(value: object) -> list[str]:
     if isinstance(value, dict):
-        return [f"{name}: {each}" for name, each in value.items()]
+        return [f"{name}: {item}" for name, item in value.items()]
     if isinstance(value, list | tuple):
-        return [line for each in value for line in _lines(each)]
+        return [line for item in value for line in _lines(item)]
     return str(value).splitlines()

@@ -240,8 +240,8 @@ def _mbox(path: Path, audience: str, cursor_of: CursorOf) -> Iterator[Item]:
             for entry in entries(stream, start):
                 # A last message without a line's end may be half written, by a program that
                 # does not lock: not passed by.
-                whole = entry.raw.endswith(b"\n") or not entry.raw
-                passed = whole and entry.end > reached
+                complete = entry.raw.endswith(b"\n") or not entry.raw
+                passed = complete and entry.end > reached
                 yield Item(
                     entry.raw,
                     source,

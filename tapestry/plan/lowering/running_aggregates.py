@@ -1,9 +1,9 @@
 """Running aggregates: an aggregate at many instants for the price of one.
 
 A row counts from an instant on (alpha, when it arrives or an age is reached) and perhaps
-until another (omega, when its week is over): +value at alpha, -value at omega (a retraction,
-or negative tuple), and the aggregate at an instant is the sum of all before it.  The alpha and
-omega tuples are those of [Law11 §8].
+until another (omega, when its week is over, in a sliding window): +value at alpha, -value at
+omega (a retraction, or negative tuple), and the aggregate at an instant is the sum of all
+before it.  The alpha and omega tuples are those of [Law11 §8].
 """
 
 from __future__ import annotations
