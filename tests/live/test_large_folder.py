@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.live, pytest.mark.timeout(1800)]
 
 PULL = """\
 import json, resource, sys
-from memory_clock import MemoryClock
+from support.clocks import MemoryClock
 from pathlib import Path
 from tapestry.ingest.account import Account
 from tapestry.ingest.ingest_batch import IngestTarget

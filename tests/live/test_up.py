@@ -98,7 +98,7 @@ def test_a_part_that_dies_is_reported_and_everything_stops(data_dir):
 
 INSTALL = """
 from django.contrib.auth.models import User
-from filters.writing import install
+from filters.authoring.lifecycle import install
 install(User.objects.create_user("joe"), "m.size > 0")
 """
 COUNT = "from filters.models import Match; print(Match.objects.count())"

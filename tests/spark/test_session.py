@@ -43,10 +43,19 @@ class Spark:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
+def spark(tmp_path_factory):
     made = Spark(tmp_path_factory.mktemp("spark"))
     yield made
     made.server.stop()
+
+
+@pytest.fixture
+def server(spark):
+    """The server, running: whichever test came before may have killed it."""
+    if spark.server.child.process.poll() is not None:
+        spark.server = spark.server.restart()
+        spark.server.wait()
+    return spark
 
 
 @pytest.fixture(scope="module")

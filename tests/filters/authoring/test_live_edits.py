@@ -148,7 +148,7 @@ class TestStoring:
         def fail(*_: object) -> None:
             raise IntegrityError
 
-        monkeypatch.setattr(live_changes, "_leave_out", fail)
+        monkeypatch.setattr(live_changes, "_retract_absent", fail)
         Filter.objects.update(since=BEGINNING)
         with pytest.raises(IntegrityError):
             store.commit(store.due(until), until, [], [self.change(made, "why", "delete", 5)])
@@ -189,7 +189,7 @@ class TestStoring:
     def test_the_fate_of_a_message_is_its_last_change(self) -> None:
         def fate(*ops: Op) -> tuple[str, int | None]:
             told = [Change(1, "a@x", op, at) for at, op in enumerate(ops)]
-            [found] = live_changes.fates(told).values()
+            [found] = live_changes.net_changes(told).values()
             return found.last.op, found.began
 
         assert fate("insert") == ("insert", 0)
