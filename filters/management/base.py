@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from typing import Any
@@ -19,16 +20,20 @@ from tapestry.core.errors import TapestryError
 class TapestryCommand(BaseCommand):
     """A command that says `error: …` and ends with 1 where something is wrong.
 
-    ``needs_database``: make or update the database first, without a word.
+    ``needs_database``: make or update the database first, without a word.  ``logs_events``: a
+    service, whose standard error is a log; other commands log what they do only with ``-v2``.
     """
 
     needs_database = True
+    logs_events = False
 
     def run_from_argv(self, argv: list[str]) -> None:
         """Run from the command line."""
         try:
             if self.needs_database:
                 data_dir_permissions.apply_umask(settings.DATA)
+            if not self.logs_events and not {"-v2", "--verbosity=2"}.intersection(argv):
+                _log_only_warnings()
             super().run_from_argv(argv)
         except BrokenPipeError:
             # Who read our output has gone (`… | head`); Python would complain at its end.
@@ -47,6 +52,12 @@ class TapestryCommand(BaseCommand):
         if self.needs_database:
             make_database_ready()
         return super().execute(*args, **options)
+
+
+def _log_only_warnings() -> None:
+    """Keep the lines that services log away from a person's terminal."""
+    for name in ("tapestry", "filters"):
+        logging.getLogger(name).setLevel(logging.WARNING)
 
 
 def sentence(error: Exception) -> str:

@@ -18,6 +18,7 @@ log = logging.getLogger(__name__)
 class Command(TapestryCommand):
     """Listen to the mailboxes of all sources until it is stopped."""
 
+    logs_events = True
     help = "Listen to the mailboxes of all sources (IMAP IDLE), and have them pulled at once."
 
     def handle(self, *args: Any, **options: Any) -> None:
