@@ -112,7 +112,7 @@ class MatchAdmin(MatchPages):
 
 
 @admin.register(OutboxAnnotation)
-class PendingAnnotationAdmin(AnnotationPages):
+class OutboxAnnotationAdmin(AnnotationPages):
     """Annotations, those that wait and those that were appended."""
 
     list_display = ["kind", "value", "number", "owner", "msgid", "appended_at"]
@@ -179,7 +179,7 @@ class NamedGroupAdmin(GroupAdmin):
 
 
 @admin.register(RetiredName)
-class FormerAudienceAdmin(FormerPages):
+class RetiredNameAdmin(FormerPages):
     """Names that are not free; forgetting their mail frees them."""
 
     list_display = ["name"]

@@ -127,7 +127,9 @@ def retention() -> dict[str, int]:
     return kept
 
 
-def forget_old() -> Iterator[tuple[str, Report]]:
-    """Remove what is older than its audience's mail is kept; yield what went."""
-    for audience, days in retention().items():
-        yield audience, forget(audience, max(wall_clock() - days * DAY, BEGINNING))
+def forget_old() -> list[tuple[str, Report]]:
+    """Remove what is older than its audience's mail is kept; return what went, by audience."""
+    return [
+        (audience, forget(audience, max(wall_clock() - days * DAY, BEGINNING)))
+        for audience, days in retention().items()
+    ]

@@ -30,6 +30,4 @@ def compact() -> None:
     from tapestry.tables.compact import compact as compact_tables
 
     compact_tables(services.tables())
-    for audience, gone in forget_old():
-        if gone.messages:
-            log.info("%d old messages of %s removed", gone.messages, audience)
+    forget_old()

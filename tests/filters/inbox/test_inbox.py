@@ -26,7 +26,7 @@ def deliver(
         owner=owner, name=name, text="from jones", phrase="from Jones", tql="…"
     )
     store = DjangoFilterStore()
-    due = [each for each in store.due(9) if each.filter_id == made.pk]
+    due = [window for window in store.due(9) if window.filter_id == made.pk]
     found = [Found(made.pk, msgid, audience, 5 + i, 0, (msgid,)) for i, msgid in enumerate(msgids)]
     assert store.commit(due, 9, found)
     refresh_cards(tables)

@@ -134,7 +134,7 @@ def test_voting_the_same_again_says_nothing_new_but_one_may_change_sides(
     client = as_user(bob)
     for number in ("1", "1", "-1"):
         say(client, "plan@example.org", kind="vote", number=number)
-    assert [each.number for each in OutboxAnnotation.objects.order_by("pk")] == [1, -1]
+    assert [vote.number for vote in OutboxAnnotation.objects.order_by("pk")] == [1, -1]
     stands = client.get("/message/", {"id": "plan@example.org"}).context["reading"]
     assert stands.annotations.voted_for == ("carol",)
     assert stands.annotations.voted_against == ("bob",)

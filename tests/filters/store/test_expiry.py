@@ -92,7 +92,7 @@ class TestJoined:
         assert STORE.commit_shared(90, 150, due, matches)
         assert stored() == {100, 102}
         assert state(one) == (False, False, END)
-        assert [each.filter_id for each in STORE.enrolled([one.pk, other.pk])] == [other.pk]
+        assert [due.filter_id for due in STORE.enrolled([one.pk, other.pk])] == [other.pk]
 
 
 class TestChanging:

@@ -155,7 +155,7 @@ class TestParting:
     def test_those_of_others_remain(self, alice: User, carol: User) -> None:
         mine, hers = joined(alice), joined(carol)
         alice.groups.create(name="cricket")
-        assert [each.filter_id for each in STORE.enrolled([mine.pk, hers.pk])] == [hers.pk]
+        assert [due.filter_id for due in STORE.enrolled([mine.pk, hers.pk])] == [hers.pk]
 
     def test_signing_in_parts_nobody(self, alice: User) -> None:
         one = joined(alice)

@@ -12,6 +12,7 @@ from filters.inbox.outbox import annotate, append_outbox
 from filters.models import Card, Filter, Match, OutboxAnnotation
 from filters.models.source import Source
 from filters.store.filter_store import DjangoClock
+from filters.upkeep import tasks
 from filters.upkeep.forgetting import RETENTION, forget, forget_old, retention
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.errors import TapestryError
@@ -132,6 +133,14 @@ def test_mail_is_kept_for_as_long_as_its_audience_says(delivered: Tables, monkey
         "public": 0,
     }
     assert Source.objects.filter(active=True).exists(), "new mail goes on coming"
+    assert Match.objects.get().msgid == "plan@example.org"
+
+
+def test_upkeep_removes_what_is_old(delivered: Tables, monkeypatch) -> None:
+    monkeypatch.setenv(RETENTION, "user:alice=3")
+    later = wall_clock() + 4 * DAY
+    monkeypatch.setattr("filters.upkeep.forgetting.wall_clock", lambda: later)
+    tasks.compact()
     assert Match.objects.get().msgid == "plan@example.org"
 
 
