@@ -2,8 +2,8 @@
 
 import pytest
 from laws import filter_laws
-from support.generators import filters
-from support.generators.filters import World
+from support.generators.random_filters import World
+from support.generators.terms import NULL, column
 
 from tapestry.core.schema import MESSAGES, Type
 from tapestry.query.tree import nodes as n
@@ -48,13 +48,13 @@ def test_a_message_that_matched_at_the_start_is_not_news_when_another_audience_g
 
 
 def test_an_empty_set_does_not_equal_null_and_so_not_of_it_holds():
-    equal = n.Compare("=", filters.column(M, "to"), filters.NULL)
+    equal = n.Compare("=", column(M, "to"), NULL)
     assert held(n.Not(equal), [{"ts": 0}], (20,)) == [{"m0": 0}]
     assert held(n.Not(equal), [{"ts": 0, "to": ("x",)}], (20,)) == [{}]
 
 
 def test_a_null_that_cancels_leaves_a_comparison_unknown():
-    date, ts = filters.column(M, "date"), filters.column(M, "ts")
+    date, ts = column(M, "date"), column(M, "ts")
     age = n.Arith("-", n.Now(), date, Type.DURATION)
     older = n.Compare(">", age, n.Arith("-", ts, date, Type.DURATION))
     assert held(older, [{"ts": 1}], (20,)) == [{}]

@@ -4,15 +4,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import nested_loops, oracle
-from support.generators import filters
+from support.generators import random_filters
+from support.generators.terms import column, integer, number, text
 
 from tapestry.core.schema import Type
 from tapestry.query.tree import nodes as n
 
 M, R = n.Binding("m", "messages"), n.Binding("r", "messages")
 PUBLIC = ("public",)
-OLD = n.Compare("<", filters.column(M, "ts"), n.Arith("-", n.Now(), n.Literal(2, Type.DURATION)))
-REPLY = n.Compare("=", filters.column(R, "inreplyto"), filters.column(M, "msgid"))
+OLD = n.Compare("<", column(M, "ts"), n.Arith("-", n.Now(), n.Literal(2, Type.DURATION)))
+REPLY = n.Compare("=", column(R, "inreplyto"), column(M, "msgid"))
 OLD_UNANSWERED = n.CheckedQuery("m", n.And((OLD, n.Not(n.Exists((R,), REPLY)))), "")
 FIRST_AND_SECOND = {
     "messages": [
@@ -46,14 +47,16 @@ def test_from_now_on_leaves_out_what_matches_at_the_start():
 
 A = n.Binding("a", "annotations")
 EVERY = n.Truth(True)
-ON_IT = n.Compare("=", filters.column(A, "msgid"), filters.column(M, "msgid"))
+ON_IT = n.Compare("=", column(A, "msgid"), column(M, "msgid"))
 LATELY = n.Compare(
-    ">", filters.column(A, "ts"), n.Arith("-", n.Now(), n.Literal(3, Type.DURATION), Type.INSTANT)
+    ">",
+    column(A, "ts"),
+    n.Arith("-", n.Now(), n.Literal(3, Type.DURATION), Type.INSTANT),
 )
 
 
 def aggregate(function, name=None, distinct=False, condition=ON_IT):
-    term = None if name is None else filters.column(A, name)
+    term = None if name is None else column(A, name)
     return n.Aggregate(function, distinct, term, (A,), condition, Type.NUMBER)
 
 
@@ -76,24 +79,24 @@ def found(condition, data, t):
 
 def test_votes_cancel_and_a_null_is_not_a_zero():
     data = voted((1, "one", "al", 1.0), (2, "one", "bo", -1.0), (3, "two", "al", None))
-    none = n.Threshold(aggregate("SUM", "number"), "=", filters.number(0.0))
+    none = n.Threshold(aggregate("SUM", "number"), "=", number(0.0))
     assert [found(none, data, t) for t in (0, 1, 2, 3)] == [set(), set(), {"one"}, {"one"}]
-    some = n.Not(n.Threshold(aggregate("SUM", "number"), "<", filters.number(1.0)))
+    some = n.Not(n.Threshold(aggregate("SUM", "number"), "<", number(1.0)))
     assert [found(some, data, t) for t in (0, 1, 2, 3)] == [set(), {"one"}, set(), set()]
 
 
 def test_people_count_once_and_messages_without_votes_count_none():
     data = voted((1, "one", "al", 1.0), (1, "one", "al", 1.0), (1, "two", "al", 1.0))
     data["annotations"].append({"annid": "a9", "ts": 2, "msgid": "two", "owner": "bo"})
-    people = n.Threshold(aggregate("COUNT", "owner", True), ">=", filters.integer(2))
+    people = n.Threshold(aggregate("COUNT", "owner", True), ">=", integer(2))
     assert found(people, data, 2) == {"two"}
-    assert found(n.Threshold(aggregate("COUNT"), ">=", filters.integer(2)), data, 1) == {"one"}
-    assert found(n.Threshold(aggregate("COUNT"), "=", filters.integer(0)), data, 1) == {"three"}
+    assert found(n.Threshold(aggregate("COUNT"), ">=", integer(2)), data, 1) == {"one"}
+    assert found(n.Threshold(aggregate("COUNT"), "=", integer(0)), data, 1) == {"three"}
 
 
 def test_a_window_empties_itself():
     lately = aggregate("COUNT", condition=n.And((ON_IT, LATELY)))
-    query = n.CheckedQuery("m", n.Threshold(lately, "=", filters.integer(1)), "")
+    query = n.CheckedQuery("m", n.Threshold(lately, "=", integer(1)), "")
     data = voted((1, "one", "al", 1.0), (2, "one", "al", 1.0))
     answers = {t: oracle.answer(query, data, PUBLIC, t) for t in (1, 2, 3, 4, 5)}
     assert answers == {1: {"one"}, 2: set(), 3: set(), 4: {"one"}, 5: set()}
@@ -103,16 +106,16 @@ def test_a_window_empties_itself():
 def test_ranks_are_by_value_then_by_msgid_and_only_for_what_counts():
     data = voted((1, "two", "al", 1.0), (2, "one", "al", 1.0), (3, "three", "al", None))
     x = n.Binding("x", "messages")
-    votes = n.Compare("=", filters.column(A, "msgid"), filters.column(x, "msgid"))
+    votes = n.Compare("=", column(A, "msgid"), column(x, "msgid"))
 
     def top(limit, function, among=EVERY):
         by = aggregate(function, "number", condition=votes)
-        return n.Top(filters.column(M, "msgid"), filters.integer(limit), x, by, among)
+        return n.Top(column(M, "msgid"), integer(limit), x, by, among)
 
     assert [found(top(1, "SUM"), data, t) for t in (0, 1, 2)] == [set(), {"two"}, {"one"}]
     assert found(top(3, "COUNT"), data, 3) == {"one", "two"}
     assert found(n.Not(top(3, "SUM")), data, 3) == {"three"}
-    but_one = n.Compare("<>", filters.column(x, "msgid"), filters.text("one"))
+    but_one = n.Compare("<>", column(x, "msgid"), text("one"))
     assert found(top(1, "MAX", but_one), data, 3) == {"two"}
 
 
@@ -120,9 +123,9 @@ def test_a_message_of_two_audiences_has_one_rank():
     data = voted((1, "two", "al", 1.0), (2, "two", "bo", 1.0), (2, "three", "bo", 1.0))
     data["messages"].append({"msgid": "two", "ts": 0, "audience": "user:bob"})
     x = n.Binding("x", "messages")
-    votes = n.Compare("=", filters.column(A, "msgid"), filters.column(x, "msgid"))
+    votes = n.Compare("=", column(A, "msgid"), column(x, "msgid"))
     by = aggregate("COUNT", condition=votes)
-    top = n.Top(filters.column(M, "msgid"), filters.integer(2), x, by, n.Truth(True))
+    top = n.Top(column(M, "msgid"), integer(2), x, by, n.Truth(True))
     for judge in (oracle, nested_loops):
         both = ("public", "user:bob")
         assert judge.answer(n.CheckedQuery("m", top, ""), data, both, 2) == {"two", "three"}
@@ -173,7 +176,7 @@ def test_has_finds_adjacent_words(value, wanted, expected):
 )
 def test_a_set_compares_as_sql_any(elements, op, value, expected):
     data = {"messages": [{"msgid": "x", "ts": 0, "to": elements}], "annotations": []}
-    to = filters.column(M, "to")
+    to = column(M, "to")
     compare = n.Compare(op, to, n.Literal(value, Type.TEXT))
     for condition, wanted in ((compare, expected is True), (n.Not(compare), expected is False)):
         query = n.CheckedQuery("m", condition, "")
@@ -181,7 +184,9 @@ def test_a_set_compares_as_sql_any(elements, op, value, expected):
 
 
 @settings(deadline=None)
-@given(filters.queries(), filters.data(), filters.audiences, st.integers(-2, 40))
+@given(
+    random_filters.queries(), random_filters.data(), random_filters.audiences, st.integers(-2, 40)
+)
 def test_sql_and_loops_agree(query, data, audiences, t):
     assert oracle.answer(query, data, audiences, t) == nested_loops.answer(
         query, data, audiences, t
@@ -190,9 +195,9 @@ def test_sql_and_loops_agree(query, data, audiences, t):
 
 @settings(deadline=None, max_examples=300)
 @given(
-    filters.queries(depth=2, aggregates=True),
-    filters.data(crowded=True),
-    filters.audiences,
+    random_filters.queries(depth=2, aggregates=True),
+    random_filters.data(crowded=True),
+    random_filters.audiences,
     st.integers(-2, 40),
 )
 def test_sql_and_loops_agree_on_aggregates_and_ranks(query, data, audiences, t):
@@ -202,7 +207,11 @@ def test_sql_and_loops_agree_on_aggregates_and_ranks(query, data, audiences, t):
 
 
 @settings(deadline=None)
-@given(filters.queries(depth=2, aggregates=True), filters.data(crowded=True), filters.audiences)
+@given(
+    random_filters.queries(depth=2, aggregates=True),
+    random_filters.data(crowded=True),
+    random_filters.audiences,
+)
 def test_no_aggregate_changes_between_two_instants(query, data, audiences):
     judge = oracle.Oracle(query, data, audiences)
     held = judge.answer(-20)
@@ -213,7 +222,7 @@ def test_no_aggregate_changes_between_two_instants(query, data, audiences):
 
 
 @settings(deadline=None)
-@given(filters.queries(), filters.data(), filters.audiences)
+@given(random_filters.queries(), random_filters.data(), random_filters.audiences)
 def test_no_answer_changes_between_two_instants(query, data, audiences):
     judge = oracle.Oracle(query, data, audiences)
     first = {}
@@ -226,10 +235,10 @@ def test_no_answer_changes_between_two_instants(query, data, audiences):
 @settings(deadline=None)
 @given(st.data())
 def test_runs_deliver_what_their_windows_hold_by_definition(draw):
-    query, data = draw.draw(filters.queries()), draw.draw(filters.data())
-    audiences = draw.draw(filters.audiences)
+    query, data = draw.draw(random_filters.queries()), draw.draw(random_filters.data())
+    audiences = draw.draw(random_filters.audiences)
     judge = oracle.Oracle(query, data, audiences)
-    schedule = draw.draw(filters.schedules(tuple(judge.events)))
+    schedule = draw.draw(random_filters.schedules(tuple(judge.events)))
     start = draw.draw(st.one_of(st.none(), st.integers(schedule[0] - 9, schedule[0])))
     since = -100 if start is None else start
     seen = set() if start is None else judge.answer(start)

@@ -5,7 +5,7 @@ import string
 
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from support.generators import filters
+from support.generators import random_filters
 
 from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context
@@ -49,7 +49,12 @@ def holds_constant_sum(node):
 
 
 @quickly
-@given(st.one_of(filters.queries(unit=1_000_000), filters.queries(unit=1_000_000, aggregates=True)))
+@given(
+    st.one_of(
+        random_filters.queries(unit=1_000_000),
+        random_filters.queries(unit=1_000_000, aggregates=True),
+    )
+)
 def test_every_random_tree_reads_back(query):
     printed = print_tql(query)
     same = read(printed, Context())

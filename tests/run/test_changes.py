@@ -3,8 +3,8 @@
 import pytest
 from laws import change_laws, filter_laws
 from support import oracle
-from support.generators import filters
-from support.generators.filters import World
+from support.generators.random_filters import World
+from support.generators.terms import column, integer, number
 from support.sqlite_engine import SqliteEngine
 
 from tapestry.core.clock import BEGINNING
@@ -31,11 +31,11 @@ def test_law_of_live_filters_in_a_long_campaign(law, aggregates):
 
 
 M, R, A = n.Binding("m", "messages"), n.Binding("r", "messages"), n.Binding("a", "annotations")
-REPLY = n.Compare("=", filters.column(R, "inreplyto"), filters.column(M, "msgid"))
+REPLY = n.Compare("=", column(R, "inreplyto"), column(M, "msgid"))
 UNANSWERED = n.Not(n.Exists((R,), REPLY))
-VOTE = n.Compare("=", filters.column(A, "msgid"), filters.column(M, "msgid"))
-SCORE = n.Aggregate("SUM", False, filters.column(A, "number"), (A,), VOTE, Type.NUMBER)
-LIKED = n.Threshold(SCORE, ">", filters.number(0.0))
+VOTE = n.Compare("=", column(A, "msgid"), column(M, "msgid"))
+SCORE = n.Aggregate("SUM", False, column(A, "number"), (A,), VOTE, Type.NUMBER)
+LIKED = n.Threshold(SCORE, ">", number(0.0))
 
 
 def told(condition, data, *schedule, net=False, since=BEGINNING):
@@ -96,9 +96,9 @@ def test_votes_of_one_instant_that_cancel_are_no_change():
 
 def test_a_message_leaves_the_top_when_another_takes_its_place():
     x = n.Binding("x", "messages")
-    votes = n.Compare("=", filters.column(A, "msgid"), filters.column(x, "msgid"))
+    votes = n.Compare("=", column(A, "msgid"), column(x, "msgid"))
     by = n.Aggregate("COUNT", False, None, (A,), votes, Type.INTEGER)
-    top = n.Top(filters.column(M, "msgid"), filters.integer(1), x, by, n.Truth(True))
+    top = n.Top(column(M, "msgid"), integer(1), x, by, n.Truth(True))
     data = table([("b", 0, None), ("a", 0, None)], [("b", 1, 1.0), ("a", 3, 1.0), ("b", 4, 1.0)])
     assert told(top, data, 1, 3, 4) == [
         [("insert", "b", 1)],

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import strategies as st
 from laws import filter_laws
-from support.generators import filters
-from support.generators.filters import World
+from support.generators import random_filters
+from support.generators.random_filters import World
 from support.memory_index import DictRows, NaiveLookup
 from support.sqlite_engine import SqliteEngine
 from support.work import counted
@@ -39,14 +39,16 @@ class Store:
 
 
 def shared_windows_deliver_what_the_oracle_does(draw: st.DataObject, aggregates: bool) -> None:
-    world = draw.draw(filters.worlds(aggregates=aggregates))
-    queries = [world.query, draw.draw(filters.queries(depth=2, aggregates=aggregates))]
-    queries += [draw.draw(filters.siblings(world.query)) for _ in range(2)]
+    world = draw.draw(random_filters.worlds(aggregates=aggregates))
+    queries = [world.query, draw.draw(random_filters.queries(depth=2, aggregates=aggregates))]
+    queries += [draw.draw(random_filters.siblings(world.query)) for _ in range(2)]
     worlds = []
     for query in queries:
         filter_laws.compiled(query)
         start = draw.draw(st.sampled_from((None, world.schedule[0] - 1)))
-        worlds.append(World(query, world.data, draw.draw(filters.audiences), world.schedule, start))
+        worlds.append(
+            World(query, world.data, draw.draw(random_filters.audiences), world.schedule, start)
+        )
     assert delivered(worlds) == [filter_laws.expected(world) for world in worlds]
 
 

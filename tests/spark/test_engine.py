@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from support.datadriven import parse
-from support.generators import filters
+from support.generators import random_filters
 from support.paths import FIXTURES
 from support.sqlite_engine import SqliteEngine
 
@@ -161,7 +161,7 @@ def test_random_filters_deliver_the_same_on_spark(session, tmp_path_factory):
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(filters.data(), st.lists(filters.queries(), min_size=8, max_size=8))
+    @given(random_filters.data(), st.lists(random_filters.queries(), min_size=8, max_size=8))
     def same(data, queries):
         nonlocal ran
         plans = []
@@ -203,9 +203,11 @@ def test_random_counts_and_tops_deliver_the_same_on_spark(session, tmp_path_fact
     @given(st.data())
     def same(draw):
         nonlocal ran
-        worlds = [draw.draw(filters.counting_worlds()) for _ in range(4)]
+        worlds = [draw.draw(random_filters.counting_worlds()) for _ in range(4)]
         queries = [world.query for world in worlds]
-        queries += [draw.draw(filters.siblings(query)) for query in queries for _ in range(4)]
+        queries += [
+            draw.draw(random_filters.siblings(query)) for query in queries for _ in range(4)
+        ]
         data, limits = worlds[0].data, LOOKED_UP if ran % 40 else ALL_SENT
         asked = subscriptions([compile_query(query, "general") for query in queries])
         ran += len(asked)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support import datadriven as fixtures
-from support.generators import filters
+from support.generators import random_filters
 from support.paths import FIXTURES
 
 from tapestry.query.context import Context
@@ -293,7 +293,12 @@ def test_a_query_knows_the_notation_it_was_written_in():
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.one_of(filters.queries(unit=1_000_000), filters.queries(unit=1_000_000, aggregates=True)))
+@given(
+    st.one_of(
+        random_filters.queries(unit=1_000_000),
+        random_filters.queries(unit=1_000_000, aggregates=True),
+    )
+)
 def test_no_condition_is_too_odd_to_be_asked_for_its_phrase(query):
     phrase = recognize(query.condition)
     if phrase is not None:

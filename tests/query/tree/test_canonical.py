@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support import oracle
-from support.generators import filters
+from support.generators import random_filters
 
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
@@ -28,7 +28,7 @@ def answers(condition, world):
 
 
 @often
-@given(st.one_of(filters.worlds(), filters.worlds(aggregates=True)))
+@given(st.one_of(random_filters.worlds(), random_filters.worlds(aggregates=True)))
 def test_a_shaped_condition_is_true_of_the_same_messages_at_every_instant(world):
     expected = answers(world.query.condition, world)
     usual = canonicalize(world.query.condition)
@@ -37,7 +37,7 @@ def test_a_shaped_condition_is_true_of_the_same_messages_at_every_instant(world)
 
 
 @often
-@given(st.one_of(filters.queries(), filters.queries(aggregates=True)))
+@given(st.one_of(random_filters.queries(), random_filters.queries(aggregates=True)))
 def test_a_shaped_condition_has_its_shape(query):
     usual = canonicalize(query.condition)
     assert alpha_normalize(order_as_phrase(usual)) == alpha_normalize(usual)
@@ -114,7 +114,7 @@ SPECIAL = [
 
 @pytest.mark.parametrize("text", SPECIAL)
 @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
-@given(world=filters.worlds())
+@given(world=random_filters.worlds())
 def test_the_special_cases_keep_their_meaning(text, world):
     condition = read(text, TERRY).condition
     assert answers(canonicalize(condition), world) == answers(condition, world)
@@ -132,7 +132,7 @@ ALTERNATIVES = [
 
 @pytest.mark.parametrize("text", ALTERNATIVES)
 @settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
-@given(world=filters.worlds())
+@given(world=random_filters.worlds())
 def test_the_phrase_shown_finds_the_same_messages(text, world):
     condition = read(text, TERRY).condition
     phrase = recognize(condition)
