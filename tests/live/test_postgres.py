@@ -21,7 +21,7 @@ TESTS = ROOT / "tests" / "filters"
 EXACT = (
     "store/test_filter_store",
     "store/test_shared_window",
-    "store/test_joined",
+    "store/test_shared_window_runs",
     "store/test_expiry",
     "upkeep/test_rounds",
     "upkeep/test_forgetting",

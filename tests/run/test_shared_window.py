@@ -101,7 +101,7 @@ def test_shared_windows_in_a_long_campaign(aggregates):
 
 
 def shared_window(size):
-    """Count the work of a joint run in which one filter, begun at 0, finds so many messages."""
+    """Count the work of a shared window in which a filter, due since 0, finds ``size`` messages."""
     messages = [
         {"msgid": f"m{n}", "subject": f"no{size}", "audience": "public", "ts": 2}
         for n in range(size)

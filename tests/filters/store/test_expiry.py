@@ -36,46 +36,46 @@ def ending(owner: User, **fields: object) -> Filter:
     return Filter.objects.create(owner=owner, **values)
 
 
-def found_in(one: Filter, *instants: int) -> list[Match]:
-    return [Match(one.pk, f"{at}@x", "public", at, 0, ()) for at in instants]
+def found_in(expiring: Filter, *instants: int) -> list[Match]:
+    return [Match(expiring.pk, f"{at}@x", "public", at, 0, ()) for at in instants]
 
 
 def stored() -> set[int]:
     return set(StoredMatch.objects.values_list("matched_at", flat=True))
 
 
-def state(one: Filter) -> tuple[bool, bool, int]:
-    one.refresh_from_db()
-    return one.active, one.enrolled, one.since
+def state(expiring: Filter) -> tuple[bool, bool, int]:
+    expiring.refresh_from_db()
+    return expiring.active, expiring.enrolled, expiring.since
 
 
-class TestApart:
+class TestOwnWindow:
     def test_what_matches_after_its_end_is_not_kept(self, alice: User) -> None:
-        one = ending(alice)
-        assert STORE.commit(STORE.due(150), 150, found_in(one, 99, 100, 101))
+        expiring = ending(alice)
+        assert STORE.commit(STORE.due(150), 150, found_in(expiring, 99, 100, 101))
         assert stored() == {99, 100}
 
     def test_it_stops_at_its_end(self, alice: User) -> None:
-        one = ending(alice)
+        expiring = ending(alice)
         assert STORE.commit(STORE.due(99), 99, [])
-        assert state(one) == (True, False, 99)
+        assert state(expiring) == (True, False, 99)
         assert STORE.commit(STORE.due(150), 150, [])
-        assert state(one) == (False, False, END)
-        assert one.has_ended
+        assert state(expiring) == (False, False, END)
+        assert expiring.has_ended
         assert STORE.due(200) == []
 
     def test_those_without_an_end_go_on(self, alice: User) -> None:
-        one = ending(alice, end=None)
-        assert STORE.commit(STORE.due(150), 150, found_in(one, 101))
-        assert state(one) == (True, False, 150)
+        expiring = ending(alice, end=None)
+        assert STORE.commit(STORE.due(150), 150, found_in(expiring, 101))
+        assert state(expiring) == (True, False, 150)
         assert stored() == {101}
 
     def test_a_live_one_holds_what_it_held_at_its_end(self, alice: User) -> None:
-        one = ending(alice, mode="live")
+        expiring = ending(alice, mode="live")
         changes = [
-            Change(one.pk, "a@x", "insert", 90, "public"),
-            Change(one.pk, "a@x", "delete", 110),
-            Change(one.pk, "b@x", "insert", 120, "public"),
+            Change(expiring.pk, "a@x", "insert", 90, "public"),
+            Change(expiring.pk, "a@x", "delete", 110),
+            Change(expiring.pk, "b@x", "insert", 120, "public"),
         ]
         assert STORE.commit(STORE.due(150), 150, [], changes)
         assert [(row.msgid, row.retracted_at) for row in StoredMatch.objects.all()] == [
@@ -83,28 +83,31 @@ class TestApart:
         ]
 
 
-class TestJoined:
+class TestSharedWindow:
     def test_what_matches_after_its_end_is_not_kept_and_it_stops(self, alice: User) -> None:
-        one, other = ending(alice, enrolled=True), ending(alice, name="g", enrolled=True, end=300)
+        expiring, other = (
+            ending(alice, enrolled=True),
+            ending(alice, name="g", enrolled=True, end=300),
+        )
         SharedWindow.objects.update_or_create(pk=1, defaults={"since": 90})
-        due = STORE.enrolled([one.pk, other.pk])
-        matches = found_in(one, 100, 101) + found_in(other, 102)
+        due = STORE.enrolled([expiring.pk, other.pk])
+        matches = found_in(expiring, 100, 101) + found_in(other, 102)
         assert STORE.commit_shared(90, 150, due, matches)
         assert stored() == {100, 102}
-        assert state(one) == (False, False, END)
-        assert [due.filter_id for due in STORE.enrolled([one.pk, other.pk])] == [other.pk]
+        assert state(expiring) == (False, False, END)
+        assert [due.filter_id for due in STORE.enrolled([expiring.pk, other.pk])] == [other.pk]
 
 
 class TestChanging:
     @pytest.fixture(autouse=True)
     def ended(self, engine: None, mail: Tables, alice: User) -> Filter:
         at = present()
-        one = lifecycle.install(alice, "about plan", name="f", end=at)
+        expiring = lifecycle.install(alice, "about plan", name="f", end=at)
         rounds.run_round()
-        one.refresh_from_db()
-        assert one.has_ended
-        assert one.matches.count() == 3
-        return one
+        expiring.refresh_from_db()
+        assert expiring.has_ended
+        assert expiring.matches.count() == 3
+        return expiring
 
     def arrive(self, tables: Tables) -> None:
         append_messages(tables, DjangoClock(), [Message("late@x", subject="a late plan")])
@@ -183,6 +186,7 @@ class TestTheForm:
                 "That day is over; choose a later one, or none.",
             ),
         ],
+        ids=["no day", "too late", "over"],
     )
     def test_it_refuses_what_can_be_no_last_day(
         self, tables: Tables, alice: User, as_user: Sign, until: str, sentence: str

@@ -1,4 +1,4 @@
-"""Joint runs: one window for all that share it, each stored once."""
+"""The shared window: one for all enrolled filters, each of its runs stored once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
-from support.joint_filters import STORE, apart, found_in, joined
+from support.enrolled_filters import STORE, enrolled, match_of, with_own_window
 from support.races import race
 
 from filters.models import Filter, PendingWindow, SharedWindow
@@ -22,24 +22,24 @@ from tapestry.core.ports import DueFilter, Match
 Sign = Callable[[User], Client]
 
 
-class TestJoining:
-    def test_there_was_no_joint_window_at_first(self, db: None) -> None:
+class TestEnrolling:
+    def test_there_was_no_shared_window_at_first(self, db: None) -> None:
         assert STORE.shared_since() is None
         assert STORE.enrolled([1, 2]) == []
         assert STORE.commit_shared(None, 5, [], [])
         assert STORE.shared_since() == 5
 
-    def test_a_joined_filter_is_due_from_the_joint_since_and_no_more_by_itself(
+    def test_an_enrolled_filter_is_due_in_the_shared_window_and_no_longer_by_itself(
         self, alice: User
     ) -> None:
-        one = joined(alice)
+        jones = enrolled(alice)
         since = STORE.shared_since()
         assert since is not None
         assert STORE.commit_shared(since, since + 9, [], [])
         assert STORE.due(2**62) == []
-        assert STORE.enrolled([one.pk, 10**9]) == [
+        assert STORE.enrolled([jones.pk, 10**9]) == [
             DueFilter(
-                one.pk,
+                jones.pk,
                 "from jones",
                 "alice",
                 ("alice@example.org", "al@example.com"),
@@ -60,34 +60,34 @@ class TestJoining:
         ],
         ids=str,
     )
-    def test_one_that_does_not_stand_there_as_it_was_run_remains_apart(
+    def test_a_filter_that_is_not_as_it_was_run_is_not_enrolled(
         self, alice: User, fields: dict[str, object]
     ) -> None:
-        one = apart(alice)
+        jones = with_own_window(alice)
         due = STORE.due(9)
         assert STORE.commit(due, 9, []) and STORE.commit_shared(None, 9, [], [])
-        Filter.objects.filter(pk=one.pk).update(**fields)
+        Filter.objects.filter(pk=jones.pk).update(**fields)
         STORE.enroll(due, 9)
         assert not Filter.objects.get().enrolled
 
-    def test_one_with_a_rest_remains_apart(self, alice: User) -> None:
-        one = apart(alice)
+    def test_a_filter_with_a_pending_window_is_not_enrolled(self, alice: User) -> None:
+        jones = with_own_window(alice)
         due = STORE.due(9)
         assert STORE.commit(due, 9, []) and STORE.commit_shared(None, 9, [], [])
-        PendingWindow.objects.create(filter=one, tql="from x", since=3, until=5)
+        PendingWindow.objects.create(filter=jones, tql="from x", since=3, until=5)
         STORE.enroll(due, 9)
         assert not Filter.objects.get().enrolled
 
-    def test_one_of_somebody_who_was_shut_out_remains_apart(self, alice: User) -> None:
-        apart(alice)
+    def test_a_filter_of_a_deactivated_owner_is_not_enrolled(self, alice: User) -> None:
+        with_own_window(alice)
         due = STORE.due(9)
         assert STORE.commit(due, 9, []) and STORE.commit_shared(None, 9, [], [])
         User.objects.update(is_active=False)
         STORE.enroll(due, 9)
         assert not Filter.objects.get().enrolled
 
-    def test_none_joins_a_window_that_does_not_end_where_it_stands(self, alice: User) -> None:
-        apart(alice)
+    def test_no_filter_is_enrolled_in_a_window_that_ends_elsewhere(self, alice: User) -> None:
+        with_own_window(alice)
         due = STORE.due(9)
         assert STORE.commit(due, 9, []) and STORE.commit_shared(None, 10, [], [])
         STORE.enroll(due, 9)
@@ -95,7 +95,7 @@ class TestJoining:
         assert not Filter.objects.get().enrolled
 
     @pytest.mark.sqlite
-    def test_of_many_joined_ones_those_apart_are_found_by_an_index(self, alice: User) -> None:
+    def test_filters_with_their_own_window_are_found_by_an_index(self, alice: User) -> None:
         with CaptureQueriesContext(connection) as asked:
             STORE.due(9)
         with connection.cursor() as cursor:
@@ -115,7 +115,7 @@ class TestJoining:
         with django_assert_max_num_queries(25):  # type: ignore[attr-defined]
             found = STORE.enrolled(ids)
         assert len(found) == 10_000
-        matches = [Match(one.filter_id, "a@x", "public", 6, 0, ()) for one in found]
+        matches = [Match(due.filter_id, "a@x", "public", 6, 0, ()) for due in found]
         with django_assert_max_num_queries(300):  # type: ignore[attr-defined]
             assert STORE.commit_shared(5, 9, found, matches)
         assert StoredMatch.objects.count() == 10_000
@@ -123,69 +123,69 @@ class TestJoining:
 
 class TestCommitting:
     def test_it_stores_the_matches_and_moves_the_window_of_all(self, alice: User) -> None:
-        one, other = joined(alice), joined(alice, "other")
+        jones, other = enrolled(alice), enrolled(alice, "other")
         since = STORE.shared_since()
         assert since is not None
-        assert STORE.commit_shared(since, since + 5, STORE.enrolled([one.pk]), [found_in(one)])
-        assert StoredMatch.objects.get().filter == one
-        assert {each.since for each in STORE.enrolled([one.pk, other.pk])} == {since + 5}
+        assert STORE.commit_shared(since, since + 5, STORE.enrolled([jones.pk]), [match_of(jones)])
+        assert StoredMatch.objects.get().filter == jones
+        assert {due.since for due in STORE.enrolled([jones.pk, other.pk])} == {since + 5}
 
     def test_a_window_is_stored_once(self, alice: User) -> None:
-        one = joined(alice)
+        jones = enrolled(alice)
         since = STORE.shared_since()
         assert since is not None
-        due = STORE.enrolled([one.pk])
-        assert STORE.commit_shared(since, since + 5, due, [found_in(one)])
-        assert not STORE.commit_shared(since, since + 5, due, [found_in(one, "b@x")])
+        due = STORE.enrolled([jones.pk])
+        assert STORE.commit_shared(since, since + 5, due, [match_of(jones)])
+        assert not STORE.commit_shared(since, since + 5, due, [match_of(jones, "b@x")])
         assert StoredMatch.objects.count() == 1
 
     def test_a_failure_in_the_middle_leaves_nothing(self, alice: User) -> None:
         from django.db import IntegrityError
 
-        one = joined(alice)
+        jones = enrolled(alice)
         since = STORE.shared_since()
         assert since is not None
         with pytest.raises(IntegrityError):
-            STORE.commit_shared(since, since + 5, STORE.enrolled([one.pk]), [found_in(one)] * 2)
+            STORE.commit_shared(since, since + 5, STORE.enrolled([jones.pk]), [match_of(jones)] * 2)
         assert STORE.shared_since() == since
         assert not StoredMatch.objects.exists()
 
 
 @pytest.mark.django_db(transaction=True)
-def test_edits_and_joint_windows_take_turns(alice: User) -> None:
-    one = joined(alice)
+def test_edits_and_shared_windows_take_turns(alice: User) -> None:
+    jones = enrolled(alice)
     since = STORE.shared_since()
     assert since is not None
-    due = STORE.enrolled([one.pk])
+    due = STORE.enrolled([jones.pk])
     results = race(
-        lambda: STORE.commit_shared(since, since + 5, due, [found_in(one)]),
-        lambda: detach(Filter.objects.filter(pk=one.pk)),
+        lambda: STORE.commit_shared(since, since + 5, due, [match_of(jones)]),
+        lambda: detach(Filter.objects.filter(pk=jones.pk)),
     )
-    one.refresh_from_db()
-    assert not one.enrolled
-    assert (results[0], one.since) in [(True, since + 5), (False, since)]
+    jones.refresh_from_db()
+    assert not jones.enrolled
+    assert (results[0], jones.since) in [(True, since + 5), (False, since)]
     assert StoredMatch.objects.count() == int(results[0] is True)
 
 
 class TestShowing:
-    def test_the_list_says_when_the_joint_run_last_was(self, alice: User, as_user: Sign) -> None:
-        joined(alice)
+    def test_the_list_says_when_the_shared_window_last_ran(
+        self, alice: User, as_user: Sign
+    ) -> None:
+        enrolled(alice)
         SharedWindow.objects.update(ran_at=wall_clock() - 3 * HOUR)
         assert "last run 3 h ago" in as_user(alice).get(reverse("filters")).content.decode()
 
-    def test_the_administration_pages_say_where_a_joined_filter_stands(
+    def test_the_administration_pages_say_where_an_enrolled_filter_stands(
         self, alice: User, as_user: Sign
     ) -> None:
-        one = joined(alice)
+        jones = enrolled(alice)
         SharedWindow.objects.update(since=1234567)
         User.objects.update(is_staff=True, is_superuser=True)
-        page = as_user(alice).get(reverse("admin:filters_filter_change", args=[one.pk]))
+        page = as_user(alice).get(reverse("admin:filters_filter_change", args=[jones.pk]))
         assert "1234567" in page.content.decode()
 
-    def test_what_is_mended_there_parts_from_the_joint_run(
-        self, alice: User, as_user: Sign
-    ) -> None:
-        one = joined(alice)
+    def test_a_filter_mended_there_is_detached(self, alice: User, as_user: Sign) -> None:
+        jones = enrolled(alice)
         since = STORE.shared_since()
         assert since is not None
         assert STORE.commit_shared(since, since + 5, [], [])
@@ -197,7 +197,7 @@ class TestShowing:
             "timeliness": "at once",
             "error": "",
         }
-        page = as_user(alice).post(reverse("admin:filters_filter_change", args=[one.pk]), fields)
+        page = as_user(alice).post(reverse("admin:filters_filter_change", args=[jones.pk]), fields)
         assert page.status_code == 302
-        one.refresh_from_db()
-        assert (one.active, one.enrolled, one.since) == (False, False, since + 5)
+        jones.refresh_from_db()
+        assert (jones.active, jones.enrolled, jones.since) == (False, False, since + 5)

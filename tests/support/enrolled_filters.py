@@ -1,4 +1,4 @@
-"""Filters apart and joined, and what one of them found."""
+"""Filters with their own window, enrolled filters of the shared one, and a match of a filter."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from tapestry.core.ports import Match
 STORE = DjangoFilterStore()
 
 
-def apart(owner: User, name: str = "jones", **fields: object) -> Filter:
+def with_own_window(owner: User, name: str = "jones", **fields: object) -> Filter:
     return Filter.objects.create(
         owner=owner, name=name, text="from jones", tql="from jones", **fields
     )
 
 
-def run_jointly(until: int) -> int:
+def run_and_enroll(until: int) -> int:
     """Run all filters to an instant and let them share their window from there."""
-    due = [one for one in STORE.due(until) if one.pending_window is None]
+    due = [filter_due for filter_due in STORE.due(until) if filter_due.pending_window is None]
     assert STORE.commit(due, until, [])
     assert STORE.commit_shared(STORE.shared_since(), until, [], [])
     STORE.enroll(due, until)
     return until
 
 
-def joined(owner: User, name: str = "jones", **fields: object) -> Filter:
-    made = apart(owner, name, **fields)
-    run_jointly(latest_instant())
+def enrolled(owner: User, name: str = "jones", **fields: object) -> Filter:
+    made = with_own_window(owner, name, **fields)
+    run_and_enroll(latest_instant())
     made.refresh_from_db()
     assert made.enrolled
     return made
 
 
-def found_in(joined: Filter, msgid: str = "a@x", at: int = 5) -> Match:
-    return Match(joined.pk, msgid, "public", at, 0, (msgid,))
+def match_of(found_by: Filter, msgid: str = "a@x", at: int = 5) -> Match:
+    return Match(found_by.pk, msgid, "public", at, 0, (msgid,))

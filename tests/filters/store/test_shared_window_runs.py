@@ -83,14 +83,14 @@ def test_whatever_happens_between_runs_each_match_is_stored_once(
             case "lose":
                 shutil.rmtree(tables.root / "predicate_index", ignore_errors=True)
         if chance.random() < 0.5:
-            for each in Filter.objects.filter(active=False):
-                lifecycle.resume(each)
+            for paused in Filter.objects.filter(active=False):
+                lifecycle.resume(paused)
             until = rounds.run_round(latest_instant() + chance.choice([0, HOUR])).until
-            for (user, text), each in filters.items():
+            for (user, text), installed in filters.items():
                 everything = preview(
                     services.engine_on, tables, text, context(user), audiences(user), until
                 )
-                stored = Match.objects.filter(filter=each).values_list("msgid", flat=True)
+                stored = Match.objects.filter(filter=installed).values_list("msgid", flat=True)
                 assert sorted(stored) == sorted(card.msgid for card in everything.cards), text
     assert Filter.objects.filter(enrolled=True).count() > len(filters) / 2
 
