@@ -20,6 +20,8 @@ class Type(Enum):
     DURATION = "duration"
     NULL = "NULL"
 
+    __hash__ = object.__hash__  # its members are alone: Enum would hash their names, in Python
+
 
 MESSAGES = "messages"
 ANNOTATIONS = "annotations"

@@ -7,26 +7,16 @@ same except for the constants.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from hashlib import blake2b
-from operator import attrgetter
 from typing import Any
 
 from tapestry.core.schema import Type
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.walk import walk
 from tapestry.rewrite.stages import Conjunction, IncrementalDisjunct
-
-_TAGS = {
-    "NormalAggregate": "Total",
-    "HavingTest": "Measured",
-    "TopKTest": "Ranked",
-    "EventPoint": "Moment",
-    "DeltaQuery": "Variant",
-}
-"""What the predicate index on disk calls the stages: a class may be renamed, its tag may not."""
 
 Value = str | int | float | tuple[str | int | float, ...]
 
@@ -97,35 +87,31 @@ class _SignatureText:
     def of(self, node: Any) -> str:
         """Return the text of a tree; a tuple shared by delta queries is written once."""
         kind: type = type(node)
+        if kind is n.Column:
+            return f"{self._name(node.var)}.{node.name}"
+        if kind is str:
+            return repr(node)
         if kind is tuple:
             text = self.written.get(id(node))
             if text is None:
-                text = self.written[id(node)] = "(" + " ".join(map(self.of, node)) + ")"
+                text = self.written[id(node)] = f"({' '.join(map(self.of, node))})"
             return text
-        if kind is n.Column:
-            return f"{self._name(node.var)}.{node.name}"
-        if kind is n.Binding:
-            return f"{self._name(node.var)}:{node.table}"
         if (kind is n.Literal or kind is n.Values) and node.slot is not None:
             return f"${node.slot}:{node.type.name}"
+        if kind is n.Binding:
+            return f"{self._name(node.var)}:{node.table}"
         if kind is Type:
             return str(node.name)
-        parts = _fields(kind)
-        if parts is None:
+        if not is_dataclass(kind):
             return repr(node)
-        tag = _TAGS.get(kind.__name__, kind.__name__)
-        return f"{tag}({' '.join([self.of(part) for part in parts(node)])})"
+        parts = [self.of(getattr(node, name)) for name in _fields(kind)]
+        return f"{kind.__name__}({' '.join(parts)})"
 
     def _name(self, var: str) -> str:
         return self.names.setdefault(var, f"v{len(self.names)}")
 
 
 @cache
-def _fields(kind: type) -> Callable[[Any], tuple[Any, ...]] | None:
-    """Return the function that gives all fields of a class but its span; None of a plain value."""
-    if not is_dataclass(kind):
-        return None
-    names = [field.name for field in fields(kind) if field.name != "span"]
-    if len(names) < 2:
-        return lambda node: tuple([getattr(node, name) for name in names])
-    return attrgetter(*names)
+def _fields(kind: type) -> tuple[str, ...]:
+    """Return the names of the fields of a class but its span."""
+    return tuple(field.name for field in fields(kind) if field.name != "span")

@@ -10,13 +10,15 @@ disjunct ─ the first of FAST that applies, else general ─> IncrementalQuery
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
+from typing import Any
 from typing import Literal as OneOf
 
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import MESSAGES, Type
 from tapestry.query.tree import nodes as n
-from tapestry.query.tree.walk import transform, walk
+from tapestry.query.tree.walk import change_children
 from tapestry.rewrite.incremental.absent_after_end import absent_after_end
 from tapestry.rewrite.incremental.absent_at_start import absent_at_start
 from tapestry.rewrite.incremental.age import age
@@ -99,24 +101,22 @@ def normal(query: n.CheckedQuery) -> NormalQuery:
 
 def _number(disjunct: Conjunction) -> Conjunction:
     """Give every constant its slot; what shapes a plan (NULL, a substr position) has none."""
-    shaping = {
-        id(position)
-        for node in walk(disjunct)
-        if isinstance(node, n.Call) and node.name == "substr"
-        for position in node.args[1:]
-    }
     slots = count()
 
-    def number(node: n.Node) -> n.Node:
+    def number(node: Any) -> Any:
         if isinstance(node, n.Literal):
-            if node.type is Type.NULL or id(node) in shaping:
+            if node.type is Type.NULL:
                 return node
             return n.Literal(node.value, node.type, next(slots), span=node.span)
         if isinstance(node, n.Values):
             return n.Values(node.values, node.type, next(slots), span=node.span)
-        return node
+        if isinstance(node, n.Call) and node.name == "substr":
+            text, *positions = node.args
+            args = [part if isinstance(part, n.Literal) else number(part) for part in positions]
+            return replace(node, args=(number(text), *args))
+        return change_children(node, number)
 
-    return transform(disjunct, number)
+    return change_children(disjunct, number)
 
 
 def monotone(query: NormalQuery) -> MonotoneQuery:

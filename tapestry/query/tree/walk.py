@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass
 from operator import is_not
 from typing import Any, TypeVar, cast
 
@@ -31,10 +31,11 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """Of a class: what it is, the fields that can hold nodes, and those that hold conditions."""
+    """Of a class: what it is, its fields, those that can hold nodes, those that hold conditions."""
 
     node: bool
     condition: bool
+    fields: tuple[str, ...]
     parts: tuple[str, ...]
     conditions: tuple[str, ...]
 
@@ -44,14 +45,16 @@ _KINDS: dict[type, _Kind] = {}
 
 def _kind_of(kind: type) -> _Kind:
     if kind not in _KINDS:
+        all_fields = fields(kind) if is_dataclass(kind) else ()
         words = {
             field.name: set(_WORD.findall(str(field.type)))
-            for field in (fields(kind) if is_dataclass(kind) else ())
+            for field in all_fields
             if field.name != "span"
         }
         _KINDS[kind] = _Kind(
             issubclass(kind, n.Node),
             issubclass(kind, n.Condition),
+            tuple(field.name for field in all_fields),
             tuple(name for name, types in words.items() if not types <= _PLAIN),
             tuple(name for name, types in words.items() if types & {"Condition", "Aggregate"}),
         )
@@ -89,7 +92,10 @@ def walk(node: Any) -> Iterator[n.Node]:
 
 def depth(node: Any) -> int:
     """Return how many nodes stand in each other at most."""
-    return 1 + max(map(depth, children(node)), default=0)
+    inner = 0
+    for child in children(node):
+        inner = max(inner, depth(child))
+    return 1 + inner
 
 
 def change_children(node: N, change: Callable[[Any], Any]) -> N:
@@ -147,10 +153,20 @@ def _changed(node: N, names: tuple[str, ...], change: Callable[[Any], Any]) -> N
     new = {}
     for name in names:
         old = getattr(node, name)
+        if old is None or old == ():
+            continue
         value = _each(old, change)
         if value is not old:
             new[name] = value
-    return cast(N, replace(cast(Any, node), **new)) if new else node
+    return _replaced(node, new) if new else node
+
+
+def _replaced(node: N, new: dict[str, Any]) -> N:
+    """Return ``dataclasses.replace(node, **new)``, in half its time: no rule does more often."""
+    copy = object.__new__(type(node))
+    for name in _KINDS[type(node)].fields:
+        object.__setattr__(copy, name, new[name] if name in new else getattr(node, name))
+    return copy
 
 
 def _each(part: Any, change: Callable[[Any], Any]) -> Any:
@@ -211,13 +227,26 @@ def variables(node: Any) -> frozenset[str]:
 
 def reads_now(node: Any) -> bool:
     """Tell whether ``now()`` stands anywhere in the tree."""
-    return any(isinstance(part, n.Now) for part in walk(node))
+    return _holds(node, n.Now)
 
 
 def is_plain(node: Any) -> bool:
     """Tell whether a condition has neither a subquery nor ``now()``: it never changes."""
-    changing = (n.Now, n.Exists, n.InQuery, n.Threshold, n.Top)
-    return not any(isinstance(part, changing) for part in walk(node))
+    return not _holds(node, (n.Now, n.Exists, n.InQuery, n.Threshold, n.Top))
+
+
+def _holds(node: Any, kinds: type | tuple[type, ...]) -> bool:
+    waiting = [node]
+    while waiting:
+        part = waiting.pop()
+        if type(part) is tuple:
+            waiting += part
+        elif isinstance(part, kinds):
+            return True
+        else:
+            for name in (_KINDS.get(type(part)) or _kind_of(type(part))).parts:
+                waiting.append(getattr(part, name))
+    return False
 
 
 def is_temporal(condition: n.Condition) -> bool:

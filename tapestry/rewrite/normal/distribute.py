@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from itertools import chain, product
 from math import prod
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from tapestry.core.errors import TapestryError
 from tapestry.query.tree import nodes as n
@@ -43,11 +43,10 @@ def distribute(condition: n.Condition) -> tuple[Conjunction, ...]:
     EXISTS (r: r.size > 1 AND m.size > r.size)
     """
     measure(condition)
-    return tuple(dict.fromkeys(_distribute(condition)))
+    return distinct(_distribute(condition))
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
+class Size(NamedTuple):
     """What a condition multiplies out to.
 
     ``largest`` counts the conjunctions of one disjunct, those of NOT EXISTS included;
@@ -191,7 +190,7 @@ def _distribute(condition: n.Condition) -> list[Conjunction]:
 
 
 def _aggregate(aggregate: n.Aggregate) -> NormalAggregate:
-    rows = tuple(dict.fromkeys(_distribute(aggregate.condition)))
+    rows = distinct(_distribute(aggregate.condition))
     return NormalAggregate(
         aggregate.function, aggregate.distinct, aggregate.term, aggregate.bindings, rows
     )
@@ -201,7 +200,7 @@ def _top_k_test(condition: n.Top | n.Not) -> TopKTest:
     negated = isinstance(condition, n.Not)
     top = condition.arg if isinstance(condition, n.Not) else condition
     assert isinstance(top, n.Top)
-    among = tuple(dict.fromkeys(_distribute(top.condition)))
+    among = distinct(_distribute(top.condition))
     aggregate = _aggregate(top.aggregate)
     return TopKTest(top.message, top.limit, top.binding, aggregate, among, negated)
 
@@ -214,4 +213,5 @@ _FIELDS = attrgetter(*(field.name for field in fields(Conjunction)))
 
 
 def _together(*tuples: tuple[Any, ...]) -> tuple[Any, ...]:
-    return distinct(tuple(chain.from_iterable(tuples)))
+    filled = [items for items in tuples if items]
+    return filled[0] if len(filled) == 1 else distinct(tuple(chain.from_iterable(filled)))
