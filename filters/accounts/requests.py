@@ -11,7 +11,7 @@ from django_htmx.middleware import HtmxDetails
 if TYPE_CHECKING:
 
     class PersonRequest(HttpRequest):
-        """A request of somebody who is signed in, as the views' decorators see to."""
+        """A request of somebody who is signed in, as LoginRequiredMiddleware sees to."""
 
         user: User
         htmx: HtmxDetails

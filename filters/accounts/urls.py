@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 
@@ -16,5 +17,5 @@ urlpatterns = [
         ),
         name="sign-in",
     ),
-    path("sign-out/", LogoutView.as_view(), name="sign-out"),
+    path("sign-out/", login_not_required(LogoutView.as_view()), name="sign-out"),
 ]

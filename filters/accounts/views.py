@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
@@ -13,7 +12,6 @@ from filters.accounts.requests import PersonRequest
 from filters.models import Profile
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def profile(request: PersonRequest) -> HttpResponse:
     """Show and store the profile."""

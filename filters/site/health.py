@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable
 
 import redis
+from django.contrib.auth.decorators import login_not_required
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
@@ -35,6 +36,7 @@ OVERDUE = 30 * MINUTE
 """How long a source may wait for its turn."""
 
 
+@login_not_required
 @never_cache
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
@@ -14,7 +13,6 @@ from filters.authoring.vocabulary import vocabulary
 from tapestry.query.phrases.completion import complete, is_whole
 
 
-@login_required
 @require_GET
 def completions(request: PersonRequest) -> HttpResponse:
     """Show what could stand at the cursor of a text, the first chosen if a word wants an end.

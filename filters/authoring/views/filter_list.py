@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -13,7 +12,6 @@ from filters.authoring import lifecycle
 from filters.models import Filter
 
 
-@login_required
 @require_GET
 def filter_list(request: PersonRequest) -> HttpResponse:
     """Show one's own filters, and those that others share."""
@@ -23,7 +21,6 @@ def filter_list(request: PersonRequest) -> HttpResponse:
     return render(request, "filters/authoring/filters.html", context)
 
 
-@login_required
 @require_POST
 def pause(request: PersonRequest, name: str) -> HttpResponse:
     """Stop running a filter; it goes on later from where it stands."""
@@ -31,7 +28,6 @@ def pause(request: PersonRequest, name: str) -> HttpResponse:
     return redirect("filters")
 
 
-@login_required
 @require_POST
 def resume(request: PersonRequest, name: str) -> HttpResponse:
     """Run a filter again, also one that failed: it may compile by now."""
@@ -39,7 +35,6 @@ def resume(request: PersonRequest, name: str) -> HttpResponse:
     return redirect("filters")
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def delete(request: PersonRequest, name: str) -> HttpResponse:
     """Ask, then delete a filter and the list of what it found; messages stay."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
@@ -15,7 +14,6 @@ from filters.inbox.tasks import append_soon
 from filters.templatetags.mail import message_address
 
 
-@login_required
 @require_GET
 def message(request: PersonRequest) -> HttpResponse:
     """Show the message that ``id`` names and mark it read; htmx gets it without the frame.
@@ -32,7 +30,6 @@ def message(request: PersonRequest) -> HttpResponse:
     return response
 
 
-@login_required
 @require_POST
 def annotate(request: PersonRequest) -> HttpResponse:
     """Keep a vote or a tag, show it at once, and have it appended soon."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
@@ -22,7 +21,6 @@ SHOWN = 256 * 1024
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-@login_required
 @require_GET
 def original(request: PersonRequest) -> HttpResponse:
     """Show the message that ``id`` names as it came, and what could not be read of it."""
@@ -39,7 +37,6 @@ def original(request: PersonRequest) -> HttpResponse:
     return render(request, "filters/inbox/original.html", context)
 
 
-@login_required
 @require_GET
 def download(request: PersonRequest) -> HttpResponse:
     """Give the original bytes of the message that ``id`` names, as a file."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -22,7 +21,6 @@ SHOWN = 20
 MOST_FOLDERS = 500
 
 
-@login_required
 @require_GET
 def sources(request: PersonRequest) -> HttpResponse:
     """Show one's own sources."""
@@ -30,7 +28,6 @@ def sources(request: PersonRequest) -> HttpResponse:
     return render(request, "filters/sources/sources.html", context)
 
 
-@login_required
 @require_GET
 def source(request: PersonRequest, pk: int) -> HttpResponse:
     """Show how a source is doing: its folders or groups, and what came when."""
@@ -45,7 +42,6 @@ def source(request: PersonRequest, pk: int) -> HttpResponse:
     return render(request, "filters/sources/source.html", context)
 
 
-@login_required
 @require_POST
 def test(request: PersonRequest, pk: int) -> HttpResponse:
     """Try the connection now, and say how it went."""
@@ -59,7 +55,6 @@ def test(request: PersonRequest, pk: int) -> HttpResponse:
     return redirect(tried)
 
 
-@login_required
 @require_POST
 def pause(request: PersonRequest, pk: int) -> HttpResponse:
     """Stop pulling a source; it goes on later from where it stands."""
@@ -68,7 +63,6 @@ def pause(request: PersonRequest, pk: int) -> HttpResponse:
     return redirect(paused)
 
 
-@login_required
 @require_POST
 def resume(request: PersonRequest, pk: int) -> HttpResponse:
     """Pull a source again, and at once."""
@@ -77,14 +71,12 @@ def resume(request: PersonRequest, pk: int) -> HttpResponse:
     return _look_now(resumed)
 
 
-@login_required
 @require_POST
 def look(request: PersonRequest, pk: int) -> HttpResponse:
     """Look for new mail at once, and not when it is due."""
     return _look_now(mine(request, pk))
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def delete(request: PersonRequest, pk: int) -> HttpResponse:
     """Ask, then delete a source; the messages that came from it stay."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
@@ -42,7 +41,6 @@ _STANDING = ("error", "hint", "failures", "due_at")
 
 
 @sensitive_post_parameters("secret", "client_secret")
-@login_required
 @require_http_methods(["GET", "POST"])
 def new(request: PersonRequest) -> HttpResponse:
     """Describe a source, try it, and keep it; it is pulled once folders are chosen."""
@@ -55,7 +53,6 @@ def new(request: PersonRequest) -> HttpResponse:
 
 
 @sensitive_post_parameters("secret", "client_secret")
-@login_required
 @require_http_methods(["GET", "POST"])
 def edit(request: PersonRequest, pk: int) -> HttpResponse:
     """Change a source; its secret stays, unseen, where none is given."""
@@ -68,7 +65,6 @@ def edit(request: PersonRequest, pk: int) -> HttpResponse:
     return _store(request, form, changed)
 
 
-@login_required
 @require_http_methods(["GET", "POST"])
 def folders(request: PersonRequest, pk: int) -> HttpResponse:
     """Choose the folders of a mailbox, or groups by name and pattern."""
