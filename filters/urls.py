@@ -1,7 +1,5 @@
 """Addresses of the pages, feature by feature."""
 
-from __future__ import annotations
-
 from django.urls import include, path
 
 from filters.site import health

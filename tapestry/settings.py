@@ -38,7 +38,7 @@ CSRF_TRUSTED_ORIGINS = [
 
 def _secret_key() -> str:
     """Return the key, from the environment or the data directory; imported only when asked for."""
-    from filters.runtime.secret_key import secret_key
+    from filters.runtime.key_file import secret_key
 
     return secret_key(DATA)
 

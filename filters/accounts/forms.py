@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import zoneinfo
-from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
 
 from filters.models import Profile
+
+
+def _zones() -> list[tuple[str, str]]:
+    names = sorted(zoneinfo.available_timezones())
+    return [(name, name.replace("_", " ")) for name in names if "/" in name or name == "UTC"]
 
 
 class ProfileForm(forms.Form):
@@ -21,18 +25,9 @@ class ProfileForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 3}),
         help_text="One on each line. Filters call all of these `me`.",
     )
-    time_zone = forms.ChoiceField(label="Time zone")
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        zones = forms.ChoiceField(
-            label="Time zone",
-            choices=[(name, name.replace("_", " ")) for name in _zones()],
-        )
-        self.fields["time_zone"] = zones
+    time_zone = forms.ChoiceField(label="Time zone", choices=_zones)
 
     def clean_aliases(self) -> list[str]:
-        """Read the addresses, one on each line."""
         lines = [line.strip().lower() for line in self.cleaned_data["aliases"].splitlines()]
         for line in lines:
             if line and "@" not in line:
@@ -40,13 +35,8 @@ class ProfileForm(forms.Form):
         return [line for line in lines if line]
 
     def store(self, profile: Profile) -> None:
-        """Store what was said."""
         profile.user.email = self.cleaned_data["email"]
         profile.user.save(update_fields=["email"])
         profile.time_zone = self.cleaned_data["time_zone"]
         profile.aliases = self.cleaned_data["aliases"]
         profile.save()
-
-
-def _zones() -> list[str]:
-    return sorted(name for name in zoneinfo.available_timezones() if "/" in name or name == "UTC")

@@ -34,14 +34,17 @@ def context(user: User | None, filter_name: str | None = None) -> Context:
     if user is None:
         return Context()
     name = user.get_username()
-    return Context(name, addresses(user), resolver(user), _addresses_for(user), filter_name)
+    return Context(
+        name,
+        addresses(user),
+        resolver(user),
+        lambda owner: addresses(_named(owner, user)),
+        filter_name,
+    )
 
 
 def resolver(asker: User) -> Callable[[str | None, str], str]:
-    """Return the function that finds the texts of the filters somebody may refer to.
-
-    These are their own, and those that others share.
-    """
+    """Return the function that finds the text of a filter of this user, or a shared one."""
 
     def resolve(owner: str | None, name: str) -> str:
         whose = asker if owner is None else _named(owner, asker)
@@ -59,16 +62,10 @@ def resolver(asker: User) -> Callable[[str | None, str], str]:
     return resolve
 
 
-def _addresses_for(asker: User) -> Callable[[str], tuple[str, ...]]:
-    """Return the function that says who `me` is inside the filter of somebody named."""
-    return lambda name: addresses(_named(name, asker))
-
-
 def _named(name: str, asker: User) -> User | None:
-    """Return who has this name, else one who has it but for capitals: first who asks."""
-    alike = User.objects.filter(username__iexact=name)
+    """Return the user of this name, else one whose name differs in capitals: first who asks."""
     return min(
-        alike,
+        User.objects.filter(username__iexact=name),
         key=lambda user: (user.get_username() != name, user != asker, user.pk),
         default=None,
     )

@@ -23,10 +23,10 @@ _KINDS = {User: ("user", "username", "account"), Group: ("group", "name", "group
 
 
 def connect_signals() -> None:
-    """Hear of every account and group that is named, renamed or deleted."""
+    """Check and keep the names of accounts and groups as these are saved and deleted."""
     for model in _KINDS:
         pre_save.connect(_to_be_saved, sender=model, dispatch_uid=f"{model.__name__} named")
-        post_delete.connect(_deleted, sender=model, dispatch_uid=f"{model.__name__} deleted")
+        post_delete.connect(_retire, sender=model, dispatch_uid=f"{model.__name__} deleted")
 
 
 def check_available(model: type[User] | type[Group], name: str, key: int = 0) -> None:
@@ -63,15 +63,11 @@ def _to_be_saved(
     if before is None or getattr(before, field) != name:
         check_available(sender, name, instance.pk or 0)
         if before is not None:
-            _keep(before)
+            _retire(before)
 
 
-def _deleted(instance: User | Group, **_: Any) -> None:
-    _keep(instance)
-
-
-def _keep(former: User | Group) -> None:
-    kind, field, _ = _KINDS[type(former)]
+def _retire(instance: User | Group, **_: Any) -> None:
+    kind, field, _called = _KINDS[type(instance)]
     RetiredName.objects.get_or_create(
-        name=f"{kind}:{getattr(former, field)}", defaults={"key": former.pk}
+        name=f"{kind}:{getattr(instance, field)}", defaults={"key": instance.pk}
     )

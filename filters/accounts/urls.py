@@ -1,7 +1,5 @@
 """Addresses of the pages about accounts: signing in and out, the profile."""
 
-from __future__ import annotations
-
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path

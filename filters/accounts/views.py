@@ -16,19 +16,15 @@ from filters.models import Profile
 def profile(request: PersonRequest) -> HttpResponse:
     """Show and store the profile."""
     stored, _ = Profile.objects.get_or_create(user=request.user)
-    if request.method == "POST":
-        form = ProfileForm(request.POST)
-        if form.is_valid():
-            form.store(stored)
-            messages.success(request, "That is stored.")
-            return redirect("me")
-    else:
-        form = ProfileForm(
-            initial={
-                "email": request.user.email,
-                "aliases": "\n".join(stored.aliases),
-                "time_zone": stored.time_zone,
-            }
-        )
+    initial = {
+        "email": request.user.email,
+        "aliases": "\n".join(stored.aliases),
+        "time_zone": stored.time_zone,
+    }
+    form = ProfileForm(request.POST if request.method == "POST" else None, initial=initial)
+    if form.is_valid():
+        form.store(stored)
+        messages.success(request, "That is stored.")
+        return redirect("me")
     status = 400 if form.errors else 200
     return render(request, "filters/accounts/me.html", {"form": form}, status=status)

@@ -1,7 +1,5 @@
 """Addresses of the pages on which filters are written and listed."""
 
-from __future__ import annotations
-
 from django.urls import path
 
 from filters.authoring.views import completions, editor, filter_list

@@ -1,7 +1,5 @@
 """Addresses of the inbox: lists and messages."""
 
-from __future__ import annotations
-
 from django.urls import path
 
 from filters.inbox.views import inbox, message, original

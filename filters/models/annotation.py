@@ -23,8 +23,6 @@ class OutboxAnnotation(models.Model):
     appended_at = models.BigIntegerField(null=True, blank=True)
 
     class Meta:
-        """Those that are still to be appended have an index of their own."""
-
         indexes = [
             models.Index(fields=["id"], condition=Q(appended_at=None), name="outbox_pending")
         ]

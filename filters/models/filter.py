@@ -67,8 +67,6 @@ class Filter(models.Model):
     updated = models.DateTimeField(auto_now=True)
 
     class Meta:
-        """Names are one person's own; filters with their own window, or an end, have an index."""
-
         ordering = ["name"]
         constraints = [models.UniqueConstraint(fields=["owner", "name"], name="filter_name_once")]
         indexes = [
@@ -84,7 +82,6 @@ class Filter(models.Model):
         return f"{self.owner.get_username()}.{self.name}"
 
     def get_absolute_url(self) -> str:
-        """Return the page with what the filter found."""
         return reverse("filter", args=[self.name])
 
     def begin(self, start: int | None) -> None:
@@ -109,14 +106,15 @@ class Filter(models.Model):
 
     @property
     def explanation(self) -> str:
-        """Return what explains every match; where it is empty, the disjunct that was met does."""
+        """Return the explanation of every match; if empty, that of the disjunct serves."""
         return self.display_tql and self.display_text
 
 
 class Reference(models.Model):
-    """That a filter refers to another by name, itself or through those it refers to.
+    """A filter's reference to another, direct or through other filters.
 
-    By name, not by key: the other may be deleted, and one of its name be made again.
+    It holds the name and not the key, in small letters: the other filter may be deleted, and
+    another of that name be made.
     """
 
     filter = models.ForeignKey(Filter, models.CASCADE, related_name="references")
@@ -124,8 +122,6 @@ class Reference(models.Model):
     name = models.CharField(max_length=60)
 
     class Meta:
-        """Who refers to a filter is found by its owner and name, in small letters."""
-
         constraints = [
             models.UniqueConstraint(fields=["filter", "owner", "name"], name="reference_once")
         ]
@@ -136,7 +132,7 @@ class Reference(models.Model):
 
 
 class PendingWindow(models.Model):
-    """What an older text of a filter still has to run: its window up to the change of the text."""
+    """The window that an older text of a filter still has to run, up to the change of the text."""
 
     filter = models.ForeignKey(Filter, models.CASCADE, related_name="pending_windows")
     tql = models.TextField()

@@ -23,8 +23,6 @@ class Card(models.Model):
     subject = models.TextField(default="", blank=True)
 
     class Meta:
-        """One card per message and audience."""
-
         constraints = [models.UniqueConstraint(fields=["msgid", "audience"], name="card_once")]
 
     def __str__(self) -> str:
@@ -63,8 +61,6 @@ class Match(models.Model):
     retracted_at = models.BigIntegerField(null=True, blank=True)
 
     class Meta:
-        """Each message once per filter."""
-
         verbose_name_plural = "matches"
         constraints = [models.UniqueConstraint(fields=["filter", "msgid"], name="match_once")]
         indexes = [

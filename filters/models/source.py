@@ -65,8 +65,6 @@ class Source(models.Model):
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        """Find due sources by an index."""
-
         ordering = ["host", "user", "pk"]
         indexes = [models.Index(fields=["due_at"], condition=Q(active=True), name="source_due")]
 
@@ -74,7 +72,6 @@ class Source(models.Model):
         return f"{self.user} at {self.host}" if self.user else self.host
 
     def get_absolute_url(self) -> str:
-        """Return the address of its page."""
         return reverse("source", args=[self.pk])
 
     @property
@@ -101,8 +98,6 @@ class Folder(models.Model):
     error = models.TextField(default="", blank=True)
 
     class Meta:
-        """Hold each folder once per source."""
-
         ordering = ["name"]
         constraints = [models.UniqueConstraint(fields=["source", "name"], name="folder_once")]
 
@@ -123,8 +118,6 @@ class Pull(models.Model):
     error = models.TextField(default="", blank=True)
 
     class Meta:
-        """Find the latest pulls by an index."""
-
         ordering = ["-pk"]
         indexes = [models.Index(fields=["source", "-id"], name="pull_latest")]
 

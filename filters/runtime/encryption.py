@@ -35,13 +35,11 @@ def decrypt(ciphertext: str, data: Path) -> str:
 def _fernet(data: Path) -> Fernet:
     given = os.environ.get(KEY_VARIABLE)
     try:
-        return Fernet(given or read_or_create(data / KEY_FILE, _generate))
+        return Fernet(
+            given or read_or_create(data / KEY_FILE, lambda: Fernet.generate_key().decode())
+        )
     except ValueError as error:
         raise TapestryError(
             f"What {KEY_VARIABLE}, or {KEY_FILE} in the data directory, holds is not a key.",
             hint="A key is 32 bytes in URL-safe base64; without one, one is made.",
         ) from error
-
-
-def _generate() -> str:
-    return Fernet.generate_key().decode()

@@ -29,3 +29,9 @@ def read_or_create(path: Path, generate: Callable[[], str]) -> str:
         finally:
             draft.unlink()
     return path.read_text().strip()
+
+
+def secret_key(data: Path) -> str:
+    """Return the site's key: that of SECRET_KEY, else that of ``secret.key``."""
+    given = os.environ.get("SECRET_KEY")
+    return given or read_or_create(data / "secret.key", lambda: secrets.token_urlsafe(48))

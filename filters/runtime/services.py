@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 
@@ -49,11 +49,14 @@ def engine_on(snapshot: Snapshot) -> Engine:
     Raises TapestryError if Spark should be there and does not answer.
     """
     from tapestry.spark.engine import SparkEngine
-    from tapestry.spark.session import LOCAL, reconnect
+    from tapestry.spark.session import LOCAL, connect, reconnect
 
     remote = spark_remote() or LOCAL
     return SparkEngine(
-        _session(), snapshot, reopen=lambda: reconnect(remote), on_timeout=ask_for_another_spark
+        connect(remote),
+        snapshot,
+        reopen=lambda: reconnect(remote),
+        on_timeout=ask_for_another_spark,
     )
 
 
@@ -61,12 +64,6 @@ def ask_for_another_spark() -> None:
     """Have ``manage.py up``, if Spark is its, start Spark again: it may be at work for nobody."""
     if spark_remote() == _written("spark.remote"):
         (data() / "run" / SPARK_AGAIN).touch()
-
-
-def _session() -> Any:
-    from tapestry.spark.session import LOCAL, connect
-
-    return connect(spark_remote() or LOCAL)
 
 
 def _written(name: str) -> str | None:

@@ -2,44 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 
-def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer 400."""
-    return _page(request, 400, "That request made no sense", "Go back and try again.")
+def _page(status: int, title: str, sentence: str) -> Callable[..., HttpResponse]:
+    def answer(request: HttpRequest, *_args: object, **_reason: object) -> HttpResponse:
+        context = {"title": title, "sentence": sentence}
+        return render(request, "error.html", context, status=status)
+
+    return answer
 
 
-def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer 403."""
-    return _page(request, 403, "That is not yours to do", "Sign in as somebody who may.")
-
-
-def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """Answer 403 where a form was sent from another page than ours, or from a stale one."""
-    return _page(
-        request, 403, "This page has gone stale", "Load it again, and send the form once more."
-    )
-
-
-def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer 404."""
-    return _page(
-        request,
-        404,
-        "There is nothing here",
-        "The address may be mistyped, or what was here is not for you to see.",
-    )
+bad_request = _page(400, "That request made no sense", "Go back and try again.")
+forbidden = _page(403, "That is not yours to do", "Sign in as somebody who may.")
+csrf_failed = _page(403, "This page has gone stale", "Load it again, and send the form once more.")
+not_found = _page(
+    404,
+    "There is nothing here",
+    "The address may be mistyped, or what was here is not for you to see.",
+)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Answer 500 without touching the session or the database, which may be what failed."""
     return HttpResponse(_PLAIN, status=500)
-
-
-def _page(request: HttpRequest, status: int, title: str, sentence: str) -> HttpResponse:
-    return render(request, "error.html", {"title": title, "sentence": sentence}, status=status)
 
 
 _PLAIN = """<!doctype html>

@@ -41,33 +41,23 @@ OVERDUE = 30 * MINUTE
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
     """Answer with one entry per part: ``{"ok": bool, "says": sentence}``."""
-    parts_ = {
-        name: _state(name, ask)
-        for name, ask in (
-            ("database", _database),
-            ("tables", _tables),
-            ("redis", _redis),
-            ("spark", _spark),
-            ("worker", _worker),
-            ("listener", _listener),
-            ("sources", _sources),
-        )
-    }
-    well = all(state["ok"] for state in parts_.values())
-    return JsonResponse({"ok": well, "parts": parts_}, status=200 if well else 503)
+    checks = (_database, _tables, _redis, _spark, _worker, _listener, _sources)
+    parts = {check.__name__[1:]: _state(check) for check in checks}
+    well = all(state["ok"] for state in parts.values())
+    return JsonResponse({"ok": well, "parts": parts}, status=200 if well else 503)
 
 
 class _UnwellError(Exception):
     """What is the matter with a part, in a sentence that anybody may read."""
 
 
-def _state(name: str, ask: Callable[[], str]) -> dict[str, object]:
+def _state(check: Callable[[], str]) -> dict[str, object]:
     try:
-        return {"ok": True, "says": ask()}
+        return {"ok": True, "says": check()}
     except _UnwellError as error:
         return {"ok": False, "says": str(error)}
     except (TapestryError, DatabaseError, redis.RedisError, OSError) as error:
-        log.warning("%s: %s", name, error)
+        log.warning("%s: %s", check.__name__[1:], error)
         return {"ok": False, "says": "does not answer; web.log says more"}
 
 
@@ -99,25 +89,25 @@ def _spark() -> str:
 
 
 def _worker() -> str:
-    pulse = Heartbeat.objects.filter(pk=Heartbeat.WORKER).first()
+    heartbeat = Heartbeat.objects.filter(pk=Heartbeat.WORKER).first()
     now = wall_clock()
-    if pulse is None:
+    if heartbeat is None:
         raise _UnwellError("The worker has not run yet.")
-    if pulse.started_at > pulse.ended_at and rounds.is_running():
+    if heartbeat.started_at > heartbeat.ended_at and rounds.is_running():
         return "is running what is due"
-    if now - pulse.ended_at > SILENCE:
-        raise _UnwellError(f"The worker last ran {(now - pulse.ended_at) // SECOND} s ago.")
-    if pulse.error:
-        log.warning("worker: %s", pulse.error)
+    if now - heartbeat.ended_at > SILENCE:
+        raise _UnwellError(f"The worker last ran {(now - heartbeat.ended_at) // SECOND} s ago.")
+    if heartbeat.error:
+        log.warning("worker: %s", heartbeat.error)
         raise _UnwellError("The last run failed; web.log and worker.log say why.")
-    return f"last ran {(now - pulse.ended_at) // SECOND} s ago"
+    return f"last ran {(now - heartbeat.ended_at) // SECOND} s ago"
 
 
 def _listener() -> str:
     if not Source.objects.filter(kind=Source.Kind.IMAP, active=True).exists():
         return "has no mailbox to listen to"
-    pulse = Heartbeat.objects.filter(pk=Heartbeat.LISTENER).first()
-    if pulse is None or wall_clock() - pulse.ended_at > SILENCE:
+    heartbeat = Heartbeat.objects.filter(pk=Heartbeat.LISTENER).first()
+    if heartbeat is None or wall_clock() - heartbeat.ended_at > SILENCE:
         raise _UnwellError("The listener shows no sign of life.")
     return "listens"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from filters.runtime.secret_key import secret_key
+from filters.runtime.key_file import secret_key
 
 
 @pytest.fixture(autouse=True)
