@@ -1,7 +1,7 @@
 """The read model of the lists: what they show of matched messages, copied from the tables.
 
 stale matches ─ rows of their messages ─> cards ─┐
-              └ rows of their evidence ──────────┴─> one UPDATE for each batch
+              └ rows of their evidence ──────────┴─> one upsert and one UPDATE a batch
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ COLUMNS = (*CARD, "audience", "inreplyto")
 def refresh_cards(tables: Tables) -> int:
     """Give stale matches their cards and their evidence rows; return how many were refreshed.
 
-    Stale are the new ones, and those of live filters that match otherwise than before.
+    Stale are new matches, and those of live filters whose evidence has changed.
     Idempotent: what an interrupted call has not refreshed is still stale.
     """
     refreshed = last = 0
@@ -48,14 +48,24 @@ def _stale_after(key: int) -> list[Match]:
 def _refresh(tables: Tables, matches: Sequence[Match]) -> int:
     cards, parents = _read_cards(tables, matches)
     found = evidence_rows(tables, matches, parents)
-    changed = [match for match in matches if match.evidence_rows != found[match.pk]]
-    for match in changed:
+    changed = {match.pk: match for match in matches if match.evidence_rows != found[match.pk]}
+    for match in changed.values():
         match.evidence_rows = found[match.pk]
     card = Card.objects.filter(msgid=OuterRef("msgid"), audience=OuterRef("audience"))
     refreshed = 0
     with transaction.atomic():
         Card.objects.bulk_create(cards, ignore_conflicts=True, batch_size=BATCH_SIZE // 5)
-        Match.objects.bulk_update(changed, ["evidence_rows"], batch_size=BATCH_SIZE // 5)
+        for keys in batched(changed):
+            # An upsert takes a third of the time of bulk_update (an expression a row).  Only of
+            # locked rows: it would bring back those that were deleted meanwhile.
+            locked = Match.objects.select_for_update().filter(pk__in=keys)
+            Match.objects.bulk_create(
+                [changed[key] for key in locked.values_list("pk", flat=True)],
+                batch_size=BATCH_SIZE // 5,
+                update_conflicts=True,
+                unique_fields=["pk"],
+                update_fields=["evidence_rows"],
+            )
         for keys in batched([match.pk for match in matches]):
             refreshed += Match.objects.filter(Exists(card), pk__in=keys).update(
                 card=Subquery(card.values("pk")), refreshed_at=wall_clock()
@@ -66,7 +76,7 @@ def _refresh(tables: Tables, matches: Sequence[Match]) -> int:
 def _read_cards(
     tables: Tables, matches: Sequence[Match]
 ) -> tuple[list[Card], dict[str, str | None]]:
-    """Return the cards of the matched messages, and the parent of each message."""
+    """Return the cards of the matched messages, and the msgid of each message's parent."""
     wanted: dict[str, set[str]] = defaultdict(set)
     for match in matches:
         wanted[match.audience].add(match.msgid)

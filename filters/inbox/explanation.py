@@ -1,6 +1,6 @@
 """The explanation of a match for its reader: the rows of its evidence, in words.
 
-What is stored of such a row keeps the row's audience, and is shown only to readers in it.
+A stored evidence row keeps its audience, and only readers in that audience are shown it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,13 @@ MAX_ROWS = 6
 _OF_MESSAGE = ("msgid", "audience", "inreplyto", "sender", "sender_name", "subject")
 _OF_ANNOTATION = ("annid", "audience", "owner", "kind", "value", "number")
 
+_SENTENCES = {
+    "reply": "{who} replied",
+    "parent": "in reply to {who}",
+    "tag": "{who} tagged it {value}",
+    "message": "with a message by {who}",
+}
+
 EvidenceRow = dict[str, Any]
 """``{"what": "reply" | "parent" | "message" | "vote" | "tag" | …, "who", "value", "audience",
 "msgid"}``."""
@@ -33,10 +40,8 @@ def evidence_rows(
 
     ``parents`` maps a matched msgid to that of its parent.
     """
-    audiences = {
-        match.filter.owner_id: people.audiences(match.filter.owner)
-        for match in {match.filter.owner_id: match for match in matches}.values()
-    }
+    owners = {match.filter.owner for match in matches}
+    audiences = {owner.pk: people.audiences(owner) for owner in owners}
     keys = {
         key
         for match in matches
@@ -66,14 +71,11 @@ def sentences(rows: Sequence[EvidenceRow], audiences: Collection[str]) -> list[s
 def _rows(
     tables: Tables, keys: set[str], audiences: Collection[str]
 ) -> dict[str, list[dict[str, Any]]]:
-    """Return the rows of these keys that somebody in the audiences may see."""
     found: dict[str, list[dict[str, Any]]] = defaultdict(list)
     if not keys:
         return found
-    for table, key, columns in (
-        (MESSAGES, "msgid", _OF_MESSAGE),
-        (ANNOTATIONS, "annid", _OF_ANNOTATION),
-    ):
+    for table, columns in ((MESSAGES, _OF_MESSAGE), (ANNOTATIONS, _OF_ANNOTATION)):
+        key = columns[0]
         files = data_files_of(tables.open(table))
         for row in lookup(files, table, key, keys, audiences, columns, root=tables.root):
             found[row[key]].append(row)
@@ -90,13 +92,9 @@ def _evidence_row(row: Mapping[str, Any], msgid: str, parent: str | None) -> Evi
             "audience": row["audience"],
             "msgid": msgid,
         }
-    what = "message"
-    if row["inreplyto"] == msgid:
-        what = "reply"
-    elif row["msgid"] == parent:
-        what = "parent"
+    kind = "parent" if row["msgid"] == parent else "message"
     return {
-        "what": what,
+        "what": "reply" if row["inreplyto"] == msgid else kind,
         "who": row["sender_name"] or row["sender"] or "somebody",
         "value": row["subject"],
         "audience": row["audience"],
@@ -105,17 +103,6 @@ def _evidence_row(row: Mapping[str, Any], msgid: str, parent: str | None) -> Evi
 
 
 def _sentence(row: EvidenceRow) -> str:
-    who, value = row["who"], row["value"]
-    match row["what"]:
-        case "reply":
-            return f"{who} replied"
-        case "parent":
-            return f"in reply to {who}"
-        case "vote":
-            return f"{who} voted {'against' if value == 'against' else 'for'} it"
-        case "tag":
-            return f"{who} tagged it {value}"
-        case "message":
-            return f"with a message by {who}"
-        case kind:
-            return f"{who} added a {kind}"
+    if row["what"] == "vote":
+        return f"{row['who']} voted {'against' if row['value'] == 'against' else 'for'} it"
+    return _SENTENCES.get(row["what"], "{who} added a {what}").format_map(row)

@@ -21,7 +21,7 @@ class AnnotationForm(forms.Form):
     private = forms.BooleanField(required=False)
 
     def clean(self) -> dict[str, Any]:
-        """Demand a number of a vote and a word of a tag."""
+        """Require a number of a vote and a word of a tag."""
         given = super().clean() or {}
         if given.get("kind") == "vote" and given.get("number") is None:
             raise ValidationError("A vote is for or against.")

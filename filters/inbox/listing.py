@@ -20,9 +20,9 @@ from tapestry.core.clock import wall_clock
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of a list: the message, whether it is unread, which filters it is in, and why.
+    """A line of a list: the message, whether it is unread, which filters it is in, and why.
 
-    ``retracted_at`` is the instant at which it left, in the list of what has.
+    ``retracted_at`` is the instant at which the message left, in the list of those that left.
     """
 
     card: Card
@@ -33,36 +33,30 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One filter of the sidebar; ``left`` counts what was in it and is no more.
+class Sidebar:
+    """A person's filters with their counts; ``mark`` changes whenever any of it does.
 
-    ``refreshed_at`` is the last instant at which a line of its list was written, or written anew.
+    Each filter has ``total``, ``unread`` and ``left`` (how many messages no longer match), and
+    ``refreshed_at``: the last instant at which a line of its list was written.
     """
 
-    filter: Filter
-    total: int
-    unread: int
-    left: int
-    refreshed_at: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Sidebar:
-    """A person's filters with their counts; ``mark`` changes whenever any of it does."""
-
-    entries: tuple[Entry, ...]
+    filters: tuple[Filter, ...]
     total: int
     unread: int
     mark: str
 
 
+_MARKED = ("pk", "name", "active", "error", "total", "unread", "left", "refreshed_at")
+"""Fields of a filter in the sidebar that its mark covers."""
+
+
 def visible(user: User, *, retracted: bool = False) -> QuerySet[Match]:
-    """Return the matches that a user may see, and wants to by now; or those that left."""
+    """Return the matches that a user may see, and whose time to be shown has come."""
     return Match.objects.filter(_seen_by(user, "", retracted=retracted))
 
 
 def cards(user: User, filter_: Filter | None = None, *, retracted: bool = False) -> QuerySet[Card]:
-    """Return the messages in a user's inbox, or of one filter, last matched first.
+    """Return the messages in a user's inbox, or of a filter, the last matched first.
 
     ``retracted``: those that were there and have left, the last to leave first.
     """
@@ -81,7 +75,7 @@ def rows(
 ) -> list[Row]:
     """Return the lines of a list for one page of its cards.
 
-    They name all filters that a message is in; of what has left ``filter_``, that alone counts.
+    They name all filters that a message is in; of what has left ``filter_``, that filter alone.
     """
     cards = list(page)
     audiences = people.audiences(user)
@@ -108,22 +102,12 @@ def sidebar(user: User) -> Sidebar:
         .order_by("name")
     )
     shared_window.show_position(filters)
-    entries = tuple(
-        Entry(filter_, filter_.total, filter_.unread, filter_.left, filter_.refreshed_at)
-        for filter_ in filters
-    )
     matches = visible(user)
     total = matches.values("card").distinct().count()
     unread = matches.filter(read_at=None).values("card").distinct().count()
-    state = [
-        (
-            *(getattr(entry.filter, name) for name in ("pk", "name", "active", "error")),
-            *(entry.total, entry.unread, entry.left, entry.refreshed_at),
-        )
-        for entry in entries
-    ]
+    state = [tuple(getattr(filter_, field) for field in _MARKED) for filter_ in filters]
     mark = hashlib.sha256(repr((state, total, unread)).encode()).hexdigest()[:16]
-    return Sidebar(entries, total, unread, mark)
+    return Sidebar(tuple(filters), total, unread, mark)
 
 
 def mark_read(user: User, msgid: str) -> bool:
@@ -149,13 +133,11 @@ def _listed(user: User, path: str, *, retracted: bool) -> Q:
 
 
 def _row(card: Card, matches: Sequence[Match], audiences: Sequence[str]) -> Row:
-    explanations = [
-        sentence for match in matches for sentence in sentences(match.evidence_rows, audiences)
-    ]
+    evidence = [row for match in matches for row in match.evidence_rows]
     return Row(
         card,
         any(match.read_at is None and match.retracted_at is None for match in matches),
         tuple(match.filter.name for match in matches),
-        ", ".join(dict.fromkeys(explanations)),
+        ", ".join(sentences(evidence, audiences)),
         matches[0].retracted_at,
     )

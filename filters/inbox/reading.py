@@ -20,7 +20,7 @@ from tapestry.tables.thread import ThreadEntry, thread
 
 @dataclass(frozen=True, slots=True)
 class MatchExplanation:
-    """A match of one of the reader's filters, present or retracted, and its evidence in words."""
+    """A match of one of the reader's filters, present or retracted, with its evidence in words."""
 
     match: Match
     evidence: tuple[str, ...]

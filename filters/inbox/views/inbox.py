@@ -39,8 +39,7 @@ def inbox(request: PersonRequest, name: str | None = None, *, gone: bool = False
     if found is not None:
         listing.mark_read(request.user, found.message.msgid)
         lists["rows"] = listing.rows(request.user, page, filter_, retracted=gone)
-    context = {"current": name or "/", **lists}
-    context |= {"reading": found, "missing": opened}
+    context = {"current": name or "/", "reading": found, "missing": opened, **lists}
     return render(request, "filters/inbox/inbox.html", context)
 
 
@@ -48,16 +47,13 @@ def inbox(request: PersonRequest, name: str | None = None, *, gone: bool = False
 def sidebar(request: PersonRequest) -> HttpResponse:
     """Show the counts again; 204 while nothing has changed since the ``mark`` in ``seen``.
 
-    A change is told to the page (the event ``arrived``), whose list then comes again.
+    A change sends the event ``arrived`` to the page, which then loads its list again.
     """
     counts = listing.sidebar(request.user)
     if counts.mark == request.GET.get("seen"):
         return HttpResponse(status=204)
-    response = render(
-        request,
-        "filters/inbox/_sidebar.html",
-        {"sidebar": counts, "current": request.GET.get("current", "")},
-    )
+    context = {"sidebar": counts, "current": request.GET.get("current", "")}
+    response = render(request, "filters/inbox/_sidebar.html", context)
     response["HX-Trigger"] = "arrived"
     return response
 
@@ -66,8 +62,7 @@ def sidebar(request: PersonRequest) -> HttpResponse:
 def mark_all_read(request: PersonRequest) -> HttpResponse:
     """Mark all that a filter found, or all filters, as read."""
     unread = listing.visible(request.user).filter(read_at=None)
-    name = request.POST.get("filter")
-    if name:
+    if name := request.POST.get("filter"):
         filter_ = get_object_or_404(Filter, owner=request.user, name=name)
         unread.filter(filter=filter_).update(read_at=wall_clock())
         return redirect(filter_)

@@ -39,17 +39,14 @@ def annotate(request: PersonRequest) -> HttpResponse:
         return HttpResponseBadRequest(" ".join(map(str, reasons)), content_type="text/plain")
     given = form.cleaned_data
     found = _found(request, given["id"], given["audience"])
-    is_vote = given["kind"] == "vote"
-    if not _said_already(found, given):
-        keep_annotation(
-            request.user,
-            found.message.msgid,
-            found.message.audience,
-            given["kind"],
-            value=None if is_vote else given["value"],
-            number=given["number"] if is_vote else None,
-            private=given["private"],
-        )
+    if given["kind"] == "vote":
+        content, is_new = {"number": given["number"]}, found.my_vote != given["number"]
+    else:
+        content, is_new = {"value": given["value"]}, given["value"] not in found.my_tags
+    if is_new:
+        msgid, audience = found.message.msgid, found.message.audience
+        private = given["private"]
+        keep_annotation(request.user, msgid, audience, given["kind"], private=private, **content)
     queued = append_soon()
     if not wants_fragment(request):
         return redirect(message_address(found.message.msgid, found.message.audience))
@@ -63,9 +60,3 @@ def _found(request: PersonRequest, msgid: str, audience: str | None) -> reading.
     if found is None:
         raise Http404("There is no such message, or it is not yours to see.")
     return found
-
-
-def _said_already(found: reading.Reading, given: dict[str, object]) -> bool:
-    if given["kind"] == "vote":
-        return found.my_vote == given["number"]
-    return given["value"] in found.my_tags

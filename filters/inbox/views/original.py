@@ -43,18 +43,14 @@ def download(request: PersonRequest) -> HttpResponse:
     msgid = request.GET.get("id", "")
     name = _NOT_IN_A_NAME.sub("-", msgid).strip(".-")[:80] or "message"
     found, _ = _found(request, msgid)
-    return HttpResponse(
-        found.raw,
-        content_type="message/rfc822",
-        headers={
-            "Content-Disposition": f'attachment; filename="{name}.eml"',
-            "X-Content-Type-Options": "nosniff",
-        },
-    )
+    response = HttpResponse(found.raw, content_type="message/rfc822")
+    response["Content-Disposition"] = f'attachment; filename="{name}.eml"'
+    response["X-Content-Type-Options"] = "nosniff"
+    return response
 
 
 def _found(request: PersonRequest, msgid: str) -> tuple[Original, str]:
-    """Return the original of the copy that is meant, and whose copy that is."""
+    """Return the original of the copy that is meant, and the audience of that copy."""
     for copy in reading.find(request.user, msgid, request.GET.get("in"))[:1]:
         found = read_original(services.tables(), msgid, copy)
         if found is not None:

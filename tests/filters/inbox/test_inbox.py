@@ -88,7 +88,7 @@ def test_who_has_left_a_group_sees_its_mail_no_more(
     response = as_user(alice).get("/")
     assert "For parc" not in response.content.decode()
     assert response.context["sidebar"].total == 0
-    assert response.context["sidebar"].entries[0].total == 0
+    assert response.context["sidebar"].filters[0].total == 0
 
 
 def test_what_is_to_be_shown_later_is_not_shown_yet(
@@ -106,14 +106,14 @@ def test_unread_messages_are_counted_and_opening_one_reads_it_everywhere(
     deliver(mail, alice, "plans", "plan@example.org")
     client = as_user(alice)
     before = client.get("/").context["sidebar"]
-    assert [(e.filter.name, e.total, e.unread) for e in before.entries] == [
+    assert [(e.name, e.total, e.unread) for e in before.filters] == [
         ("jones", 2, 2),
         ("plans", 1, 1),
     ]
     response = client.get("/", {"open": "plan@example.org"})
     assert "Shall we?" in response.content.decode()
     after = client.get("/").context["sidebar"]
-    assert [e.unread for e in after.entries] == [1, 0]
+    assert [e.unread for e in after.filters] == [1, 0]
     assert after.unread == 1
     assert after.mark != before.mark
 

@@ -113,7 +113,7 @@ class TestPages:
         response = as_user(carol).get("/")
         assert [row.card.subject for row in response.context["rows"]] == ["because"]
         assert response.context["sidebar"].total == response.context["sidebar"].unread == 1
-        [entry] = response.context["sidebar"].entries
+        [entry] = response.context["sidebar"].filters
         assert (entry.total, entry.unread, entry.left) == (1, 1, 1)
 
     def test_a_message_that_left_says_so_on_its_own_page(
