@@ -15,10 +15,10 @@ from django.db.models import Q, QuerySet
 
 from filters.accounts import people
 from filters.authoring.understanding import FilterName, track_references, understand
-from filters.models import Filter, PendingWindow, Reference
+from filters.models import Filter, PendingWindow, Reference, SharedWindow
 from filters.runtime import services
 from filters.store.filter_store import DjangoClock, latest_instant
-from filters.store.shared_window import detach, lock
+from filters.store.shared_window import detach
 from tapestry.core.errors import TapestryError
 from tapestry.tables.append import advance_watermark
 
@@ -114,7 +114,7 @@ def store_references(held: Filter, sought: Iterable[FilterName]) -> None:
 
 @transaction.atomic
 def _renew(which: Q, at: int | None) -> None:
-    lock()
+    SharedWindow.lock()
     found = list(Filter.objects.filter(which).values_list("pk", flat=True))
     if not found:
         return

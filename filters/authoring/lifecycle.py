@@ -18,8 +18,8 @@ from filters.authoring.dependents import (
     store_references,
 )
 from filters.authoring.understanding import FilterName, Understood, track_references, understand
-from filters.models import Filter
-from filters.store.shared_window import detach, lock
+from filters.models import Filter, SharedWindow
+from filters.store.shared_window import detach
 
 LONGEST_NAME = 60
 
@@ -55,7 +55,7 @@ def install(
     at = present() if not existing or has_dependents(full_name(made)) else None
     with transaction.atomic():
         if sought:  # what it refers to may have changed meanwhile; it cannot any more
-            lock()
+            SharedWindow.lock()
             understood = understand(text, context)
         _begin(made, text, understood, None if existing else at)
         made.save()

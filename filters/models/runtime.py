@@ -5,13 +5,45 @@ Instants are microseconds (tapestry.core.clock).
 
 from __future__ import annotations
 
+from typing import Self
+
 from django.db import models
+from django.db.models import F
 
 
-class Clock(models.Model):
-    """The one clock of an installation: a single row, read and advanced under its lock."""
+class SingleRow(models.Model):
+    """A table of one row."""
+
+    class Meta:
+        abstract = True
+
+    @classmethod
+    def lock(cls) -> Self:
+        """Lock the row for the rest of the caller's transaction, and return it.
+
+        Updating the row before reading it takes SQLite's write lock and PostgreSQL's lock on
+        the row alike.
+        """
+        row = cls._default_manager.filter(pk=1)
+        if not row.update(id=F("id")):
+            cls._default_manager.bulk_create([cls(pk=1)], ignore_conflicts=True)
+            row.update(id=F("id"))
+        return row.get()
+
+
+class Clock(SingleRow):
+    """The one clock of an installation, read and advanced under its lock.
+
+    ``last`` is the newest instant that was stamped or run to.
+    """
 
     last = models.BigIntegerField(default=0)
+
+    def advance(self, to: int) -> None:
+        """Store a newer instant; an older one leaves the clock as it is."""
+        if to > self.last:
+            self.last = to
+            self.save(update_fields=["last"])
 
     def __str__(self) -> str:
         return str(self.last)
@@ -31,8 +63,8 @@ class Heartbeat(models.Model):
         return self.error or "well"
 
 
-class SharedWindow(models.Model):
-    """The watermark of all filters that share one window: a single row."""
+class SharedWindow(SingleRow):
+    """The watermark of all filters that share one window."""
 
     since = models.BigIntegerField(null=True, blank=True)
     ran_at = models.BigIntegerField(null=True, blank=True)

@@ -6,10 +6,13 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TypeVar
 
+from django.db.models import Model, QuerySet
+
 BATCH_SIZE = 500
 """Values in one statement: SQLite takes at most 999 in its oldest builds."""
 
 Item = TypeVar("Item")
+Row = TypeVar("Row", bound=Model)
 
 
 def batched(items: Iterable[Item], size: int = BATCH_SIZE) -> Iterator[list[Item]]:
@@ -21,3 +24,9 @@ def batched(items: Iterable[Item], size: int = BATCH_SIZE) -> Iterator[list[Item
     iterator = iter(items)
     while batch := list(islice(iterator, size)):
         yield batch
+
+
+def in_batches(rows: QuerySet[Row], keys: Iterable[int]) -> Iterator[QuerySet[Row]]:
+    """Yield those of the rows that have these primary keys, in order, batch by batch."""
+    for batch in batched(sorted(set(keys))):
+        yield rows.filter(pk__in=batch)

@@ -9,7 +9,7 @@ from django.db.models import BigIntegerField, QuerySet, Value
 from django.db.models.functions import Greatest
 
 from filters.models import Filter
-from filters.runtime.batching import batched
+from filters.runtime.batching import in_batches
 from tapestry.core.clock import to_instant, wall_clock
 from tapestry.core.ports import Change, Match
 
@@ -36,7 +36,7 @@ def drop_expired(
 
 
 def stop_ended(run: QuerySet[Filter], since: int, until: int) -> None:
-    """Pause those of the filters, run from ``since`` to ``until``, whose ends that has reached.
+    """Pause those of the filters, run from ``since`` to ``until``, that have reached their ends.
 
     Their watermarks are their ends then: given a later end, they go on from there.
     """
@@ -47,8 +47,8 @@ def stop_ended(run: QuerySet[Filter], since: int, until: int) -> None:
 
 
 def _ends(filter_ids: Iterable[int]) -> dict[int, int]:
-    ends: dict[int, int] = {}
-    for batch in batched(sorted(filter_ids)):
-        ending = Filter.objects.filter(pk__in=batch, end__isnull=False)
-        ends.update((pk, end) for pk, end in ending.values_list("pk", "end") if end is not None)
-    return ends
+    ending = Filter.objects.filter(end__isnull=False)
+    rows = (
+        row for batch in in_batches(ending, filter_ids) for row in batch.values_list("pk", "end")
+    )
+    return {pk: end for pk, end in rows if end is not None}

@@ -10,16 +10,16 @@ import logging
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from operator import attrgetter
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import F
 
 from filters.accounts import people
 from filters.models import Clock, Filter, PendingWindow, SharedWindow
 from filters.models import Match as StoredMatch
-from filters.runtime.batching import BATCH_SIZE, batched
+from filters.runtime.batching import BATCH_SIZE, batched, in_batches
 from filters.store import expiry, live_changes, shared_window
 from tapestry.core.clock import wall_clock
 from tapestry.core.log import event
@@ -29,49 +29,23 @@ from tapestry.deliver.timeliness import parse_timeliness, shown_at
 log = logging.getLogger(__name__)
 
 
-class LockedClock:
-    """The clock's row while this transaction holds it."""
-
-    def __init__(self, last: int) -> None:
-        self._last = last
-
-    @property
-    def last(self) -> int:
-        """The newest instant that was stamped or run to."""
-        return self._last
-
-    def advance(self, to: int) -> None:
-        """Store a newer instant; an older one leaves the clock as it is."""
-        if to > self._last:
-            Clock.objects.filter(pk=1).update(last=to)
-            self._last = to
-
-
 class DjangoClock:
     """The clock as one row of the database; its lock is a transaction that has written to it."""
 
     @contextmanager
-    def lock(self) -> Iterator[LockedClock]:
+    def lock(self) -> Iterator[Clock]:
         """Hold the clock for the length of the block.
 
-        Updating the row before reading it takes SQLite's write lock and PostgreSQL's lock on
-        the row alike.  Durable: an advance inside somebody else's transaction could be undone
-        after rows stamped with it became visible.
+        Durable: an advance inside somebody else's transaction could be undone after rows stamped
+        with it became visible.
         """
         with transaction.atomic(durable=True):
-            if not _touch_clock():
-                Clock.objects.bulk_create([Clock(pk=1)], ignore_conflicts=True)
-                _touch_clock()
-            yield LockedClock(Clock.objects.values_list("last", flat=True).get(pk=1))
+            yield Clock.lock()
 
 
 def latest_instant() -> int:
     """Return an instant at which all that is visible now is visible."""
     return max(wall_clock(), *Clock.objects.values_list("last", flat=True), 0)
-
-
-def _touch_clock() -> int:
-    return Clock.objects.filter(pk=1).update(last=F("last"))
 
 
 class DjangoFilterStore:
@@ -92,12 +66,7 @@ class DjangoFilterStore:
         windows: dict[int, PendingWindow] = {}
         for window in pending.filter(filter__active=True).order_by("pk"):
             windows.setdefault(window.filter_id, window)
-        owners = _owners(filter_.owner_id for filter_ in filters.values())
-        return [
-            _due_filter(filter_, owners[filter_.owner_id], windows.get(pk))
-            for pk, filter_ in sorted(filters.items())
-            if filter_.owner_id in owners
-        ]
+        return _due_filters(filters.values(), windows)
 
     def known(self, pairs: Collection[tuple[int, str]]) -> set[tuple[int, str]]:
         """Return those of the (filter, msgid) pairs that are stored as matches already."""
@@ -130,12 +99,10 @@ class DjangoFilterStore:
                 return False
             stored_at = wall_clock()
             matches, changes = expiry.drop_expired(matches, changes)
-            filter_ids = {match.filter_id for match in matches}
-            filter_ids |= {change.filter_id for change in changes}
-            shown = _when_shown(filter_ids, stored_at)
+            shown = _when_shown((*matches, *changes), stored_at)
             _store(matches, stored_at, shown)
             live_changes.apply_changes(filters, until, changes, shown)
-        _log_delivery(len(filters), until, matches, changes)
+        _log_delivery(until, len(filters), len(matches), len(changes))
         return True
 
     def fail(self, failed: DueFilter, message: str) -> None:
@@ -143,7 +110,7 @@ class DjangoFilterStore:
         message = message or "It cannot be run."
         if failed.pending_window is None:
             with transaction.atomic():
-                shared_window.lock()
+                SharedWindow.lock()
                 same = Filter.objects.filter(pk=failed.filter_id)
                 if same.filter(revision=failed.revision).exists():
                     shared_window.detach(same)
@@ -162,17 +129,8 @@ class DjangoFilterStore:
         if since is None:
             return []
         running = Filter.objects.filter(active=True, enrolled=True).defer("text")
-        filters = [
-            filter_
-            for batch in batched(sorted(set(filter_ids)))
-            for filter_ in running.filter(pk__in=batch)
-        ]
-        owners = _owners(filter_.owner_id for filter_ in filters)
-        return [
-            replace(_due_filter(filter_, owners[filter_.owner_id]), since=since)
-            for filter_ in sorted(filters, key=lambda filter_: filter_.pk)
-            if filter_.owner_id in owners
-        ]
+        filters = [filter_ for rows in in_batches(running, filter_ids) for filter_ in rows]
+        return [replace(due, since=since) for due in _due_filters(filters, {})]
 
     def commit_shared(
         self,
@@ -187,18 +145,16 @@ class DjangoFilterStore:
         has been changed, detached, paused or deleted since it was found to be enrolled.
         """
         with transaction.atomic():
-            if shared_window.lock() != since or not shared_window.unchanged(filters):
+            if SharedWindow.lock().since != since or not shared_window.unchanged(filters):
                 return False
             stored_at = wall_clock()
             matches, _ = expiry.drop_expired(matches, ())
-            _store(
-                matches, stored_at, _when_shown({match.filter_id for match in matches}, stored_at)
-            )
+            _store(matches, stored_at, _when_shown(matches, stored_at))
             SharedWindow.objects.filter(pk=1).update(since=until, ran_at=stored_at)
             if since is not None:
                 running = Filter.objects.filter(active=True, enrolled=True)
                 expiry.stop_ended(running, since, until)
-        _log_delivery(len(filters), until, matches)
+        _log_delivery(until, len(filters), len(matches))
         return True
 
     def enroll(self, filters: Sequence[DueFilter], until: int) -> None:
@@ -211,46 +167,49 @@ class DjangoFilterStore:
             shared_window.detach(Filter.objects.all())
             return
         with transaction.atomic():
-            for batch in batched(sorted(filter_ids)):
-                shared_window.detach(Filter.objects.filter(pk__in=batch))
+            for filters in in_batches(Filter.objects.all(), filter_ids):
+                shared_window.detach(filters)
 
     def revisions(self, filter_ids: Collection[int]) -> Mapping[int, int]:
         """Return the present revision of those of the filters that are there."""
         found: dict[int, int] = {}
-        for batch in batched(sorted(filter_ids)):
-            same = Filter.objects.filter(pk__in=batch)
-            found.update(same.values_list("pk", "revision"))
+        for filters in in_batches(Filter.objects.all(), filter_ids):
+            found.update(filters.values_list("pk", "revision"))
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Owner:
-    name: str
-    addresses: tuple[str, ...]
-    audiences: tuple[str, ...]
-
-
-def _owners(owner_ids: Iterable[int]) -> dict[int, _Owner]:
-    """Return the active ones of these people, each looked up once."""
-    owners: dict[int, _Owner] = {}
+def _due_filters(
+    filters: Collection[Filter], windows: Mapping[int, PendingWindow]
+) -> list[DueFilter]:
+    """Return those of the filters whose owners are active, by key; look up each owner once."""
     active = User.objects.filter(is_active=True).select_related("profile")
-    active = active.prefetch_related("groups")
-    for batch in batched(sorted(set(owner_ids))):
-        for user in active.filter(pk__in=batch):
-            owners[user.pk] = _Owner(
-                user.get_username(), people.addresses(user), people.audiences(user)
-            )
-    return owners
+    owner_ids = (filter_.owner_id for filter_ in filters)
+    owners = {
+        user.pk: (user.get_username(), people.addresses(user), people.audiences(user))
+        for users in in_batches(active.prefetch_related("groups"), owner_ids)
+        for user in users
+    }
+    return [
+        _due_filter(filter_, *owners[filter_.owner_id], windows.get(filter_.pk))
+        for filter_ in sorted(filters, key=attrgetter("pk"))
+        if filter_.owner_id in owners
+    ]
 
 
-def _due_filter(filter_: Filter, owner: _Owner, pending: PendingWindow | None = None) -> DueFilter:
+def _due_filter(
+    filter_: Filter,
+    owner: str,
+    addresses: tuple[str, ...],
+    audiences: tuple[str, ...],
+    pending: PendingWindow | None,
+) -> DueFilter:
     text = filter_ if pending is None else pending
     return DueFilter(
         filter_id=filter_.pk,
         text=text.tql,
-        owner=owner.name,
-        addresses=owner.addresses,
-        audiences=owner.audiences,
+        owner=owner,
+        addresses=addresses,
+        audiences=audiences,
         since=text.since,
         start=text.start,
         revision=filter_.revision,
@@ -301,24 +260,18 @@ def _store(matches: Sequence[Match], stored_at: int, shown: Mapping[int, int]) -
     )
 
 
-def _when_shown(filter_ids: Iterable[int], stored_at: int) -> dict[int, int]:
-    shown: dict[int, int] = {}
-    for batch in batched(sorted(filter_ids)):
-        for filter_ in Filter.objects.filter(pk__in=batch).select_related("owner__profile"):
-            timeliness = parse_timeliness(filter_.timeliness)
-            shown[filter_.pk] = shown_at(timeliness, stored_at, people.time_zone(filter_.owner))
-    return shown
-
-
-def _log_delivery(
-    filters: int, until: int, matches: Sequence[Match], changes: Sequence[Change] = ()
-) -> None:
-    if matches or changes:
-        event(
-            log,
-            "delivery",
-            until=until,
-            filters=filters,
-            matches=len(matches),
-            changes=len(changes),
+def _when_shown(found: Iterable[Match | Change], stored_at: int) -> dict[int, int]:
+    """Return the instant at which each filter shows what it found, by its timeliness."""
+    filters = Filter.objects.select_related("owner__profile")
+    return {
+        filter_.pk: shown_at(
+            parse_timeliness(filter_.timeliness), stored_at, people.time_zone(filter_.owner)
         )
+        for rows in in_batches(filters, (match.filter_id for match in found))
+        for filter_ in rows
+    }
+
+
+def _log_delivery(until: int, filters: int, matches: int, changes: int = 0) -> None:
+    if matches or changes:
+        event(log, "delivery", until=until, filters=filters, matches=matches, changes=changes)

@@ -59,19 +59,19 @@ def apply_changes(
     """Bring the stored matches of live filters to their answers at ``until``.
 
     ``shown`` says when what a filter finds now is to be shown.  The first window after a filter
-    was written or changed holds its whole answer: matches of an older text that are not in it
+    was written or changed is its complete answer: matches of an older text that are not in it
     are retracted, and those that are stay read.  Runs inside the caller's transaction.
     """
     final = net_changes(changes)
-    first_windows = {due.filter_id for due in filters if due.live and _begins(due)}
+    first_windows = {
+        due.filter_id
+        for due in filters
+        if due.live and due.since == (BEGINNING if due.start is None else due.start)
+    }
     for batch in batched(sorted(final), BATCH_SIZE // 2):
         _apply({pair: final[pair] for pair in batch}, first_windows, shown)
     for filter_id in first_windows:
         _retract_absent(filter_id, until, final)
-
-
-def _begins(due: DueFilter) -> bool:
-    return due.since == (BEGINNING if due.start is None else due.start)
 
 
 def _apply(
@@ -132,7 +132,7 @@ def _set_evidence(row: Match, change: Change) -> None:
 
 
 def _retract_absent(filter_id: int, until: int, final: Mapping[Pair, NetChange]) -> None:
-    """Retract what an older text of a filter found, and its whole answer does not hold."""
+    """Retract what an older text of a filter found, and the answer of the new text lacks."""
     present = Match.objects.filter(filter=filter_id, retracted_at=None).values_list("pk", "msgid")
     answer = {pair for pair, net_change in final.items() if net_change.began is not None}
     over = [pk for pk, msgid in present if (filter_id, msgid) not in answer]

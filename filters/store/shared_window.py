@@ -3,9 +3,9 @@
     own window ─ enroll ─> enrolled: the window ends at SharedWindow.since
                <─ detach ─ from there the filter has its own ``since`` again
 
-Whatever moves the shared window, and whatever changes what an enrolled filter means, may see or
-whether it runs, first takes the lock of the one row: so a window is stored for the filters as
-they were when it was run, or not at all.
+A transaction first takes the lock of the one row if it moves the shared window, or changes what
+an enrolled filter means, what it may see or whether it runs.  So a window is stored for the
+filters as they were when it was run, or not at all.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from filters.models import Filter, PendingWindow, SharedWindow
-from filters.runtime.batching import batched
+from filters.runtime.batching import in_batches
 from tapestry.core.clock import BEGINNING
 from tapestry.core.ports import DueFilter
 
@@ -28,28 +28,15 @@ def stored_window() -> SharedWindow:
     return SharedWindow.objects.filter(pk=1).first() or SharedWindow(pk=1)
 
 
-def lock() -> int | None:
-    """Lock the shared window for the rest of the caller's transaction; return its since.
-
-    Updating the row before reading it takes SQLite's write lock and PostgreSQL's lock on the
-    row alike.
-    """
-    if not _touch():
-        SharedWindow.objects.bulk_create([SharedWindow(pk=1)], ignore_conflicts=True)
-        _touch()
-    return SharedWindow.objects.values_list("since", flat=True).get(pk=1)
-
-
 @transaction.atomic
 def detach(filters: QuerySet[Filter]) -> None:
-    """Give filters their own window again, from where the shared one ends.
+    """Give filters their own windows again, from where the shared one ends.
 
     Call it at the beginning of the transaction that changes them, before it reads or locks
     them: then ``since`` is their own again, and no shared window that is under way is stored.
     Their entries in the predicate index are stale, for they have the next revision now.
     """
-    lock()
-    window = stored_window()
+    window = SharedWindow.lock()
     if window.since is not None:
         filters.filter(enrolled=True).update(
             enrolled=False, since=window.since, ran_at=window.ran_at, revision=F("revision") + 1
@@ -58,7 +45,7 @@ def detach(filters: QuerySet[Filter]) -> None:
 
 @transaction.atomic
 def run_again(filters: QuerySet[Filter]) -> None:
-    """Detach filters, and let no run of one that is under way be stored, or enroll it."""
+    """Detach filters, and give them a new revision: no run that is under way is stored."""
     detach(filters)
     filters.update(revision=F("revision") + 1)
 
@@ -90,7 +77,7 @@ def enroll(filters: Iterable[DueFilter], until: int) -> None:
     Filters that were changed meanwhile, live, paused or failed ones, and those with a pending
     window of an older text keep their own.
     """
-    if lock() != until:
+    if SharedWindow.lock().since != until:
         return
     by_revision: dict[int, list[int]] = defaultdict(list)
     for due_filter in filters:
@@ -104,8 +91,8 @@ def enroll(filters: Iterable[DueFilter], until: int) -> None:
         error="",
     )
     for revision, filter_ids in sorted(by_revision.items()):
-        for batch in batched(sorted(filter_ids)):
-            eligible.filter(pk__in=batch, revision=revision).update(enrolled=True)
+        for rows in in_batches(eligible.filter(revision=revision), filter_ids):
+            rows.update(enrolled=True)
 
 
 def unchanged(filters: Sequence[DueFilter]) -> bool:
@@ -114,12 +101,8 @@ def unchanged(filters: Sequence[DueFilter]) -> bool:
     The caller holds the lock of the shared window.
     """
     revisions = {due_filter.filter_id: due_filter.revision for due_filter in filters}
-    for batch in batched(sorted(revisions)):
-        same = Filter.objects.select_for_update().filter(pk__in=batch, enrolled=True, active=True)
-        if dict(same.values_list("pk", "revision")) != {pk: revisions[pk] for pk in batch}:
-            return False
-    return True
-
-
-def _touch() -> int:
-    return SharedWindow.objects.filter(pk=1).update(since=F("since"))
+    enrolled = Filter.objects.select_for_update().filter(enrolled=True, active=True)
+    stored: dict[int, int] = {}
+    for rows in in_batches(enrolled, revisions):
+        stored.update(rows.values_list("pk", "revision"))
+    return stored == revisions

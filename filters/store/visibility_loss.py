@@ -1,7 +1,7 @@
 """Matches whose mail is gone, or no longer visible to the owner of their filter.
 
-A message may be there for several audiences, and a match holds one copy of it.  Where that copy
-is lost, the narrowest of the owner's other copies takes its place; without one the match goes.
+A message may have copies for several audiences; a match refers to one.  If that copy is lost,
+the narrowest of the owner's other copies takes its place; without any the match is deleted.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from django.db.models import QuerySet
 from filters.accounts import people
 from filters.models import Match
 from filters.runtime import services
-from filters.runtime.batching import batched
+from filters.runtime.batching import in_batches
 from tapestry.core.schema import MESSAGES
 from tapestry.tables.log import data_files_of
 from tapestry.tables.read import lookup, narrowest_first
@@ -26,18 +26,19 @@ def drop_invisible(matches: QuerySet[Match], lost: Collection[str] = ()) -> int:
 
     Copies of the audiences ``lost`` do not count.
     """
-    visible: dict[int, set[str]] = {}
     owners = matches.order_by().values_list("filter__owner", flat=True).distinct()
-    for owner in User.objects.filter(pk__in=owners).prefetch_related("groups"):
-        visible[owner.pk] = set(people.audiences(owner)).difference(lost)
+    visible = {
+        owner.pk: set(people.audiences(owner)).difference(lost)
+        for owner in User.objects.filter(pk__in=owners).prefetch_related("groups")
+    }
     if not visible:
         return 0
     tables = services.tables()
     files = data_files_of(tables.open(MESSAGES))
     audiences = set[str]().union(*visible.values())
     deleted = 0
-    for keys in batched(list(matches.values_list("pk", flat=True))):
-        batch = list(Match.objects.filter(pk__in=keys).select_related("filter"))
+    stored = Match.objects.select_related("filter")
+    for batch in in_batches(stored, matches.values_list("pk", flat=True)):
         copies: dict[str, list[str]] = defaultdict(list)
         columns = ("msgid", "audience")
         msgids = {match.msgid for match in batch}
