@@ -8,13 +8,14 @@ again later with exponential backoff.  Otherwise it would block all messages aft
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.account import ConnectionLostError
 from tapestry.ingest.backoff import pause_after
+from tapestry.ingest.stream import Item
 from tapestry.ingest.sync_state import SyncStates
 from tapestry.tables.append import Cursor
 
@@ -83,11 +84,12 @@ def has_unavailable(sync_state: dict[str, Any]) -> bool:
 class UnavailableMessages:
     """The unavailable messages of a folder, by UID or article number.
 
-    Numbers mean the same messages for one ``numbering`` (UIDVALIDITY for IMAP).  Every change is
-    stored at once, for the connection may be lost at any time: ``trouble``, the first and last
-    number that were fetched when it was lost, and the number of losses if that was one message;
-    ``missing``, for each number how often it was fetched and when it is due again; ``in_a_row``,
-    how many were put aside since a message came or one was fetched again.
+    Numbers mean the same messages for one ``numbering`` (UIDVALIDITY for IMAP); cursors are
+    stored under ``origin``.  Every change is stored at once, for the connection may be lost at
+    any time: ``trouble``, the first and last number that were fetched when it was lost, and the
+    number of losses if that was one message; ``missing``, for each number how often it was
+    fetched and when it is due again; ``in_a_row``, how many were put aside since a message came
+    or one was fetched again.
 
     Sync states that are not durable cannot have them fetched again.  With those the cursor
     stays before the first missing message, and ``through`` is the last number of this process.
@@ -96,6 +98,7 @@ class UnavailableMessages:
     sync_states: SyncStates
     folder: str
     numbering: int
+    origin: str
     trouble: list[int] | None = field(default=None, init=False)
     missing: dict[str, list[float]] = field(default_factory=dict, init=False)
     in_a_row: int = field(default=0, init=False)
@@ -132,6 +135,44 @@ class UnavailableMessages:
         self.trouble = [first, last, losses + 1 if first == last else 0]
         self._save()
 
+    def read(
+        self, new_items: Iterator[Item], fetch_again: Callable[[int], FetchResult]
+    ) -> Iterator[Item]:
+        """Yield the new items of the folder, then the messages that come when fetched again.
+
+        Raises UnavailableError at the end if messages are missing and the sync states are not
+        durable.
+        """
+        if self.is_full:
+            yield from self._retry(fetch_again)
+        yield from new_items
+        # The folder was read to its end without another loss of the connection.
+        if self.trouble is not None:
+            self.trouble = None
+            self._save()
+        yield from self._retry(fetch_again)
+        if self.missing and not self.sync_states.durable:
+            raise UnavailableError(
+                f"The server does not hand over everything in {self.folder}: of what it lists, "
+                f"{len(self.missing)} could not be had.",
+                hint="Run the same again: they are asked for again, and nothing comes twice.",
+            )
+
+    def _retry(self, fetch_again: Callable[[int], FetchResult]) -> Iterator[Item]:
+        """Yield those messages that are due and come this time."""
+        now = time.time()
+        for number in [int(number) for number, (_, due_at) in self.missing.items() if due_at <= now]:
+            times = int(self.missing[str(number)][0]) + 1
+            due_at = time.time() + pause_after(times, ASK_AGAIN, LONGEST_PAUSE)
+            self.missing[str(number)] = [times, due_at]
+            self.in_a_row = 0
+            self._save()
+            result = fetch_again(number)
+            if result.raw is not None:
+                yield Item(result.raw, self.origin, flush=True)
+            if not result.unavailable:
+                self.settle(number)
+
     def note(self, result: FetchResult) -> None:
         """Store that a message came, or put it aside if it is unavailable.
 
@@ -152,53 +193,22 @@ class UnavailableMessages:
             self.in_a_row = 0
             self._save()
 
-    def due(self) -> list[int]:
-        """Return the messages that are due to be fetched again."""
-        now = time.time()
-        return [int(number) for number, (_times, due_at) in self.missing.items() if due_at <= now]
-
-    def note_retry(self, number: int) -> None:
-        """Store that this message is about to be fetched again; its next time is later still."""
-        times = int(self.missing[str(number)][0]) + 1
-        due_at = time.time() + pause_after(times, ASK_AGAIN, LONGEST_PAUSE)
-        self.missing[str(number)] = [times, due_at]
-        self.in_a_row = 0
-        self._save()
-
     def settle(self, number: int) -> None:
         """Remove a message that came, or that is gone from the server."""
         del self.missing[str(number)]
         self._save()
 
-    def cursor(self, origin: str, number: int) -> Cursor | None:
-        """Return the cursor after all up to this number was fetched, None if it must stay."""
+    def item(self, number: int, raw: bytes | None = None, *, flush: bool = False) -> Item:
+        """Return a message with the cursor after it, or with none if the cursor must stay."""
+        cursor = None
         if not self.missing or self.sync_states.durable:
-            return Cursor(origin, number)
-        self.through = number
-        self._save()
-        return None
-
-    def clear_trouble(self) -> None:
-        """Store that the folder was read to its end without another loss of the connection."""
-        if self.trouble is not None:
-            self.trouble = None
+            cursor = Cursor(self.origin, number)
+        else:
+            self.through = number
             self._save()
-
-    def require_delivery(self) -> None:
-        """Raise UnavailableError if messages are missing and the sync states are not durable."""
-        if self.missing and not self.sync_states.durable:
-            raise UnavailableError(
-                f"The server does not hand over everything in {self.folder}: of what it lists, "
-                f"{len(self.missing)} could not be had.",
-                hint="Run the same again: they are asked for again, and nothing comes twice.",
-            )
+        return Item(raw, self.origin, cursor, flush)
 
     def _save(self) -> None:
-        stored: dict[str, Any] = {
-            "numbering": self.numbering,
-            "trouble": self.trouble,
-            "missing": self.missing,
-            "in_a_row": self.in_a_row,
-            "through": self.through,
-        }
+        names = ("numbering", "trouble", "missing", "in_a_row", "through")
+        stored = {name: getattr(self, name) for name in names}
         self.sync_states.save(self.folder, self.sync_states.load(self.folder) | {STATE: stored})

@@ -142,8 +142,26 @@ def _append(
 ) -> Receipt:
     if not rows.num_rows and cursor is None:
         return Receipt(None, 0, 0)
-    begun = time.perf_counter()
-    receipt = _append_locked(tables, clock, table, rows, cursor, now, forbidden, originals)
+    start = time.perf_counter()
+    with clock.lock() as locked:
+        opened = tables.open(table)
+        if forbidden():
+            receipt = Receipt(None, 0, 0, refused=True)
+        elif cursor is not None and not _is_newer(opened, cursor):
+            receipt = Receipt(None, 0, rows.num_rows)
+        else:
+            is_new = new_row_mask(opened, table, rows, tables.root)
+            new, ts = rows.filter(is_new), None
+            if new.num_rows:
+                other = tables.open(ANNOTATIONS if table == MESSAGES else MESSAGES)
+                ts = next_instant(now(), max(locked.last, newest_instant(opened, other)))
+                if originals is not None:
+                    _commit_originals(tables.open(ORIGINALS), originals.filter(is_new), ts)
+            if ts is not None or cursor is not None:
+                _commit_rows(opened, new, ts, cursor)
+            if ts is not None:
+                locked.advance(ts)
+            receipt = Receipt(ts, new.num_rows, rows.num_rows - new.num_rows)
     if receipt.added:
         extend_index_if_behind(tables, table)
     event(
@@ -154,41 +172,9 @@ def _append(
         duplicates=receipt.duplicates,
         ts=receipt.ts,
         refused=receipt.refused,
-        seconds=time.perf_counter() - begun,
+        seconds=time.perf_counter() - start,
     )
     return receipt
-
-
-def _append_locked(
-    tables: Tables,
-    clock: Clock,
-    table: str,
-    rows: pa.Table,
-    cursor: Cursor | None,
-    now: Callable[[], int],
-    forbidden: Forbidden,
-    originals: pa.Table | None,
-) -> Receipt:
-    with clock.lock() as locked:
-        if forbidden():
-            return Receipt(None, 0, 0, refused=True)
-        opened = tables.open(table)
-        if cursor is not None and not _is_newer(opened, cursor):
-            return Receipt(None, 0, rows.num_rows)
-        is_new = new_row_mask(opened, table, rows, tables.root)
-        new = rows.filter(is_new)
-        duplicates = rows.num_rows - new.num_rows
-        if not new.num_rows:
-            if cursor is not None:
-                _commit_rows(opened, new, None, cursor)
-            return Receipt(None, 0, duplicates)
-        other = tables.open(ANNOTATIONS if table == MESSAGES else MESSAGES)
-        ts = next_instant(now(), max(locked.last, newest_instant(opened, other)))
-        if originals is not None:
-            _commit_originals(tables.open(ORIGINALS), originals.filter(is_new), ts)
-        _commit_rows(opened, new, ts, cursor)
-        locked.advance(ts)
-    return Receipt(ts, new.num_rows, duplicates)
 
 
 def _is_newer(opened: DeltaTable, cursor: Cursor) -> bool:
@@ -197,28 +183,31 @@ def _is_newer(opened: DeltaTable, cursor: Cursor) -> bool:
 
 
 def _commit_originals(opened: DeltaTable, originals: pa.Table, ts: int) -> None:
-    _write(opened, stamped(originals, ts), ORIGINALS_WRITER, ts, [])
+    _commit(opened, originals, ORIGINALS_WRITER, ts, None)
 
 
 def _commit_rows(opened: DeltaTable, rows: pa.Table, ts: int | None, cursor: Cursor | None) -> None:
-    transactions = [] if cursor is None else [Transaction(cursor.source, cursor.version)]
-    if cursor is not None and cursor.content is not None:
-        transactions.append(Transaction(cursor.source + _CONTENT, cursor.content))
-    _write(opened, rows if ts is None else stamped(rows, ts), WRITER, ts, transactions)
+    _commit(opened, rows, WRITER, ts, cursor)
 
 
-def _write(
+def _commit(
     opened: DeltaTable,
     rows: pa.Table,
     writer: WriterProperties,
     ts: int | None,
-    transactions: list[Transaction],
+    cursor: Cursor | None,
 ) -> None:
     metadata = {} if ts is None else {"tapestry.ts": str(ts)}
-    properties = CommitProperties(custom_metadata=metadata, app_transactions=transactions)
+    transactions = [] if cursor is None else [Transaction(cursor.source, cursor.version)]
+    if cursor is not None and cursor.content is not None:
+        transactions.append(Transaction(cursor.source + _CONTENT, cursor.content))
     try:
         write_deltalake(
-            opened, rows, mode="append", writer_properties=writer, commit_properties=properties
+            opened,
+            rows if ts is None else stamped(rows, ts),
+            mode="append",
+            writer_properties=writer,
+            commit_properties=CommitProperties(metadata, app_transactions=transactions),
         )
     except (DeltaError, OSError) as error:
         reason = str(error).partition("\n")[0]

@@ -15,7 +15,8 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
+from operator import attrgetter
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 from uuid import uuid4
@@ -66,21 +67,21 @@ def compact(tables: Tables, target: int = TARGET, keep_hours: int = KEEP_HOURS) 
     ``keep_hours``.  Also extends the index.  Does nothing if another process is compacting
     these tables: two at once could write the same rows twice.
     """
-    begun = time.perf_counter()
+    start = time.perf_counter()
     removed = added = 0
     with file_lock(tables.root / "compact.lock") as acquired:
         for table in (MESSAGES, ANNOTATIONS, ORIGINALS) if acquired else ():
             opened = tables.open(table)
             groups = mergeable(data_files_of(opened), target)
             for group in groups:
-                merge(opened, table, group)
+                replace(opened, table, group, lambda rows: rows)
                 removed += len(group)
                 added += 1
             if groups:
                 drop_old_files(tables.open(table), keep_hours)
             if table in INDEXED:
                 extend_index(tables, table)
-    seconds = time.perf_counter() - begun
+    seconds = time.perf_counter() - start
     event(log, "compaction", ran=acquired, removed=removed, added=added, seconds=seconds)
     return Compaction(removed, added)
 
@@ -106,13 +107,8 @@ def mergeable(data_files: Sequence[DataFile], target: int) -> list[list[DataFile
     return [group[::-1] for group in groups if len(group) > 1]
 
 
-def merge(opened: DeltaTable, table: str, data_files: Sequence[DataFile]) -> None:
-    """Replace files by one with the same rows, in one commit that changes no data."""
-    replace(opened, table, data_files, lambda rows: rows)
-
-
 def replace(opened: DeltaTable, table: str, data_files: Sequence[DataFile], keep: Keep) -> None:
-    """Replace files by one with those of their rows that are kept, or by none.
+    """Replace files by one with those of their rows that are kept, or by none, in one commit.
 
     Raise TapestryError if the new file cannot be written.
     """
@@ -120,29 +116,23 @@ def replace(opened: DeltaTable, table: str, data_files: Sequence[DataFile], keep
     name = f"part-{uuid4()}.zstd.parquet"
     now = time.time_ns() // 1_000_000
     try:
-        rows, low, high = write_sorted(root / name, table, data_files, keep)
+        rows, low, high = _write_sorted(root / name, table, data_files, keep)
         actions: list[AddAction | RemoveAction] = [
-            RemoveAction(
-                str(Path(data_file.path).relative_to(root)), False, now, data_file.bytes, {}
-            )
+            RemoveAction(os.path.relpath(data_file.path, root), False, now, data_file.bytes, {})
             for data_file in data_files
         ]
-        statistics = {
-            "numRecords": rows,
-            "minValues": {"ts": low},
-            "maxValues": {"ts": high},
-            "nullCount": {"ts": 0},
-        }
-        size = (root / name).stat().st_size
         if rows:
-            actions.append(AddAction(name, size, {}, now, False, json.dumps(statistics)))
+            bounds = {"minValues": {"ts": low}, "maxValues": {"ts": high}, "nullCount": {"ts": 0}}
+            size = (root / name).stat().st_size
+            statistics = json.dumps({"numRecords": rows, **bounds})
+            actions.append(AddAction(name, size, {}, now, False, statistics))
         else:
             (root / name).unlink()
         opened.create_write_transaction(
             actions,
             "append",
             opened.schema(),
-            commit_properties=CommitProperties(custom_metadata={"tapestry.merged": str(rows)}),
+            commit_properties=CommitProperties({"tapestry.merged": str(rows)}),
         )
     except (DeltaError, OSError) as error:
         (root / name).unlink(missing_ok=True)
@@ -153,7 +143,7 @@ def replace(opened: DeltaTable, table: str, data_files: Sequence[DataFile], keep
         ) from error
 
 
-def write_sorted(
+def _write_sorted(
     path: Path, table: str, data_files: Sequence[DataFile], keep: Keep
 ) -> tuple[int, int, int]:
     """Write the kept rows of files as one Parquet file in the order of ``ts``.
@@ -161,7 +151,7 @@ def write_sorted(
     Return their number, the least and the greatest ``ts``.
     """
     schema = arrow_schema(table)
-    waiting: list[pa.Table] = []
+    waiting = schema.empty_table()
     count, low, high = 0, -BEGINNING, BEGINNING
     size = 64 if table == ORIGINALS else ROW_GROUP
     with pq.ParquetWriter(
@@ -175,21 +165,15 @@ def write_sorted(
         for rows in map(keep, _in_order(data_files, schema)):
             if not rows.num_rows:
                 continue
+            count += rows.num_rows
             bounds = pc.min_max(rows["ts"]).as_py()
             low, high = min(low, bounds["min"]), max(high, bounds["max"])
-            waiting.append(rows)
-            if (
-                sum(batch.num_rows for batch in waiting) >= size
-                or sum(batch.nbytes for batch in waiting) >= LARGEST_GROUP
-            ):
-                merged = pa.concat_tables(waiting)
-                full = max(merged.num_rows - merged.num_rows % size, min(size, merged.num_rows))
-                writer.write_table(merged.slice(0, full), row_group_size=size)
-                waiting = [merged.slice(full)]
-                count += int(full)
-        rest = pa.concat_tables([schema.empty_table(), *waiting])
-        writer.write_table(rest, row_group_size=size)
-        count += int(rest.num_rows)
+            waiting = pa.concat_tables([waiting, rows])
+            if waiting.num_rows >= size or waiting.nbytes >= LARGEST_GROUP:
+                full = waiting.num_rows - waiting.num_rows % size or waiting.num_rows
+                writer.write_table(waiting.slice(0, full), row_group_size=size)
+                waiting = waiting.slice(full)
+        writer.write_table(waiting, row_group_size=size)
     with path.open("rb") as file:
         os.fsync(file.fileno())
     return count, low, high
@@ -197,11 +181,10 @@ def write_sorted(
 
 def _in_order(data_files: Sequence[DataFile], schema: pa.Schema) -> Iterator[pa.Table]:
     """Yield the rows of files in the order of ``ts``, a row group at a time where possible."""
-    ordered = sorted(data_files, key=lambda data_file: data_file.min_ts)
+    ordered = sorted(data_files, key=attrgetter("min_ts"))
     if any(later.min_ts < earlier.max_ts for earlier, later in pairwise(ordered)):
-        yield pa.concat_tables(
-            rows for data_file in ordered for rows in _row_groups(data_file, schema)
-        ).sort_by("ts")
+        groups = chain.from_iterable(_row_groups(data_file, schema) for data_file in ordered)
+        yield pa.concat_tables(groups).sort_by("ts")
         return
     for data_file in ordered:
         if _is_sorted(data_file):
@@ -211,8 +194,7 @@ def _in_order(data_files: Sequence[DataFile], schema: pa.Schema) -> Iterator[pa.
 
 
 def _is_sorted(data_file: DataFile) -> bool:
-    with pq.ParquetFile(data_file.path) as file:
-        ts = file.read(columns=["ts"])["ts"].to_numpy()
+    ts = pq.read_table(data_file.path, columns=["ts"], partitioning=None)["ts"].to_numpy()
     return bool((ts[1:] >= ts[:-1]).all())
 
 

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.schema import INDEXED
-from tapestry.tables.hash_runs import indexed_instants, sorted_runs, text_array
+from tapestry.tables.hash_runs import indexed_instants, newest_indexed, sorted_runs, text_array
 from tapestry.tables.log import DataFile
 from tapestry.tables.rows import arrow_schema
 
@@ -59,15 +59,17 @@ def by_key(
     instants, indexed = np.empty(0, dtype=np.int64), BEGINNING
     if root is not None and column in INDEXED[table]:
         instants, indexed = indexed_instants(root, table, column, wanted.to_pylist())
+    unindexed_slice = (indexed, -BEGINNING)
     for data_file in data_files:
         if data_file.max_ts > indexed:
-            newer = _read(data_file, [_after(data_file, indexed)], names, schema)
-            tables.append(newer.filter(pc.greater(newer["ts"], indexed)))
-        among = _among(instants, data_file.min_ts, data_file.max_ts)
-        if len(among):
-            older = _read(data_file, [_holding(data_file, among)], names, schema)
+            newer = _read(data_file, [_overlapping(data_file, unindexed_slice)], names, schema)
+            tables.append(within(newer, [unindexed_slice]))
+        low, high = np.searchsorted(instants, (data_file.min_ts, data_file.max_ts + 1))
+        if low < high:
+            older = _read(data_file, [_holding(data_file, instants[low:high])], names, schema)
             # Instants are compared faster than texts, and drop nearly all rows.
-            tables.append(older.filter(pa.array(np.isin(older["ts"].to_numpy(), among))))
+            is_among = np.isin(older["ts"].to_numpy(), instants[low:high])
+            tables.append(older.filter(pa.array(is_among)))
     rows = pa.concat_tables(tables)
     return rows.filter(pc.is_in(rows[column], wanted)).select(list(columns))
 
@@ -76,8 +78,7 @@ def unindexed(data_files: Iterable[DataFile], root: Path | None, table: str, col
     """Return how many rows a lookup by a column has to scan: those newer than the index."""
     indexed = BEGINNING
     if root is not None and column in INDEXED[table]:
-        chain = sorted_runs(root, table, column)
-        indexed = chain[-1].high if chain else BEGINNING
+        indexed = newest_indexed(sorted_runs(root, table, column))
     return sum(data_file.rows for data_file in data_files if data_file.max_ts > indexed)
 
 
@@ -125,22 +126,15 @@ def _footer(path: str) -> tuple[Any, np.ndarray[Any, Any], np.ndarray[Any, Any]]
     with pq.ParquetFile(path) as file:
         metadata = file.metadata
     column = next(n for n in range(metadata.num_columns) if metadata.schema.column(n).path == "ts")
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
     bounds = [
-        metadata.row_group(n).column(column).statistics for n in range(metadata.num_row_groups)
+        (statistics.min, statistics.max)
+        if statistics is not None and statistics.has_min_max
+        else (BEGINNING, -BEGINNING)
+        for statistics in (group.column(column).statistics for group in groups)
     ]
-    low = [b.min if b is not None and b.has_min_max else BEGINNING for b in bounds]
-    high = [b.max if b is not None and b.has_min_max else -BEGINNING for b in bounds]
-    return metadata, np.array(low, dtype=np.int64), np.array(high, dtype=np.int64)
-
-
-def _among(instants: np.ndarray[Any, Any], low: int, high: int) -> np.ndarray[Any, Any]:
-    begin, end = np.searchsorted(instants, low, "left"), np.searchsorted(instants, high, "right")
-    return instants[begin:end]
-
-
-def _after(data_file: DataFile, instant: int) -> np.ndarray[Any, Any]:
-    """Return a mask of the row groups with rows newer than an instant."""
-    return _footer(data_file.path)[2] > instant
+    low, high = np.array(bounds, dtype=np.int64).reshape(-1, 2).T
+    return metadata, low, high
 
 
 def _overlapping(data_file: DataFile, slice_: Slice) -> np.ndarray[Any, Any]:
@@ -152,12 +146,10 @@ def _overlapping(data_file: DataFile, slice_: Slice) -> np.ndarray[Any, Any]:
 def _holding(data_file: DataFile, instants: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return a mask of the row groups that may hold rows of the instants."""
     _, low, high = _footer(data_file.path)
-    begin = np.searchsorted(instants, low, "left")
-    return np.asarray(begin < np.searchsorted(instants, high, "right"))
+    return np.asarray(np.searchsorted(instants, low) < np.searchsorted(instants, high, "right"))
 
 
 def _fits(most: ReadLimit, chosen: Sequence[tuple[DataFile, _Masks]], names: Sequence[str]) -> bool:
-    """Return whether the chosen row groups are within the limit."""
     rows = size = 0
     for data_file, masks in chosen:
         metadata = _footer(data_file.path)[0]
@@ -175,12 +167,7 @@ def _fits(most: ReadLimit, chosen: Sequence[tuple[DataFile, _Masks]], names: Seq
     return True
 
 
-def _read(
-    data_file: DataFile,
-    masks: _Masks,
-    names: list[str],
-    schema: pa.Schema,
-) -> pa.Table:
+def _read(data_file: DataFile, masks: _Masks, names: list[str], schema: pa.Schema) -> pa.Table:
     """Return the row groups of a file for which one of the masks holds."""
     numbers = [int(number) for number in np.flatnonzero(np.logical_or.reduce(masks))]
     with pq.ParquetFile(

@@ -46,7 +46,7 @@ def forget(tables: Tables, clock: Clock, audience: str, before: int | None = Non
     once, and a run that reads them fails and is repeated.  With it they stay for a week, as
     after a compaction, and tombstones prevent the messages from being taken in again.
     """
-    begun = time.perf_counter()
+    start = time.perf_counter()
     rows = dict.fromkeys(TABLES, 0)
     keys: set[str] = set()
     with file_lock(tables.root / "compact.lock", wait=FOREVER):
@@ -64,19 +64,20 @@ def forget(tables: Tables, clock: Clock, audience: str, before: int | None = Non
                 _remove(tables, table, data_file, audience, before)
                 rows[table] += len(removed)
                 keys.update(removed if table != ORIGINALS else ())
-        for table in TABLES if before is None else ():
-            with clock.lock():
-                drop_old_files(tables.open(table), 0, stray=True)
-                _drop_history(tables, table)
+        for table in TABLES:
+            if before is None:
+                with clock.lock():
+                    drop_old_files(tables.open(table), 0, stray=True)
+                    _drop_history(tables, table)
+            elif any(rows.values()):
+                drop_old_files(tables.open(table), KEEP_HOURS)
         if before is None:
             delete_tombstones(tables.root, audience)
         if any(rows.values()):
-            for table in TABLES if before is not None else ():
-                drop_old_files(tables.open(table), KEEP_HOURS)
             shutil.rmtree(tables.root / "index", ignore_errors=True)
             for table in INDEXED:
                 extend_index(tables, table)
-    seconds = time.perf_counter() - begun
+    seconds = time.perf_counter() - start
     event(log, "forget", audience=audience, before=before, **rows, seconds=seconds)
     return Forgotten(rows, frozenset(keys))
 
@@ -86,12 +87,9 @@ def _is_of_audience(rows: pa.Table, audience: str, before: int | None) -> pa.Arr
     return mask if before is None else pc.and_(mask, pc.less(rows["ts"], before))
 
 
-def _keys_of_audience(
-    data_file: DataFile, table: str, audience: str, before: int | None
-) -> list[str]:
+def _keys_of_audience(file: DataFile, table: str, audience: str, before: int | None) -> list[str]:
     key = KEY_COLUMN.get(table, "msgid")
-    with pq.ParquetFile(data_file.path) as file:
-        rows = file.read(columns=["audience", "ts", key])
+    rows = pq.read_table(file.path, columns=["audience", "ts", key], partitioning=None)
     keys: list[str] = rows.filter(_is_of_audience(rows, audience, before))[key].to_pylist()
     return keys
 

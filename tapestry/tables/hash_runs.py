@@ -18,6 +18,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,7 @@ def indexed_instants(
         except FileNotFoundError:
             continue  # merged meanwhile: its entries are in another run
         instants = np.unique(np.concatenate(per_run)) if per_run else np.empty(0, dtype=np.int64)
-        return instants, chain[-1].high if chain else BEGINNING
+        return instants, newest_indexed(chain)
     return np.empty(0, dtype=np.int64), BEGINNING
 
 
@@ -90,6 +91,11 @@ def sorted_runs(root: Path, table: str, column: str) -> list[SortedRun]:
         chain.append(starting[low])
         low = chain[-1].high
     return chain
+
+
+def newest_indexed(chain: Sequence[SortedRun]) -> int:
+    """Return the newest ``ts`` that runs cover, BEGINNING if there are none."""
+    return chain[-1].high if chain else BEGINNING
 
 
 def _stored(directory: Path) -> Iterator[SortedRun]:
@@ -127,12 +133,8 @@ def extend_index(tables: Tables, table: str, data_files: Sequence[DataFile] | No
 def extend_index_if_behind(tables: Tables, table: str) -> None:
     """Extend the index of a table if too many rows are newer to scan them at each lookup."""
     data_files = data_files_of(tables.open(table))
-    chain = sorted_runs(tables.root, table, INDEXED[table][0])
-    tail = [
-        data_file
-        for data_file in data_files
-        if data_file.max_ts > (chain[-1].high if chain else BEGINNING)
-    ]
+    indexed = newest_indexed(sorted_runs(tables.root, table, INDEXED[table][0]))
+    tail = [data_file for data_file in data_files if data_file.max_ts > indexed]
     if len(tail) < TAIL_FILES and sum(data_file.rows for data_file in tail) < TAIL_ROWS:
         return
     try:
@@ -146,7 +148,7 @@ def _extend(root: Path, table: str, column: str, data_files: Sequence[DataFile])
     directory = _directory(root, table, column)
     directory.mkdir(parents=True, exist_ok=True)
     chain = sorted_runs(root, table, column)
-    low = chain[-1].high if chain else BEGINNING
+    low = newest_indexed(chain)
     for chunk, high in _chunks([data_file for data_file in data_files if data_file.max_ts > low]):
         columns = [_keys(data_file, column) for data_file in chunk]
         keys, instants = (np.concatenate(arrays) for arrays in zip(*columns, strict=True))
@@ -155,7 +157,9 @@ def _extend(root: Path, table: str, column: str, data_files: Sequence[DataFile])
         chain.append(_write(directory, low, high, run))
         low = high
         while len(chain) > 1 and _should_merge(*chain[-2:]):
-            chain[-2:] = [_merged(directory, *chain[-2:])]
+            older, newer = chain[-2:]
+            run = _mapped(older.path, older.count).merge(_mapped(newer.path, newer.count))
+            chain[-2:] = [_write(directory, older.low, newer.high, run)]
     kept = {run.path for run in chain}
     for path in directory.iterdir():
         if str(path) not in kept:
@@ -165,16 +169,15 @@ def _extend(root: Path, table: str, column: str, data_files: Sequence[DataFile])
 def _chunks(data_files: Sequence[DataFile]) -> Iterator[tuple[list[DataFile], int]]:
     """Yield files of about _CHUNK rows, and their newest instant; no later file is older."""
     chunk: list[DataFile] = []
-    ordered = sorted(data_files, key=lambda data_file: data_file.min_ts)
-    for number, data_file in enumerate(ordered):
-        chunk.append(data_file)
-        high = max(member.max_ts for member in chunk)
-        last = number + 1 == len(ordered)
-        if last or (
-            sum(member.rows for member in chunk) >= _CHUNK and ordered[number + 1].min_ts > high
-        ):
+    high = BEGINNING
+    for data_file in sorted(data_files, key=attrgetter("min_ts")):
+        if data_file.min_ts > high and sum(member.rows for member in chunk) >= _CHUNK:
             yield chunk, high
             chunk = []
+        chunk.append(data_file)
+        high = max(high, data_file.max_ts)
+    if chunk:
+        yield chunk, high
 
 
 def _keys(data_file: DataFile, column: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
@@ -186,11 +189,6 @@ def _keys(data_file: DataFile, column: str) -> tuple[np.ndarray[Any, Any], np.nd
 
 def _should_merge(older: SortedRun, newer: SortedRun) -> bool:
     return older.count <= 2 * newer.count and older.count + newer.count <= LONGEST_RUN
-
-
-def _merged(directory: Path, older: SortedRun, newer: SortedRun) -> SortedRun:
-    run = _mapped(older.path, older.count).merge(_mapped(newer.path, newer.count))
-    return _write(directory, older.low, newer.high, run)
 
 
 def _write(directory: Path, low: int, high: int, run: SortedHashes) -> SortedRun:

@@ -8,6 +8,7 @@ go on (optimistic concurrency is Delta's: a commit is the next entry of the log,
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -19,9 +20,6 @@ from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.rows import arrow_schema
-
-_HONOURED: frozenset[str] = frozenset()
-"""Delta reader features that are honoured when the Parquet files of a version are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +52,8 @@ class Snapshot:
 class Tables:
     """The tables under one directory; each is created when it is first opened.
 
-    ``root`` is the directory that holds ``messages/`` and ``annotations/``.  Objects of
-    this class have no state but ``root``: any number of threads and processes may have one.
+    ``root`` is the directory that holds ``messages/`` and ``annotations/``, and the only state:
+    any number of threads and processes may have such an object.
     """
 
     def __init__(self, root: Path) -> None:
@@ -90,10 +88,7 @@ class Tables:
                 arrow_schema(table),
                 mode="ignore",
                 name=table,
-                configuration={
-                    "delta.appendOnly": "true",
-                    "delta.dataSkippingStatsColumns": "ts",
-                },
+                configuration={"delta.appendOnly": "true", "delta.dataSkippingStatsColumns": "ts"},
             )
         except DeltaError:
             # Another process may have created it at the same moment.
@@ -108,25 +103,15 @@ def data_files_of(table: DeltaTable) -> tuple[DataFile, ...]:
     if not actions["path"]:
         return ()
     data_files: list[DataFile] = []
-    for path, rows, low, high, size in zip(
-        actions["path"],
-        actions["num_records"],
-        actions["min.ts"],
-        actions["max.ts"],
-        actions["size_bytes"],
-        strict=True,
-    ):
+    columns = ("path", "num_records", "min.ts", "max.ts", "size_bytes")
+    for path, rows, low, high, size in zip(*(actions[name] for name in columns), strict=True):
         if rows is None or low is None or high is None:
             raise TapestryError(
                 f"The log of {root} holds no statistics for {path}.",
                 hint="Commit files with their row count and the bounds of ts.",
             )
         data_files.append(DataFile(str(root / path), rows, low, high, size))
-    return tuple(
-        sorted(
-            data_files, key=lambda data_file: (data_file.min_ts, data_file.max_ts, data_file.path)
-        )
-    )
+    return tuple(sorted(data_files, key=attrgetter("min_ts", "max_ts", "path")))
 
 
 def snapshot(tables: Tables) -> Snapshot:
@@ -152,7 +137,7 @@ def newest_instant(*opened: DeltaTable) -> int:
 
 def _check_protocol(opened: DeltaTable, path: Path) -> None:
     protocol = opened.protocol()
-    features = set(protocol.reader_features or ()) - _HONOURED
+    features = set(protocol.reader_features or ())
     if protocol.min_reader_version == 2:
         features.add("columnMapping")
     if features:

@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from tapestry.tables.find import by_time
 from tapestry.tables.log import Tables, data_files_of
-from tapestry.tables.read import Copy
+from tapestry.tables.read import Copy, row_of_copy
 from tapestry.tables.rows import ORIGINALS, arrow_schema, clean
 
 LARGEST = 512 * 1024 * 1024
@@ -62,10 +60,4 @@ def problems_of(tables: Tables, msgid: str, copy: Copy) -> tuple[str, ...] | Non
 
 
 def _find_row(tables: Tables, msgid: str, copy: Copy, columns: list[str]) -> dict[str, Any] | None:
-    data_files = data_files_of(tables.open(ORIGINALS))
-    rows = by_time(data_files, ORIGINALS, [(copy.ts - 1, copy.ts)], ["msgid", "audience", *columns])
-    if rows is None:
-        return None
-    exact = (pc.field("msgid") == msgid) & (pc.field("audience") == copy.audience)
-    matching: list[dict[str, Any]] = rows.filter(exact).to_pylist()
-    return matching[0] if matching else None
+    return row_of_copy(data_files_of(tables.open(ORIGINALS)), ORIGINALS, msgid, copy, columns)

@@ -7,19 +7,19 @@ private one.  By default the narrowest copy is shown.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tapestry.core.message import width
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.find import by_key, by_time
+from tapestry.tables.hash_runs import text_array
 from tapestry.tables.log import DataFile, Snapshot, Tables, data_files_of
 from tapestry.tables.rows import (
     AnnotationRow,
@@ -42,7 +42,12 @@ class Card:
     subject: str | None
 
 
-CARD = ("msgid", "ts", "date", "sender", "sender_name", "subject")
+CARD = tuple(column.name for column in fields(Card))
+
+
+def card_of(row: Mapping[str, Any]) -> Card:
+    """Return the card of a row of the messages table."""
+    return Card(*(row[name] for name in CARD))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +85,22 @@ def message(tables: Tables, msgid: str, audiences: Collection[str]) -> MessageRo
 
 def read_copy(msgid: str, copy: Copy) -> MessageRow | None:
     """Return a copy of a message, None if there is none after all."""
-    # By its ts: only the row groups of one append are read.
-    rows = by_time(
-        copy.data_files, MESSAGES, [(copy.ts - 1, copy.ts)], arrow_schema(MESSAGES).names
-    )
+    row = row_of_copy(copy.data_files, MESSAGES, msgid, copy, arrow_schema(MESSAGES).names)
+    return None if row is None else message_row(row)
+
+
+def row_of_copy(
+    data_files: Iterable[DataFile], table: str, msgid: str, copy: Copy, columns: Iterable[str]
+) -> dict[str, Any] | None:
+    """Return the row of a copy in the messages or the originals, None if there is none.
+
+    It is found by its ``ts``: only the row groups of one append are read.
+    """
+    names = list(dict.fromkeys(["msgid", "audience", *columns]))
+    rows = by_time(data_files, table, [(copy.ts - 1, copy.ts)], names)
     exact = (pc.field("msgid") == msgid) & (pc.field("audience") == copy.audience)
     matching = [] if rows is None else rows.filter(exact).to_pylist()
-    return message_row(matching[0]) if matching else None
+    return matching[0] if matching else None
 
 
 def cards(tables: Tables, msgids: Iterable[str], audiences: Collection[str]) -> dict[str, Card]:
@@ -96,7 +110,7 @@ def cards(tables: Tables, msgids: Iterable[str], audiences: Collection[str]) -> 
     columns = (*CARD, "audience")
     rows = lookup(data_files, MESSAGES, "msgid", msgids, audiences, columns, root=tables.root)
     for row in narrowest_first(rows):
-        by_msgid.setdefault(row["msgid"], Card(**{name: row[name] for name in CARD}))
+        by_msgid.setdefault(row["msgid"], card_of(row))
     return by_msgid
 
 
@@ -126,7 +140,7 @@ def lookup(
     names = list(columns)
     wanted = list(dict.fromkeys([*names, "ts", "audience"]))
     matching = by_key(data_files, root, table, column, set(values), wanted)
-    visible = pc.is_in(matching["audience"], pa.array(sorted(audiences), type=pa.string()))
+    visible = pc.is_in(matching["audience"], text_array(audiences))
     rows: list[dict[str, Any]] = matching.filter(visible).to_pylist()
     rows.sort(key=lambda row: (row["ts"], row["audience"]))
     return [{name: row[name] for name in names} for row in rows]

@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tapestry.core.schema import MESSAGES
+from tapestry.tables.hash_runs import text_array
 from tapestry.tables.log import DataFile, Tables, data_files_of
 
 MOST_FILES = 100
@@ -41,9 +41,7 @@ def recent_names(
     people: Counter[str] = Counter()
     names: dict[str, str] = {}
     for batch in _newest(data_files_of(tables.open(MESSAGES)), rows):
-        visible = batch.filter(
-            pc.is_in(batch["audience"], pa.array(sorted(audiences), pa.string()))
-        )
+        visible = batch.filter(pc.is_in(batch["audience"], text_array(audiences)))
         groups.update(pc.list_flatten(visible["newsgroups"]).to_pylist())
         lists.update(filter(None, visible["list"].to_pylist()))
         senders = visible["sender"].to_pylist()

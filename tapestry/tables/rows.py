@@ -98,16 +98,11 @@ def to_arrow(table: str, items: Sequence[Message] | Sequence[Annotation]) -> pa.
     """Return messages or annotations as an Arrow table with a ``ts`` of 0 in every row."""
     arrays = []
     for name, type_ in COLUMNS[table].items():
-        values: list[Any]
-        if name == "ts":
-            values = [0] * len(items)
-        elif type_ is Type.TEXT:
-            texts = [getattr(item, name) for item in items]
-            values = [None if text is None else clean(text) for text in texts]
+        values: list[Any] = [getattr(item, name, 0) for item in items]
+        if type_ is Type.TEXT:
+            values = [None if text is None else clean(text) for text in values]
         elif type_ is Type.SET:
-            values = [list(dict.fromkeys(map(clean, getattr(item, name)))) for item in items]
-        else:
-            values = [getattr(item, name) for item in items]
+            values = [list(dict.fromkeys(map(clean, texts))) for texts in values]
         arrays.append(pa.array(values, type=_ARROW[type_]))
     return pa.Table.from_arrays(arrays, schema=arrow_schema(table))
 
@@ -124,18 +119,18 @@ def stamped(rows: pa.Table, ts: int) -> pa.Table:
 
 
 def message_row(columns: Mapping[str, Any]) -> MessageRow:
-    """Return one row of the messages table, given as a mapping of its columns."""
-    values: dict[str, Any] = {
-        name: tuple(columns[name] or ()) if type_ is Type.SET else columns[name]
-        for name, type_ in COLUMNS["messages"].items()
-        if name != "ts"
-    }
-    return MessageRow(columns["ts"], Message(**values))
+    """Return a row of the messages table, given as a mapping of its columns."""
+    return MessageRow(columns["ts"], Message(**_values("messages", columns)))
 
 
 def annotation_row(columns: Mapping[str, Any]) -> AnnotationRow:
-    """Return one row of the annotations table, given as a mapping of its columns."""
-    values: dict[str, Any] = {
-        name: columns[name] for name in COLUMNS["annotations"] if name != "ts"
+    """Return a row of the annotations table, given as a mapping of its columns."""
+    return AnnotationRow(columns["ts"], Annotation(**_values("annotations", columns)))
+
+
+def _values(table: str, columns: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: tuple(columns[name] or ()) if type_ is Type.SET else columns[name]
+        for name, type_ in COLUMNS[table].items()
+        if name != "ts"
     }
-    return AnnotationRow(columns["ts"], Annotation(**values))

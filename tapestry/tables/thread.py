@@ -9,7 +9,7 @@ from typing import Any
 
 from tapestry.core.schema import MESSAGES
 from tapestry.tables.log import DataFile, Tables, data_files_of
-from tapestry.tables.read import CARD, Card, lookup, narrowest_first
+from tapestry.tables.read import CARD, Card, card_of, lookup, narrowest_first
 
 HIGHEST = 100
 """Steps up from a message to the root of its thread, at most."""
@@ -98,7 +98,6 @@ def _in_reading_order(
     while waiting:
         depth, msgid = waiting.pop()
         row = known[msgid]
-        card = Card(**{name: row[name] for name in CARD})
-        entries.append(ThreadEntry(depth, card, row["inreplyto"]))
+        entries.append(ThreadEntry(depth, card_of(row), row["inreplyto"]))
         waiting.extend((depth + 1, reply) for reply in reversed(replies.get(msgid, [])))
     return entries

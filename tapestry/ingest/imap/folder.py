@@ -8,15 +8,14 @@ section 2.3.1.1).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from imapclient import IMAPClient
 from imapclient.exceptions import IMAPClientAbortError, IMAPClientError
 
 from tapestry.ingest.stream import Item
-from tapestry.ingest.sync_state import SyncStates
 from tapestry.ingest.unavailable import FetchResult, UnavailableMessages, hold_server_faults
 
 BATCH = 100
@@ -31,15 +30,7 @@ _WIDEST = 1 << 16
 """UIDs that fit into one line of a response; the library reads no line above a million bytes."""
 
 _UNKNOWN_SIZE = BATCH_BYTES + 1
-_CONNECTION_LOST = (
-    IMAPClientAbortError,
-    OSError,
-    ValueError,
-    LookupError,
-    TypeError,
-    MemoryError,
-    OverflowError,
-)
+_CONNECTION_LOST = (IMAPClientAbortError, OSError, *MALFORMED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,21 +60,14 @@ class MailboxStatus:
 
 @dataclass(slots=True)
 class NewMessages:
-    """The new messages of an opened folder; cursors are stored under ``origin``.
+    """The new messages of an opened folder.
 
     HIGHESTMODSEQ goes into the sync state: by it a later pull sees that nothing has changed.
     """
 
     client: IMAPClient
     mailbox: MailboxStatus
-    origin: str
-    sync_states: SyncStates
-    unavailable: UnavailableMessages = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.unavailable = UnavailableMessages(
-            self.sync_states, self.mailbox.name, self.mailbox.uidvalidity
-        )
+    unavailable: UnavailableMessages
 
     def after(self, last: int) -> Iterator[Item]:
         """Yield the messages with a UID above ``last``, ascending.
@@ -91,8 +75,12 @@ class NewMessages:
         At the end the cursor passes UIDs that were expunged, and unavailable messages that are
         due are fetched again.
         """
-        if self.unavailable.is_full:
-            yield from self._retry_unavailable()
+        yield from self.unavailable.read(self._new_items(last), self._fetch_again)
+        version = {"uidvalidity": self.mailbox.uidvalidity, "modseq": self.mailbox.modseq}
+        sync_states = self.unavailable.sync_states
+        sync_states.save(self.mailbox.name, sync_states.load(self.mailbox.name) | version)
+
+    def _new_items(self, last: int) -> Iterator[Item]:
         reached = last = max(last, self.unavailable.through)
         uidnext = self.mailbox.uidnext or self._uid_after_last()
         for uids in windows(self.client, last + 1, uidnext):
@@ -100,19 +88,10 @@ class NewMessages:
                 for result in self._fetch(batch):
                     self.unavailable.note(result)
                     reached = result.number
-                    yield self._item(result.raw, reached)
+                    yield self.unavailable.item(reached, result.raw)
         end = max(reached, uidnext - 1)
         if end > last:
-            yield replace(self._item(None, end), flush=True)
-        self.unavailable.clear_trouble()
-        yield from self._retry_unavailable()
-        self.unavailable.require_delivery()
-        version = {"uidvalidity": self.mailbox.uidvalidity, "modseq": self.mailbox.modseq}
-        sync_state = self.sync_states.load(self.mailbox.name)
-        self.sync_states.save(self.mailbox.name, sync_state | version)
-
-    def _item(self, raw: bytes | None, uid: int) -> Item:
-        return Item(raw, self.origin, self.unavailable.cursor(self.origin, uid))
+            yield self.unavailable.item(end, flush=True)
 
     def _uid_after_last(self) -> int:
         """Return the UID after the last one, for a server that does not send UIDNEXT."""
@@ -140,26 +119,16 @@ class NewMessages:
 
     def _sizes(self, uids: list[int]) -> dict[int, int]:
         """Return sizes in bytes by UID, empty if the server cannot tell them."""
-        if not uids:
-            return {}
-        try:
-            response = self._fetch_attribute(uids, "RFC822.SIZE")
-        except IMAPClientAbortError:
-            raise
-        except IMAPClientError:
+        response = unless_refused(self._fetch_attribute, uids, "RFC822.SIZE") if uids else None
+        if response is None:
             return {}
         return {uid: response.get(uid, {}).get(b"RFC822.SIZE") or 0 for uid in uids}
 
     def _fetch(self, uids: list[int]) -> Iterator[FetchResult]:
         """Yield the result of each: fetched together or, if the server says NO, one by one."""
         if len(uids) > 1:
-            try:
-                response = self._fetch_attribute(uids, "BODY.PEEK[]")
-            except IMAPClientAbortError:
-                raise
-            except IMAPClientError:
-                pass
-            else:
+            response = unless_refused(self._fetch_attribute, uids, "BODY.PEEK[]")
+            if response is not None:
                 yield from (_result(uid, response) for uid in uids)
                 return
         yield from hold_server_faults(map(self._fetch_one, uids), single=len(uids) == 1)
@@ -184,23 +153,21 @@ class NewMessages:
             raise
         return response
 
-    def _retry_unavailable(self) -> Iterator[Item]:
-        """Yield those unavailable messages that are due and come this time."""
-        for uid in self.unavailable.due():
-            raw = self._fetch_again(uid)
-            if raw is not None:
-                yield Item(raw, self.origin, flush=True)
-            if raw is not None or uid not in self.client.search(["UID", str(uid)]):
-                self.unavailable.settle(uid)
+    def _fetch_again(self, uid: int) -> FetchResult:
+        response = unless_refused(self.client.fetch, [uid], ["BODY.PEEK[]"])
+        raw = None if response is None else _result(uid, response).raw
+        is_there = raw is None and uid in self.client.search(["UID", str(uid)])
+        return FetchResult(uid, raw, unavailable=is_there)
 
-    def _fetch_again(self, uid: int) -> bytes | None:
-        self.unavailable.note_retry(uid)
-        try:
-            return _result(uid, self.client.fetch([uid], ["BODY.PEEK[]"])).raw
-        except IMAPClientAbortError:
-            raise
-        except IMAPClientError:
-            return None
+
+def unless_refused(request: Callable[..., Any], *arguments: Any) -> Any:
+    """Return the response to a request, None if the server refuses it (NO, BAD)."""
+    try:
+        return request(*arguments)
+    except IMAPClientAbortError:
+        raise
+    except IMAPClientError:
+        return None
 
 
 def _result(uid: int, response: Any) -> FetchResult:

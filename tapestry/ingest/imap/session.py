@@ -26,11 +26,11 @@ from tapestry.ingest.account import (
     require_private_connection,
     tls_context,
 )
-from tapestry.ingest.imap.folder import SERVER_FAULTS, MailboxStatus, NewMessages
+from tapestry.ingest.imap.folder import SERVER_FAULTS, MailboxStatus, NewMessages, unless_refused
 from tapestry.ingest.quoted_reply import cause_without_secret, is_plain, quoted_reply
 from tapestry.ingest.stream import CursorOf, Item, ListedFolder, MessageStream
 from tapestry.ingest.sync_state import SyncStates
-from tapestry.ingest.unavailable import has_unavailable
+from tapestry.ingest.unavailable import UnavailableMessages, has_unavailable
 
 # At level DEBUG the library logs every line it sends, passwords and tokens too.
 logging.getLogger("imapclient").setLevel(logging.WARNING)
@@ -76,38 +76,35 @@ class ImapSession:
         The cursor is valid for one UIDVALIDITY.  If that changes, the folder is read from its
         start; messages that are stored already are not added again.
         """
+        address = f"{self.account.address}/{folder}"
         sync_state = sync_states.load(folder)
         with explained(self.account):
             version = self._mailbox_version(folder)
             known = (sync_state.get("uidvalidity"), sync_state.get("modseq"))
             if version is not None and version == known and not has_unavailable(sync_state):
-                return MessageStream(f"{self.account.address}/{folder}", iter(()), lambda: 0)
+                return MessageStream(address, iter(()), lambda: 0)
             status = self.examine(folder)
             if version is not None and version[0] == status.uidvalidity:
                 # The version of before EXAMINE: what came in between counts as a change.
                 status = replace(status, modseq=version[1])
-        origin = f"{self.account.address}/{folder};uidvalidity={status.uidvalidity}@{audience}"
+        origin = f"{address};uidvalidity={status.uidvalidity}@{audience}"
         stored = cursor_of(origin)
         last = stored.version if stored else 0
-        items = NewMessages(self.client, status, origin, sync_states).after(last)
-        return MessageStream(
-            f"{self.account.address}/{folder}",
-            _explained_items(self.account, items),
-            lambda: status.at_most_after(last),
+        unavailable = UnavailableMessages(sync_states, folder, status.uidvalidity, origin)
+        items = _explained_items(
+            self.account, NewMessages(self.client, status, unavailable).after(last)
         )
+        return MessageStream(address, items, lambda: status.at_most_after(last))
 
     def examine(self, folder: str) -> MailboxStatus:
         """Open a folder for reading only (EXAMINE)."""
-        try:
-            response: Any = self.client.select_folder(folder, readonly=True)
-        except IMAPClientAbortError:
-            raise
-        except IMAPClientError as error:
+        response = unless_refused(self.client.select_folder, folder, True)
+        if response is None:
             names = ", ".join(listed_folder.name for listed_folder in self.list_folders()[:20])
             raise TapestryError(
                 f"{self.account.host} has no mailbox {folder} that {self.account.user} may read.",
                 hint=f"It has: {names}.",
-            ) from error
+            )
         return MailboxStatus(
             name=folder,
             uidvalidity=int(response[b"UIDVALIDITY"]),
@@ -119,14 +116,11 @@ class ImapSession:
         """Return UIDVALIDITY and HIGHESTMODSEQ, None if the server has no CONDSTORE (RFC 7162)."""
         if not self.client.has_capability("CONDSTORE"):
             return None
-        try:
-            response: Any = self.client.folder_status(folder, ["UIDVALIDITY", "HIGHESTMODSEQ"])
-        except IMAPClientAbortError:
-            raise
-        except IMAPClientError:
-            return None  # EXAMINE will raise the error in words
-        modseq = response.get(b"HIGHESTMODSEQ")
-        return (int(response[b"UIDVALIDITY"]), int(modseq)) if modseq else None
+        asked = ["UIDVALIDITY", "HIGHESTMODSEQ"]
+        response = unless_refused(self.client.folder_status, folder, asked)
+        if response is None or not response.get(b"HIGHESTMODSEQ"):
+            return None  # of a folder that cannot be read, EXAMINE will say so in words
+        return int(response[b"UIDVALIDITY"]), int(response[b"HIGHESTMODSEQ"])
 
 
 @contextmanager
