@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from filters.models.source import Source
@@ -32,8 +33,8 @@ def account_of(source: Source, *, edited: bool = False) -> Account:
     account = Account(source.kind, source.host, source.port, security, source.user, "", method)
     if source.method == Source.Method.XOAUTH2 and source.token_url:
         token = _access_token(source) if edited else _stored_access_token(source)
-        return account.with_secret(token)
-    return account.with_secret(read_secret(source).get("secret", ""))
+        return replace(account, secret=token)
+    return replace(account, secret=read_secret(source).get("secret", ""))
 
 
 def keep_secret(source: Source, secret: str, client_secret: str = "") -> None:

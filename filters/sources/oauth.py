@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import http.client
 import os
+import ssl
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -15,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.account import ConnectionLostError, RefusedError, is_this_machine, tls_context
+from tapestry.ingest.account import ConnectionLostError, RefusedError, is_this_machine
 
 TIMEOUT = 20
 LONGEST_RESPONSE = 1024 * 1024
@@ -104,9 +105,8 @@ def refresh(grant: Grant) -> Token:
     request = urllib.request.Request(
         grant.url, body.encode(), {"Accept": "application/json"}, method="POST"
     )
-    opener = urllib.request.build_opener(
-        _NoRedirect, urllib.request.HTTPSHandler(context=tls_context())
-    )
+    https = urllib.request.HTTPSHandler(context=ssl.create_default_context())
+    opener = urllib.request.build_opener(_NoRedirect, https)
     host = urllib.parse.urlsplit(grant.url).hostname
     try:
         with opener.open(request, timeout=TIMEOUT) as response:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Literal
 from urllib.parse import quote
@@ -17,7 +16,8 @@ Method = Literal["password", "xoauth2"]
 TIMEOUT = 60.0
 """Seconds without an answer after which a connection counts as lost."""
 
-AskPassword = Callable[[str], str]
+MALFORMED = (ValueError, LookupError, TypeError, MemoryError, OverflowError)
+"""What the libraries raise at responses that are not of their protocol."""
 
 
 class ConnectionLostError(TapestryError):
@@ -60,10 +60,6 @@ class Account:
         """Host and port, for messages."""
         return f"{self.host}:{self.port}"
 
-    def with_secret(self, secret: str) -> Account:
-        """Return the account with another secret."""
-        return replace(self, secret=secret)
-
 
 def is_this_machine(host: str) -> bool:
     """Return whether a host can only be this machine, so that nobody can eavesdrop.
@@ -88,12 +84,12 @@ def require_private_connection(account: Account) -> None:
         )
 
 
-def tls_context() -> ssl.SSLContext:
-    """Return the settings of TLS: the certificate and its host name are always verified.
-
-    The authorities are those of the system; SSL_CERT_FILE names others.
-    """
-    return ssl.create_default_context()
+def connection_lost(account: Account, reason: str) -> ConnectionLostError:
+    """Return the error of a connection that ended too early."""
+    return ConnectionLostError(
+        f"{account.where} broke off: {reason}.",
+        hint="Run the same again: it goes on where it stopped, and nothing comes twice.",
+    )
 
 
 def explain_os_error(account: Account, error: OSError) -> TapestryError:
@@ -108,12 +104,8 @@ def explain_os_error(account: Account, error: OSError) -> TapestryError:
             f"{account.where} does not speak TLS as it should: {error.reason or error}.",
             hint="Check the port (imaps is 993, nntps 563) and the server's certificate.",
         )
-    if isinstance(error, TimeoutError):
-        return ConnectionLostError(
-            f"{account.where} does not answer.",
-            hint="Check host and port, and that the server runs; what was read before is kept.",
-        )
+    unreachable = f"cannot be reached: {error.strerror or error}"
     return ConnectionLostError(
-        f"{account.where} cannot be reached: {error.strerror or error}.",
+        f"{account.where} {'does not answer' if isinstance(error, TimeoutError) else unreachable}.",
         hint="Check host and port, and that the server runs; what was read before is kept.",
     )

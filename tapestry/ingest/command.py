@@ -10,7 +10,8 @@ import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from tapestry.core.clock import wall_clock
@@ -24,6 +25,7 @@ from tapestry.ingest.pull import pull_account
 from tapestry.ingest.quoted_reply import storable
 from tapestry.ingest.session import KINDS, kind_of, read_url
 from tapestry.ingest.sync_state import InMemorySyncStates
+from tapestry.tables.append import cursor_of
 from tapestry.tables.log import Tables
 
 AskPassword = Callable[[str], str]
@@ -38,15 +40,11 @@ _AUDIENCE = re.compile(r"public|(?:user|group):\S(?:.*\S)?", re.DOTALL)
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
 
-@dataclass(frozen=True, slots=True)
-class IngestReport:
-    """Counts of one ingestion; ``broken`` messages were kept with what could be read of them."""
+@dataclass(slots=True)
+class IngestReport(Tally):
+    """The counts of an ingestion, and how long it took."""
 
-    read: int
-    added: int
-    duplicates: int
-    broken: int
-    seconds: float
+    seconds: float = 0.0
 
 
 def ingest(
@@ -65,7 +63,7 @@ def ingest(
     read; what was appended before that stays.
     """
     check_audience(audience)
-    started = time.monotonic()
+    start = time.monotonic()
     target = IngestTarget(tables, clock, audience, progress, now)
     tally = Tally()
     scheme = _SCHEME.match(what)
@@ -85,10 +83,9 @@ def ingest(
             "or nntp(s)://host/GROUP.",
         )
     else:
-        stream = open_archive_source(what, audience, target.cursor_of)
+        stream = open_archive_source(what, audience, partial(cursor_of, tables))
         ingest_batches(stream, replace(target, workers=_workers(path_of(what))), tally)
-    seconds = time.monotonic() - started
-    return IngestReport(tally.read, tally.added, tally.duplicates, tally.broken, seconds)
+    return IngestReport(**asdict(tally), seconds=time.monotonic() - start)
 
 
 def _workers(path: Path) -> int:
@@ -125,7 +122,7 @@ def _account_and_folder(url: str, ask_password: AskPassword | None) -> tuple[Acc
         )
     if account.secret or not account.user:
         return account, folder
-    password = kind.password()
+    password = os.environ.get(kind.password_variable)
     where = f"{account.address}/{folder}"
     if password is None and ask_password is not None:
         password = ask_password(where)
@@ -134,4 +131,4 @@ def _account_and_folder(url: str, ask_password: AskPassword | None) -> tuple[Acc
             f"No password is given for {where}.",
             hint=f"Set {kind.password_variable}, or write it into the URL: {account.kind}s://user:password@host/…",
         )
-    return account.with_secret(password), folder
+    return replace(account, secret=password), folder

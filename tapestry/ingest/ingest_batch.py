@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass
+from operator import add
 
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import Clock
 from tapestry.core.schema import MESSAGES
-from tapestry.ingest.parallel import parsed
-from tapestry.ingest.stream import CursorOf, Item, MessageStream
-from tapestry.tables.append import Cursor, Forbidden, append_messages, cursor_of, never
+from tapestry.ingest.parallel import parse_batches
+from tapestry.ingest.stream import Batch, CursorOf, MessageStream
+from tapestry.tables.append import Cursor, Forbidden, append_messages, never
 from tapestry.tables.log import Tables
 from tapestry.tables.originals import Original
 
@@ -45,22 +46,7 @@ class Tally:
 
     def __add__(self, other: Tally) -> Tally:
         """Return the sum of two tallies."""
-        return Tally(
-            self.read + other.read,
-            self.added + other.added,
-            self.duplicates + other.duplicates,
-            self.broken + other.broken,
-        )
-
-
-@dataclass(slots=True)
-class _Batch:
-    raws: list[bytes] = field(default_factory=list)
-    origin: str = ""
-    cursor: Cursor | None = None
-
-    def __bool__(self) -> bool:
-        return bool(self.raws) or self.cursor is not None
+        return Tally(*map(add, astuple(self), astuple(other)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +68,10 @@ class IngestTarget:
     workers: int = 0
     forbidden: Forbidden = never
 
-    def cursor_of(self, origin: str) -> Cursor | None:
-        """Return the stored cursor of an origin, or None if nothing was ingested from it."""
-        return cursor_of(self.tables, origin)
-
     def cursors_by_now(self) -> CursorOf:
         """Return a lookup of the cursors of all origins as they are at this moment.
 
-        For many origins it is several times as fast as ``cursor_of``.
+        For many origins it is several times as fast as ``tapestry.tables.append.cursor_of``.
         """
         log = self.tables.open(MESSAGES)
 
@@ -107,16 +89,18 @@ def ingest_batches(stream: MessageStream, target: IngestTarget, tally: Tally) ->
     """
     progress = target.progress
     total = stream.total() if progress else None
-    for batch, messages in parsed(_batches(stream), stream.name, target.audience, target.workers):
+    for batch, messages in parse_batches(
+        _batches(stream), stream.name, target.audience, target.workers
+    ):
         receipt = append_messages(
             target.tables,
             target.clock,
-            [parsed_message.message for parsed_message in messages],
+            [parsed.message for parsed in messages],
             batch.cursor,
             target.now,
             originals=[
-                Original(raw, parsed_message.problems)
-                for raw, parsed_message in zip(batch.raws, messages, strict=True)
+                Original(raw, parsed.problems)
+                for raw, parsed in zip(batch.raws, messages, strict=True)
             ],
             forbidden=target.forbidden,
         )
@@ -125,7 +109,7 @@ def ingest_batches(stream: MessageStream, target: IngestTarget, tally: Tally) ->
         tally.read += len(messages)
         tally.added += receipt.added
         tally.duplicates += receipt.duplicates
-        tally.broken += sum(parsed_message.broken for parsed_message in messages)
+        tally.broken += sum(parsed.broken for parsed in messages)
         if progress and messages:
             progress(tally.read, total)
         if target.stop():
@@ -133,31 +117,28 @@ def ingest_batches(stream: MessageStream, target: IngestTarget, tally: Tally) ->
     return True
 
 
-def _batches(stream: MessageStream) -> Iterator[_Batch]:
-    batch, length, began = _Batch(), 0, time.monotonic()
-    while True:
-        try:
-            item: Item | None = next(stream.items, None)
-        except TapestryError:
-            if batch:
+def _batches(stream: MessageStream) -> Iterator[Batch]:
+    batch, length, start = Batch(), 0, 0.0
+    try:
+        for item in stream.items:
+            if batch and item.origin != batch.origin:
+                # A batch has one cursor, so that all its messages are of one origin.
                 yield batch
-            raise
-        if item is None:
-            break
-        if batch and item.origin != batch.origin:
-            # A batch has one cursor, so that all its messages are of one origin.
+                batch, length = Batch(), 0
+            if not batch:
+                start = time.monotonic()
+            batch.origin = item.origin
+            batch.cursor = item.cursor or batch.cursor
+            if item.raw is not None:
+                batch.raws.append(item.raw)
+                length += len(item.raw)
+            is_full = len(batch.raws) >= BATCH or length >= BATCH_BYTES
+            if batch and (is_full or item.flush or time.monotonic() - start >= BATCH_SECONDS):
+                yield batch
+                batch, length = Batch(), 0
+    except TapestryError:
+        if batch:
             yield batch
-            batch, length = _Batch(), 0
-        if not batch:
-            began = time.monotonic()
-        batch.origin = item.origin
-        batch.cursor = item.cursor or batch.cursor
-        if item.raw is not None:
-            batch.raws.append(item.raw)
-            length += len(item.raw)
-        is_full = len(batch.raws) >= BATCH or length >= BATCH_BYTES
-        if batch and (is_full or item.flush or time.monotonic() - began >= BATCH_SECONDS):
-            yield batch
-            batch, length = _Batch(), 0
+        raise
     if batch:
         yield batch

@@ -1,9 +1,9 @@
-"""Parse batches in processes of their own, while the one that asks appends those before.
+"""Parse batches in worker processes, while the parent process appends those before.
 
-Parsing is most of what an archive costs.  With two processes, each with a pipe, all of
-r-devel goes in 1.7 times as fast on two cores; Spark does the same work in Python workers
-too, behind a JVM and another copy of every message, and starts in seconds.  A worker whose
-asker is gone sees its pipe end.
+Parsing is most of what an archive costs.  With two workers, each with a pipe, all of r-devel
+is ingested 1.7 times as fast on two cores; Spark does the same work in Python workers too,
+behind a JVM and another copy of every message, and starts in seconds.  A worker whose parent
+is gone sees its pipe end.
 """
 
 from __future__ import annotations
@@ -13,27 +13,16 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING
 
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.mime.parse import Parsed, parse
 
-
-class Raw(Protocol):
-    """A batch before it is parsed."""
-
-    raws: list[bytes]
+if TYPE_CHECKING:  # workers import this module, and need not load the tables
+    from tapestry.ingest.stream import Batch
 
 
-Batch = TypeVar("Batch", bound=Raw)
-
-
-def parse_all(raws: Sequence[bytes], source: str, audience: str) -> list[Parsed]:
-    """Return what was read of some messages, in their order."""
-    return [parse(raw, source, audience) for raw in raws]
-
-
-def parsed(
+def parse_batches(
     batches: Iterator[Batch], source: str, audience: str, workers: int
 ) -> Iterator[tuple[Batch, list[Parsed]]]:
     """Yield batches in their order with their messages; with no workers, parsed here.
@@ -42,7 +31,8 @@ def parsed(
     are yielded first.
     """
     if not workers:
-        yield from ((batch, parse_all(batch.raws, source, audience)) for batch in batches)
+        for batch in batches:
+            yield batch, _parse_all(batch.raws, source, audience)
         return
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tapestry.ingest.mime.parse"])
@@ -56,37 +46,32 @@ def parsed(
         children.append(child)
         idle.append(ours)
     under_way: deque[tuple[Connection, Batch]] = deque()
-    broken: TapestryError | None = None
-    batch: Batch | None
+    failure: TapestryError | None = None
     try:
         while True:
             try:
-                batch = next(batches, None) if broken is None else None
+                following = next(batches, None) if failure is None else None
             except TapestryError as error:
-                broken, batch = error, None
-            if under_way and (batch is None or not idle):
+                failure, following = error, None
+            if under_way and (following is None or not idle):
                 pipe, before = under_way.popleft()
-                yield before, _answer(pipe)
+                with _must_live():
+                    messages: list[Parsed] = pipe.recv()
+                yield before, messages
                 idle.append(pipe)
-            if batch is not None:
+            if following is not None:
                 pipe = idle.pop()
                 with _must_live():
-                    pipe.send((batch.raws, source, audience))
-                under_way.append((pipe, batch))
+                    pipe.send((following.raws, source, audience))
+                under_way.append((pipe, following))
             elif not under_way:
                 break
-        if broken is not None:
-            raise broken
+        if failure is not None:
+            raise failure
     finally:
         for child in children:
             child.kill()
             child.join()
-
-
-def _answer(pipe: Connection) -> list[Parsed]:
-    with _must_live():
-        answer: list[Parsed] = pipe.recv()
-    return answer
 
 
 @contextmanager
@@ -106,4 +91,8 @@ def _work(pipe: Connection) -> None:
             raws, source, audience = pipe.recv()
         except EOFError:
             return
-        pipe.send(parse_all(raws, source, audience))
+        pipe.send(_parse_all(raws, source, audience))
+
+
+def _parse_all(raws: Sequence[bytes], source: str, audience: str) -> list[Parsed]:
+    return [parse(raw, source, audience) for raw in raws]

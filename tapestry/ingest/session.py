@@ -16,9 +16,8 @@ the kind is one more choice of ``filters.models.source.Source.Kind``.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import unquote, urlsplit
@@ -70,10 +69,6 @@ class SourceKind:
     anonymous: bool = False
     example: str = ""
 
-    def password(self) -> str | None:
-        """Return the password in the environment, None if there is none."""
-        return os.environ.get(self.password_variable)
-
 
 KINDS = {
     "imap": SourceKind(
@@ -88,14 +83,12 @@ KINDS = {
 """The kinds of server, by the scheme of their URLs; with an ``s`` at its end, it is TLS."""
 
 
-@contextmanager
-def open_session(account: Account, timeout: float = TIMEOUT) -> Iterator[MailSession]:
+def open_session(account: Account, timeout: float = TIMEOUT) -> AbstractContextManager[MailSession]:
     """Connect and authenticate for the length of the block; ``timeout`` is seconds an answer.
 
     Raises ConnectionLostError or RefusedError, in words.
     """
-    with KINDS[account.kind].open(account, timeout) as session:
-        yield session
+    return KINDS[account.kind].open(account, timeout)
 
 
 def usual_port(kind: str, *, tls: bool) -> int:

@@ -6,7 +6,7 @@ The cursor is stored with the rows, in one append, so that ingestion is exactly 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tapestry.tables.append import Cursor
 
@@ -26,6 +26,18 @@ class Item:
     origin: str = ""
     cursor: Cursor | None = None
     flush: bool = False
+
+
+@dataclass(slots=True)
+class Batch:
+    """The messages of one append, all of one origin, and the cursor after them."""
+
+    raws: list[bytes] = field(default_factory=list)
+    origin: str = ""
+    cursor: Cursor | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.raws) or self.cursor is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tapestry.core.errors import TapestryError
@@ -38,7 +40,7 @@ def test_a_url_says_where_and_as_whom(url, account, folder):
 def test_the_address_of_an_account_can_be_read_again_and_holds_no_secret():
     account = Account("imap", "::1", 993, "tls", "joe@x.org/a", "secret")
     assert "secret" not in account.address + repr(account)
-    assert read_url(account.address) == (account.with_secret(""), "")
+    assert read_url(account.address) == (replace(account, secret=""), "")
 
 
 @pytest.mark.parametrize("url", ["imap://", "imap://x.org/INBOX", "nntp://", "nntp://x:port/a"])

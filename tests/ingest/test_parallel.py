@@ -7,7 +7,6 @@ import random
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -16,20 +15,16 @@ from support.paths import TESTS
 
 from tapestry.core.errors import TapestryError
 from tapestry.ingest import command
-from tapestry.ingest.parallel import parsed
+from tapestry.ingest.parallel import parse_batches
+from tapestry.ingest.stream import Batch
 from tapestry.tables.log import Tables
 
 FROM = "From joe@x.org Fri Jan  2 14:26:52 2004\n"
 
 
-@dataclass
-class Some:
-    raws: list[bytes]
-
-
 def batches(count, each=5):
     for n in range(count):
-        yield Some([b"Message-ID: <%d.%d@x>\n\nhi\n" % (n, m) for m in range(each)])
+        yield Batch([b"Message-ID: <%d.%d@x>\n\nhi\n" % (n, m) for m in range(each)])
 
 
 def ids(answers):
@@ -39,8 +34,8 @@ def ids(answers):
 @pytest.mark.parametrize("workers", [1, 3])
 @pytest.mark.parametrize("count", [0, 1, 7])
 def test_batches_come_in_their_order(count, workers):
-    alone = ids(parsed(batches(count), "s", "public", 0))
-    assert ids(parsed(batches(count), "s", "public", workers)) == alone
+    alone = ids(parse_batches(batches(count), "s", "public", 0))
+    assert ids(parse_batches(batches(count), "s", "public", workers)) == alone
     assert len(alone) == 5 * count
 
 
@@ -51,7 +46,7 @@ def test_what_came_before_a_break_comes_first():
 
     found = []
     with pytest.raises(TapestryError, match="The line broke"):
-        for one in parsed(breaking(), "s", "public", 2):
+        for one in parse_batches(breaking(), "s", "public", 2):
             found.append(one)
     assert len(ids(found)) == 15
 

@@ -132,13 +132,13 @@ def test_twenty_in_a_row_are_put_aside_and_the_cursor_stays_before_the_next(targ
 
 def test_nothing_that_was_put_aside_is_ever_dropped():
     memory = KeptMemory()
-    unavailable = UnavailableMessages(memory, "INBOX", 1)
+    unavailable = UnavailableMessages(memory, "INBOX", 1, "inbox")
     for number in range(MOST):
         unavailable.note(FetchResult(2 * number, None, unavailable=True))
         unavailable.note(FetchResult(2 * number + 1, b"x"))
     with pytest.raises(ConnectionLostError, match="1000 messages"):
         unavailable.note(FetchResult(9999, None, unavailable=True))
-    again = UnavailableMessages(memory, "INBOX", 1)
+    again = UnavailableMessages(memory, "INBOX", 1, "inbox")
     assert len(again.missing) == MOST
     assert again.is_full
     again.settle(0)

@@ -15,6 +15,7 @@ from typing import Any
 from imapclient import IMAPClient
 from imapclient.exceptions import IMAPClientAbortError, IMAPClientError
 
+from tapestry.ingest.account import MALFORMED
 from tapestry.ingest.stream import Item
 from tapestry.ingest.unavailable import FetchResult, UnavailableMessages, hold_server_faults
 

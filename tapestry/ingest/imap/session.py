@@ -8,6 +8,7 @@ EXAMINE and BODY.PEEK set no flag.
 from __future__ import annotations
 
 import logging
+import ssl
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -18,13 +19,14 @@ from imapclient.exceptions import IMAPClientAbortError, IMAPClientError, LoginEr
 
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.account import (
+    MALFORMED,
     TIMEOUT,
     Account,
     ConnectionLostError,
     RefusedError,
+    connection_lost,
     explain_os_error,
     require_private_connection,
-    tls_context,
 )
 from tapestry.ingest.imap.folder import SERVER_FAULTS, MailboxStatus, NewMessages, unless_refused
 from tapestry.ingest.quoted_reply import cause_without_secret, is_plain, quoted_reply
@@ -98,13 +100,16 @@ class ImapSession:
 
     def examine(self, folder: str) -> MailboxStatus:
         """Open a folder for reading only (EXAMINE)."""
-        response = unless_refused(self.client.select_folder, folder, True)
-        if response is None:
+        try:
+            response: Any = self.client.select_folder(folder, readonly=True)
+        except IMAPClientAbortError:
+            raise
+        except IMAPClientError as error:
             names = ", ".join(listed_folder.name for listed_folder in self.list_folders()[:20])
             raise TapestryError(
                 f"{self.account.host} has no mailbox {folder} that {self.account.user} may read.",
                 hint=f"It has: {names}.",
-            )
+            ) from error
         return MailboxStatus(
             name=folder,
             uidvalidity=int(response[b"UIDVALIDITY"]),
@@ -126,44 +131,27 @@ class ImapSession:
 @contextmanager
 def open_imap(account: Account, timeout: float = TIMEOUT) -> Iterator[ImapSession]:
     """Connect and authenticate; the connection is closed when the block ends, in any way."""
+    use_tls = account.security == "tls"
     with explained(account):
-        client = _connect(account, timeout)
-        try:
-            _authenticate(client, account)
-        except BaseException:
-            _disconnect(client)
-            raise
+        context = ssl.create_default_context()
+        client = IMAPClient(
+            account.host,
+            account.port,
+            ssl=use_tls,
+            ssl_context=context if use_tls else None,
+            timeout=timeout,
+        )
     try:
+        with explained(account):
+            if account.security == "starttls" and client.has_capability("STARTTLS"):
+                client.starttls(context)
+            elif not use_tls:
+                require_private_connection(account)
+            _authenticate(client, account)
         yield ImapSession(account, client)
     finally:
-        _disconnect(client)
-
-
-def _connect(account: Account, timeout: float) -> IMAPClient:
-    use_tls = account.security == "tls"
-    context = tls_context()
-    client = IMAPClient(
-        account.host,
-        account.port,
-        ssl=use_tls,
-        ssl_context=context if use_tls else None,
-        timeout=timeout,
-    )
-    try:
-        if account.security == "starttls" and client.has_capability("STARTTLS"):
-            client.starttls(context)
-        elif not use_tls:
-            require_private_connection(account)
-    except BaseException:
-        _disconnect(client)
-        raise
-    return client
-
-
-def _disconnect(client: IMAPClient) -> None:
-    # The connection may be lost already.
-    with suppress(OSError, IMAPClientError):
-        client.shutdown()
+        with suppress(OSError, IMAPClientError):  # the connection may be lost already
+            client.shutdown()
 
 
 def _authenticate(client: IMAPClient, account: Account) -> None:
@@ -197,12 +185,9 @@ def explained(account: Account) -> Iterator[None]:
     except OSError as error:
         raise explain_os_error(account, error) from error
     except IMAPClientError as error:
-        raise ConnectionLostError(
-            f"{account.where} broke off: {quoted_reply(error, account.secret)}.",
-            hint="Run the same again: it goes on where it stopped, and nothing comes twice.",
-        ) from cause_without_secret(error, account.secret)
-    except (ValueError, LookupError, TypeError, MemoryError, OverflowError) as error:
-        # The library raises these at responses that are not IMAP.
+        lost = connection_lost(account, quoted_reply(error, account.secret))
+        raise lost from cause_without_secret(error, account.secret)
+    except MALFORMED as error:
         raise ConnectionLostError(
             f"{account.where} answers with what is not IMAP ({type(error).__name__}).",
             hint="Check that host and port are those of an IMAP server.",

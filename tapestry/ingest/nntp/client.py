@@ -14,12 +14,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from tapestry.ingest.account import (
+    MALFORMED,
     Account,
     ConnectionLostError,
     RefusedError,
+    connection_lost,
     explain_os_error,
     require_private_connection,
-    tls_context,
 )
 from tapestry.ingest.quoted_reply import cause_without_secret, quoted_reply
 
@@ -43,7 +44,8 @@ class Client(nntplib.NNTP):
         if not self._use_tls:
             return connection
         try:
-            return tls_context().wrap_socket(connection, server_hostname=self.host)
+            context = ssl.create_default_context()
+            return context.wrap_socket(connection, server_hostname=self.host)
         except BaseException:
             connection.close()
             raise
@@ -73,7 +75,7 @@ def connected(account: Account, timeout: float) -> Iterator[Client]:
     try:
         with explained(account):
             if account.security == "starttls" and "STARTTLS" in client.getcapabilities():
-                client.starttls(tls_context())
+                client.starttls(ssl.create_default_context())
             elif account.security != "tls":
                 require_private_connection(account)
             if account.user:
@@ -114,31 +116,20 @@ def explained(account: Account) -> Iterator[None]:
     """Raise errors of the connection and the protocol as TapestryError."""
     try:
         yield
-    except ssl.SSLEOFError as error:
-        raise _lost(account, "the line was cut") from error
+    except (ssl.SSLEOFError, EOFError) as error:
+        raise connection_lost(account, "the line was cut") from error
     except OSError as error:
         raise explain_os_error(account, error) from error
-    except EOFError as error:
-        raise _lost(account, "the line was cut") from error
     except NNTPError as error:
         if code_of(error) in (480, 483, 502):
             raise RefusedError(
                 f"{account.host} does not let everybody in: {quoted_reply(error, account.secret)}.",
                 hint="Give a user name and password, or ask those who run it.",
             ) from cause_without_secret(error, account.secret)
-        raise _lost(account, quoted_reply(error, account.secret)) from cause_without_secret(
-            error, account.secret
-        )
-    except (ValueError, LookupError, TypeError, MemoryError) as error:
-        # The library raises these at responses that are not NNTP.
+        lost = connection_lost(account, quoted_reply(error, account.secret))
+        raise lost from cause_without_secret(error, account.secret)
+    except MALFORMED as error:
         raise ConnectionLostError(
             f"{account.where} answers with what is not NNTP ({type(error).__name__}).",
             hint="Check that host and port are those of a news server.",
         ) from cause_without_secret(error, account.secret)
-
-
-def _lost(account: Account, reason: str) -> ConnectionLostError:
-    return ConnectionLostError(
-        f"{account.where} broke off: {reason}.",
-        hint="Run the same again: it goes on where it stopped, and nothing comes twice.",
-    )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
+from tapestry.ingest.account import MALFORMED
 from tapestry.ingest.nntp.client import Client, NNTPError, code_of
 from tapestry.ingest.nntp.token_bucket import TokenBucket
 from tapestry.ingest.quoted_reply import is_plain
@@ -47,27 +48,22 @@ class NewsgroupStatus:
 
 @dataclass(slots=True)
 class NewArticles:
-    """The new articles of a newsgroup that was entered; cursors are stored under ``origin``."""
+    """The new articles of a newsgroup that was entered."""
 
     client: Client
     group: NewsgroupStatus
-    origin: str
-    numbering: int
+    unavailable: UnavailableMessages
     rate_limit: TokenBucket
     seen_ids: set[str]
-    sync_states: SyncStates
-    unavailable: UnavailableMessages = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.unavailable = UnavailableMessages(self.sync_states, self.group.name, self.numbering)
 
     def after(self, last: int) -> Iterator[Item]:
         """Yield the articles numbered above ``last``, ascending; the cursor passes gaps.
 
         At the end the unavailable articles that are due are fetched again.
         """
-        if self.unavailable.is_full:
-            yield from self._retry_unavailable()
+        return self.unavailable.read(self._new_items(last), self._fetch)
+
+    def _new_items(self, last: int) -> Iterator[Item]:
         width = _WINDOW
         start = max(last + 1, self.unavailable.through + 1, self.group.low)
         while start <= self.group.high:
@@ -78,26 +74,10 @@ class NewArticles:
             results = (self._fetch_new(number, msgid) for number, msgid in new)
             for result in hold_server_faults(results, single=len(new) == 1):
                 self.unavailable.note(result)
-                yield self._item(result.raw, result.number)
-            yield self._item(None, end)
+                yield self.unavailable.item(result.number, result.raw)
+            yield self.unavailable.item(end)
             width = min(width * 2, _WIDEST) if len(overview) < width // 10 else _WINDOW
             start = end + 1
-        self.unavailable.clear_trouble()
-        yield from self._retry_unavailable()
-        self.unavailable.require_delivery()
-
-    def _item(self, raw: bytes | None, number: int) -> Item:
-        return Item(raw, self.origin, self.unavailable.cursor(self.origin, number))
-
-    def _retry_unavailable(self) -> Iterator[Item]:
-        """Yield those unavailable articles that are due and come this time."""
-        for number in self.unavailable.due():
-            self.unavailable.note_retry(number)
-            result = self._fetch(number)
-            if result.raw is not None:
-                yield Item(result.raw, self.origin, flush=True)
-            if not result.unavailable:
-                self.unavailable.settle(number)
 
     def _fetch_new(self, number: int, msgid: str) -> FetchResult:
         """Fetch an article, unless it came with another group or was lost too often."""
@@ -107,7 +87,7 @@ class NewArticles:
             return FetchResult(number, None, unavailable=True)
         try:
             result = self._fetch(number)
-        except (NNTPError, OSError, EOFError, ValueError, LookupError, TypeError, MemoryError):
+        except (NNTPError, OSError, EOFError, *MALFORMED):
             self.unavailable.note_loss(number, number)
             raise
         if result.raw is not None and msgid:
@@ -139,14 +119,15 @@ class NewArticles:
         if not with_id:
             return
         marks = [*with_id[:: max(1, len(with_id) // _MARKS)], with_id[-1]]
-        sync_state = self.sync_states.load(self.group.name)
+        sync_states, numbering = self.unavailable.sync_states, self.unavailable.numbering
+        sync_state = sync_states.load(self.group.name)
         stored = sync_state.get("marks", {})
-        of_this = dict(map(tuple, stored.get(str(self.numbering), ())))
+        of_this = dict(map(tuple, stored.get(str(numbering), ())))
         latest = sorted((of_this | dict(marks)).items())[-2 * _MARKS :]
-        before = str(self.numbering - 1)
+        before = str(numbering - 1)
         of_before = {before: stored[before]} if before in stored else {}
-        all_marks = of_before | {str(self.numbering): latest}
-        self.sync_states.save(self.group.name, sync_state | {"marks": all_marks})
+        all_marks = of_before | {str(numbering): latest}
+        sync_states.save(self.group.name, sync_state | {"marks": all_marks})
 
 
 def renumbered(
@@ -196,8 +177,6 @@ def _overview(client: Client, start: int, end: int) -> Iterator[tuple[int, str]]
         yield from ((number, "") for number in range(start, end + 1))
         return
     msgids = {number: fields.get("message-id") or "" for number, fields in overviews}
-    yield from (
-        (number, msgid if is_plain(msgid) else "")
-        for number, msgid in sorted(msgids.items())
-        if start <= number <= end
-    )
+    for number, msgid in sorted(msgids.items()):
+        if start <= number <= end:
+            yield number, msgid if is_plain(msgid) else ""

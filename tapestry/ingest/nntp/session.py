@@ -19,7 +19,7 @@ from tapestry.ingest.nntp.wildmat import check_pattern, is_pattern, matches
 from tapestry.ingest.quoted_reply import is_plain
 from tapestry.ingest.stream import CursorOf, Item, ListedFolder, MessageStream
 from tapestry.ingest.sync_state import SyncStates
-from tapestry.ingest.unavailable import has_unavailable
+from tapestry.ingest.unavailable import UnavailableMessages, has_unavailable
 
 ARTICLES_PER_SECOND = 50.0
 """Articles fetched from a server in a second, after the burst of a hundred."""
@@ -92,9 +92,8 @@ class NntpSession:
             if group.count and renumbered(self.client, group, last, numbering, sync_states):
                 numbering, last = numbering + 1, 0
                 origin = _origin(address, numbering, audience)
-        articles = NewArticles(
-            self.client, group, origin, numbering, self.rate_limit, self.seen_ids, sync_states
-        )
+        unavailable = UnavailableMessages(sync_states, folder, numbering, origin)
+        articles = NewArticles(self.client, group, unavailable, self.rate_limit, self.seen_ids)
         items = _explained_items(self.account, articles.after(last))
         return MessageStream(address, items, lambda: group.at_most_after(last))
 
