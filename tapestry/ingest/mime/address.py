@@ -7,12 +7,13 @@ archives (``joe at x.org (Joe Doe)``), which the standard parser drops or splits
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tapestry.ingest.mime.headers import decoded
 
 _AT = re.compile(r"^([^\s@]+) at ([^\s@]+\.[^\s@]+)$", re.IGNORECASE)
 _BARE = re.compile(r"(?<!\S)[^\s@]+@[^\s@]+\.[^\s@]+(?!\S)")
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _COMMENT = re.compile(r"\([^()]*\)")
 _OBSCURED = " @end|ng |rom "
 """What some list archives write for an @; the rest of such an address is lost anyway."""
@@ -32,10 +33,10 @@ class Mailbox:
 
 @dataclass(slots=True)
 class _Parts:
-    """What has been read of one mailbox so far."""
+    """What has been read of a mailbox so far."""
 
-    words: list[str]
-    comments: list[str]
+    words: list[str] = field(default_factory=list)
+    comments: list[str] = field(default_factory=list)
     angle: str | None = None
     has_at: bool = False
 
@@ -48,9 +49,8 @@ def mailboxes(value: str) -> list[Mailbox]:
     >>> mailboxes("Doe, Joe <Joe@X.org>, friends: ann@x.org;")
     [Mailbox(address='joe@x.org', name='Doe, Joe'), Mailbox(address='ann@x.org', name='')]
     """
-    found: list[Mailbox] = []
-    parts = _Parts([], [])
-    depth = 0
+    boxes: list[Mailbox] = []
+    parts, depth = _Parts(), 0
     comment: list[str] = []
     for token in _TOKEN.finditer(value):
         quoted, angle, escaped, mark = token.groups()
@@ -68,7 +68,7 @@ def mailboxes(value: str) -> list[Mailbox]:
         elif depth:
             comment.append(escaped or token[0])
         elif quoted is not None:
-            parts.words.append(_unquoted(quoted))
+            parts.words.append(_ESCAPED.sub(r"\1", quoted))
             parts.has_at = parts.has_at or "@" in quoted
         elif angle is not None:
             parts.angle = angle
@@ -76,22 +76,22 @@ def mailboxes(value: str) -> list[Mailbox]:
             # "Doe, Joe <joe@x.org>": the comma belongs to the name.
             parts.words.append(",")
         elif mark in (",", ";"):
-            found += _mailbox(parts)
-            parts = _Parts([], [])
+            boxes += _mailbox(parts)
+            parts = _Parts()
         elif mark == ":" and not _complete(parts):
-            parts = _Parts([], [])
+            parts = _Parts()
         else:
             parts.words.append(token[0])
             parts.has_at = parts.has_at or "@" in token[0]
     if comment:
         parts.comments.append("".join(comment))
-    return found + _mailbox(parts)
+    return boxes + _mailbox(parts)
 
 
 def addresses(values: list[str]) -> tuple[str, ...]:
     """Return the addresses of several address headers, lower case, each once."""
-    found = [box.address for value in values for box in mailboxes(value)]
-    return tuple(dict.fromkeys(address for address in found if address))
+    boxes = [box for value in values for box in mailboxes(value)]
+    return tuple(dict.fromkeys(box.address for box in boxes if box.address))
 
 
 def _complete(parts: _Parts) -> bool:
@@ -124,7 +124,3 @@ def _mailbox(parts: _Parts) -> list[Mailbox]:
     address = _AT.sub(r"\1@\2", address)
     name = decoded(name).strip(" \"'")
     return [Mailbox(address, name)] if address or name else []
-
-
-def _unquoted(text: str) -> str:
-    return re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL)

@@ -12,14 +12,12 @@ from tapestry.ingest.mime.structure import DEEPEST
 LONGEST = 256 * 1024
 """Bytes of text that are kept."""
 
-_NOT_ATTACHMENTS = frozenset(
-    (
-        "application/pgp-signature",
-        "application/pgp-encrypted",
-        "application/pkcs7-signature",
-        "application/x-pkcs7-signature",
-    )
-)
+_NOT_ATTACHMENTS = {
+    "application/pgp-signature",
+    "application/pgp-encrypted",
+    "application/pkcs7-signature",
+    "application/x-pkcs7-signature",
+}
 
 
 @dataclass(slots=True)
@@ -64,18 +62,21 @@ def read_body(message: Part) -> Reading:
                 reading.problems.append("too many levels")
                 continue
             inner = [
-                (sub, depth + 1, kind == "multipart/related" and place > 0)
-                for place, sub in enumerate(payload)
-                if isinstance(sub, Part)
+                (child, depth + 1, kind == "multipart/related" and number > 0)
+                for number, child in enumerate(payload)
+                if isinstance(child, Part)
             ]
             waiting.extend(reversed(inner))
         elif attached or not kind.startswith(("text/plain", "text/html", "multipart/")):
-            if kind not in _NOT_ATTACHMENTS and not (related and not attached):
+            if kind not in _NOT_ATTACHMENTS and (attached or not related):
                 reading.attachments += 1
         elif reading.length < LONGEST:
             text = _text_of(part, reading)
-            (reading.html if kind == "text/html" else reading.plain).append(text)
-            reading.length += len(text) if kind != "text/html" else 0
+            if kind == "text/html":
+                reading.html.append(text)
+            else:
+                reading.plain.append(text)
+                reading.length += len(text)
     return reading
 
 
@@ -86,12 +87,4 @@ def _text_of(part: Part, reading: Reading) -> str:
     if not isinstance(data, bytes):
         return ""
     # Four bytes a character at most: beyond that nothing would be kept.
-    cut = data[: 4 * LONGEST]
-    return decode(cut, _declared(part)).replace("\r\n", "\n")
-
-
-def _declared(part: Part) -> str | None:
-    charset = part.get_param("charset")
-    if isinstance(charset, tuple):
-        charset = charset[2]
-    return charset if isinstance(charset, str) else None
+    return decode(data[: 4 * LONGEST], part.get_content_charset()).replace("\r\n", "\n")

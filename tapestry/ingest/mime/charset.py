@@ -36,15 +36,12 @@ def decode(data: bytes, declared: str | None = None) -> str:
     if codec and codec.startswith(("utf-16", "utf-32")) and data.isascii() and 0 not in data:
         codec = None
     if codec is None or codec in _LATIN:
-        text = _strictly(data, "utf-8") or _strictly(data, codec)
-        return text if text is not None else _latin(data)
+        return _strictly(data, "utf-8") or _latin(data)
     text = _strictly(data, codec)
+    if text is None and not data.isascii():
+        text = _strictly(data, "utf-8")
     if text is not None:
         return text
-    if codec != "utf-8" and not data.isascii():
-        text = _strictly(data, "utf-8")
-        if text is not None:
-            return text
     lenient = data.decode(codec, "replace")
     wrong = lenient.count("�")
     right = sum(character > "\x7f" for character in lenient) - wrong
@@ -64,15 +61,12 @@ def _codec(declared: str | None) -> str | None:
     return None if codec.replace("-", "_") in _NOT_CHARSETS else _OTHER_NAMES.get(codec, codec)
 
 
-def _strictly(data: bytes, codec: str | None) -> str | None:
-    if codec is None:
-        return None
+def _strictly(data: bytes, codec: str) -> str | None:
     try:
-        return data.decode("cp1252" if codec in _LATIN else codec)
+        return data.decode(codec)
     except ValueError:
         return None
 
 
 def _latin(data: bytes) -> str:
-    text = _strictly(data, "cp1252")
-    return data.decode("latin-1") if text is None else text
+    return _strictly(data, "cp1252") or data.decode("latin-1")

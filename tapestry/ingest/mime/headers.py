@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import re
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_tz
 
@@ -50,9 +50,6 @@ def decoded(value: str) -> str:
     end = 0
     for word in _ENCODED_WORD.finditer(value):
         between = value[end : word.start()]
-        data = _word_bytes(word[2], word[3])
-        if data is None:
-            continue
         adjacent = bool(run) and not between.strip()
         if not adjacent or word[1].lower() != charset:
             # A character may be split over two words of one charset: decode them as one.
@@ -61,23 +58,20 @@ def decoded(value: str) -> str:
         if not adjacent:
             pieces.append(between)
         charset = word[1].lower()
-        run.append(data)
+        run.append(_word_bytes(word[2], word[3]))
         end = word.end()
     pieces.append(decode(b"".join(run), charset))
     pieces.append(value[end:])
     return _FOLD.sub(" ", "".join(pieces)).strip()
 
 
-def _word_bytes(encoding: str, text: str) -> bytes | None:
+def _word_bytes(encoding: str, text: str) -> bytes:
     data = text.encode("utf-8", "surrogateescape")
     if encoding in "qQ":
         return _Q_BYTE.sub(lambda byte: bytes([int(byte[1], 16)]), data.replace(b"_", b" "))
     data = re.sub(rb"[^A-Za-z0-9+/]", b"", data)
-    data = data[: len(data) - 1] if len(data) % 4 == 1 else data
-    try:
-        return base64.b64decode(data + b"=" * (-len(data) % 4))
-    except binascii.Error:
-        return None
+    data = data[:-1] if len(data) % 4 == 1 else data
+    return base64.b64decode(data + b"=" * (-len(data) % 4))
 
 
 def instant_of(value: str) -> int | None:
@@ -95,23 +89,17 @@ def instant_of(value: str) -> int | None:
     except (ValueError, IndexError, TypeError):
         parts = None
     if parts is None:
-        return _iso_instant(value)
+        with suppress(ValueError):
+            return parse_instant(value)
+        return None
     year, month, day, hour, minute, second = parts[:6]
     year += 1900 if 100 <= year < 200 else 0
     offset = parts[9] or 0
-    if abs(offset) > _LONGEST_OFFSET:
-        offset = 0
+    offset = offset if abs(offset) <= _LONGEST_OFFSET else 0
     try:
         moment = datetime(year, month, day, hour, minute, min(second, 59), tzinfo=UTC)
         return to_instant(moment - timedelta(seconds=offset))
     except (ValueError, OverflowError):
-        return None
-
-
-def _iso_instant(value: str) -> int | None:
-    try:
-        return parse_instant(value)
-    except ValueError:
         return None
 
 
@@ -126,19 +114,16 @@ def message_ids(value: str) -> tuple[str, ...]:
     >>> message_ids("a@x.org, b@x.org"), message_ids("joe@x.org's message of Friday")
     (('a@x.org', 'b@x.org'), ())
     """
-    found = [_SPACE.sub("", match) for match in _ANGLE.findall(value)]
-    if not found and all("@" in word for word in value.split()):
-        found = [word.strip("<>,;") for word in value.split()]
-    return tuple(dict.fromkeys(_shortened(msgid) for msgid in found if msgid))
+    msgids = [_SPACE.sub("", match) for match in _ANGLE.findall(value)]
+    if not msgids and all("@" in word for word in value.split()):
+        msgids = [word.strip("<>,;") for word in value.split()]
+    return tuple(dict.fromkeys(_shortened(msgid) for msgid in msgids if msgid))
 
 
 def own_id(value: str) -> str | None:
     """Return the Message-ID that a Message-ID header holds, None if it holds none."""
-    found = message_ids(value)
-    if found:
-        return found[0]
     bare = _SPACE.sub("", value).strip("<>")
-    return _shortened(bare) or None
+    return next(iter(message_ids(value)), _shortened(bare)) or None
 
 
 def _shortened(msgid: str) -> str:
@@ -154,8 +139,7 @@ def list_id(value: str) -> str | None:
     >>> list_id('"The R list" <R-devel.r-project.org>')
     'r-devel.r-project.org'
     """
-    found = _ANGLE.findall(value)
-    return (found[-1] if found else value).strip().lower() or None
+    return [value, *_ANGLE.findall(value)][-1].strip().lower() or None
 
 
 def newsgroups(value: str) -> tuple[str, ...]:

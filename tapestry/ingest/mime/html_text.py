@@ -14,14 +14,11 @@ LONGEST = 512 * 1024
 """Characters of HTML that are looked at."""
 
 _HIDDEN = {"script", "style", "head", "title", "template", "noscript"}
-_BLOCKS = frozenset(
-    re.findall(
-        r"\w+",
-        "address article aside blockquote br center dd div dl dt fieldset figure footer form "
-        "h1 h2 h3 h4 h5 h6 header hr li main nav ol p pre section table tr ul",
-    )
-)
-_CELLS = frozenset(("td", "th"))
+_BLOCKS = {
+    "address", "article", "aside", "blockquote", "br", "center", "dd", "div", "dl", "dt",
+    "fieldset", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr",
+    "li", "main", "nav", "ol", "p", "pre", "section", "table", "tr", "ul",
+}  # fmt: skip
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _UNREAD = re.compile(r"<(script|style)\b[^<>]*>.*?(?:</\1\b[^<>]*>|\Z)", re.DOTALL | re.IGNORECASE)
 _DECLARATION = re.compile(r"<[!?][^<>]*>")
@@ -43,7 +40,7 @@ class _Reader(HTMLParser):
             self._hidden = tag
         if tag in _BLOCKS:
             self.pieces.append("\n")
-        elif tag in _CELLS:
+        elif tag in ("td", "th"):
             self.pieces.append(" ")
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -81,7 +78,5 @@ def _tamed(html: str) -> str:
     The standard library's parser searches the rest of the text for the end of each unclosed
     comment, declaration, script or tag: half a megabyte of ``<a`` would take minutes.
     """
-    html = _COMMENT.sub("", html)
-    html = _UNREAD.sub(" ", html)
-    html = _DECLARATION.sub("", html)
-    return _STRAY.sub("&lt;", html)
+    html = _UNREAD.sub(" ", _COMMENT.sub("", html))
+    return _STRAY.sub("&lt;", _DECLARATION.sub("", html))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import defaultdict
 from dataclasses import dataclass
 from email.message import Message as Part
 from email.parser import BytesHeaderParser
@@ -22,8 +23,26 @@ from tapestry.ingest.mime.headers import (
     own_id,
     raw_text,
 )
-from tapestry.ingest.mime.problems import in_words
 from tapestry.ingest.mime.structure import POLICY, structure_of
+
+WORDS = {
+    "StartBoundaryNotFoundDefect": "its parts are announced but not there",
+    "CloseBoundaryNotFoundDefect": "its last part has no end",
+    "MultipartInvariantViolationDefect": "it says it has parts and has none",
+    "NoBoundaryInMultipartDefect": "it says it has parts but not where they begin",
+    "MissingHeaderBodySeparatorDefect": "no blank line after its headers",
+    "FirstHeaderLineIsContinuationDefect": "its first header begins in the middle",
+    "MalformedHeaderDefect": "a header without a name",
+    "MisplacedEnvelopeHeaderDefect": "an envelope line among its headers",
+    "InvalidMultipartContentTransferEncodingDefect": "its parts are encoded all together",
+    "InvalidBase64CharactersDefect": "wrong characters in encoded text",
+    "InvalidBase64PaddingDefect": "encoded text without its end",
+    "InvalidBase64LengthDefect": "encoded text of an impossible length",
+    "InvalidDateDefect": "unreadable date",
+    "UndecodableBytesDefect": "bytes that are no text",
+    "RecursionError": "parts within parts, too deep to be read",
+}
+"""The words for the defects that the standard parser names."""
 
 UNREADABLE = "not a message that can be read"
 """What is noted where reading fails in a way that nobody has thought of."""
@@ -103,14 +122,13 @@ def _read(raw: bytes, source: str | None, audience: str) -> Parsed:
     headers = _headers(part)
     if not headers:
         problems.append("no headers")
-    dates = headers.get("date", [])
-    date = instant_of(dates[0]) if dates else None
-    if dates and date is None:
+    date = instant_of(_first(headers, "date"))
+    if date is None and "date" in headers:
         problems.append("unreadable date")
     if date is not None and _lies(date, headers):
         problems.append("its date is not that of its delivery")
     sender, name = _sender(headers)
-    msgid = own_id(_first(headers, "message-id") or "") or made_id(raw)
+    msgid = own_id(_first(headers, "message-id")) or made_id(raw)
     references = message_ids(" ".join(headers.get("references", [])))
     message = Message(
         msgid=msgid,
@@ -119,10 +137,10 @@ def _read(raw: bytes, source: str | None, audience: str) -> Parsed:
         sender_name=name,
         to=addresses(headers.get("to", [])),
         cc=addresses(headers.get("cc", [])),
-        subject=None if (subject := _first(headers, "subject")) is None else decoded(subject),
-        newsgroups=newsgroups(_first(headers, "newsgroups") or ""),
-        list=list_id(_first(headers, "list-id") or ""),
-        inreplyto=_parent(msgid, _first(headers, "in-reply-to") or "", references),
+        subject=decoded(_first(headers, "subject")) if "subject" in headers else None,
+        newsgroups=newsgroups(_first(headers, "newsgroups")),
+        list=list_id(_first(headers, "list-id")),
+        inreplyto=_parent(msgid, _first(headers, "in-reply-to"), references),
         references=references,
         body=body,
         size=len(raw),
@@ -130,7 +148,8 @@ def _read(raw: bytes, source: str | None, audience: str) -> Parsed:
         source=source,
         audience=audience,
     )
-    return Parsed(message, tuple(dict.fromkeys(map(in_words, problems))))
+    words = [WORDS.get(problem, problem) for problem in problems]
+    return Parsed(message, tuple(dict.fromkeys(words)))
 
 
 def shortened(raw: bytes) -> bytes:
@@ -165,15 +184,14 @@ def made_id(raw: bytes) -> str:
 
 
 def _headers(part: Part) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    headers = defaultdict(list)
     for name, value in part.raw_items():
-        found.setdefault(name.strip().lower(), []).append(raw_text(str(value)))
-    return found
+        headers[name.strip().lower()].append(raw_text(str(value)))
+    return dict(headers)
 
 
-def _first(headers: dict[str, list[str]], name: str) -> str | None:
-    values = headers.get(name)
-    return values[0] if values else None
+def _first(headers: dict[str, list[str]], name: str) -> str:
+    return headers.get(name, [""])[0]
 
 
 def _sender(headers: dict[str, list[str]]) -> tuple[str | None, str | None]:
