@@ -45,7 +45,7 @@ class Kind(Enum):
 
 
 def path_of(what: str) -> Path:
-    """Return the path that somebody wrote, ``~`` and all; TapestryError if it names nobody."""
+    """Return an absolute path, ``~`` expanded; TapestryError if there is no such user."""
     try:
         return Path(what).expanduser().absolute()
     except RuntimeError as error:
@@ -71,16 +71,15 @@ def open_archive_source(what: str, audience: str, cursor_of: CursorOf) -> Messag
         kind = kind_of(path)
     except OSError as error:
         raise _unreadable(path, error) from error
-    match kind:
-        case Kind.MBOX:
-            items = _mbox(path, audience, cursor_of)
-            return MessageStream(path.name, items, lambda: count_messages(path))
-        case Kind.MESSAGE:
-            return MessageStream(path.name, _file(path), lambda: 1)
-        case Kind.DAMAGED:
-            raise _damaged(path, 0)
-        case Kind.EMPTY:
-            raise TapestryError(f"{what} is empty.", hint="Give a file that holds mail.")
+    if kind is Kind.MBOX:
+        items = _mbox(path, audience, cursor_of)
+        return MessageStream(path.name, items, lambda: count_messages(path))
+    if kind is Kind.MESSAGE:
+        return MessageStream(path.name, _file(path), lambda: 1)
+    if kind is Kind.DAMAGED:
+        raise _damaged(path, 0)
+    if kind is Kind.EMPTY:
+        raise TapestryError(f"{what} is empty.", hint="Give a file that holds mail.")
     raise TapestryError(
         f"{what} is neither an mbox nor a message.",
         hint="Give an mbox (.gz, .bz2, .xz too), a Maildir, a .eml file, or a directory of these.",
@@ -125,57 +124,51 @@ def count_messages(path: Path) -> int | None:
 def _directory(path: Path, audience: str, cursor_of: CursorOf) -> MessageStream:
     if (path / "cur").is_dir() or (path / "new").is_dir():
         files = [*_sorted_files(path / "new"), *_sorted_files(path / "cur")]
-        return MessageStream(
-            path.name, _all_of((_file(file) for file in files), []), lambda: len(files)
-        )
-    mboxes: list[Path] = []
-    messages: list[Path] = []
-    failed: list[TapestryError] = []
+        return MessageStream(path.name, _all_of(map(_file, files), []), lambda: len(files))
+    by_kind: dict[Kind, list[Path]] = {kind: [] for kind in Kind}
+    failures: list[TapestryError] = []
     for file in _sorted_files(path):
         try:
             kind = kind_of(file)
         except OSError as error:
-            failed.append(_unreadable(file, error))
+            failures.append(_unreadable(file, error))
             continue
-        if kind is Kind.MBOX:
-            mboxes.append(file)
-        elif kind is Kind.MESSAGE:
-            messages.append(file)
-        elif kind is Kind.DAMAGED:
-            failed.append(_damaged(file, 0))
-    if not mboxes and not messages and not failed:
+        by_kind[kind].append(file)
+        if kind is Kind.DAMAGED:
+            failures.append(_damaged(file, 0))
+    mboxes, messages = by_kind[Kind.MBOX], by_kind[Kind.MESSAGE]
+    if not mboxes and not messages and not failures:
         raise TapestryError(
             f"The directory {path} holds no mail.",
             hint="Give a Maildir, or a directory with .eml files or mboxes in it.",
         )
 
     def total() -> int | None:
-        counts = [count_messages(file) for file in mboxes]
-        return None if None in counts else len(messages) + sum(count or 0 for count in counts)
+        counts = [len(messages), *map(count_messages, mboxes)]
+        return None if None in counts else sum(filter(None, counts))
 
     readers = chain(map(_file, messages), (_mbox(file, audience, cursor_of) for file in mboxes))
-    return MessageStream(path.name, _all_of(readers, failed), total)
+    return MessageStream(path.name, _all_of(readers, failures), total)
 
 
-def _all_of(readers: Iterable[Iterator[Item]], failed: list[TapestryError]) -> Iterator[Item]:
+def _all_of(readers: Iterable[Iterator[Item]], failures: list[TapestryError]) -> Iterator[Item]:
     """Yield what can be read; raise what is wrong with the others at the end."""
     for reader in readers:
         try:
             yield from reader
         except TapestryError as error:
-            failed.append(error)
-    if len(failed) > 1:
-        sentences = " ".join(error.message for error in failed[:_MOST_NAMED])
-        more = f" And {len(failed) - _MOST_NAMED} more." if len(failed) > _MOST_NAMED else ""
-        raise TapestryError(sentences + more, hint=failed[0].hint)
-    if failed:
-        raise failed[0]
+            failures.append(error)
+    if len(failures) > 1:
+        sentences = [error.message for error in failures[:_MOST_NAMED]]
+        if len(failures) > _MOST_NAMED:
+            sentences.append(f"And {len(failures) - _MOST_NAMED} more.")
+        raise TapestryError(" ".join(sentences), hint=failures[0].hint)
+    if failures:
+        raise failures[0]
 
 
 def _sorted_files(path: Path) -> list[Path]:
-    """Return the files below a directory, but those that are hidden or still being delivered."""
-    if not path.is_dir():
-        return []
+    """Return the files below a directory, except those hidden or still being delivered."""
     return sorted(
         file
         for file in path.rglob("*")
@@ -197,7 +190,7 @@ def _file(file: Path) -> Iterator[Item]:
 
 
 class _Content:
-    """What a stream holds, read through behind another reader and remembered as a number."""
+    """The hash of what a stream holds, read up to where another reader is."""
 
     def __init__(self, stream: BufferedIOBase) -> None:
         self._stream = stream
@@ -216,18 +209,18 @@ def _mbox(path: Path, audience: str, cursor_of: CursorOf) -> Iterator[Item]:
     """Yield an mbox's messages from where its cursor stands.
 
     The cursor is an offset into the unpacked stream of an archive known by its path and
-    its first bytes, with a hash of all before it.  If that is not the same any more, or no
-    message starts there (its end was half a message then), the archive is read from its
-    start: what is known is not added again.
+    its first bytes, with a hash of all before it.  If that has changed, or no message starts
+    there (its end was half a message then), the archive is read from its start: stored
+    messages are not added again.
     """
     read = 0
     try:
         size = settled_size(path)
         with open_archive(path, size) as stream, open_archive(path, size) as again:
             content = _Content(again)
-            mark = hashlib.blake2b(head_of(stream, _FINGERPRINT), digest_size=8).hexdigest()
+            fingerprint = hashlib.blake2b(head_of(stream, _FINGERPRINT), digest_size=8).hexdigest()
             name = os.fsencode(path).decode("utf-8", "backslashreplace")
-            source = f"mbox:{name}#{mark}@{audience}"
+            source = f"mbox:{name}#{fingerprint}@{audience}"
             stored = cursor_of(source)
             reached = stored.version if stored else 0
             start = _resume_at(stream, reached)
@@ -238,15 +231,13 @@ def _mbox(path: Path, audience: str, cursor_of: CursorOf) -> Iterator[Item]:
             if start is None:
                 return
             for entry in entries(stream, start):
+                cursor = None
                 # A last message without a line's end may be half written, by a program that
-                # does not lock: not passed by.
-                complete = entry.raw.endswith(b"\n") or not entry.raw
-                passed = complete and entry.end > reached
-                yield Item(
-                    entry.raw,
-                    source,
-                    Cursor(source, entry.end, content.up_to(entry.end)) if passed else None,
-                )
+                # does not lock: the cursor stays before it.
+                is_complete = entry.raw.endswith(b"\n") or not entry.raw
+                if is_complete and entry.end > reached:
+                    cursor = Cursor(source, entry.end, content.up_to(entry.end))
+                yield Item(entry.raw, source, cursor)
                 read += 1
     except BROKEN_STREAM as error:
         raise _damaged(path, read) from error
@@ -255,7 +246,7 @@ def _mbox(path: Path, audience: str, cursor_of: CursorOf) -> Iterator[Item]:
 
 
 def _resume_at(stream: BufferedIOBase, reached: int) -> int | None:
-    """Return where to read on: at the cursor, at the start, or nowhere if nothing is new."""
+    """Return the offset to read from: the cursor, the start, or None if nothing is new."""
     if not reached:
         return 0
     stream.seek(reached - 1)

@@ -44,16 +44,16 @@ class Entry:
 def settled_size(path: Path, patience: float = _PATIENCE) -> int:
     """Return the bytes of an mbox up to which no other program is writing a message.
 
-    Who delivers to an mbox holds its fcntl lock meanwhile, as mail programs do (RFC 4155); who
-    holds it for longer than one cares to wait is no longer waited for.
+    A program that delivers to an mbox holds its fcntl lock meanwhile (RFC 4155).  The lock is
+    waited for ``patience`` seconds at most.
     """
     with path.open("rb") as file:
-        until = time.monotonic() + patience
+        deadline = time.monotonic() + patience
         while True:
             try:
                 fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except (BlockingIOError, PermissionError):
-                if time.monotonic() < until:
+                if time.monotonic() < deadline:
                     time.sleep(0.05)
                     continue
             except OSError:
@@ -64,8 +64,8 @@ def settled_size(path: Path, patience: float = _PATIENCE) -> int:
 def open_archive(path: Path, size: int | None = None) -> io.BufferedIOBase:
     """Open a file for reading, unpacked if it is gzip, bzip2 or xz (by content, not name).
 
-    Of what is not packed no more is read than its first ``size`` bytes.  The lines of an mbox
-    that end as on an old Macintosh (CR) are given an end as of today (LF).
+    Of a file that is not packed, only the first ``size`` bytes are read.  In an mbox from an old
+    Macintosh, the CR at the end of each line becomes LF.
     """
     with path.open("rb") as file:
         magic = file.read(_HEAD)
@@ -106,12 +106,11 @@ class _Pieces(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        view = memoryview(buffer)
-        room = len(view)
+        room = len(buffer)
         if self._size is not None:
             room = min(room, max(self._size - self._file.tell(), 0))
         data = self._file.read1(room)
-        view[: len(data)] = data
+        buffer[: len(data)] = data
         return len(data)
 
     def seekable(self) -> bool:
@@ -133,8 +132,7 @@ class _LineFeeds(_Pieces):
 
     def readinto(self, buffer: Any) -> int:
         count = super().readinto(buffer)
-        view = memoryview(buffer)
-        view[:count] = bytes(view[:count]).replace(b"\r", b"\n")
+        buffer[:count] = bytes(buffer[:count]).replace(b"\r", b"\n")
         return count
 
 
