@@ -122,7 +122,7 @@ def _account_and_folder(url: str, ask_password: AskPassword | None) -> tuple[Acc
         )
     if account.secret or not account.user:
         return account, folder
-    password = os.environ.get(kind.password_variable)
+    password = kind.password()
     where = f"{account.address}/{folder}"
     if password is None and ask_password is not None:
         password = ask_password(where)

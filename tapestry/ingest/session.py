@@ -16,6 +16,7 @@ the kind is one more choice of ``filters.models.source.Source.Kind``.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -68,6 +69,10 @@ class SourceKind:
     folder: str = ""
     anonymous: bool = False
     example: str = ""
+
+    def password(self) -> str | None:
+        """Return the password in the environment, None if there is none."""
+        return os.environ.get(self.password_variable)
 
 
 KINDS = {
