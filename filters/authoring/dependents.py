@@ -1,9 +1,9 @@
-"""What a change of one filter means for those that refer to it.
+"""Recompile the filters that refer to a filter that changes.
 
-A filter runs as it was last understood (``Filter.tql``).  When something it leans on changes,
-it is read again, in the transaction of that change: from that instant on it means the new,
-and what its older text still has to run is left as a ``PendingWindow``, for the next run.  A
-live filter begins again instead: what matters of it is what it holds now.
+A filter runs as it was last compiled (``Filter.tql``).  When a filter that it refers to changes,
+it is compiled again in the transaction of that change: from that instant on it has the new
+meaning, and what its older text still has to run is left as a ``PendingWindow`` for the next
+run.  A live filter begins again instead: only its present answer matters.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from tapestry.tables.append import advance_watermark
 
 
 def present() -> int:
-    """Return the present as the clock's lock tells it: all that comes is later."""
+    """Advance the clock to the present and return it: all that comes is stamped later."""
     return advance_watermark(services.tables(), DjangoClock())
 
 
 def recompile_dependents(changed: Iterable[FilterName], at: int | None) -> None:
-    """Read again, as of the instant ``at``, all filters that refer to one of these.
+    """Recompile, as of the instant ``at``, all filters that refer to any of these.
 
     None is the present as it is known without the clock's lock: for a filter that came to
-    refer to one only since its caller looked (``has_dependents``).
+    refer to these only since the caller looked (``has_dependents``).
     """
-    _renew(Q(pk__in=_references(changed).values("filter")), at)
+    _recompile(Q(pk__in=_references(changed).values("filter")), at)
 
 
 def has_dependents(name: FilterName) -> bool:
-    """Tell whether some filter refers to one of this name, be there one or not."""
+    """Tell whether any filter refers to this name, whether or not a filter has it."""
     return _references([name]).exists()
 
 
@@ -50,75 +50,75 @@ def _references(names: Iterable[FilterName]) -> QuerySet[Reference]:
 
 
 def recompile_all_of(username: str, at: int | None) -> None:
-    """Read again all filters of a person, and all that refer to one: who is `me` has changed.
+    """Recompile all filters of a person, and all that refer to them: who is `me` has changed.
 
-    None is the present, as for ``recompile_dependents``.
+    ``at`` is as in ``recompile_dependents``.
     """
     referring = Reference.objects.filter(owner=username.lower()).values("filter")
-    _renew(Q(owner__username=username) | Q(pk__in=referring), at)
+    _recompile(Q(owner__username=username) | Q(pk__in=referring), at)
 
 
-def recompile(held: Filter, at: int) -> None:
-    """Read a filter again; where it means something else now, it does so from ``at`` on.
+def recompile(filter_: Filter, at: int) -> None:
+    """Compile a filter again; if its meaning has changed, the new one holds from ``at`` on.
 
-    It stands apart, which its caller saw to before reading it (filters.store.shared_window).
-    One that cannot be read means nothing (its TQL is empty) until it can be again.
+    The caller has detached it from the shared window before reading it.  A filter that cannot be
+    compiled matches nothing (its TQL is empty) until it can be.
     """
-    context, sought = track_references(people.context(held.owner, held.name))
+    context, references = track_references(people.context(filter_.owner, filter_.name))
     tql = error = ""
-    phrase, display_tql = held.phrase, held.display_tql
+    phrase, display_tql = filter_.phrase, filter_.display_tql
     try:
-        understood = understand(held.text, context)
+        understood = understand(filter_.text, context)
         tql, phrase, display_tql = understood.tql, understood.phrase or "", understood.display_tql
     except TapestryError as failure:
         error = failure.message
-    if tql != held.tql:
-        if held.is_live:
-            held.begin(held.start)
+    if tql != filter_.tql:
+        if filter_.is_live:
+            filter_.begin(filter_.start)
         else:
-            leave_pending_window(held, at)
-            held.begin(max(held.since, at))
-        held.tql = tql
-    held.phrase, held.display_tql = phrase, display_tql
-    held.error = error
-    held.revision += 1
-    held.save()
-    store_references(held, sought)
+            leave_pending_window(filter_, at)
+            filter_.begin(max(filter_.since, at))
+        filter_.tql = tql
+    filter_.phrase, filter_.display_tql = phrase, display_tql
+    filter_.error = error
+    filter_.revision += 1
+    filter_.save()
+    store_references(filter_, references)
 
 
-def leave_pending_window(held: Filter, at: int) -> None:
-    """Keep what a filter that is about to change has not been run over, up to ``at``."""
-    if held.tql and held.since < at:
+def leave_pending_window(filter_: Filter, at: int) -> None:
+    """Store the window over which a filter that is about to change has not been run."""
+    if filter_.tql and filter_.since < at:
         PendingWindow.objects.create(
-            filter=held,
-            tql=held.tql,
-            start=held.start,
-            since=held.since,
+            filter=filter_,
+            tql=filter_.tql,
+            start=filter_.start,
+            since=filter_.since,
             until=at,
-            explanation=held.explanation,
-            error=held.error,
+            explanation=filter_.explanation,
+            error=filter_.error,
         )
 
 
-def store_references(held: Filter, sought: Iterable[FilterName]) -> None:
+def store_references(filter_: Filter, references: Iterable[FilterName]) -> None:
     """Store which filters this one refers to; a name that no filter can have is left out."""
-    wanted = {(owner[:150], name) for owner, name in sought if len(name) <= 60}
-    for old in held.references.all():
-        if (old.owner, old.name) not in wanted:
-            old.delete()
+    wanted = {(owner[:150], name) for owner, name in references if len(name) <= 60}
+    for stored in filter_.references.all():
+        if (stored.owner, stored.name) not in wanted:
+            stored.delete()
     Reference.objects.bulk_create(
-        (Reference(filter=held, owner=owner, name=name) for owner, name in sorted(wanted)),
+        (Reference(filter=filter_, owner=owner, name=name) for owner, name in sorted(wanted)),
         ignore_conflicts=True,
     )
 
 
 @transaction.atomic
-def _renew(which: Q, at: int | None) -> None:
+def _recompile(which: Q, at: int | None) -> None:
     SharedWindow.lock()
-    found = list(Filter.objects.filter(which).values_list("pk", flat=True))
-    if not found:
+    keys = list(Filter.objects.filter(which).values_list("pk", flat=True))
+    if not keys:
         return
-    detach(Filter.objects.filter(pk__in=found))
-    instant = latest_instant() if at is None else at
-    for dependent in Filter.objects.select_for_update().filter(pk__in=found).order_by("pk"):
-        recompile(dependent, instant)
+    detach(Filter.objects.filter(pk__in=keys))
+    at = latest_instant() if at is None else at
+    for dependent in Filter.objects.select_for_update().filter(pk__in=keys).order_by("pk"):
+        recompile(dependent, at)

@@ -21,7 +21,7 @@ MODES = {
 """What each mode does, in a sentence."""
 
 LAST_YEAR = 9000
-"""Later days are not told from typing errors; and a day after them is still a day."""
+"""Later years are taken for typing errors; and the day after one of them is still a date."""
 
 TIMELINESS = (
     "at once",
@@ -33,7 +33,7 @@ TIMELINESS = (
 
 
 class FilterForm(forms.Form):
-    """A filter's text and options; whether the text is a filter is the compiler's to say."""
+    """A filter's text and options; the compiler decides whether the text is a filter."""
 
     text = forms.CharField(
         label="Filter",
@@ -81,15 +81,19 @@ class FilterForm(forms.Form):
         self._taken = taken
         self._ends = ends
 
+    def options(self) -> dict[str, str]:
+        """Return the options that a new filter and a changed one have in common."""
+        names = ("name", "timeliness", "visibility", "mode")
+        return {name: self.cleaned_data[name] for name in names}
+
     def clean_name(self) -> str:
-        """Refuse a name that another filter of this person has."""
         name: str = self.cleaned_data["name"]
         if name in self._taken:
             raise ValidationError("You have a filter of that name; choose another.")
         return name
 
     def clean_until(self) -> date | None:
-        """Refuse a last day that is over, unless it is the one it has."""
+        """Refuse a last day that is over, unless it is the filter's present one."""
         until: date | None = self.cleaned_data["until"]
         if until is None or until == self._ends:
             return until
@@ -100,7 +104,6 @@ class FilterForm(forms.Form):
         return until
 
     def clean_timeliness(self) -> str:
-        """Write the timeliness in its canonical form."""
         try:
             return str(parse_timeliness(self.cleaned_data["timeliness"]))
         except TapestryError as error:

@@ -1,8 +1,9 @@
-"""Writing filters: installing one, changing, resuming and deleting one."""
+"""The life of a filter: it is installed, changed, paused, resumed and deleted."""
 
 from __future__ import annotations
 
 import re
+from itertools import chain, count
 from typing import Literal
 
 from django.contrib.auth.models import User
@@ -32,7 +33,7 @@ def install(
     existing: bool = True,
     timeliness: str = "at once",
     visibility: str = Filter.Visibility.PRIVATE,
-    mode: str = Filter.Mode.KEEP,
+    mode: str = "",
     end: int | None = None,
 ) -> Filter:
     """Install a filter, with existing mail or from now on; name it by its phrase if need be.
@@ -40,26 +41,26 @@ def install(
     What matches after the instant ``end`` is not kept; None has no end.
     Raises TapestryError where the text is not a filter, ValidationError for a bad name.
     """
-    context, sought = track_references(people.context(owner, name or None))
+    context, references = track_references(people.context(owner, name or None))
     understood = understand(text, context)
     made = Filter(
         owner=owner,
         name=name or free_name(owner, understood.phrase or "filter"),
         timeliness=timeliness,
         visibility=visibility,
-        mode=mode,
+        mode=mode or Filter.Mode.KEEP,
         end=end,
     )
     made.full_clean(exclude=["text"])
-    # The clock is not asked for nothing: that takes as long as all the rest.
+    # The clock is asked only if needed: that takes as long as all the rest.
     at = present() if not existing or has_dependents(full_name(made)) else None
     with transaction.atomic():
-        if sought:  # what it refers to may have changed meanwhile; it cannot any more
+        if references:  # they may have changed meanwhile; from here on they cannot
             SharedWindow.lock()
             understood = understand(text, context)
         _begin(made, text, understood, None if existing else at)
         made.save()
-        store_references(made, sought)
+        store_references(made, references)
         recompile_dependents([full_name(made)], at)
     return made
 
@@ -79,18 +80,18 @@ def change(
 
     Another text, another mode, or ``existing`` (True: begin with existing mail; False: from
     now on) starts it again; what it has delivered stays, and is not delivered again.  A run of
-    the old text that is under way can no longer be stored; what that text has not been run over
-    is left for the next.  A live filter is as if it had always been the new: the next run lets
-    go of what it does not hold, and once it is to keep what matched, all is there again.
-    Given another ``end``, one that has stopped at its own goes on from there.
+    the old text that is under way can no longer be stored; a pending window keeps what that text
+    has not been run over.  A live filter is as if it had always had the new text: the next run
+    retracts what no longer matches; if its mode becomes KEEP, all that was retracted returns.
+    Given another ``end``, a filter that has stopped at its end goes on from there.
     Raises TapestryError where the text is not a filter.
     """
-    context, sought = track_references(people.context(changed.owner, name or changed.name))
+    context, references = track_references(people.context(changed.owner, name or changed.name))
     understood = understand(text, context)
     at = present()
     with transaction.atomic():
         detached = _lock_detached(changed)
-        if sought:  # as in install
+        if references:  # as in install
             understood = understand(text, context)
         before = (full_name(detached), detached.text, detached.visibility)
         modes = {detached.mode, mode or detached.mode}
@@ -113,7 +114,7 @@ def change(
             detached.active |= has_ended
             detached.end = end
         detached.save()
-        store_references(detached, sought)
+        store_references(detached, references)
         if before != (full_name(detached), detached.text, detached.visibility):
             recompile_dependents({before[0], full_name(detached)}, at)
     changed.refresh_from_db()
@@ -121,14 +122,14 @@ def change(
 
 @transaction.atomic
 def pause(running: Filter) -> None:
-    """Stop running a filter; it stays where it stands."""
-    it = Filter.objects.filter(pk=running.pk)
-    detach(it)
-    it.update(active=False)
+    """Stop running a filter; its watermark stays."""
+    rows = Filter.objects.filter(pk=running.pk)
+    detach(rows)
+    rows.update(active=False)
 
 
 def resume(paused: Filter) -> None:
-    """Run a filter again from where it stands, also one that failed: it may do by now."""
+    """Run a filter again from its watermark; one that failed is compiled again."""
     at = present()
     with transaction.atomic():
         detached = _lock_detached(paused)
@@ -138,7 +139,7 @@ def resume(paused: Filter) -> None:
 
 
 def delete(doomed: Filter) -> None:
-    """Delete a filter and what it found; those that refer to it say so."""
+    """Delete a filter and its matches; filters that refer to it have an error then."""
     at = present()
     with transaction.atomic():
         detach(Filter.objects.filter(pk=doomed.pk))
@@ -151,39 +152,36 @@ def free_name(owner: User, phrase: str) -> str:
     """Return a name made of a phrase's words that this owner has not used yet."""
     stem = re.sub(r"[^a-z0-9]+", "-", phrase.lower()).strip("-")[: LONGEST_NAME - 4].strip("-")
     stem = stem or "filter"
-    taken = set(Filter.objects.filter(owner=owner).values_list("name", flat=True))
-    name, number = stem, 1
-    while name in taken:
-        number += 1
-        name = f"{stem}-{number}"
-    return name
+    taken = set(owner.filters.values_list("name", flat=True))
+    candidates = (f"{stem}-{number}" for number in count(2))
+    return next(name for name in chain([stem], candidates) if name not in taken)
 
 
 def full_name(of: Filter) -> FilterName:
-    """Return the name by which a filter is referred to, with its owner's."""
+    """Return the owner and the name by which a filter is referred to."""
     return of.owner.get_username().lower(), of.name
 
 
 def _lock_detached(changing: Filter) -> Filter:
-    """Lock a filter that is about to change, and read where it stands by itself."""
+    """Detach a filter that is about to change from the shared window, lock it and read it."""
     detach(Filter.objects.filter(pk=changing.pk))
     return Filter.objects.select_for_update().get(pk=changing.pk)
 
 
 def _restart(filter_: Filter, existing: bool | None, at: int, *, live: bool) -> int | None:
     """Return the T0 of a filter that starts again at an instant; a live one may keep its own."""
-    as_before = existing is None or existing == (filter_.start is None)
-    if live and as_before:
+    had_existing = filter_.start is None
+    existing = had_existing if existing is None else existing
+    if live and existing == had_existing:
         return filter_.start
-    fresh = filter_.start is None if existing is None else existing
-    return None if fresh else max(filter_.since, at)
+    return None if existing else max(filter_.since, at)
 
 
-def _begin(begun: Filter, text: str, understood: Understood, start: int | None) -> None:
+def _begin(filter_: Filter, text: str, understood: Understood, start: int | None) -> None:
     """Give a filter its text; ``start`` is T0, None takes existing mail."""
-    begun.text = text
-    begun.phrase = understood.phrase or ""
-    begun.tql = understood.tql
-    begun.display_tql = understood.display_tql
-    begun.error = ""
-    begun.begin(start)
+    filter_.text = text
+    filter_.phrase = understood.phrase or ""
+    filter_.tql = understood.tql
+    filter_.display_tql = understood.display_tql
+    filter_.error = ""
+    filter_.begin(start)

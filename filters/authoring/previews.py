@@ -1,8 +1,7 @@
-"""What previews come to, while the page that asked waits for it.
+"""Results of previews, kept in Redis for ten minutes for the page that waits for them.
 
-An answer lies in Redis for ten minutes, under its task and the user who asked: nobody else
-can fetch it.  It only names the messages: what they say is read when it is fetched, as far as
-the user may see it then.
+The key names the task and the user who asked: nobody else can fetch a result.  A result holds
+msgids alone: the messages are read when it is fetched, as far as the user may see them then.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ from django.contrib.auth.models import User
 
 from filters.accounts import people
 from filters.runtime import services
-from tapestry.tables.read import Card, cards
+from tapestry.tables.read import cards
 
 KEPT = 600
 """Seconds for which an answer is kept."""
 
 
 def keep_preview(task_id: str, user_id: int, answer: dict[str, Any]) -> None:
-    """Keep what a preview came to, for the page that waits for it.
+    """Keep the result of a preview for the page that waits for it.
 
     ``{"count", "msgids", "live", "audiences"}``, the newest message first and the audiences
     that it was computed for, or ``{"error": sentence}``.
@@ -32,10 +31,9 @@ def keep_preview(task_id: str, user_id: int, answer: dict[str, Any]) -> None:
 
 
 def preview_result(task_id: str, user: User) -> dict[str, Any] | None:
-    """Return what this user's preview came to, None while there is nothing.
+    """Return the result of this user's preview, None while there is none.
 
-    ``{"count", "rows": [{msgid, sender, sender_name, subject, sent}], "live"}`` or
-    ``{"error": sentence}``.
+    ``{"count", "rows": cards, "live"}`` or ``{"error": sentence}``.
     """
     with _server() as server:
         kept = server.get(_key(task_id, user.pk))
@@ -48,18 +46,8 @@ def preview_result(task_id: str, user: User) -> dict[str, Any] | None:
     if answer["audiences"] != list(audiences):
         return {"error": "You joined or left a group meanwhile: look again."}
     found = cards(services.tables(), answer["msgids"], audiences)
-    rows = [_row(found[msgid]) for msgid in answer["msgids"] if msgid in found]
+    rows = [found[msgid] for msgid in answer["msgids"] if msgid in found]
     return {"count": answer["count"], "rows": rows, "live": answer["live"]}
-
-
-def _row(card: Card) -> dict[str, Any]:
-    return {
-        "msgid": card.msgid,
-        "sender": card.sender,
-        "sender_name": card.sender_name,
-        "subject": card.subject,
-        "sent": card.ts if card.date is None else card.date,
-    }
 
 
 def _key(task_id: str, user_id: int) -> str:

@@ -1,4 +1,4 @@
-"""What the worker does for who writes a filter: the preview."""
+"""The worker's task for those who write a filter: the preview."""
 
 from __future__ import annotations
 
@@ -37,22 +37,13 @@ def preview_for(user: User, text: str, live: bool = False) -> dict[str, Any]:
     """Return how many messages a filter of this user would have matched, and the newest."""
     from tapestry.run.ask import ask, preview
 
-    audiences = people.audiences(user)
-    answer = (ask if live else preview)(
-        services.engine_on,
-        services.tables(),
-        text,
-        people.context(user),
-        audiences,
-        latest_instant(),
-        PREVIEW_ROWS,
+    audiences, context = people.audiences(user), people.context(user)
+    evaluate, at = ask if live else preview, latest_instant()
+    answer = evaluate(
+        services.engine_on, services.tables(), text, context, audiences, at, PREVIEW_ROWS
     )
-    return {
-        "count": answer.count,
-        "msgids": [card.msgid for card in answer.cards],
-        "live": live,
-        "audiences": audiences,
-    }
+    msgids = [card.msgid for card in answer.cards]
+    return {"count": answer.count, "msgids": msgids, "live": live, "audiences": audiences}
 
 
 def start_preview(text: str, user_id: int, *, live: bool = False) -> str:

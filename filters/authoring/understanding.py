@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -26,13 +25,13 @@ RUNS = {
         "asked again whenever mail, a vote or the passing of time can change the answer"
     ),
 }
-"""What it means to a filter's writer how it runs."""
+"""How a filter runs, for its writer."""
 
 
 def _runs(kind: Monotonicity, *, live: bool) -> tuple[str, str]:
-    """Return how a filter runs, in a word and what that means.
+    """Return how a filter runs, in a word, and the word's meaning.
 
-    A live filter must notice too when a message ceases to match.
+    A live filter must also notice when a message ceases to match.
     """
     if live and kind is Monotonicity.MONOTONE:
         return kind.value, "what matches once matches for ever, so nothing leaves the list"
@@ -41,22 +40,22 @@ def _runs(kind: Monotonicity, *, live: bool) -> tuple[str, str]:
 
 
 COSTS = {
-    "light": ("light", "asleep until mail or a vote comes that has one of its keys"),
-    "shared": ("shared", "woken by every new message or vote, with all that ask the same"),
-    "heavy": ("heavy", "nothing tells when it must be asked, so every run asks it"),
+    "light": "asleep until mail or a vote comes that has one of its keys",
+    "shared": "woken by every new message or vote, with all that ask the same",
+    "heavy": "nothing tells when it must be asked, so every run asks it",
 }
-"""What a filter adds to a run, by the word of ``explain``: the word, and what it means."""
+"""What a filter adds to a run, by the word of ``explain``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Understood:
     """How a filter's text was read: in its canonical phrase, where it has one, and in TQL.
 
-    The TQL says the whole of it: filters that it refers to are written out in it, and with
-    them the addresses of their owners.  ``display_tql`` is what the writer may be shown of it, with
-    the filters of others by name; empty where that is the TQL itself.  ``runs`` says whether
-    it is monotone, and ``cost`` what it adds to a run, in a word and what that means.  How many
-    are run in one group with it is not said: they may be somebody's private filters.
+    ``tql`` expands the filters that it refers to, with the addresses of their owners.
+    ``display_tql`` is what the writer may be shown, with the filters of others by name; it is
+    empty if that is the TQL itself.  ``runs`` says whether the filter is monotone, and ``cost``
+    what it adds to a run: a word and its meaning.  The size of its group is not shown: the
+    others in it may be somebody's private filters.
     """
 
     phrase: str | None
@@ -68,9 +67,9 @@ class Understood:
 
 
 def understand(text: str, context: Context, *, live: bool = False) -> Understood:
-    """Read a filter, and compile it as far as a run would; warn as its mode demands.
+    """Parse and compile a filter as a run would; warn as its mode demands.
 
-    Raises TapestryError, with the text in it, where it cannot be.
+    Raises TapestryError if it cannot be compiled.
     """
     from tapestry.plan.compile import compile_query
     from tapestry.plan.cost import cost
@@ -82,26 +81,26 @@ def understand(text: str, context: Context, *, live: bool = False) -> Understood
     checked = read(text, context)
     display_tql = print_tql(read(text, replace(context, by_name=True))) if checked.borrows else ""
     plan = compile_query(checked)
+    cost_word = cost(plan)
     return Understood(
         canonical_phrase(checked),
         print_tql(checked),
         display_tql,
         _runs(filter_monotonicity(plan), live=live),
-        COSTS[cost(plan)],
+        (cost_word, COSTS[cost_word]),
         warnings(plan, live=live),
     )
 
 
 def track_references(context: Context) -> tuple[Context, set[FilterName]]:
-    """Return a context like this one, and the set in which it notes the filters looked for."""
-    sought: set[FilterName] = set()
+    """Return a context like this one, and the set in which it collects the filters looked up."""
+    references: set[FilterName] = set()
     resolve = context.resolve
     if resolve is None:
-        return context, sought
+        return context, references
 
-    def noted(owner: str | None, name: str) -> str:
-        sought.add(((owner or context.owner or "").lower(), name.lower()))
+    def resolve_and_note(owner: str | None, name: str) -> str:
+        references.add(((owner or context.owner or "").lower(), name.lower()))
         return resolve(owner, name)
 
-    found: Callable[[str | None, str], str] = noted
-    return replace(context, resolve=found), sought
+    return replace(context, resolve=resolve_and_note), references

@@ -1,9 +1,9 @@
-"""What a change of a person means for their filters: what they see, and who `me` is, is another.
+"""Follow a change of a person or group with a change of filters: what they see, who `me` is.
 
 Filters begin again when their owner joins or leaves a group: they find what they would have
-found, had it always been so, and what they have found stays, as far as its mail is theirs to
-see.  None remains in a joint run, and no run of one that is under way is stored: it would share
-the joint window with what was seen before.
+found had it always been so.  What they have found stays, as far as the owner may see it.  They
+are detached from the shared window, and no run of them that is under way is stored: it may have
+read what the owner could see before.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from filters.models import Filter, Match, Profile
 from filters.store.shared_window import begin_again, run_again
 from filters.store.visibility_loss import drop_invisible
 
-_WAS = "_was_called"
-"""Attribute of what is being saved, and means another: how its account was called."""
+_OLD_NAME = "_old_username"
+"""Attribute of an account or profile that is being saved with a new `me`: the old username."""
 
-TELLING = ("username", "email", "is_active")
-"""Fields of an account that say what its filters see, who `me` is, and whether they run."""
+WATCHED = ("username", "email", "is_active")
+"""Fields of an account that decide what its filters see, who `me` is, and whether they run."""
 
 
 def connect_signals() -> None:
-    """Hear of every change of who is in which group, what a group is called, and who is who."""
+    """Follow every change of accounts, profiles, groups and memberships."""
     pre_save.connect(_account_changes, sender=User, dispatch_uid="account")
     post_save.connect(_me_changed, sender=User, dispatch_uid="account saved")
     pre_save.connect(_profile_changes, sender=Profile, dispatch_uid="profile")
@@ -42,26 +42,26 @@ def connect_signals() -> None:
 
 
 def _account_changes(instance: User, update_fields: Collection[str] | None, **_: Any) -> None:
-    fields = TELLING if update_fields is None else set(TELLING) & set(update_fields)
+    fields = WATCHED if update_fields is None else set(WATCHED) & set(update_fields)
     before = User.objects.filter(pk=instance.pk).first() if fields and instance.pk else None
     if before is not None and any(getattr(before, f) != getattr(instance, f) for f in fields):
         run_again(Filter.objects.filter(owner=instance.pk))
         if (before.username, before.email) != (instance.username, instance.email):
-            setattr(instance, _WAS, before.username)
+            setattr(instance, _OLD_NAME, before.username)
 
 
 def _profile_changes(instance: Profile, **_: Any) -> None:
     if not Profile.objects.filter(pk=instance.pk, aliases=instance.aliases).exists():
         run_again(Filter.objects.filter(owner=instance.user_id))
-        setattr(instance, _WAS, instance.user.username)
+        setattr(instance, _OLD_NAME, instance.user.username)
 
 
 def _me_changed(instance: User | Profile, **_: Any) -> None:
-    """Have filters that say `me`, and those that refer to them, mean who that is now."""
-    was = instance.__dict__.pop(_WAS, None)
-    if was is not None:
+    """Recompile the filters that say `me`, and those that refer to them."""
+    old_name = instance.__dict__.pop(_OLD_NAME, None)
+    if old_name is not None:
         user = instance if isinstance(instance, User) else instance.user
-        for name in {was, user.username}:
+        for name in {old_name, user.username}:
             recompile_all_of(name, None)  # whoever saves may be in a transaction: no clock
 
 
@@ -70,11 +70,11 @@ def _members_changed(
 ) -> None:
     if isinstance(instance, User):
         if action in ("post_add", "post_remove", "post_clear"):
-            _see_otherwise(User.objects.filter(pk=instance.pk))
+            _change_audiences(User.objects.filter(pk=instance.pk))
     elif action == "pre_clear":  # afterwards nobody knows who they were
         _group_goes(instance)
     elif action in ("post_add", "post_remove"):
-        _see_otherwise(User.objects.filter(pk__in=pk_set or ()))
+        _change_audiences(User.objects.filter(pk__in=pk_set or ()))
 
 
 def _group_changes(instance: Group, **_: Any) -> None:
@@ -83,21 +83,17 @@ def _group_changes(instance: Group, **_: Any) -> None:
 
 
 def _group_changed(instance: Group, **_: Any) -> None:
-    run_again(Filter.objects.filter(owner__in=_members(instance)))
+    run_again(Filter.objects.filter(owner__in=instance.user_set.all()))
 
 
 def _group_goes(instance: Group, **_: Any) -> None:
-    _see_otherwise(_members(instance), [f"group:{instance.name}"])
-
-
-def _members(group: Group) -> QuerySet[User]:
-    return User.objects.filter(groups=group)
+    _change_audiences(instance.user_set.all(), [f"group:{instance.name}"])
 
 
 @transaction.atomic
-def _see_otherwise(who: QuerySet[User], lost: Collection[str] = ()) -> None:
-    """Let the filters of some people begin again, and let go of what is not theirs to see."""
-    begin_again(Filter.objects.filter(owner__in=who))
-    for person in who:
+def _change_audiences(users: QuerySet[User], lost: Collection[str] = ()) -> None:
+    """Let the filters of these users begin again, and drop the matches they may not see."""
+    begin_again(Filter.objects.filter(owner__in=users))
+    for person in users:
         seen = set(people.audiences(person)).difference(lost)
         drop_invisible(Match.objects.filter(filter__owner=person).exclude(audience__in=seen), lost)

@@ -16,7 +16,7 @@ from tapestry.query.phrases.vocabulary import Vocabulary
 from tapestry.tables.recent_names import Names, recent_names
 
 FRESH = 60
-"""Seconds for which the names in the mail are remembered: nobody waits for them at each key."""
+"""Seconds for which the names in the mail are cached: nobody waits for them at each key."""
 
 MOST = 200
 

@@ -15,17 +15,17 @@ from tapestry.query.phrases.completion import complete, is_whole
 
 @require_GET
 def completions(request: PersonRequest) -> HttpResponse:
-    """Show what could stand at the cursor of a text, the first chosen if a word wants an end.
+    """Show completions at the cursor of a text; the first is chosen inside an unfinished word.
 
-    Where a phrase is whole and no word begun, only who asks for all is shown how it may go on.
+    After a complete phrase, with no word begun, they are shown only on request (``all``).
     """
     text, at = request.GET.get("text", ""), request.GET.get("at", "")
     place = int(at) if re.fullmatch("[0-9]{1,6}", at) else len(text)
     before = text[:place]
-    found = complete(text, place, vocabulary(request.user, before))
-    begun = bool(found) and found[0].start < len(before)
-    is_phrase = bool(found) and is_whole(before)
-    if is_phrase and not begun and "all" not in request.GET:
-        found = ()
-    context = {"completions": found, "chosen": begun and not is_phrase}
+    offered = complete(text, place, vocabulary(request.user, before))
+    in_word = bool(offered) and offered[0].start < len(before)
+    is_phrase = bool(offered) and is_whole(before)
+    if is_phrase and not in_word and "all" not in request.GET:
+        offered = ()
+    context = {"completions": offered, "chosen": in_word and not is_phrase}
     return render(request, "filters/authoring/_completions.html", context)

@@ -24,7 +24,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.query.phrases.phrasebook import phrasebook
 
 PATIENCE = 60
-"""Times that a page asks for a preview, a second apart, before it says that none comes."""
+"""Times that a page asks for a preview, a second apart, before it gives up."""
 
 EXAMPLES = (
     "replies by Jones",
@@ -49,12 +49,9 @@ def new(request: PersonRequest) -> HttpResponse:
         made = lifecycle.install(
             request.user,
             given["text"],
-            name=given["name"],
             existing=given["mail"] == "existing",
-            timeliness=given["timeliness"],
-            visibility=given["visibility"],
-            mode=given["mode"] or Filter.Mode.KEEP,
             end=_end(given["until"]),
+            **form.options(),
         )
     except TapestryError as error:
         form.add_error("text", error.message)
@@ -92,11 +89,8 @@ def edit(request: PersonRequest, name: str) -> HttpResponse:
             changed,
             given["text"],
             existing=None if same else existing,
-            name=given["name"],
-            timeliness=given["timeliness"],
-            visibility=given["visibility"],
-            mode=given["mode"],
             end="as before" if given["until"] == last_day else _end(given["until"]),
+            **form.options(),
         )
     except TapestryError as error:
         form.add_error("text", error.message)
@@ -111,9 +105,8 @@ def understand(request: PersonRequest) -> HttpResponse:
     text = request.POST.get("text", "").strip()
     if not text:
         return HttpResponse("")
-    return render(
-        request, "filters/authoring/_understood.html", _understanding(request, text, _live(request))
-    )
+    context = _understanding(request, text, _live(request))
+    return render(request, "filters/authoring/_understood.html", context)
 
 
 @require_POST
@@ -128,7 +121,7 @@ def preview(request: PersonRequest) -> HttpResponse:
 
 @require_GET
 def preview_result(request: PersonRequest, task: UUID) -> HttpResponse:
-    """Show what a preview came to, or ask again a little later."""
+    """Show the result of a preview, or ask again a little later."""
     given = request.GET.get("turn", "")
     turn = int(given) if re.fullmatch("[0-9]{1,6}", given) else 1
     answer = previews.preview_result(str(task), request.user)
@@ -155,9 +148,7 @@ def _page(request: PersonRequest, form: FilterForm, changed: Filter | None) -> H
 
 
 def _end(last_day: date | None) -> int | None:
-    if last_day is None:
-        return None
-    return last_instant(last_day, timezone.get_current_timezone())
+    return last_instant(last_day, timezone.get_current_timezone()) if last_day else None
 
 
 def _live(request: PersonRequest) -> bool:

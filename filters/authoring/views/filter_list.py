@@ -23,7 +23,7 @@ def filter_list(request: PersonRequest) -> HttpResponse:
 
 @require_POST
 def pause(request: PersonRequest, name: str) -> HttpResponse:
-    """Stop running a filter; it goes on later from where it stands."""
+    """Stop running a filter; once resumed it goes on from its watermark."""
     lifecycle.pause(_mine(request, name))
     return redirect("filters")
 
@@ -37,7 +37,7 @@ def resume(request: PersonRequest, name: str) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def delete(request: PersonRequest, name: str) -> HttpResponse:
-    """Ask, then delete a filter and the list of what it found; messages stay."""
+    """Ask, then delete a filter and its matches; messages stay."""
     doomed = _mine(request, name)
     if request.method == "POST":
         lifecycle.delete(doomed)
