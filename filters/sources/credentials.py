@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 from filters.models.source import Source
 from filters.runtime import services
 from filters.runtime.encryption import decrypt, encrypt
-from filters.sources.lock import source_lock
 from filters.sources.oauth import Grant, refresh
+from filters.sources.schedule import source_lock
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
 from tapestry.ingest.account import Account, ConnectionLostError
 
@@ -30,11 +29,11 @@ def account_of(source: Source, *, edited: bool = False) -> Account:
     """
     security: Any = source.security
     method: Any = source.method
-    account = Account(source.kind, source.host, source.port, security, source.user, "", method)
     if source.method == Source.Method.XOAUTH2 and source.token_url:
-        token = _access_token(source) if edited else _stored_access_token(source)
-        return replace(account, secret=token)
-    return replace(account, secret=read_secret(source).get("secret", ""))
+        secret = _access_token(source) if edited else _stored_access_token(source)
+    else:
+        secret = read_secret(source).get("secret", "")
+    return Account(source.kind, source.host, source.port, security, source.user, secret, method)
 
 
 def keep_secret(source: Source, secret: str, client_secret: str = "") -> None:
@@ -80,16 +79,12 @@ def _access_token(source: Source) -> str:
     if source.access_token and now < source.access_token_until - MINUTE:
         return decrypt(source.access_token, services.data())
     secrets = read_secret(source)
-    grant = Grant(
-        source.token_url,
-        source.client_id,
-        secrets.get("client_secret", ""),
-        secrets.get("secret", ""),
-    )
+    client_secret, secret = secrets.get("client_secret", ""), secrets.get("secret", "")
+    grant = Grant(source.token_url, source.client_id, client_secret, secret)
     token = refresh(grant)
-    if token.refresh and token.refresh != grant.refresh:
+    if token.refresh and token.refresh != secret:
         # The provider rotates refresh tokens: the old one is void.
-        keep_secret(source, token.refresh, grant.client_secret)
+        keep_secret(source, token.refresh, client_secret)
     source.access_token = encrypt(token.access, services.data())
     source.access_token_until = now + token.seconds * SECOND
     return token.access

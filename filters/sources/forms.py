@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
@@ -25,7 +26,10 @@ EVERY = [
     (7200, "every 2 hours"),
 ]
 WHERE = ("host", "port", "security", "user", "method", "token_url")
-"""What may not change without the secret being given again: else it could be sent elsewhere."""
+"""Fields that change only with the secret given again: else it could be sent elsewhere."""
+
+FIELDS = (*WHERE, "client_id", "audience", "every")
+"""Fields of a source that its form changes, apart from its secrets."""
 
 MOST_FOLDERS = 500
 _HOST = re.compile(r"[A-Za-z0-9_.:\-]{1,253}")
@@ -64,24 +68,24 @@ class SourceForm(forms.Form):
         required=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
     )
-    audience = forms.ChoiceField(label="Who may see what comes")
+    audience = forms.ChoiceField()
     every = forms.TypedChoiceField(label="Looked at", choices=EVERY, coerce=int, initial=60)
 
-    def __init__(self, *args: Any, owner: User, kind: str, was: Source | None = None) -> None:
-        super().__init__(*args)
+    def __init__(self, data: Any, *, owner: User, kind: str, was: Source | None) -> None:
+        super().__init__(data, initial={name: getattr(was, name) for name in FIELDS if was})
         self.kind, self.was = kind, was
-        audience = forms.ChoiceField(
+        mine = f"user:{owner.get_username()}"
+        audiences = dict.fromkeys([mine, *people.audiences(owner)])
+        self.fields["audience"] = forms.ChoiceField(
             label="Who may see what comes",
-            choices=[(name, audience_in_words(name)) for name in _audiences(owner)],
-            initial=PUBLIC if kind == Source.Kind.NNTP else f"user:{owner.get_username()}",
+            choices=[(name, audience_in_words(name)) for name in audiences],
+            initial=PUBLIC if kind == Source.Kind.NNTP else mine,
         )
-        self.fields["audience"] = audience
         if kind == Source.Kind.NNTP:
             for name in ("method", "token_url", "client_id", "client_secret"):
                 del self.fields[name]
 
     def clean_host(self) -> str:
-        """Read a host's name or address."""
         host = str(self.cleaned_data["host"]).strip().strip("[]")
         if not _HOST.fullmatch(host):
             raise ValidationError("Give the name of the server alone: imap.example.org.")
@@ -123,14 +127,14 @@ class FoldersForm(forms.Form):
 
     folders = forms.CharField(required=False, widget=forms.Textarea(attrs={"rows": 6}))
 
-    def __init__(self, *args: Any, kind: str, ticked: list[str] | None = None) -> None:
-        super().__init__(*args)
+    def __init__(self, *args: Any, kind: str, ticked: Sequence[str] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         self.kind, self.ticked = kind, ticked
 
     def clean_folders(self) -> list[str]:
         """Read the names; of a mailbox those that were ticked count too."""
         lines = str(self.cleaned_data["folders"]).splitlines()
-        named = [*(self.ticked or []), *(line.strip() for line in lines)]
+        named = [*self.ticked, *(line.strip() for line in lines)]
         folders = list(dict.fromkeys(name for name in named if name))
         if not folders:
             raise ValidationError("Choose at least one.")
@@ -159,8 +163,3 @@ def audience_in_words(audience: str) -> str:
     if kind == "group":
         return f"the group {name}"
     return f"{name} alone" if kind == "user" else "everybody here"
-
-
-def _audiences(owner: User) -> list[str]:
-    mine = f"user:{owner.get_username()}"
-    return [mine, *(name for name in people.audiences(owner) if name != mine)]

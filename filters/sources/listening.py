@@ -14,13 +14,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
+from operator import attrgetter
 
 from django.db import connection
 
 from filters.models import Heartbeat
 from filters.models.source import Source
 from filters.sources.credentials import account_of
-from filters.sources.due import make_due
+from filters.sources.schedule import make_due
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
@@ -57,11 +59,6 @@ class IdleWatcher:
     failures: int = 0
     not_before: float = 0.0
 
-    @property
-    def alive(self) -> bool:
-        """Whether its thread runs."""
-        return self.thread is not None and self.thread.is_alive()
-
 
 class Listener:
     """All watchers; call ``turn`` about once a second."""
@@ -86,13 +83,10 @@ class Listener:
             self._reconcile(now)
         if notified or now - self._reported >= HEARTBEAT:
             self._reported = now
-            listened = {
-                source for (source, _folder), watcher in self.watchers.items() if watcher.listens
-            }
-            Source.objects.filter(pk__in=listened).update(listened_at=wall_clock())
-            Heartbeat.objects.update_or_create(
-                pk=Heartbeat.LISTENER, defaults={"ended_at": wall_clock()}
-            )
+            listened = {key[0] for key, watcher in self.watchers.items() if watcher.listens}
+            at = wall_clock()
+            Source.objects.filter(pk__in=listened).update(listened_at=at)
+            Heartbeat.objects.update_or_create(pk=Heartbeat.LISTENER, defaults={"ended_at": at})
 
     def stop(self) -> None:
         """End all threads."""
@@ -114,7 +108,8 @@ class Listener:
                 watcher = None
             if watcher is None:
                 watcher = self.watchers[key] = IdleWatcher(_account_fields(source))
-            if not watcher.alive and now >= watcher.not_before:
+            is_alive = watcher.thread is not None and watcher.thread.is_alive()
+            if not is_alive and now >= watcher.not_before:
                 self._begin(key, watcher, source)
 
     def _begin(self, key: Key, watcher: IdleWatcher, source: Source) -> None:
@@ -164,19 +159,16 @@ def _account_of(source: Source) -> Account:
 
 
 def _watchable() -> Iterator[tuple[Source, str]]:
-    mailboxes = Source.objects.filter(
-        kind=Source.Kind.IMAP, active=True, owner__is_active=True
-    ).order_by("pk")
-    count = 0
-    for source in mailboxes.iterator():
+    """Yield at most MOST folders, at most FOLDERS of each source, its INBOX first."""
+    mailboxes = Source.objects.filter(kind=Source.Kind.IMAP, active=True, owner__is_active=True)
+    folders = (
+        (source, folder)
+        for source in mailboxes.order_by("pk").iterator()
         for folder in sorted(source.folder_patterns, key=lambda name: name.upper() != "INBOX")[
             :FOLDERS
-        ]:
-            if count == MOST:
-                return
-            count += 1
-            yield source, folder
+        ]
+    )
+    return islice(folders, MOST)
 
 
-def _account_fields(source: Source) -> tuple[object, ...]:
-    return (source.host, source.port, source.security, source.user, source.method, source.secret)
+_account_fields = attrgetter("host", "port", "security", "user", "method", "secret")

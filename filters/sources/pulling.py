@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,7 @@ from filters.models.source import Folder, Pull, Source
 from filters.runtime import services
 from filters.runtime.batching import batched
 from filters.sources.credentials import account_of
-from filters.sources.lock import source_lock
+from filters.sources.schedule import source_lock
 from filters.sources.sync_state import StoredSyncStates, stored_name
 from filters.store.filter_store import DjangoClock
 from tapestry.core.clock import SECOND, wall_clock
@@ -31,7 +31,7 @@ from tapestry.ingest.quoted_reply import storable
 log = logging.getLogger(__name__)
 
 SLICE = 20.0
-"""Seconds of one pull; the rest is left for the next, so that other sources have their turn."""
+"""Seconds of one pull; what remains waits for the next, so that other sources have their turn."""
 
 MOST_PULLS = 200
 """Pulls of a source that are kept."""
@@ -80,7 +80,7 @@ class _Work:
 
     def do(self) -> None:
         """Pull, and store how it went, whatever happens."""
-        begun, error_class = time.perf_counter(), None
+        began, error_class = time.perf_counter(), None
         try:
             self.run()
             self.succeed()
@@ -102,7 +102,7 @@ class _Work:
                 added=self.tally.added,
                 known=self.tally.duplicates,
                 refused_folders=len(self.errors),
-                seconds=time.perf_counter() - begun,
+                seconds=time.perf_counter() - began,
                 error=error_class,
             )
 
@@ -138,17 +138,10 @@ class _Work:
     def succeed(self) -> None:
         """Store a success, with the first error of a folder if there is one."""
         self._note_quiet()
-        first = self.errors[0] if self.errors else None
-        self._end(
-            error=_sentence(first),
-            hint=_hint(first),
-            failures=0,
-            # What remains is due at once.
-            due_at=wall_clock() + self.source.every * SECOND
-            if self.complete and not self.remaining
-            else self.started,
-            pulled_at=wall_clock(),
-        )
+        now, due_at = wall_clock(), self.started  # what remains is due at once
+        if self.complete and not self.remaining:
+            due_at = now + self.source.every * SECOND
+        self._end(next(iter(self.errors), None), due_at, failures=0, pulled_at=now)
 
     def fail(self, error: TapestryError) -> None:
         """Store the error, and schedule the next try with exponential backoff."""
@@ -158,12 +151,7 @@ class _Work:
             self._unchanged().update(access_token_until=0)
         failures = self.source.failures + 1
         pause = max(self.source.every, pause_after(failures + refused))
-        self._end(
-            error=_sentence(error),
-            hint=_hint(error),
-            failures=failures,
-            due_at=wall_clock() + int(pause * SECOND),
-        )
+        self._end(error, wall_clock() + int(pause * SECOND), failures=failures)
         self._note_quiet()
 
     def _is_over(self) -> bool:
@@ -229,32 +217,24 @@ class _Work:
                 ignore_conflicts=True,
             )
 
-    def _end(self, error: str, **changes: Any) -> None:
+    def _end(self, failure: TapestryError | None, due_at: int, **changes: Any) -> None:
+        """Store the outcome; record the pull if it brought something, or failed otherwise."""
         source = self.source
         if not Source.objects.filter(pk=source.pk).exists():
             return
-        error_before = source.error
+        error_before, error = source.error, _sentence(failure)
+        hint = storable(failure.hint or "") if failure else ""
         # After an edit the source is due when the edit said.
-        due_at = changes.pop("due_at")
         self._unchanged().filter(due_at=source.due_at).update(due_at=due_at)
-        self._unchanged().update(error=error, **changes)
+        self._unchanged().update(error=error, hint=hint, **changes)
         source.refresh_from_db()
         if self.tally.read or (error and error != error_before):
-            self._record(error)
-
-    def _record(self, error: str) -> None:
-        Pull.objects.create(
-            source=self.source,
-            started_at=self.started,
-            ended_at=wall_clock(),
-            read=self.tally.read,
-            added=self.tally.added,
-            duplicates=self.tally.duplicates,
-            broken=self.tally.broken,
-            error=error,
-        )
-        old = Pull.objects.filter(source=self.source).values_list("pk", flat=True)[MOST_PULLS:]
-        Pull.objects.filter(pk__in=list(old)).delete()
+            counts = asdict(self.tally)
+            source.pulls.create(
+                started_at=self.started, ended_at=wall_clock(), error=error, **counts
+            )
+            old = source.pulls.values_list("pk", flat=True)[MOST_PULLS:]
+            Pull.objects.filter(pk__in=list(old)).delete()
 
 
 def may_pull(source: Source) -> bool:
@@ -265,7 +245,3 @@ def may_pull(source: Source) -> bool:
 
 def _sentence(error: TapestryError | None) -> str:
     return storable(error.message) if error is not None else ""
-
-
-def _hint(error: TapestryError | None) -> str:
-    return storable(error.hint or "") if error is not None else ""

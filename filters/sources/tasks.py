@@ -6,7 +6,7 @@ import threading
 
 from filters.models.source import Source
 from filters.runtime.queue import send
-from filters.sources.due import due
+from filters.sources.schedule import due
 from tapestry.celery import app
 
 PULLS = threading.BoundedSemaphore(2)

@@ -9,17 +9,9 @@ from tapestry.core.clock import MINUTE, wall_clock
 
 register = template.Library()
 
+register.filter("audience_words", audience_in_words)
+
 RECENT = 2 * MINUTE
-
-
-@register.filter
-def audience_words(audience: str) -> str:
-    """Say who an audience is.
-
-    >>> audience_words("user:terry")
-    'terry alone'
-    """
-    return audience_in_words(audience)
 
 
 @register.filter

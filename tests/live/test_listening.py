@@ -12,8 +12,8 @@ from support.servers.dovecot import PASSWORD, USER, running_dovecot
 
 from filters.models.source import Source
 from filters.sources.credentials import account_of, keep_secret
-from filters.sources.due import due
 from filters.sources.listening import Listener
+from filters.sources.schedule import due
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.account import Account, ConnectionLostError
 from tapestry.ingest.imap.idle import watch_mailbox

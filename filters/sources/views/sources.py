@@ -10,15 +10,14 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from filters.accounts.requests import PersonRequest, wants_fragment
 from filters.models.source import Source
 from filters.sources.credentials import account_of
-from filters.sources.due import make_due
+from filters.sources.forms import MOST_FOLDERS
+from filters.sources.schedule import make_due
 from filters.sources.tasks import pull_soon
 from filters.sources.trial import try_out
 from tapestry.core.errors import TapestryError
 
 SHOWN = 20
-"""Of the latest pulls, and of the folders or groups."""
-
-MOST_FOLDERS = 500
+"""Pulls that the page of a source shows."""
 
 
 @require_GET
@@ -57,7 +56,7 @@ def test(request: PersonRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def pause(request: PersonRequest, pk: int) -> HttpResponse:
-    """Stop pulling a source; it goes on later from where it stands."""
+    """Stop pulling a source; once resumed it goes on from where it stopped."""
     paused = mine(request, pk)
     Source.objects.filter(pk=paused.pk).update(active=False)
     return redirect(paused)
@@ -73,7 +72,7 @@ def resume(request: PersonRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def look(request: PersonRequest, pk: int) -> HttpResponse:
-    """Look for new mail at once, and not when it is due."""
+    """Look for new mail at once, before it is due."""
     return _look_now(mine(request, pk))
 
 

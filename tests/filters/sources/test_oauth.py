@@ -15,8 +15,8 @@ from support.servers.provider import Provider, running_provider
 from filters.models.source import Source
 from filters.sources import credentials, tasks
 from filters.sources.credentials import account_of, keep_secret, read_secret
-from filters.sources.lock import source_lock
 from filters.sources.oauth import Grant, Token, refresh
+from filters.sources.schedule import source_lock
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.account import ConnectionLostError, RefusedError
 

@@ -15,8 +15,7 @@ from support.servers.dovecot import PASSWORD, USER, Dovecot, running_dovecot
 from filters.models.source import Folder, Pull, Source
 from filters.sources import pulling, tasks
 from filters.sources.credentials import account_of
-from filters.sources.due import due, make_due
-from filters.sources.lock import source_lock
+from filters.sources.schedule import due, make_due, source_lock
 from filters.sources.trial import try_out
 from filters.sources.views import write
 from tapestry.core.clock import HOUR, MINUTE, wall_clock

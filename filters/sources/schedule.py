@@ -1,15 +1,19 @@
-"""Which sources are due, and making one due."""
+"""The schedule of sources: which are due, and one process at a time for each."""
 
 from __future__ import annotations
+
+from contextlib import AbstractContextManager
 
 from django.db.models import F, Q
 
 from filters.models.source import Source
+from filters.runtime import services
 from tapestry.core.clock import SECOND, wall_clock
+from tapestry.core.file_lock import file_lock
 
 
 def due(limit: int = 100) -> list[int]:
-    """Return the sources that are due, the one that has waited longest first.
+    """Return the keys of the sources that are due, those that have waited longest first.
 
     A working source that would wait longer than its interval is due too: the clock was set back.
     """
@@ -26,3 +30,11 @@ def make_due(source_id: int) -> None:
     A pull that is under way sees that ``due_at`` was changed, and keeps the change.
     """
     Source.objects.filter(pk=source_id, active=True).update(due_at=wall_clock())
+
+
+def source_lock(source: Source, action: str, wait: float = 0.0) -> AbstractContextManager[bool]:
+    """Hold a source's lock for an action; yield whether it was acquired within ``wait`` seconds.
+
+    It excludes other processes of this machine.
+    """
+    return file_lock(services.data() / "run" / f"{action}-{source.pk}.lock", wait=wait)
