@@ -6,10 +6,13 @@ from datetime import date
 from typing import Any
 
 from django import forms
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
+from django.forms.models import model_to_dict
 from django.utils import timezone
 
 from filters.models import Filter, filter_name
+from filters.templatetags.mail import moment
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.timeliness import parse_timeliness
 
@@ -22,6 +25,8 @@ MODES = {
 
 LAST_YEAR = 9000
 """Later years are taken for typing errors; and the day after one of them is still a date."""
+
+OPTIONS = ("name", "timeliness", "visibility", "mode")
 
 TIMELINESS = (
     "at once",
@@ -71,31 +76,32 @@ class FilterForm(forms.Form):
     )
 
     def __init__(
-        self,
-        *args: Any,
-        taken: frozenset[str] = frozenset(),
-        ends: date | None = None,
-        **kwargs: Any,
+        self, data: Any, *, owner: User, changed: Filter | None = None, text: str = ""
     ) -> None:
-        super().__init__(*args, **kwargs)
-        self._taken = taken
-        self._ends = ends
+        initial: dict[str, Any] = {"text": text}
+        end = moment(changed.end) if changed else None
+        self.last_day = end and end.date()
+        if changed:
+            mail = "existing" if changed.start is None else "new"
+            initial = model_to_dict(changed, ["text", *OPTIONS])
+            initial |= {"mail": mail, "until": self.last_day}
+        super().__init__(data, initial=initial)
+        self.other_filters = owner.filters.exclude(pk=changed.pk if changed else 0)
 
     def options(self) -> dict[str, str]:
         """Return the options that a new filter and a changed one have in common."""
-        names = ("name", "timeliness", "visibility", "mode")
-        return {name: self.cleaned_data[name] for name in names}
+        return {name: self.cleaned_data[name] for name in OPTIONS}
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]
-        if name in self._taken:
+        if self.other_filters.filter(name=name).exists():
             raise ValidationError("You have a filter of that name; choose another.")
         return name
 
     def clean_until(self) -> date | None:
         """Refuse a last day that is over, unless it is the filter's present one."""
         until: date | None = self.cleaned_data["until"]
-        if until is None or until == self._ends:
+        if until is None or until == self.last_day:
             return until
         if until < timezone.localdate():
             raise ValidationError("That day is over; choose a later one, or none.")

@@ -10,7 +10,6 @@ from tapestry.celery import app
 
 @app.task(name="filters.append_annotations", ignore_result=True)
 def append_annotations() -> None:
-    """Append the annotations that wait."""
     append_outbox(services.tables())
 
 

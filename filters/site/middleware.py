@@ -64,7 +64,6 @@ class ErrorPages:
         self.page = page
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Answer the request."""
         return self.page(request)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:

@@ -49,13 +49,13 @@ def latest_instant() -> int:
 
 
 class DjangoFilterStore:
-    """Filters, their windows and their matches (tapestry.core.ports.FilterStore)."""
+    """Filters, their windows and their matches, as tapestry.core.ports.FilterStore says."""
 
     def due(self, now: int) -> Sequence[DueFilter]:
         """Return every active filter with its own window that has not been run to ``now``.
 
-        Pending windows of older texts come first, one a run.  Timeliness does not decide here:
-        matches are stored as they are found, and shown when their owner asked for them.
+        Pending windows of older texts come first, one a run.  Timeliness decides when matches
+        are shown, and not when they are stored.
         """
         detached = Filter.objects.filter(active=True, enrolled=False, owner__is_active=True)
         detached = detached.defer("text").order_by()
@@ -69,7 +69,6 @@ class DjangoFilterStore:
         return _due_filters(filters.values(), windows)
 
     def known(self, pairs: Collection[tuple[int, str]]) -> set[tuple[int, str]]:
-        """Return those of the (filter, msgid) pairs that are stored as matches already."""
         wanted = set(pairs)
         found: set[tuple[int, str]] = set()
         for batch in batched(sorted(wanted), BATCH_SIZE // 2):
@@ -87,12 +86,6 @@ class DjangoFilterStore:
         matches: Sequence[Match],
         changes: Sequence[Change] = (),
     ) -> bool:
-        """Store what was found and advance every filter's window, in one transaction.
-
-        The answers of live filters follow their ``changes``, given in order.  Return False,
-        and store nothing, if any filter has been run, changed, paused or deleted since it was
-        found due.
-        """
         with transaction.atomic():
             if not all(_advance(filters, until)):
                 transaction.set_rollback(True)
@@ -106,7 +99,7 @@ class DjangoFilterStore:
         return True
 
     def fail(self, failed: DueFilter, message: str) -> None:
-        """Remember that a filter could not be run; it is not tried until it changes or resumes."""
+        """Store the error; the filter is not tried again until it is changed or resumed."""
         message = message or "It cannot be run."
         if failed.pending_window is None:
             with transaction.atomic():
@@ -120,11 +113,9 @@ class DjangoFilterStore:
         event(log, "filter_failed", filter_id=failed.filter_id, revision=failed.revision)
 
     def shared_since(self) -> int | None:
-        """Return the end of the last shared window; None if there never was one."""
         return shared_window.stored_window().since
 
     def enrolled(self, filter_ids: Collection[int]) -> Sequence[DueFilter]:
-        """Return those of the filters that are enrolled and active, due from the shared since."""
         since = self.shared_since()
         if since is None:
             return []
@@ -139,11 +130,6 @@ class DjangoFilterStore:
         filters: Sequence[DueFilter],
         matches: Sequence[Match],
     ) -> bool:
-        """Store what enrolled filters found and advance the shared window, in one transaction.
-
-        Return False, and store nothing, if the shared window has moved, or any of the filters
-        has been changed, detached, paused or deleted since it was found to be enrolled.
-        """
         with transaction.atomic():
             if SharedWindow.lock().since != since or not shared_window.unchanged(filters):
                 return False
@@ -158,11 +144,9 @@ class DjangoFilterStore:
         return True
 
     def enroll(self, filters: Sequence[DueFilter], until: int) -> None:
-        """Let filters that were run to ``until`` share the window, if it ends there too."""
         shared_window.enroll(filters, until)
 
     def detach(self, filter_ids: Collection[int] | None) -> None:
-        """Give filters, or all, their own windows again, from where the shared one ends."""
         if filter_ids is None:
             shared_window.detach(Filter.objects.all())
             return
@@ -171,7 +155,6 @@ class DjangoFilterStore:
                 shared_window.detach(filters)
 
     def revisions(self, filter_ids: Collection[int]) -> Mapping[int, int]:
-        """Return the present revision of those of the filters that are there."""
         found: dict[int, int] = {}
         for filters in in_batches(Filter.objects.all(), filter_ids):
             found.update(filters.values_list("pk", "revision"))

@@ -51,12 +51,9 @@ def age(instant: int | None) -> str:
         return f"{then:%Y-%m-%d}"
     if passed < MINUTE:
         return "now"
-    if passed < HOUR:
-        return f"{passed // MINUTE} min"
-    if passed < DAY:
-        return f"{passed // HOUR} h"
-    if passed < 7 * DAY:
-        return f"{passed // DAY} d"
+    for limit, unit, word in ((HOUR, MINUTE, "min"), (DAY, HOUR, "h"), (7 * DAY, DAY, "d")):
+        if passed < limit:
+            return f"{passed // unit} {word}"
     if then.year == timezone.localtime().year:
         return f"{then.day} {then:%b}"
     return f"{then.day} {then:%b %Y}"

@@ -19,7 +19,6 @@ from filters.authoring.forms import MODES, TIMELINESS, FilterForm
 from filters.authoring.tasks import start_preview
 from filters.models import Filter
 from filters.store.expiry import last_instant
-from filters.templatetags.mail import moment
 from tapestry.core.errors import TapestryError
 from tapestry.query.phrases.phrasebook import phrasebook
 
@@ -38,10 +37,8 @@ EXAMPLES = (
 @require_http_methods(["GET", "POST"])
 def new(request: PersonRequest) -> HttpResponse:
     """Write a filter and install it."""
-    if request.method == "GET":
-        initial = {"text": request.GET.get("text", "")}
-        return _page(request, FilterForm(initial=initial), None)
-    form = FilterForm(request.POST, taken=_names(request))
+    data = request.POST if request.method == "POST" else None
+    form = FilterForm(data, owner=request.user, text=request.GET.get("text", ""))
     if not form.is_valid():
         return _page(request, form, None)
     given = form.cleaned_data
@@ -64,20 +61,8 @@ def new(request: PersonRequest) -> HttpResponse:
 def edit(request: PersonRequest, name: str) -> HttpResponse:
     """Change a filter; another text or mode starts it again."""
     changed = get_object_or_404(Filter, owner=request.user, name=name)
-    ends = moment(changed.end)
-    last_day = ends and ends.date()
-    if request.method == "GET":
-        initial = {
-            "text": changed.text,
-            "name": changed.name,
-            "mail": "existing" if changed.start is None else "new",
-            "mode": changed.mode,
-            "until": last_day,
-            "timeliness": changed.timeliness,
-            "visibility": changed.visibility,
-        }
-        return _page(request, FilterForm(initial=initial), changed)
-    form = FilterForm(request.POST, taken=_names(request) - {changed.name}, ends=last_day)
+    data = request.POST if request.method == "POST" else None
+    form = FilterForm(data, owner=request.user, changed=changed)
     if not form.is_valid():
         return _page(request, form, changed)
     given = form.cleaned_data
@@ -89,7 +74,7 @@ def edit(request: PersonRequest, name: str) -> HttpResponse:
             changed,
             given["text"],
             existing=None if same else existing,
-            end="as before" if given["until"] == last_day else _end(given["until"]),
+            end="as before" if given["until"] == form.last_day else _end(given["until"]),
             **form.options(),
         )
     except TapestryError as error:
@@ -163,7 +148,3 @@ def _understanding(request: PersonRequest, text: str, live: bool) -> dict[str, o
         start, end = (error.span.start, error.span.end) if error.span else (0, 0)
         place = (text[:start], text[start:end] or " ", text[end:]) if error.span else None
         return {"error": error, "place": place}
-
-
-def _names(request: PersonRequest) -> frozenset[str]:
-    return frozenset(request.user.filters.values_list("name", flat=True))

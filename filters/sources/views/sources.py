@@ -13,11 +13,15 @@ from filters.sources.credentials import account_of
 from filters.sources.forms import MOST_FOLDERS
 from filters.sources.schedule import make_due
 from filters.sources.tasks import pull_soon
-from filters.sources.trial import try_out
 from tapestry.core.errors import TapestryError
+from tapestry.ingest.account import Account
+from tapestry.ingest.session import open_session
 
 SHOWN = 20
 """Pulls that the page of a source shows."""
+
+PATIENCE = 10.0
+"""Seconds that a server has for each response while somebody waits for the page."""
 
 
 @require_GET
@@ -85,6 +89,12 @@ def delete(request: PersonRequest, pk: int) -> HttpResponse:
         doomed.delete()
         return redirect("sources")
     return render(request, "filters/sources/delete.html", {"source": doomed})
+
+
+def try_out(account: Account) -> None:
+    """Authenticate and disconnect.  Raises TapestryError if that fails."""
+    with open_session(account, PATIENCE):
+        pass
 
 
 def mine(request: PersonRequest, pk: int) -> Source:

@@ -15,11 +15,11 @@ from filters.models.source import Source
 from filters.sources.credentials import SECRETS, account_of, keep_secret, read_secret
 from filters.sources.forms import FIELDS, FoldersForm, SourceForm
 from filters.sources.tasks import pull_soon
-from filters.sources.trial import list_folders, try_out
-from filters.sources.views.sources import mine
+from filters.sources.views.sources import PATIENCE, mine, try_out
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.nntp.wildmat import is_pattern
+from tapestry.ingest.session import open_session
 from tapestry.ingest.stream import ListedFolder
 
 SHOWN = 300
@@ -131,10 +131,10 @@ def _choose(
     error: TapestryError | None = None
     try:
         account = account_of(source)
-        if not source.is_news:
-            offers = list_folders(account)
-        elif any(map(is_pattern, named)):  # the server need not be asked for names alone
-            offers = list_folders(account, named)
+        # A news server need not be asked for names alone.
+        if not source.is_news or any(map(is_pattern, named)):
+            with open_session(account, PATIENCE) as session:
+                offers = session.list_folders(named if source.is_news else ["*"])
     except TapestryError as failure:
         error = failure
     listed = {offer.name for offer in offers}

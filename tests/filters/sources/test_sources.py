@@ -16,8 +16,8 @@ from filters.models.source import Folder, Pull, Source
 from filters.sources import pulling, tasks
 from filters.sources.credentials import account_of
 from filters.sources.schedule import due, make_due, source_lock
-from filters.sources.trial import try_out
 from filters.sources.views import write
+from filters.sources.views.sources import try_out
 from tapestry.core.clock import HOUR, MINUTE, wall_clock
 from tapestry.ingest.account import Account
 from tapestry.tables.log import Tables
