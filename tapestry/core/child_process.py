@@ -10,12 +10,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None) if sys.platform.startswith("linux") else None
-"""Loaded before any fork: between fork and exec little is safe."""
+"""Loaded before any fork: little is safe between fork and exec."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +37,9 @@ class Child:
         """Return a sentence on how the process ended, with the last line of its log."""
         code = self.process.poll()
         how = f"by signal {-code}" if code is not None and code < 0 else f"with code {code}"
-        last = last_line(self.log)
-        words = f"; the last line of {self.log} is: {last}" if last else f"; {self.log} is empty"
-        return f"{self.name} ended {how}{words}"
+        line = last_line(self.log)
+        about_log = f"the last line of {self.log} is: {line}" if line else f"{self.log} is empty"
+        return f"{self.name} ended {how}; {about_log}"
 
 
 def spawn(
@@ -52,11 +54,6 @@ def spawn(
     Call it from the main thread: on Linux the kernel kills the child when the *thread* that
     started it ends.  So no child outlives a parent that was killed with -9.
     """
-    parent = os.getpid()
-
-    def prepare() -> None:
-        die_with_parent(parent)
-
     with log.open("ab") as out:
         process = subprocess.Popen(
             list(argv),
@@ -66,7 +63,7 @@ def spawn(
             env=None if env is None else dict(env),
             cwd=cwd,
             start_new_session=True,
-            preexec_fn=prepare,
+            preexec_fn=partial(die_with_parent, os.getpid()),
         )
     return Child(name, process, log)
 
@@ -86,20 +83,16 @@ def stop(children: Sequence[Child], grace: float = 4.0) -> None:
         _signal(child, signal.SIGTERM)
     deadline = time.monotonic() + grace
     for child in children:
-        try:
+        with suppress(subprocess.TimeoutExpired):
             child.process.wait(max(0.0, deadline - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            continue
     for child in children:
         _signal(child, signal.SIGKILL)
         child.process.wait()
 
 
 def _signal(child: Child, number: signal.Signals) -> None:
-    try:
+    with suppress(ProcessLookupError):
         os.killpg(child.process.pid, number)
-    except ProcessLookupError:
-        return
 
 
 def free_port() -> int:

@@ -1,7 +1,7 @@
 """File locks: one process and thread at a time, on one machine.
 
-The library `filelock` holds flock(2): the kernel releases the lock when its holder ends, in
-whatever way, and a child that is forked meanwhile does not inherit it.
+The library `filelock` uses flock(2): the kernel releases the lock when its holder ends, in any
+way, and a child that is forked meanwhile does not inherit it.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ FOREVER = -1.0
 def file_lock(path: Path, *, wait: float = 0.0, mode: int = -1) -> Iterator[bool]:
     """Hold the lock of a file for the length of the block; yield whether it was acquired.
 
-    It is not if another holder keeps it for ``wait`` seconds.  ``mode`` is that of a file made
-    for it, else the umask decides.  Raises OSError if the file cannot be made.
+    It is not if another holder keeps it for ``wait`` seconds.  The file is made with ``mode``, by
+    default that of the umask.  Raises OSError if the file cannot be made.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     lock = FileLock(path, mode=mode)

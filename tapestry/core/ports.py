@@ -28,14 +28,13 @@ class Clock(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DueFilter:
-    """A filter whose window is to be run: what it asks, what it may see, where its window stands.
+    """A filter whose window (``since``, ``until``] is to be run; without ``until``, to the present.
 
-    The window is (``since``, ``until``]; where ``until`` is None it ends at the present.
     ``start`` is T0 of DESIGN, section 1: what matched at T0 is not delivered; None takes existing
     mail.  ``revision`` counts changes of the text: a window is committed only for the text it was
-    run with.  ``pending_window`` is the key of what an older revision still has to run, where this
-    is that.  ``live``: messages leave when they no longer match.  ``explanation`` is given with
-    every match; where it is empty, the words of the disjunct that was met are.
+    run with.  ``pending_window`` is the key of the window that an older revision still has to run,
+    if this is one.  ``live``: messages leave when they no longer match.  ``explanation`` is given
+    with every match; if it is empty, the disjunct that was met is described instead.
     """
 
     filter_id: int
@@ -56,9 +55,9 @@ class DueFilter:
 class Match:
     """A message that a filter matched: the first instant at which it did, and why.
 
-    ``disjunct`` counts from 0 in the filter's disjunctive normal form, and ``explanation`` says
-    it in words; ``evidence`` are the keys of the rows that made it true, msgids and annids, in
-    the order of the disjunct's variables.
+    ``disjunct`` counts from 0 in the filter's disjunctive normal form; ``explanation`` describes
+    it.  ``evidence`` are the keys of the rows that made it true, msgids and annids, in the order
+    of the disjunct's variables.
     """
 
     filter_id: int
@@ -72,10 +71,9 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One entry of a live filter's changelog: a message enters, leaves or matches otherwise.
+    """An entry of a live filter's changelog: a message enters, leaves or matches otherwise.
 
-    A "delete" is a retraction.  What follows ``at`` says how the message matches from that
-    instant on, as in a Match.
+    A "delete" is a retraction.  The fields after ``at`` are those of a Match from that instant on.
     """
 
     filter_id: int
@@ -91,8 +89,8 @@ class Change:
 class FilterStore(Protocol):
     """Filters, their windows and their matches, in the relational database.
 
-    A filter has a window of its own, or is enrolled in the shared window: one window of all
-    enrolled filters, of which only those are evaluated that something new may concern.
+    A filter has a window of its own, or is enrolled in the shared window.  Of the enrolled
+    filters, only those are evaluated that something new may concern.
     """
 
     def due(self, now: int) -> Sequence[DueFilter]:
@@ -110,10 +108,9 @@ class FilterStore(Protocol):
     ) -> bool:
         """Store matches and advance every filter's ``since`` to ``until``, in one transaction.
 
-        ``changes`` are those of live filters, in the order in which they happened.  A pending
-        window is deleted instead; one that ends after ``until`` begins there.  Return False, and
-        store nothing, if any filter's window no longer begins at its ``since``, or its text has
-        changed.
+        ``changes`` are those of live filters, in order of time.  A pending window is deleted
+        instead; one that ends after ``until`` begins there.  Return False, and store nothing, if
+        any filter's window no longer begins at its ``since``, or its text has changed.
         """
 
     def fail(self, failed: DueFilter, message: str) -> None:
@@ -134,9 +131,9 @@ class FilterStore(Protocol):
     ) -> bool:
         """Store what enrolled filters matched, and advance the shared window, in one transaction.
 
-        ``filters`` are those that matched something, as ``enrolled`` returned them.  Return
-        False, and store nothing, if the shared window no longer begins at ``since``, or if any
-        of the filters has been changed, detached, paused or deleted.
+        ``filters`` are those with a match, as ``enrolled`` returned them.  Return False, and store
+        nothing, if the shared window no longer begins at ``since``, or if any of the filters has
+        been changed, detached, paused or deleted.
         """
 
     def enroll(self, filters: Sequence[DueFilter], until: int) -> None:

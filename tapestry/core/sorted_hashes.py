@@ -2,9 +2,8 @@
 
     texts ─ hash_texts ─> hashes ─ sort ─> a sorted run (as in an LSM tree) ─ find ─> values
 
-A run lies in memory or in a file mapped into it, and is never changed: new entries make a new
-run, and runs are merged.  Two of a million texts may share a hash by chance, so whoever finds an
-entry checks it.
+A run lies in memory or in a file mapped into it, and is immutable: new entries make a new run,
+and runs are merged.  Two texts may share a hash, so that a caller checks what it finds.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ Integers = np.ndarray[Any, np.dtype[np.signedinteger[Any]]]
 
 
 def hash_texts(texts: Iterable[str]) -> Hashes:
-    """Return a 64-bit hash of each text, the same on every machine and for ever."""
+    """Return a 64-bit hash of each text, the same on every machine."""
     digests = (blake2b(text.encode(errors="surrogatepass"), digest_size=8) for text in texts)
     return np.frombuffer(b"".join(digest.digest() for digest in digests), dtype="<u8")
 
@@ -72,25 +71,25 @@ class SortedHashes:
         """
         low = np.searchsorted(self.hashes, wanted, "left")
         count = np.searchsorted(self.hashes, wanted, "right") - low
-        # The places from low to low + count - 1 of every hash, in one array.
-        places = np.arange(count.sum()) + np.repeat(low - (count.cumsum() - count), count)
-        found: Integers = self.values[places]
-        return found
+        # The positions from low to low + count - 1 of every hash, in one array.
+        positions = np.arange(count.sum()) + np.repeat(low - (count.cumsum() - count), count)
+        values: Integers = self.values[positions]
+        return values
 
 
 def contains(run: Hashes, wanted: Hashes) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Tell of each hash whether it is in a sorted run, which is not empty.
+    """Return a mask of the hashes that are in a sorted run, which is not empty.
 
     >>> contains(np.array([3, 7], "u8"), np.array([9, 3], "u8")).tolist()
     [False, True]
     """
-    places = np.minimum(np.searchsorted(run, wanted), len(run) - 1)
-    found: np.ndarray[Any, np.dtype[np.bool_]] = run[places] == wanted
-    return found
+    positions = np.minimum(np.searchsorted(run, wanted), len(run) - 1)
+    mask: np.ndarray[Any, np.dtype[np.bool_]] = run[positions] == wanted
+    return mask
 
 
 def write_whole(path: Path, *arrays: np.ndarray[Any, Any]) -> None:
-    """Write arrays to a file, one after the other; a reader finds all of them or no file."""
+    """Write arrays to a file, all or none of them: the file is renamed when it is synced."""
     unfinished = path.with_suffix(".new")
     with unfinished.open("wb") as file:
         for array in arrays:

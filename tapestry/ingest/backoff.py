@@ -12,6 +12,4 @@ def pause_after(failures: int, first: float = FIRST, longest: float = LONGEST) -
     >>> [pause_after(failures) for failures in (0, 1, 2, 3, 99)]
     [0.0, 30.0, 60.0, 120.0, 3600.0]
     """
-    if failures <= 0:
-        return 0.0
-    return min(longest, first * 2.0 ** min(failures - 1, 60))
+    return min(longest, first * 2.0 ** min(failures - 1, 60)) if failures > 0 else 0.0

@@ -58,9 +58,8 @@ def ingest(
 ) -> IngestReport:
     """Ingest a file, directory, mailbox or newsgroups for an audience, from the stored cursor.
 
-    Every batch is one append with one ``ts``.  A command that was stopped anywhere and is run
-    again ingests the rest, and nothing twice.  Raises TapestryError if the source cannot be
-    read; what was appended before that stays.
+    A command that was stopped anywhere and is run again ingests the rest, and nothing twice.
+    Raises TapestryError if the source cannot be read; what was appended before that stays.
     """
     check_audience(audience)
     start = time.monotonic()

@@ -1,6 +1,6 @@
 """Ingest an opened stream: parse its items and append them batch by batch, each with its cursor.
 
-Micro-batches: one append has one ``ts`` and stores the cursor with the rows, so that a process
+A micro-batch is one append with one ``ts``, and its cursor is stored with the rows: a process
 that is killed and started again ingests every message exactly once.
 """
 
@@ -32,7 +32,7 @@ Progress = Callable[[int, int | None], None]
 """Take the number of messages read so far and their total (None: unknown)."""
 
 Stop = Callable[[], bool]
-"""Return whether to leave the rest for another time."""
+"""Return whether to leave the remaining messages for another time."""
 
 
 @dataclass(slots=True)
@@ -53,10 +53,9 @@ class Tally:
 class IngestTarget:
     """The tables that mail is appended to, its audience, and the callbacks of an ingestion.
 
-    ``stop`` is called after every append.  ``forbidden`` is called under the lock of the
-    append: if it returns True, the batch is discarded and the cursor stays, so that the same
-    messages can be fetched again.  ``workers`` processes parse; with 0 this process does.
-    Workers read ahead, so that ``Item.flush`` is kept without them only.
+    ``stop`` is called after every append.  ``forbidden`` is called under the lock of the append:
+    if it returns True, the batch is discarded and the cursor stays.  ``workers`` processes parse;
+    with 0 this process does.  Workers read ahead: ``Item.flush`` has effect only without them.
     """
 
     tables: Tables

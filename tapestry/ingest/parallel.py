@@ -25,10 +25,10 @@ if TYPE_CHECKING:  # workers import this module, and need not load the tables
 def parse_batches(
     batches: Iterator[Batch], source: str, audience: str, workers: int
 ) -> Iterator[tuple[Batch, list[Parsed]]]:
-    """Yield batches in their order with their messages; with no workers, parsed here.
+    """Yield batches in their order with their messages; with no workers, parse them here.
 
-    No more batches than workers are read ahead.  If the batches break off, those before that
-    are yielded first.
+    No more batches than workers are read ahead.  Before an error of the batches is raised, those
+    before it are yielded.
     """
     if not workers:
         for batch in batches:

@@ -22,7 +22,7 @@ from tapestry.ingest.sync_state import SyncStates
 from tapestry.ingest.unavailable import UnavailableError
 
 MOST_LOSSES = 6
-"""Times in a row that the connection may be lost without a message having come."""
+"""Times in a row that the connection may be lost while no message comes."""
 
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 30.0
@@ -32,9 +32,8 @@ LONGEST_PAUSE = 30.0
 class FolderReport:
     """What came from a folder; ``complete`` unless a part of it was left for another time.
 
-    ``error`` is set if the folder cannot be read.  ``remaining`` counts the folders still to be
-    pulled.  A folder over which the connection was lost is reported with that error, so that
-    the caller can pull another first the next time.
+    ``error`` is set if the folder cannot be read, or if the connection was lost over it: the
+    caller can then pull another first.  ``remaining`` counts the folders still to be pulled.
     """
 
     folder: str
@@ -55,15 +54,13 @@ def pull_account(
     """Ingest what is new in each folder, in ``order``; yield a report after each.
 
     A lost connection is opened again with exponential backoff, and reading goes on from the
-    cursor.  Raises ConnectionLostError when it was lost MOST_LOSSES times in a row and no
-    message came, RefusedError where the server refuses the account or every folder.  What was
-    appended stays.
+    cursor.  Raises ConnectionLostError after MOST_LOSSES losses in a row, RefusedError if the
+    server refuses the account or every folder.  What was appended stays.
     """
     waiting: deque[str] | None = None
     tally = Tally()
     losses = 0
-    refused: RefusedError | None = None
-    any_admitted = False
+    refusals, reports = [], 0
     while True:
         read_before = tally.read
         try:
@@ -79,10 +76,9 @@ def pull_account(
                     waiting.popleft()
                     report = replace(report, remaining=len(waiting))
                     tally, read_before, losses = Tally(), 0, 0
+                    reports += 1
                     if isinstance(report.error, RefusedError):
-                        refused = report.error
-                    else:
-                        any_admitted = True
+                        refusals.append(report.error)
                     yield report
                     if not report.complete or target.stop():
                         break
@@ -95,8 +91,8 @@ def pull_account(
                     yield FolderReport(waiting[0], tally, error, complete=False)
                 raise
             pause(pause_after(losses, FIRST_PAUSE, LONGEST_PAUSE))
-    if refused is not None and not any_admitted:
-        raise refused
+    if refusals and len(refusals) == reports:
+        raise refusals[-1]
 
 
 def _pull_folder(

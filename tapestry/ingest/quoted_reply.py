@@ -1,8 +1,7 @@
-"""Replies of servers, made fit to be quoted: storable, printable and without the secret."""
+"""Quote the replies of servers: storable, printable and without the secret."""
 
 from __future__ import annotations
 
-import binascii
 import re
 from base64 import b64decode
 
@@ -64,22 +63,15 @@ def _without(text: str, secret: str) -> str:
     longest_first = sorted(forms, key=len, reverse=True)
     text = re.sub("|".join(map(re.escape, longest_first)), _HIDDEN, text, flags=re.IGNORECASE)
     raw = secret.encode()
-    return _BASE64.sub(lambda found: _HIDDEN if _holds(found[0], raw) else found[0], text)
+    return _BASE64.sub(lambda word: _HIDDEN if _contains(word[0], raw) else word[0], text)
 
 
-def _holds(word: str, secret: bytes) -> bool:
+def _contains(word: str, secret: bytes) -> bool:
     """Return whether a word contains a secret in base64, at any offset."""
     for start in range(4):
         part = word[start:]
-        try:
-            if secret in b64decode(part[: len(part) // 4 * 4] + _rest(part)):
-                return True
-        except binascii.Error:
-            continue
+        if len(part) % 4 == 1:
+            part = part[:-1]  # one character is less than a byte
+        if secret in b64decode(part + "=" * (-len(part) % 4)):
+            return True
     return False
-
-
-def _rest(part: str) -> str:
-    """Return the last, incomplete group of four characters, padded; empty if it is only one."""
-    rest = part[len(part) // 4 * 4 :]
-    return rest + "=" * (4 - len(rest)) if len(rest) > 1 else ""

@@ -34,15 +34,14 @@ from tapestry.ingest.sync_state import SyncStates
 class MailSession(Protocol):
     """An authenticated connection to a mail server.
 
-    A folder is what IMAP calls a mailbox (RFC 9051) and NNTP a newsgroup (RFC 3977): "mailbox"
-    also names a person's whole account, and an address (RFC 5322), so that it is not used here.
+    A folder is what IMAP calls a mailbox (RFC 9051) and NNTP a newsgroup (RFC 3977).
     """
 
     def list_folders(self, patterns: Sequence[str] = ("*",)) -> list[ListedFolder]:
         """Return the folders that can be read, by name; of newsgroups, those that match."""
 
     def expand(self, patterns: Sequence[str]) -> list[str]:
-        """Return the names of the folders that names and patterns stand for, each once."""
+        """Return the distinct names of the folders that names and patterns stand for."""
 
     def open(
         self, folder: str, audience: str, cursor_of: CursorOf, sync_states: SyncStates
@@ -119,9 +118,8 @@ def kind_of(scheme: str) -> str | None:
 def read_url(url: str) -> tuple[Account, str]:
     """Read ``imap(s)://`` or ``nntp(s)://[user[:password]@]host[:port]/FOLDER``.
 
-    Every part may be percent-encoded.  Return the account and the folder, empty if there is
-    none.  Without TLS from the start, a user is authenticated after STARTTLS if the server has
-    it.
+    Every part may be percent-encoded.  Return the account and the folder, which may be empty.
+    Without TLS from the start, a user is authenticated after STARTTLS if the server has it.
 
     >>> read_url("nntps://news.x.org/comp.misc")[0].port
     563
@@ -137,7 +135,7 @@ def read_url(url: str) -> tuple[Account, str]:
         raise refused from error
     if not parts.hostname or not (kind.anonymous or parts.username):
         raise refused
-    # Nobody who reads without a user name has a secret to protect on the usual port.
+    # Without a user name there is no secret to protect.
     security: Security = "tls" if tls else "starttls" if parts.username else "none"
     user, password = unquote(parts.username or ""), unquote(parts.password or "")
     account = Account(name, parts.hostname, port, security, user, password)

@@ -1,4 +1,4 @@
-"""What every source of mail yields: the bytes of messages, each with a cursor to go on from.
+"""What every source of mail yields: the bytes of messages, with cursors to resume from.
 
 The cursor is stored with the rows, in one append, so that ingestion is exactly once.
 """
@@ -16,7 +16,7 @@ CursorOf = Callable[[str], Cursor | None]
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """The bytes of one message (RFC 5322); ``cursor`` covers all of ``origin`` up to it.
+    """The bytes of a message (RFC 5322); ``cursor`` covers all of ``origin`` up to it.
 
     ``raw`` is None where there is no message and the cursor may still advance.  With ``flush``
     everything up to here is appended before the next item is read.

@@ -1,7 +1,7 @@
 """Sync states: what is known of a folder from one pull to the next, beside its cursor.
 
-A sync state is a JSON object.  It saves requests (IMAP's HIGHESTMODSEQ, RFC 7162), shows that
-a news server has renumbered its articles, and lists the messages to ask for again.
+A sync state is a JSON object: IMAP's HIGHESTMODSEQ (RFC 7162), by which requests are saved,
+Message-IDs that show that a news server has renumbered its articles, and unavailable messages.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Unavailable messages: those that a server lists and does not deliver (a dead-letter list).
 
-Some servers answer NO (RFC 5530: UNAVAILABLE), some drop the connection whenever a message that
-they cannot read is fetched.  Such a message is put aside, the cursor goes on, and it is fetched
-again later with exponential backoff.  Otherwise it would block all messages after it.
+Some servers answer NO (RFC 5530: UNAVAILABLE), or drop the connection, whenever a message that
+they cannot read is fetched.  It would block all messages after it.  So it is put aside, the
+cursor goes on, and it is fetched again later with exponential backoff.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOST = 1000
 """Messages of a folder that can be put aside; after that the folder waits for them."""
 
 IN_A_ROW = 20
-"""Unavailable messages in a row that show a fault of the server, and not of the messages."""
+"""Unavailable messages in a row that show a fault of the server, not of the messages."""
 
 STATE = "withheld"
 """The key under which the messages are stored in the folder's sync state."""
@@ -56,8 +56,7 @@ class FetchResult:
 def hold_server_faults(results: Iterable[FetchResult], *, single: bool) -> Iterator[FetchResult]:
     """Yield results; hold back those that may be the server's fault until a message comes.
 
-    If none comes, the first fault is raised.  The result of a ``single`` fetch has nothing to
-    be compared with and is yielded as it is.
+    If none comes, the first fault is raised.  The result of a ``single`` fetch is yielded as it is.
     """
     held_back: list[FetchResult] = []
     delivers = single

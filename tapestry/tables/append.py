@@ -3,11 +3,9 @@
     lock ─> cursor new? ─> rows new? ─> ts = next instant ─> Delta commit ─> clock ─> unlock
 
 Every append is idempotent.  A source's cursor is an app transaction of the Delta commit that
-holds its rows, so that a batch that is repeated adds nothing; rows that are known by their keys
-are left out.  A process that dies before the commit has changed nothing; if it dies later, the
-next to take the lock reads the newest ``ts`` from the logs themselves.
-
-The watermark is the end of a run's window: no row will become visible at or before it.
+holds its rows: a repeated batch adds nothing.  Rows with known keys are left out.  A process
+that dies before the commit has changed nothing; if it dies later, the next to take the lock
+reads the newest ``ts`` from the logs themselves.
 """
 
 from __future__ import annotations
@@ -41,18 +39,18 @@ _CONTENT = " content"
 """The content of a source's cursor is stored under the source's name and this."""
 
 Forbidden = Callable[[], bool]
-"""Return whether the append is forbidden; called under the lock, for a last check."""
+"""Return whether the append is forbidden; called under the lock."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """How far a source has been taken in: all of it up to ``version`` is in the table.
+    """How far a source has been ingested: all of it up to ``version`` is in the table.
 
-    ``source`` names the source and what else makes positions comparable (an IMAP mailbox
-    with its UIDVALIDITY, an archive with its fingerprint); ``version`` only grows (a UID,
-    an offset).  ``content`` is a number that changes when the content of the source does, if any.
+    ``source`` names the source and what else makes positions comparable (an IMAP folder with its
+    UIDVALIDITY, an archive with its fingerprint); ``version`` only grows (a UID, an offset).
+    ``content`` is a hash of the source's content up to there, if it has one.
     """
 
     source: str
@@ -84,12 +82,12 @@ def append_messages(
     originals: Sequence[Original] | None = None,
     forbidden: Forbidden = never,
 ) -> Receipt:
-    """Append those messages that are new, all with one ``ts``, together with the cursor.
+    """Append the new messages, all with one ``ts``, together with the cursor.
 
-    A message whose Message-ID and audience are in the table, or came earlier in the batch,
-    is a duplicate.  If ``cursor`` is not newer than the stored one, the batch has been
-    appended before, and nothing is.  ``originals`` are those of the messages, in their order;
-    each is stored if its message is.  Raise TapestryError if the rows cannot be written.
+    A message whose Message-ID and audience are in the table, or came earlier in the batch, is a
+    duplicate.  If ``cursor`` is not newer than the stored one, nothing is appended.
+    ``originals`` are in the order of the messages; each is stored if its message is.  Raise
+    TapestryError if the rows cannot be written.
     """
     rows = to_arrow(MESSAGES, messages)
     raw = None if originals is None else originals_to_arrow(rows, originals)
@@ -104,7 +102,7 @@ def append_annotations(
     now: Callable[[], int] = wall_clock,
     forbidden: Forbidden = never,
 ) -> Receipt:
-    """Append those annotations whose annid is new to the table; else as append_messages."""
+    """Append the annotations whose annid is new to the table; see append_messages."""
     rows = to_arrow(ANNOTATIONS, annotations)
     return _append(tables, clock, ANNOTATIONS, rows, cursor, now, forbidden)
 
@@ -121,9 +119,9 @@ def advance_watermark(tables: Tables, clock: Clock, now: Callable[[], int] = wal
     return until
 
 
-def cursor_of(tables: Tables, source: str, table: str = MESSAGES) -> Cursor | None:
-    """Return how far a source has been taken in, or None if it never was."""
-    opened = tables.open(table)
+def cursor_of(tables: Tables, source: str) -> Cursor | None:
+    """Return how far a source has been ingested, or None if it never was."""
+    opened = tables.open(MESSAGES)
     version = opened.transaction_version(source)
     if version is None:
         return None

@@ -1,10 +1,9 @@
 """Compaction: merge small files, so that a year of small appends reads like a few large ones.
 
-Files next to each other in time become one, its rows in the order of ``ts``: a slice of time
-is then a few row groups, and a row is found by its instant.  (The compaction of delta-rs
-orders files by their size.)  The files form tiers, as in an LSM tree: a file is merged with
-later ones only when these amount to half of it, so that a row is written a logarithmic number
-of times.
+Files next to each other in time become one, with its rows in the order of ``ts``: a slice of
+time is then a few row groups.  (The compaction of delta-rs orders files by their size.)  The
+files form tiers, as in an LSM tree: a file is merged with later ones only when these amount to
+half of it, so that a row is written a logarithmic number of times.
 """
 
 from __future__ import annotations
@@ -54,18 +53,18 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """How many files were merged into how many."""
+    """How many files were removed, and how many were added in their place."""
 
     removed: int
     added: int
 
 
 def compact(tables: Tables, target: int = TARGET, keep_hours: int = KEEP_HOURS) -> Compaction:
-    """Merge the small files of the tables; rows, ``ts`` and cursors stay.
+    """Merge the small files of the tables, and extend the index; rows, ``ts`` and cursors stay.
 
     Appends go on meanwhile, and readers of an older version keep their files for
-    ``keep_hours``.  Also extends the index.  Does nothing if another process is compacting
-    these tables: two at once could write the same rows twice.
+    ``keep_hours``.  Does nothing if another process is compacting these tables: two at once
+    could write the same rows twice.
     """
     start = time.perf_counter()
     removed = added = 0
@@ -208,7 +207,7 @@ def drop_old_files(opened: DeltaTable, keep_hours: int, stray: bool | None = Non
     """Delete the files that only versions older than ``keep_hours`` need, and make a checkpoint.
 
     ``stray`` deletes files of no version too.  A young one may belong to an append that has not
-    committed yet: by default they are deleted only if a day is kept.
+    committed yet: by default they are deleted only if ``keep_hours`` is a day or more.
     """
     opened.vacuum(
         retention_hours=keep_hours,

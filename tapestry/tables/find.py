@@ -46,10 +46,7 @@ def by_key(
     values: Collection[str],
     columns: Sequence[str],
 ) -> pa.Table:
-    """Return the rows of files whose ``column`` is among the values.
-
-    ``root`` is the directory of the tables: a column that is indexed there is not scanned.
-    """
+    """Return the rows whose ``column`` is among the values, by the index at ``root`` if any."""
     schema = arrow_schema(table)
     names = list(dict.fromkeys([*columns, column, "ts"]))
     tables = [schema.empty_table().select(names)]
@@ -89,13 +86,9 @@ def by_time(
     columns: Sequence[str],
     most: ReadLimit | None = None,
 ) -> pa.Table | None:
-    """Return the rows of files whose ``ts`` lies in one of the slices.
-
-    None if their row groups exceed ``most``.
-    """
+    """Return the rows whose ``ts`` lies in one of the slices; None if it is too much to read."""
     schema = arrow_schema(table)
     names = list(dict.fromkeys([*columns, "ts"]))
-    tables = [schema.empty_table().select(names)]
     chosen = [
         (data_file, [_overlapping(data_file, slice_) for slice_ in slices])
         for data_file in data_files
@@ -103,8 +96,9 @@ def by_time(
     ]
     if most is not None and not _fits(most, chosen, names):
         return None
-    tables += [_read(data_file, masks, names, schema) for data_file, masks in chosen]
-    return within(pa.concat_tables(tables), slices).select(list(columns))
+    tables = [_read(data_file, masks, names, schema) for data_file, masks in chosen]
+    rows = pa.concat_tables([schema.empty_table().select(names), *tables])
+    return within(rows, slices).select(list(columns))
 
 
 def within(rows: pa.Table, slices: Sequence[Slice]) -> pa.Table:

@@ -4,8 +4,7 @@
 
 A lookup must not scan, and must be as fast in a table ten times as large.  Bloom filters and
 the bounds of row groups are not enough: almost every row group holds one of a thousand keys.
-A run is a sorted array of 64-bit hashes with the ``ts`` of their rows, mapped into memory and
-searched by bisection: 16 bytes a row, a microsecond a key.  Files and row groups are then
+A run takes 16 bytes a row, and a lookup a microsecond a key.  Files and row groups are then
 pruned by ``ts``, which compaction does not change.  Each run begins at the ``ts`` where the one
 before ends; rows newer than the last run are scanned.  The index is derived from the logs: it
 can be deleted at any time, and is built again.
@@ -16,6 +15,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import attrgetter
@@ -104,41 +104,36 @@ def _stored(directory: Path) -> Iterator[SortedRun]:
     except FileNotFoundError:
         return
     for entry in entries:
-        name, _, kind = entry.name.partition(".")
-        if kind != "run":
-            continue
-        low, high, count = (int(number) for number in name.split("_"))
-        try:
-            is_complete = entry.stat().st_size == 16 * count
-        except FileNotFoundError:
-            continue
-        if is_complete:
-            yield SortedRun(low, high, count, entry.path)
+        if entry.name.endswith(".run"):
+            low, high, count = map(int, entry.name.removesuffix(".run").split("_"))
+            with suppress(FileNotFoundError):  # merged meanwhile
+                if entry.stat().st_size == 16 * count:
+                    yield SortedRun(low, high, count, entry.path)
 
 
 def _directory(root: Path, table: str, column: str) -> Path:
     return root / "index" / f"{table}.{column}"
 
 
-def extend_index(tables: Tables, table: str, data_files: Sequence[DataFile] | None = None) -> bool:
+def extend_index(tables: Tables, table: str) -> bool:
     """Extend the index of a table to its newest row; False if another process is extending it."""
     with file_lock(tables.root / "index.lock") as acquired:
         if acquired:
-            known = data_files_of(tables.open(table)) if data_files is None else data_files
+            data_files = data_files_of(tables.open(table))
             for column in INDEXED[table]:
-                _extend(tables.root, table, column, known)
+                _extend(tables.root, table, column, data_files)
         return acquired
 
 
 def extend_index_if_behind(tables: Tables, table: str) -> None:
     """Extend the index of a table if too many rows are newer to scan them at each lookup."""
-    data_files = data_files_of(tables.open(table))
     indexed = newest_indexed(sorted_runs(tables.root, table, INDEXED[table][0]))
-    tail = [data_file for data_file in data_files if data_file.max_ts > indexed]
-    if len(tail) < TAIL_FILES and sum(data_file.rows for data_file in tail) < TAIL_ROWS:
+    data_files = data_files_of(tables.open(table))
+    tail = [data_file.rows for data_file in data_files if data_file.max_ts > indexed]
+    if len(tail) < TAIL_FILES and sum(tail) < TAIL_ROWS:
         return
     try:
-        extend_index(tables, table, data_files)
+        extend_index(tables, table)
     except OSError as error:
         # Rows are found without it, and the append is committed.
         log.warning("The index of %s is not extended: %s", table, error)

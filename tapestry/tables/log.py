@@ -1,13 +1,14 @@
 """The append-only Delta logs: opened, checked, resolved to the data files of one version.
 
-A snapshot is the list of data files of one version of each log.  Files are immutable, so a
-run that has resolved its snapshot reads with snapshot isolation, while appends and compaction
-go on (optimistic concurrency is Delta's: a commit is the next entry of the log, or fails).
+A snapshot is the data files of one version of each log.  Files are immutable, so that a run
+reads its snapshot with snapshot isolation, while appends and compaction go on (optimistic
+concurrency is Delta's: a commit is the next entry of the log, or fails).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -75,8 +76,7 @@ class Tables:
                 f"The table {path} cannot be opened: {_first_line(error)}",
                 hint="Check that the data directory exists, is whole and is yours to write.",
             ) from error
-        _check_protocol(opened, path)
-        _check_columns(opened, table, path)
+        _check(opened, table, path)
         return opened
 
     def _create(self, table: str) -> None:
@@ -117,25 +117,23 @@ def data_files_of(table: DeltaTable) -> tuple[DataFile, ...]:
 def snapshot(tables: Tables) -> Snapshot:
     """Resolve both tables to the files of their newest versions.
 
-    The files stay as they are while appends and compaction go on.  Rows newer than a run's
-    ``until`` may be among them: the run restricts ``ts`` itself.
+    Rows newer than a run's ``until`` may be among them: the run restricts ``ts`` itself.
     """
-    messages, annotations = tables.open(MESSAGES), tables.open(ANNOTATIONS)
-    return Snapshot(data_files_of(messages), data_files_of(annotations), tables.root)
+    messages, annotations = (data_files_of(tables.open(name)) for name in (MESSAGES, ANNOTATIONS))
+    return Snapshot(messages, annotations, tables.root)
 
 
 def newest_instant(*opened: DeltaTable) -> int:
     """Return the newest ``ts`` in the opened logs, BEGINNING if they hold no row.
 
-    Taken from the files' statistics, which compaction and the cleaning of old log entries
-    keep, unlike the ``tapestry.ts`` that each commit also carries for people to read.
+    It is that of the files' statistics, which outlive old log entries; the ``tapestry.ts`` of a
+    commit is for people to read.
     """
-    return max(
-        (data_file.max_ts for log in opened for data_file in data_files_of(log)), default=BEGINNING
-    )
+    data_files = chain.from_iterable(map(data_files_of, opened))
+    return max((data_file.max_ts for data_file in data_files), default=BEGINNING)
 
 
-def _check_protocol(opened: DeltaTable, path: Path) -> None:
+def _check(opened: DeltaTable, table: str, path: Path) -> None:
     protocol = opened.protocol()
     features = set(protocol.reader_features or ())
     if protocol.min_reader_version == 2:
@@ -145,9 +143,6 @@ def _check_protocol(opened: DeltaTable, path: Path) -> None:
             f"The table {path} needs {', '.join(sorted(features))}, which Tapestry cannot read.",
             hint="Rewrite the table without these Delta features, or import its mail anew.",
         )
-
-
-def _check_columns(opened: DeltaTable, table: str, path: Path) -> None:
     present = set(pa.schema(opened.schema().to_arrow()).names)
     missing = [name for name in arrow_schema(table).names if name not in present]
     if missing:

@@ -1,8 +1,8 @@
 """The original bytes of messages, in a log of their own beside their rows.
 
-They are committed just before the rows, under the same lock and with the same ``ts``: every row
-has its original.  A crash between the two commits leaves an original without a row, which no
-lookup finds; the repeated batch appends both.
+They are committed just before the rows, under the same lock and with the same ``ts``.  A crash
+between the two commits leaves an original without a row, which no lookup finds; the repeated
+batch appends both.
 """
 
 from __future__ import annotations
@@ -30,31 +30,25 @@ class Original:
 
 
 def originals_to_arrow(rows: pa.Table, originals: Sequence[Original]) -> pa.Table:
-    """Return the originals of some rows of the messages table, with a ``ts`` of 0."""
+    """Return the originals of rows of the messages table, with the ``ts`` of the rows."""
     schema = arrow_schema(ORIGINALS)
     raws, problems = [], []
-    for kept in originals:
-        large = len(kept.raw) > LARGEST
-        raws.append(b"" if large else kept.raw)
-        problems.append([*map(clean, kept.problems), *(["too large to keep"] if large else [])])
-    columns = {
-        "msgid": rows["msgid"],
-        "ts": rows["ts"],
-        "audience": rows["audience"],
-        "problems": pa.array(problems, type=schema.field("problems").type),
-        "raw": pa.array(raws, type=pa.binary()),
-    }
-    return pa.table([columns[name] for name in schema.names], schema=schema)
+    for message in originals:
+        large = len(message.raw) > LARGEST
+        raws.append(b"" if large else message.raw)
+        problems.append([*map(clean, message.problems), *(["too large to keep"] if large else [])])
+    columns = {name: rows[name] for name in ("msgid", "ts", "audience")}
+    return pa.table(columns | {"problems": problems, "raw": raws}, schema=schema)
 
 
 def original(tables: Tables, msgid: str, copy: Copy) -> Original | None:
-    """Return a copy of a message as it was received; None if its original was not kept."""
+    """Return a copy of a message as it was received; None if its original is not stored."""
     row = _find_row(tables, msgid, copy, ["problems", "raw"])
     return None if row is None else Original(row["raw"], tuple(row["problems"] or ()))
 
 
 def problems_of(tables: Tables, msgid: str, copy: Copy) -> tuple[str, ...] | None:
-    """Return the problems of parsing a message; None if its original was not kept."""
+    """Return the problems of parsing a message; None if its original is not stored."""
     row = _find_row(tables, msgid, copy, ["problems"])
     return None if row is None else tuple(row["problems"] or ())
 

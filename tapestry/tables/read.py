@@ -1,8 +1,8 @@
 """Read single messages, cards and annotations: what a page shows, without Spark.
 
-All results are restricted to the reader's audiences.  A message for several of them has a copy
-for each, and the copies may differ: anybody may publish a message with the Message-ID of a
-private one.  By default the narrowest copy is shown.
+All results are restricted to the reader's audiences.  A message has a copy for each audience,
+and the copies may differ: anybody may publish a message with the Message-ID of a private one.
+By default the narrowest copy is shown.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -135,14 +136,13 @@ def lookup(
 ) -> list[dict[str, Any]]:
     """Return the rows whose ``column`` is among ``values``, seen by ``audiences``, oldest first.
 
-    Uses the index at ``root``; without one, the column is scanned.
+    They are found by the index at ``root``; without it, the column is scanned.
     """
     names = list(columns)
     wanted = list(dict.fromkeys([*names, "ts", "audience"]))
     matching = by_key(data_files, root, table, column, set(values), wanted)
-    visible = pc.is_in(matching["audience"], text_array(audiences))
-    rows: list[dict[str, Any]] = matching.filter(visible).to_pylist()
-    rows.sort(key=lambda row: (row["ts"], row["audience"]))
+    visible = matching.filter(pc.is_in(matching["audience"], text_array(audiences)))
+    rows = sorted(visible.to_pylist(), key=itemgetter("ts", "audience"))
     return [{name: row[name] for name in names} for row in rows]
 
 

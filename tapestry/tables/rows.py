@@ -18,8 +18,7 @@ ROW_GROUP = 1024
 """Rows per Parquet row group: to read one message decompresses few others."""
 
 REPEATING = ("sender", "sender_name", "list", "source", "audience")
-"""Columns with dictionary encoding, because their texts repeat: the others are read faster
-without it, and are no larger."""
+"""Columns with dictionary encoding: without it the others are read faster and are no larger."""
 
 _ARROW = {
     Type.TEXT: pa.string(),

@@ -36,9 +36,9 @@ def thread(tables: Tables, msgid: str, audiences: Collection[str]) -> list[Threa
     """Return the thread of a message in reading order (preorder): a message before its replies.
 
     Goes up by In-Reply-To as far as the audiences can see, at most HIGHEST steps, and down
-    from there, at most LARGEST messages; replies to one message are in order of arrival.
-    Empty if the message itself cannot be seen.  Headers may form cycles: each message is
-    visited once.
+    from there, at most LARGEST messages; the replies to a message are in order of arrival.
+    Empty if the message itself cannot be seen.  Headers may form cycles: a message is visited
+    once.
     """
     data_files = data_files_of(tables.open(MESSAGES))
     root = _start(tables.root, data_files, msgid, audiences)
@@ -48,16 +48,15 @@ def thread(tables: Tables, msgid: str, audiences: Collection[str]) -> list[Threa
     replies: dict[str, list[str]] = {}
     level = [root["msgid"]]
     while level and len(known) < LARGEST:
-        below = []
+        parents, level = level, []
         rows = lookup(
-            data_files, MESSAGES, "inreplyto", level, audiences, _COLUMNS, root=tables.root
+            data_files, MESSAGES, "inreplyto", parents, audiences, _COLUMNS, root=tables.root
         )
         for row in _narrowest_copies(rows):
             if row["msgid"] not in known and len(known) < LARGEST:
                 known[row["msgid"]] = row
                 replies.setdefault(row["inreplyto"], []).append(row["msgid"])
-                below.append(row["msgid"])
-        level = below
+                level.append(row["msgid"])
     return _in_reading_order(root["msgid"], known, replies)
 
 

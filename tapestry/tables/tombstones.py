@@ -1,8 +1,8 @@
 """Tombstones of messages that were removed for their age, so that none is taken in again.
 
-A mailbox or Maildir may hold mail longer than it is kept here, and may be read again from its
+A folder or Maildir may hold mail for longer than Tapestry does, and may be read again from its
 start.  The tombstone of a message is a 64-bit hash of its Message-ID, in sorted runs for each
-audience.  Unlike the index they cannot be built again from the tables.
+audience.  Unlike the index, tombstones cannot be built again from the tables.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ATTEMPTS = 20
 
 
 def add_tombstones(root: Path, audience: str, msgids: Iterable[str]) -> None:
-    """Record that messages are removed; only one process at a time may call this."""
+    """Record that messages are removed; call it from one process at a time."""
     directory = _directory(root, audience)
     directory.mkdir(parents=True, exist_ok=True)
     merged = np.unique(hash_texts(msgids))

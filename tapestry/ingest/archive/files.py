@@ -31,11 +31,11 @@ _HEADER = re.compile(
 _FINGERPRINT = 256
 _CHUNK = 1024 * 1024
 _MOST_NAMED = 5
-"""Files that could not be read completely and are named in an error."""
+"""Files that are named in an error, at most."""
 
 
 class Kind(Enum):
-    """What a file's first bytes say it holds."""
+    """What a file holds, by its first bytes."""
 
     MBOX = "mbox"
     MESSAGE = "message"
@@ -57,8 +57,8 @@ def path_of(what: str) -> Path:
 def open_archive_source(what: str, audience: str, cursor_of: CursorOf) -> MessageStream:
     """Open a file or directory of mail; an mbox goes on from its cursor.
 
-    Errors of single files are raised after the others were read.  Raises TapestryError if
-    there is nothing to read there, or no mail.
+    Errors of single files are raised after the others were read.  Raises TapestryError if there
+    is no mail to read.
     """
     path = path_of(what)
     try:
@@ -87,7 +87,7 @@ def open_archive_source(what: str, audience: str, cursor_of: CursorOf) -> Messag
 
 
 def kind_of(path: Path) -> Kind:
-    """Return what a file holds, by its first bytes, unpacked."""
+    """Return what a file holds, unpacked."""
     try:
         with open_archive(path) as stream:
             head = head_of(stream, 4096)
@@ -109,7 +109,7 @@ def kind_of(path: Path) -> Kind:
 
 
 def count_messages(path: Path) -> int | None:
-    """Return about how many messages an mbox holds (From lines); None if it is damaged."""
+    """Return about how many messages an mbox holds, by its From lines; None if it is damaged."""
     count, last = 1, b""
     try:
         with open_archive(path) as stream:

@@ -1,4 +1,4 @@
-"""Messages of an mbox, streamed, each with the offsets at which it starts and ends."""
+"""Stream the messages of an mbox with the offsets at which they start and end."""
 
 from __future__ import annotations
 
@@ -17,24 +17,25 @@ from pathlib import Path
 from typing import Any
 
 BROKEN_STREAM = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError)
-"""What reading a compressed file raises if it is cut short or damaged; bzip2's is an OSError."""
+"""Errors of a compressed file that is cut short or damaged; bzip2 raises an OSError."""
 
 _FROM = re.compile(
     rb"From .*\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\b"
     rb"(?=.*\d:\d\d)(?=.*\b\d{4}\b)"
 )
 _QUOTED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
+_BLANK = (b"\n", b"\r\n")
 _BUFFER = 256 * 1024
 _LONGEST_DECLARED = 64 * 1024 * 1024
 _LONGEST_LINE = 1024 * 1024
 _HEAD = 4096
 _PATIENCE = 30.0
-"""Seconds for which a program that writes to an mbox is waited for."""
+"""Seconds to wait for a program that writes to an mbox."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One message of an mbox: its bytes, unquoted, and its place in the unpacked stream."""
+    """A message of an mbox: its bytes, unquoted, and its offsets in the unpacked stream."""
 
     start: int
     end: int
@@ -84,7 +85,7 @@ def open_archive(path: Path, size: int | None = None) -> io.BufferedIOBase:
 
 
 def head_of(stream: io.BufferedIOBase, size: int) -> bytes:
-    """Return the first bytes of an opened archive, fewer where it is damaged before that."""
+    """Return the first bytes of an opened archive, fewer if it is damaged there."""
     head = b""
     try:
         while len(head) < size and (more := stream.read1(size - len(head))):
@@ -96,7 +97,7 @@ def head_of(stream: io.BufferedIOBase, size: int) -> bytes:
 
 
 class _Pieces(io.RawIOBase):
-    """A file that is read piece by piece, up to a size: what stands before damage is not lost."""
+    """A file that is read in pieces, up to a size: what comes before damage is not lost."""
 
     def __init__(self, file: gzip.GzipFile | io.BufferedReader, size: int | None = None) -> None:
         self._file = file
@@ -128,7 +129,7 @@ class _Pieces(io.RawIOBase):
 
 
 class _LineFeeds(_Pieces):
-    """A file with LF for every CR; places stay the same."""
+    """A file with LF for every CR; offsets stay the same."""
 
     def readinto(self, buffer: Any) -> int:
         count = super().readinto(buffer)
@@ -150,77 +151,74 @@ def is_from_line(line: bytes) -> bool:
 def entries(stream: io.BufferedIOBase, start: int = 0) -> Iterator[Entry]:
     """Yield the messages of an mbox from offset ``start``, where a From line must stand.
 
-    A From line counts after a blank line only, and if it holds a date and time; before
-    the first message any "From " will do.  ``>From `` is unquoted (mboxo, mboxrd), unless
-    the message says how long it is and a From line or the end follows there (mboxcl, mboxcl2):
-    then it is that long, whatever lines it has.  The last message is yielded however it ends;
-    that of a damaged compressed stream is not, as more of it may come: the error is raised
-    instead.
+    A From line counts after a blank line only, and if it holds a date and time; before the first
+    message any "From " counts.  ``>From `` is unquoted (mboxo, mboxrd).  A message with a
+    Content-Length that ends before a From line or the end of the file has that length, and its
+    lines stay as they are (mboxcl, mboxcl2).  The last message is yielded however it ends,
+    except that of a damaged compressed stream: more of it may come, and the error is raised.
     """
     stream.seek(start)
     lines: list[bytes] = []
-    begun = False
-    blank = True
+    in_message, after_blank = False, True
     offset = begin = start
     length: int | None = None
-    again, ended = io.BytesIO(), False
-    while line := again.readline(_LONGEST_LINE) or stream.readline(_LONGEST_LINE):
-        if blank and (is_from_line(line) or (not begun and line.startswith(b"From "))):
-            if begun:
+    ahead, is_end = io.BytesIO(), False
+    while line := ahead.readline(_LONGEST_LINE) or stream.readline(_LONGEST_LINE):
+        if after_blank and (is_from_line(line) or (not in_message and line.startswith(b"From "))):
+            if in_message:
                 yield Entry(begin, offset, _joined(lines))
-            lines, begin, begun, length = [], offset, True, -1
+            lines, begin, in_message, length = [], offset, True, -1
         else:
             lines.append(line)
             if length == -1 and line[:15].lower() == b"content-length:":
                 digits = line[15:].strip()
                 length = int(digits) if digits.isdigit() and len(digits) < 12 else None
         offset += len(line)
-        blank = line in (b"\n", b"\r\n")
-        if blank and length is not None:
-            if 0 < length <= _LONGEST_DECLARED and begun:
-                if again.tell() == again.getbuffer().nbytes:
-                    ahead = stream.read(length) + stream.readline(_LONGEST_LINE)
+        after_blank = line in _BLANK
+        if after_blank and length is not None:
+            if 0 < length <= _LONGEST_DECLARED and in_message:
+                if ahead.tell() == ahead.getbuffer().nbytes:
+                    read = stream.read(length) + stream.readline(_LONGEST_LINE)
                     last = stream.readline(_LONGEST_LINE)
-                    again, ended = io.BytesIO(ahead + last), not last
-                at = again.tell()
-                entry = _by_content_length(again, length, ended)
-                if entry is not None:
-                    body, gap, after = entry
+                    ahead, is_end = io.BytesIO(read + last), not last
+                position = ahead.tell()
+                parts = _by_content_length(ahead, length, is_end)
+                if parts is not None:
+                    body, gap, from_line = parts
                     end = offset + length + len(gap)
                     yield Entry(begin, end, b"".join(lines) + body)
-                    lines, begin, begun, length = [], end, bool(after), -1
-                    offset, blank = end + len(after), False
+                    lines, begin, in_message, length = [], end, bool(from_line), -1
+                    offset, after_blank = end + len(from_line), False
                     continue
-                again.seek(at)
+                ahead.seek(position)
             length = None
-    if begun:
+    if in_message:
         yield Entry(begin, offset, _joined(lines))
 
 
 def _by_content_length(
-    ahead: io.BytesIO, length: int, ended: bool
+    ahead: io.BytesIO, length: int, is_end: bool
 ) -> tuple[bytes, bytes, bytes] | None:
-    """Return a body of so many bytes, the blank line after it if any, and the next From line.
+    """Return a body of ``length`` bytes, the blank line after it if any, and the next From line.
 
-    None if it is not that long: it ends within a line, or neither a From line follows nor, where
-    all is ``ended``, nothing.  Nothing is copied before that is known: many may lie.
+    None if the length is wrong: the body ends within a line, or neither a From line follows nor,
+    at ``is_end``, nothing.  The body is copied only if the length is right.
     """
-    held, at = ahead.getbuffer(), ahead.tell()
-    if at + length > held.nbytes:
+    buffer, end = ahead.getbuffer(), ahead.tell() + length
+    if end > buffer.nbytes:
         return None
-    ahead.seek(at + length)
-    after, gap = ahead.readline(), b""
-    if after in (b"\n", b"\r\n"):
-        gap, after = after, ahead.readline()
-    if not gap and held[at + length - 1] != ord("\n"):
+    ahead.seek(end)
+    line, gap = ahead.readline(), b""
+    if line in _BLANK:
+        gap, line = line, ahead.readline()
+    is_whole = gap or buffer[end - 1] == ord("\n")
+    if not is_whole or not (is_from_line(line) if line else is_end):
         return None
-    if not (is_from_line(after) if after else ended):
-        return None
-    return bytes(held[at : at + length]), gap, after
+    return bytes(buffer[end - length : end]), gap, line
 
 
 def _joined(lines: list[bytes]) -> bytes:
-    if lines and lines[-1] in (b"\n", b"\r\n"):
+    if lines and lines[-1] in _BLANK:
         lines.pop()  # the separator, no part of the message
     raw = b"".join(lines)
     return _QUOTED_FROM.sub(rb"\1", raw) if b">From " in raw else raw

@@ -1,4 +1,4 @@
-"""The new messages of one IMAP folder, in memory that does not grow with the folder.
+"""The new messages of an IMAP folder, in memory that does not grow with the folder.
 
 UIDs after the cursor ─ windows ─> UIDs ─ RFC822.SIZE ─> batches ─ BODY.PEEK[] ─> items
 
@@ -38,8 +38,7 @@ _CONNECTION_LOST = (IMAPClientAbortError, OSError, *MALFORMED)
 class MailboxStatus:
     """A folder as it was when it was opened, in the terms of RFC 3501.
 
-    ``uidnext`` is the UID of its next message, 0 if the server does not say.  ``modseq`` is its
-    HIGHESTMODSEQ (RFC 7162), 0 if the server has no CONDSTORE.
+    ``uidnext`` and ``modseq`` (HIGHESTMODSEQ, RFC 7162) are 0 if the server does not send them.
     """
 
     name: str
@@ -101,7 +100,7 @@ class NewMessages:
         return max(self.client.search(["UID", "*"]), default=0) + 1
 
     def _batches(self, uids: list[int]) -> Iterator[list[int]]:
-        """Yield UIDs in batches; one of unknown size, or one in trouble, is a batch by itself."""
+        """Yield UIDs in batches; a UID of unknown size, or in trouble, is a batch by itself."""
         uids = [uid for uid in uids if uid not in self.unavailable]
         for start in range(0, len(uids), _SIZES_AT_ONCE):
             chunk = uids[start : start + _SIZES_AT_ONCE]
@@ -126,7 +125,7 @@ class NewMessages:
         return {uid: response.get(uid, {}).get(b"RFC822.SIZE") or 0 for uid in uids}
 
     def _fetch(self, uids: list[int]) -> Iterator[FetchResult]:
-        """Yield the result of each: fetched together or, if the server says NO, one by one."""
+        """Yield the results of fetching UIDs together or, if the server says NO, one by one."""
         if len(uids) > 1:
             response = unless_refused(self._fetch_attribute, uids, "BODY.PEEK[]")
             if response is not None:
@@ -146,7 +145,7 @@ class NewMessages:
             return FetchResult(uid, None, True, server_fault=error if is_fault else None)
 
     def _fetch_attribute(self, uids: list[int], attribute: str) -> dict[int, Any]:
-        """Fetch an attribute of each message; store for which ones the connection was lost."""
+        """Fetch an attribute of messages; store for which the connection was lost."""
         try:
             response: dict[int, Any] = self.client.fetch(uids, [attribute])
         except _CONNECTION_LOST:

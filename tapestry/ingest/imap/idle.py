@@ -29,9 +29,8 @@ def watch_mailbox(
 ) -> None:
     """Call ``on_mail`` when the watch begins and whenever mail comes, until ``stopped()``.
 
-    The first call covers the mail that came before: a caller that pulls at each call misses
-    nothing.  Raises CannotIdleError if there is no IDLE, ConnectionLostError when the
-    connection is lost.
+    A caller that pulls at each call misses nothing.  Raises CannotIdleError if there is no IDLE,
+    ConnectionLostError when the connection is lost.
     """
     with open_imap(account) as session, explained(account):
         client = session.client
@@ -51,8 +50,7 @@ def watch_mailbox(
             while time.monotonic() < until and not stopped():
                 if _check(account, client):
                     on_mail()
-            _text, late_responses = client.idle_done()
-            if _announces_mail(late_responses):
+            if _announces_mail(client.idle_done()[1]):
                 on_mail()
 
 

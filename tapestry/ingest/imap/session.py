@@ -1,4 +1,4 @@
-"""A session with an IMAP server (RFC 3501, RFC 9051) that reads and changes nothing there.
+"""A session with an IMAP server (RFC 3501, RFC 9051) that only reads.
 
 connect ─ TLS ─ LOGIN ─> LIST ─> EXAMINE ─> messages after the cursor (tapestry.ingest.imap.folder)
 
@@ -50,7 +50,7 @@ class ImapSession:
     def list_folders(self, patterns: Sequence[str] = ("*",)) -> list[ListedFolder]:
         """Return the folders that can be read, INBOX first, then by name."""
         with explained(self.account):
-            # Names are decoded here, one by one: a name that cannot be decoded spoils no other.
+            # Names are decoded here, so that one that cannot be decoded spoils no other.
             self.client.folder_encode = False
             try:
                 listed: Any = self.client.list_folders()
@@ -61,10 +61,8 @@ class ImapSession:
                 for flags, _delimiter, name in listed
                 if not _UNREADABLE & {flag.lower() for flag in flags}
             }
-        names = filter(is_plain, decoded)
-        return [
-            ListedFolder(name) for name in sorted(names, key=lambda name: (not _inbox(name), name))
-        ]
+        names = sorted(filter(is_plain, decoded), key=lambda name: (name.upper() != "INBOX", name))
+        return [ListedFolder(name) for name in names]
 
     def expand(self, patterns: Sequence[str]) -> list[str]:
         """Return the names of folders, each once; a mailbox has no patterns."""
@@ -87,7 +85,7 @@ class ImapSession:
                 return MessageStream(address, iter(()), lambda: 0)
             status = self.examine(folder)
             if version is not None and version[0] == status.uidvalidity:
-                # The version of before EXAMINE: what came in between counts as a change.
+                # The version before EXAMINE: what came in between counts as a change.
                 status = replace(status, modseq=version[1])
         origin = f"{address};uidvalidity={status.uidvalidity}@{audience}"
         stored = cursor_of(origin)
@@ -207,7 +205,3 @@ def _decoded(name: bytes | str | None) -> str:
         return str(imap_utf7.decode(name)) if name.isascii() else ""
     except UnicodeError:
         return ""
-
-
-def _inbox(name: str) -> bool:
-    return name.upper() == "INBOX"

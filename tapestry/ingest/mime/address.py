@@ -1,7 +1,7 @@
-"""Address headers: who sent it, and to whom.
+"""Address headers to mailboxes: names and addresses.
 
-Written for mail as it is: unquoted commas, missing brackets, and the addresses of list
-archives (``joe at x.org (Joe Doe)``), which the standard parser drops or splits.
+Real mail has unquoted commas, missing brackets, and the addresses of list archives
+(``joe at x.org (Joe Doe)``), which the standard parser drops or splits.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _BARE = re.compile(r"(?<!\S)[^\s@]+@[^\s@]+\.[^\s@]+(?!\S)")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _COMMENT = re.compile(r"\([^()]*\)")
 _OBSCURED = " @end|ng |rom "
-"""What some list archives write for an @; the rest of such an address is lost anyway."""
+"""What some list archives write for an @; they leave out the rest of the address."""
 _ROUTE = re.compile(r"^@[^:]*:")
 _TOKEN = re.compile(
     r'"((?:[^"\\]|\\.)*)"?|<([^<>]*)>?|\\(.)|([,;:()\\])|[^"<>,;:()\\]+|.', re.DOTALL
@@ -25,7 +25,7 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Mailbox:
-    """One address, lower case, and its display name; either may be empty."""
+    """An address, lower case, and its display name; both may be empty."""
 
     address: str
     name: str

@@ -1,16 +1,33 @@
-"""The text a reader sees in a message, and how many attachments it has."""
+"""The parts of a message, the text that a reader sees in them, and the number of attachments.
+
+The work of the standard parser is bounded by the message's length.  That parser looks at a
+header's parameters anew from each semicolon, and at each line once for every multipart that is
+open: mail made to cost hours is a few thousand bytes long.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from email.message import Message as Part
+from email.parser import BytesFeedParser
+from email.policy import Compat32
+from typing import Any
 
 from tapestry.ingest.mime.charset import decode
 from tapestry.ingest.mime.html_text import html_text
-from tapestry.ingest.mime.structure import DEEPEST
 
 LONGEST = 256 * 1024
 """Bytes of text that are kept."""
+
+DEEPEST, SHALLOWEST = 100, 10
+"""Levels of parts within parts that are read: in all messages, and in the longest."""
+
+LONGEST_HEADER, MOST_PARAMETERS = 8 * 1024, 100
+"""Characters, and parameters, of a header that says what a part is; real ones have few."""
+
+_WORK = 10_000_000
+"""Lines times levels that are compared with what may end a part: some seconds."""
 
 _NOT_ATTACHMENTS = {
     "application/pgp-signature",
@@ -18,6 +35,37 @@ _NOT_ATTACHMENTS = {
     "application/pkcs7-signature",
     "application/x-pkcs7-signature",
 }
+
+
+class _Bounded(Compat32):
+    """Cuts the headers that have parameters."""
+
+    def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
+        name, value = super().header_source_parse(sourcelines)
+        if name[:8].lower() == "content-":
+            value = ";".join(value[:LONGEST_HEADER].split(";", MOST_PARAMETERS)[:MOST_PARAMETERS])
+        return name, value
+
+
+POLICY = _Bounded()
+
+
+def structure_of(raw: bytes) -> Part:
+    """Return a message with its parts; RecursionError if they are nested too deep."""
+    levels = min(DEEPEST, max(SHALLOWEST, _WORK // (raw.count(b"\n") + raw.count(b"\r") + 1)))
+    parser = BytesFeedParser(policy=POLICY)
+    lines: Any = vars(parser)["_input"]
+    push: Callable[[Any], None] = lines.push_eof_matcher
+
+    def push_if_shallow(ends: Any) -> None:
+        if len(lines._eofstack) >= levels:
+            raise RecursionError
+        push(ends)
+
+    lines.push_eof_matcher = push_if_shallow
+    parser.feed(raw)
+    part: Part = parser.close()
+    return part
 
 
 @dataclass(slots=True)
@@ -40,12 +88,9 @@ class Reading:
 
 
 def read_body(message: Part) -> Reading:
-    """Read a message's parts, outermost first and in order.
-
-    Text of a forwarded message that is not an attachment counts as text, as it is shown.
-    """
+    """Read a message's parts, outermost first; text of a message forwarded inline counts."""
     reading = Reading()
-    # A stack, not recursion: the depth is the sender's choice.
+    # A stack, not recursion: the sender chooses the depth.
     waiting: list[tuple[Part, int, bool]] = [(message, 0, False)]
     while waiting:
         part, depth, related = waiting.pop()
@@ -86,5 +131,5 @@ def _text_of(part: Part, reading: Reading) -> str:
     reading.problems += [type(defect).__name__ for defect in part.defects[before:]]
     if not isinstance(data, bytes):
         return ""
-    # Four bytes a character at most: beyond that nothing would be kept.
+    # A character has four bytes at most.
     return decode(data[: 4 * LONGEST], part.get_content_charset()).replace("\r\n", "\n")

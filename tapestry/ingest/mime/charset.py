@@ -23,9 +23,9 @@ _NOT_CHARSETS = {"idna", "punycode", "unicode_escape", "raw_unicode_escape", "un
 def decode(data: bytes, declared: str | None = None) -> str:
     r"""Return the text of some bytes: as declared, else as UTF-8, else as Windows Latin.
 
-    A declared Latin charset gives way to UTF-8 where the bytes are UTF-8 beyond ASCII:
-    programs that convert mail and forget the label are far more common than texts that
-    mean such sequences.  Never raises; what no charset explains becomes U+FFFD.
+    A declared Latin charset gives way to UTF-8 where the bytes are UTF-8 beyond ASCII: programs
+    that convert mail and forget the label are far more common than texts that mean such
+    sequences.  Never raises; undecodable bytes become U+FFFD.
 
     >>> decode("naïve".encode(), "iso-8859-1"), decode(b"na\xefve", "utf-8")
     ('naïve', 'naïve')

@@ -13,10 +13,10 @@ from tapestry.core.clock import parse_instant, to_instant
 from tapestry.ingest.mime.charset import decode
 
 LONGEST = 64 * 1024
-"""Characters of one header value that are looked at."""
+"""Characters of a header value that are read."""
 
 LONGEST_ID = 998
-"""Bytes of a Message-ID: a line has no more (RFC 5322, 2.1.1), and databases index no more."""
+"""Bytes of a Message-ID: the longest line of RFC 5322, 2.1.1; databases index no more."""
 
 _ENCODED_WORD = re.compile(r"=\?([^?\s=]{1,60})\?([bBqQ])\?((?:[^?\r\n]|\?(?!=)){0,2000})\?=")
 _Q_BYTE = re.compile(rb"=([0-9A-Fa-f]{2})")
@@ -37,7 +37,7 @@ def raw_text(value: str) -> str:
 
 
 def decoded(value: str) -> str:
-    """Return unfolded text with its encoded words decoded; what is malformed stays as it is.
+    """Return unfolded text with its encoded words decoded; malformed ones stay as they are.
 
     >>> decoded("=?utf-8?q?caf=C3=A9?= =?utf-8?b?IGF1?= lait")
     'café au lait'
@@ -77,8 +77,7 @@ def _word_bytes(encoding: str, text: str) -> bytes:
 def instant_of(value: str) -> int | None:
     """Return a Date header as an instant, None if it cannot be read.
 
-    Without a zone it is taken as UTC; years of two digits, and of the year 2000's broken
-    programs (103 for 2003), are understood.
+    Without a zone it is UTC; years may have two digits, or be counted from 1900 (103 for 2003).
 
     >>> instant_of("Thu, 01 Jan 1970 02:00:00 +0200")
     0
@@ -106,8 +105,8 @@ def instant_of(value: str) -> int | None:
 def message_ids(value: str) -> tuple[str, ...]:
     """Return the Message-IDs of a value in order, each once, without angle brackets.
 
-    Without brackets they are taken only where there is nothing else: an address in a sentence
-    is no Message-ID.  One that is too long is stood for by another, under ``long.invalid``.
+    Without brackets they count only where there is nothing else: an address in a sentence is no
+    Message-ID.  One longer than LONGEST_ID is replaced by its hash, under ``long.invalid``.
 
     >>> message_ids('Your message of "Fri, 2 Jan 2004" <a@x.org> <b@x.org>')
     ('a@x.org', 'b@x.org')

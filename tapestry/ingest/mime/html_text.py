@@ -1,8 +1,8 @@
 """The text that a reader sees in HTML, in time linear in the input.
 
 The standard library's parser keeps no tree and no stack of open elements.  Libraries that do
-take time that is quadratic in what a sender nests: for half a megabyte of ``<div>``, or of
-``<b>`` and end tags that match nothing, lexbor and libxml2 need minutes.
+take quadratic time for nested elements: for half a megabyte of ``<div>``, or of ``<b>`` and
+unmatched end tags, lexbor and libxml2 need minutes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from html.parser import HTMLParser
 
 LONGEST = 512 * 1024
-"""Characters of HTML that are looked at."""
+"""Characters of HTML that are read."""
 
 _HIDDEN = {"script", "style", "head", "title", "template", "noscript"}
 _BLOCKS = {

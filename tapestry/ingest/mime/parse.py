@@ -12,7 +12,7 @@ from email.parser import BytesHeaderParser
 from tapestry.core.clock import DAY
 from tapestry.core.message import PUBLIC, Message
 from tapestry.ingest.mime.address import addresses, mailboxes
-from tapestry.ingest.mime.body import read_body
+from tapestry.ingest.mime.body import POLICY, read_body, structure_of
 from tapestry.ingest.mime.charset import decode
 from tapestry.ingest.mime.headers import (
     decoded,
@@ -23,7 +23,6 @@ from tapestry.ingest.mime.headers import (
     own_id,
     raw_text,
 )
-from tapestry.ingest.mime.structure import POLICY, structure_of
 
 WORDS = {
     "StartBoundaryNotFoundDefect": "its parts are announced but not there",
@@ -45,13 +44,13 @@ WORDS = {
 """The words for the defects that the standard parser names."""
 
 UNREADABLE = "not a message that can be read"
-"""What is noted where reading fails in a way that nobody has thought of."""
+"""The problem that is noted if parsing raises an unforeseen error."""
 
 LARGE = 8 * 1024 * 1024
-"""Bytes of a message that is read whole."""
+"""Bytes of a message above which its parts are shortened."""
 
 LONGEST_PART = 2 * 1024 * 1024
-"""Bytes of a part of a larger one that are looked at: more text than is kept."""
+"""Bytes of a part of such a message that are read: more text than is kept."""
 
 
 def _fields(*names: bytes) -> re.Pattern[bytes]:
@@ -63,19 +62,19 @@ _NOTED = _fields(
     b"X?-?Status", b"X-Keywords", b"X-UID", b"X-IMAP(?:base)?", b"X-Mozilla-[A-Za-z0-9-]+",
     b"Content-Length", b"Lines",
 )  # fmt: skip
-"""What mail programs note in the messages of an mbox."""
+"""Headers that mail programs add in an mbox."""
 
 _TRACE = _fields(
     b"Received", b"Return-Path", b"Delivered-To", b"Envelope-To", b"X-Original-To"
 )  # fmt: skip
-"""What those who hand a message on put before it."""
+"""Headers that servers add on the way (RFC 5322, section 3.6.7)."""
 
 _DATE = _fields(b"Date")
 
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A message, and what could not be read of it (empty if all could)."""
+    """A message, and the problems of reading it."""
 
     message: Message
     problems: tuple[str, ...] = ()
@@ -89,8 +88,8 @@ class Parsed:
 def parse(raw: bytes, source: str | None = None, audience: str = PUBLIC) -> Parsed:
     r"""Read one message from its bytes; never raises.
 
-    A message without a Message-ID is given one made from its content, under the domain
-    ``content.invalid``, so that the same message always has the same.
+    A message without a Message-ID is given one under the domain ``content.invalid``, a hash of its
+    content.
 
     >>> parsed = parse(b"From: joe at x.org (Joe Doe)\nSubject: hi\n\nHello\n")
     >>> parsed.message.sender, parsed.message.sender_name, parsed.message.body
@@ -99,7 +98,7 @@ def parse(raw: bytes, source: str | None = None, audience: str = PUBLIC) -> Pars
     try:
         return _read(raw, source, audience)
     except Exception as error:
-        # What nobody has thought of: its bytes are kept, and nothing behind it waits.
+        # The bytes are kept, and the messages after it are read.
         message = Message(
             made_id(raw), body=_bare_text(raw), size=len(raw), source=source, audience=audience
         )
@@ -114,8 +113,8 @@ def _read(raw: bytes, source: str | None, audience: str) -> Parsed:
         body, attachments = reading.text, reading.attachments
         problems += reading.problems
     except Exception as error:
-        # The standard parser raises all sorts of things at mail that was made to break it
-        # (RecursionError at a thousand levels): the headers and the bare text remain.
+        # The standard parser raises various errors at mail made to break it (RecursionError at a
+        # thousand levels): the headers and the bare text remain.
         problems.append(type(error).__name__)
         part = BytesHeaderParser(policy=POLICY).parsebytes(raw[:LARGE])
         body, attachments = _bare_text(raw), 0
@@ -153,10 +152,7 @@ def _read(raw: bytes, source: str | None, audience: str) -> Parsed:
 
 
 def shortened(raw: bytes) -> bytes:
-    """Return a large message with each of its parts cut at LONGEST_PART bytes.
-
-    Parts are told apart by what may be a boundary: an attachment holds none.
-    """
+    """Return a large message with its parts, split at possible boundaries, cut at LONGEST_PART."""
     if len(raw) <= LARGE:
         return raw
     pieces = []
@@ -169,10 +165,10 @@ def shortened(raw: bytes) -> bytes:
 
 
 def made_id(raw: bytes) -> str:
-    """Return a Message-ID made from what a message was when it was sent.
+    """Return a Message-ID that is a hash of a message as it was when it was sent.
 
-    How its lines and itself end does not count, nor what mail programs note in it; nor, if it
-    says when it was sent, the way it came.
+    Line ends, blank lines at its end and headers that mail programs add do not count; nor, if it
+    has a Date, headers that servers add.
     """
     head, _, body = raw.replace(b"\r\n", b"\n").rstrip(b"\n").partition(b"\n\n")
     head = _NOTED.sub(b"", head + b"\n")
@@ -202,10 +198,10 @@ def _sender(headers: dict[str, list[str]]) -> tuple[str | None, str | None]:
 
 
 def _parent(msgid: str, replied: str, references: tuple[str, ...]) -> str | None:
-    """Return what a message answers: what it says first, else its last reference.
+    """Return the first Message-ID of In-Reply-To, else the last reference; never its own.
 
-    In a sentence ("Message from Joe <joe@x.org> of …") other things stand in brackets too:
-    there it is the last one, or that which is among the references.  None answers itself.
+    A sentence ("Message from Joe <joe@x.org> of …") has other things in brackets too: from it,
+    take the last that is among the references, else the last.
     """
     named = list(message_ids(replied))
     if len(named) > 1 and replied.lstrip().find("<") > 0:
@@ -216,7 +212,7 @@ def _parent(msgid: str, replied: str, references: tuple[str, ...]) -> str | None
 
 
 def _lies(date: int, headers: dict[str, list[str]]) -> bool:
-    """Tell whether a date is more than a month from when the message was received."""
+    """Return whether a date is more than a month from when the message was received."""
     for value in headers.get("received", []):
         received = instant_of(value.rpartition(";")[2])
         if received is not None:

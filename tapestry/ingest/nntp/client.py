@@ -1,8 +1,8 @@
 """A connection to a news server: nntplib, with verified TLS and no limit on a line's length.
 
 Python dropped `nntplib` after 3.12; `standard-nntplib` keeps the same module.  It no longer
-changes, so that the three private methods that are overridden here stay.  (`pynntp` returns
-lines that begin with a dot twice, and its licence would bind this program.)
+changes: the three private methods that are overridden here stay.  (`pynntp` returns lines that
+begin with a dot twice, and its licence would bind this program.)
 """
 
 from __future__ import annotations

@@ -27,9 +27,9 @@ ARTICLES_PER_SECOND = 50.0
 MOST_GROUPS = 5000
 
 FEW_GROUPS = 50
-"""Groups that are all entered at every pull.  With more of them, a group whose high water mark
-has not moved is skipped, unless it has unavailable articles; if it was renumbered meanwhile,
-its next article will show that."""
+"""Groups up to which all are entered at every pull.  If there are more, a group whose high water
+mark has not moved is skipped, unless it has unavailable articles; if it was renumbered
+meanwhile, its next article shows that."""
 
 _LONGEST_COMMAND = 480
 
@@ -38,8 +38,8 @@ _LONGEST_COMMAND = 480
 class NntpSession:
     """An authenticated session with a news server.
 
-    ``seen_ids`` are the Message-IDs that were fetched: a crossposted article is fetched with
-    the first of its groups; its Newsgroups header names them all (RFC 5536, section 3.1.4).
+    ``seen_ids`` are the Message-IDs that were fetched: a crossposted article is fetched once; its
+    Newsgroups header names all its groups (RFC 5536, section 3.1.4).
     """
 
     account: Account
