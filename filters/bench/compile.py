@@ -32,42 +32,39 @@ def measure(options: Mapping[str, Any]) -> dict[str, float | int | str]:
     """
     from filters.sample.people import FILTERS
 
-    demo = [text for filters in FILTERS.values() for text in filters.values()]
     repeat = options["repeat"]
-    taken = [_taken(text, repeat) for text in demo]
+    runs = [_runs(text, repeat) for texts in FILTERS.values() for text in texts.values()]
     figures: dict[str, float | int | str] = {
-        "filters": len(demo),
-        "first_ms": round(statistics.mean(times[0][0] for times in taken), 2),
-        "median_ms": round(statistics.median(_median(times)[0] for times in taken), 2),
+        "filters": len(runs),
+        "first_ms": round(statistics.mean(wall[0] for wall, _ in runs), 2),
+        "median_ms": round(statistics.median(statistics.median(wall[1:]) for wall, _ in runs), 2),
     }
-    texts = {f"paper_{name}": text for name, text in PAPER.items()}
-    texts |= {f"many_{name}": alternatives(name, options["alternatives"]) for name in MANY}
-    for name, text in texts.items():
-        wall, own = _median(_taken(text, repeat))
-        figures[f"{name}_ms"], figures[f"{name}_cpu_ms"] = round(wall, 2), round(own, 2)
-    for kind in ("paper", "many"):
-        slowest = max((n for n in texts if n.startswith(kind)), key=lambda n: figures[f"{n}_ms"])
-        figures[f"slowest_{kind}"], figures[f"slowest_{kind}_ms"] = (
-            slowest,
-            figures[f"{slowest}_ms"],
-        )
-    return figures
+    texts = {
+        "paper": PAPER,
+        "many": {kind: alternatives(kind, options["alternatives"]) for kind in MANY},
+    }
+    slowest: dict[str, float | str] = {}
+    for group, members in texts.items():
+        medians = {}
+        for name, text in members.items():
+            wall, cpu = (round(statistics.median(times[1:]), 2) for times in _runs(text, repeat))
+            figures[f"{group}_{name}_ms"], figures[f"{group}_{name}_cpu_ms"] = wall, cpu
+            medians[f"{group}_{name}"] = wall
+        worst = max(medians, key=lambda name: medians[name])
+        slowest |= {f"slowest_{group}": worst, f"slowest_{group}_ms": medians[worst]}
+    return figures | slowest
 
 
-def _taken(text: str, repeat: int) -> list[tuple[float, float]]:
+def _runs(text: str, repeat: int) -> tuple[list[float], list[float]]:
     """Return wall and processor milliseconds of each run, the first of them cold."""
     from tapestry.plan.compile import compile_filter
     from tapestry.query.context import Context
 
     context = Context("terry", ("terry.goodwin@loom.example",))
-    taken = []
+    wall, cpu = [], []
     for _ in range(repeat + 1):
-        begun, own = time.perf_counter(), time.process_time()
+        begin, cpu_begin = time.perf_counter(), time.process_time()
         compile_filter(text, context)
-        taken.append(((time.perf_counter() - begun) * 1000, (time.process_time() - own) * 1000))
-    return taken
-
-
-def _median(taken: list[tuple[float, float]]) -> tuple[float, float]:
-    wall, own = zip(*taken[1:], strict=True)
-    return statistics.median(wall), statistics.median(own)
+        wall.append((time.perf_counter() - begin) * 1000)
+        cpu.append((time.process_time() - cpu_begin) * 1000)
+    return wall, cpu

@@ -20,9 +20,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from filters.bench.support import curve, footprint
-from filters.bench.support.bulk_install import OWNERS
-from filters.bench.support.harness import Harness
 from filters.bench.support.population import LEAST, Workload
+from filters.runtime import services
+from tapestry.core.errors import TapestryError
 
 SUMMARY = "a round over up to a million filters of nine signatures, against one by one"
 
@@ -50,8 +50,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def measure(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the median seconds of a warm round, and what runs one by one and installing take."""
-    from filters.runtime import services
-    from tapestry.core.errors import TapestryError
+    from filters.bench.support.bulk_install import OWNERS
+    from filters.bench.support.harness import Harness
     from tapestry.spark import server
 
     count, messages = options["filters"], options["messages"]
@@ -68,7 +68,7 @@ def measure(options: Mapping[str, Any]) -> dict[str, Any]:
         os.environ["SPARK_REMOTE"] = remote
         harness = Harness(workload, min(options["fired"], count))
         points = [harness.point(installed, new, warming, repeat) for installed, new in plan]
-        point = next(point for point in points if (point["filters"], point["messages"]) == plan[-1])
+        point = points[-1]
         alone, compared = harness.one_by_one(options["alone"])
         figures = {
             "filters": count,

@@ -7,15 +7,19 @@ the table.  Compare figures 5, 6 and 9 of the paper.
 
 from __future__ import annotations
 
-import statistics
 import sys
-import time
 from argparse import ArgumentParser
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from filters.bench.support import mail
 from filters.bench.support.texts import PAPER
+from filters.bench.support.timing import median_ms, timed
+from filters.runtime import services
+from tapestry.core.clock import BEGINNING
+from tapestry.core.errors import TapestryError
+from tapestry.tables.log import snapshot
 
 SUMMARY = "the paper's queries Q1 to Q5 over windows of any size, against the full query"
 
@@ -46,17 +50,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def measure(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the median milliseconds of each query: in full, and over each window."""
-    from filters.bench.support import mail
-    from filters.runtime import services
-    from tapestry.core.clock import BEGINNING
-    from tapestry.plan import engine as answering
+    from filters.bench.support.evaluation import answer_count, match_count
     from tapestry.plan.compile import compile_filter
-    from tapestry.plan.lowering.lower import lower_at
     from tapestry.query.context import Context
-    from tapestry.run.execute import Subscription, execute, signature_groups
     from tapestry.spark.engine import SparkEngine
     from tapestry.spark.session import LOCAL, connect
-    from tapestry.tables.log import snapshot
 
     count, delta, repeat = options["messages"], options["delta"], options["repeat"]
     mail.fill(services.tables(), count, delta)
@@ -82,43 +80,32 @@ def measure(options: Mapping[str, Any]) -> dict[str, Any]:
         return engine
 
     def window(name: str, since: int) -> int:
-        subscriptions = [Subscription(1, plans[name], ("public",), since)]
-        return len(execute(engine_on_all(), subscriptions, until, lambda pairs: set()))
+        return match_count(engine_on_all(), plans[name], since, until)
 
     def full(name: str) -> int:
-        subscription = Subscription(1, plans[name], ("public",), BEGINNING)
-        groups = signature_groups([(subscription, until)])
-        return len(answering.evaluate(engine_on_all(), lower_at(groups, until)))
+        return answer_count(engine_on_all(), plans[name], until)
 
     # The small windows first, so that they are measured even if Spark cannot run the others.
     for label, since in windows.items():
         for name in names:
             runs = repeat if label == "delta" else 0
-            took, found = _median(partial(window, name, since), runs)
-            queries[name]["incremental_ms"][label] = took
-            queries[name]["matches"][label] = found
-            print(f"{name}, {label}: {took} ms, {found}", file=sys.stderr, flush=True)
+            milliseconds, matches = _median_ms(partial(window, name, since), runs)
+            queries[name]["incremental_ms"][label] = milliseconds
+            queries[name]["matches"][label] = matches
+            print(f"{name}, {label}: {milliseconds} ms, {matches}", file=sys.stderr, flush=True)
     for name in names if not options["only_delta"] else ():
-        queries[name]["full_ms"], queries[name]["answer"] = _median(partial(full, name), 0)
+        queries[name]["full_ms"], queries[name]["answer"] = _median_ms(partial(full, name), 0)
     return {"messages": count, "delta": delta, "queries": queries}
 
 
-def _median(run: Callable[[], int], repeat: int) -> tuple[float | None, int | None]:
+def _median_ms(run: Callable[[], int], repeat: int) -> tuple[float | None, int | None]:
     """Return the median milliseconds of warm runs, or those of the first, and its matches.
 
     Both are None if the run is too much for Spark.
     """
-    from tapestry.core.errors import TapestryError
-
-    begun = time.perf_counter()
     try:
-        found = run()
+        first, matches = timed(run)
     except TapestryError as error:
         print(error.message, file=sys.stderr, flush=True)
         return None, None
-    seconds = [] if repeat else [time.perf_counter() - begun]
-    for _ in range(repeat):
-        begun = time.perf_counter()
-        run()
-        seconds.append(time.perf_counter() - begun)
-    return round(1000 * statistics.median(seconds), 1), found
+    return median_ms([timed(run)[0] for _ in range(repeat)] or [first]), matches

@@ -8,6 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from filters.bench.support import mail
+from filters.runtime import services
+from filters.store.filter_store import DjangoClock
+from tapestry.core.clock import wall_clock
+
 SUMMARY = "messages per second from an archive into the tables"
 
 FIGURES = {
@@ -24,12 +29,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def measure(options: Mapping[str, Any]) -> dict[str, float | int | str]:
     """Return what `ingest` reports of an archive, and its peak memory."""
-    from filters.bench.support import mail
-    from filters.runtime import services
     from filters.sample.letter import Letter, to_mbox
     from filters.sample.story import story
-    from filters.store.filter_store import DjangoClock
-    from tapestry.core.clock import wall_clock
     from tapestry.ingest.command import ingest
 
     what = options["mbox"]

@@ -10,6 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from filters.runtime import services
+from tapestry.core.child_process import free_port
+from tapestry.core.errors import TapestryError
+
 SUMMARY = "from the command line to “Tapestry is ready”, and from Ctrl-C to the end"
 
 FIGURES = {
@@ -24,13 +28,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def measure(options: Mapping[str, Any]) -> dict[str, float | int | str]:
     """Return seconds to start and to stop, on an empty data directory."""
-    from filters.runtime import services
-    from tapestry.core.child_process import free_port
-    from tapestry.core.errors import TapestryError
-
     command = [sys.executable, "manage.py", options["started"], "--port", str(free_port())]
     command += ["--data", str(services.data() / "started")]
-    begun = time.perf_counter()
+    begin = time.perf_counter()
     with subprocess.Popen(
         command, cwd=Path(__file__).resolve().parents[2], stdout=subprocess.PIPE, text=True
     ) as process:
@@ -42,6 +42,6 @@ def measure(options: Mapping[str, Any]) -> dict[str, float | int | str]:
         process.wait()
     return {
         "command": options["started"],
-        "ready_s": round(ready - begun, 2),
+        "ready_s": round(ready - begin, 2),
         "stopped_s": round(time.perf_counter() - ready, 2),
     }

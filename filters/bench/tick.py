@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import os
 import statistics
-import time
 from argparse import ArgumentParser
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from filters.bench.support.timing import timed
+from filters.models import Filter
+from filters.runtime import services
+from filters.store.filter_store import DjangoClock
+from tapestry.core.clock import wall_clock
+
+if TYPE_CHECKING:
+    from filters.sample.letter import Letter
+    from filters.sample.story import Teller
 
 SUMMARY = "one round: the demo's filters, new messages, an archive; on a Spark of its own"
 
@@ -27,14 +36,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def measure(options: Mapping[str, Any]) -> dict[str, float | int | str]:
     """Return seconds of the first round and, of the warm ones, the median and the slowest."""
-    from filters.models import Filter
-    from filters.runtime import services
     from filters.sample.load import deliver, load
     from filters.sample.people import settle, write_filters
     from filters.sample.story import Event, Teller, story
-    from filters.store.filter_store import DjangoClock
     from filters.upkeep import rounds
-    from tapestry.core.clock import wall_clock
     from tapestry.spark import server
 
     run, mail = services.data() / "run", services.data() / "sample"
@@ -49,9 +54,8 @@ def measure(options: Mapping[str, Any]) -> dict[str, float | int | str]:
         matches = 0
         teller = Teller(seed=1, mark="b")
         for _ in range(options["repeat"] + 2):
-            begun = time.perf_counter()
-            report = rounds.run_round()
-            seconds.append(time.perf_counter() - begun)
+            taken, report = timed(rounds.run_round)
+            seconds.append(taken)
             matches = len(report.matches)
             now = wall_clock()
             letters = [letter for _ in range(options["new"]) for letter in _thread(teller, now)]
@@ -69,8 +73,8 @@ def measure(options: Mapping[str, Any]) -> dict[str, float | int | str]:
     }
 
 
-def _thread(teller: Any, now: int) -> list[Any]:
+def _thread(teller: Teller, now: int) -> list[Letter]:
     thread = teller.thread(now)
     for _ in range(3):
         teller.reply(thread, now)
-    return list(thread.letters)
+    return thread.letters

@@ -7,17 +7,22 @@ compiled too, to check that this gives the same entries.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+
+from django.contrib.auth.models import User
 
 from filters.bench.support.population import KINDS, FilterSpec, filter_specs
-
-if TYPE_CHECKING:
-    from tapestry.core.ports import DueFilter
-    from tapestry.plan.compile import Plan
-    from tapestry.plan.signature import Constant, Value
-    from tapestry.predicate_index.store import IndexEntry, PredicateIndex
+from filters.models import Filter, SharedWindow
+from tapestry.core.errors import TapestryError
+from tapestry.core.message import audiences_of
+from tapestry.core.ports import DueFilter
+from tapestry.plan.compile import Plan, compile_filter
+from tapestry.plan.signature import Constant, Value
+from tapestry.predicate_index.entries import disjunct_entries, index_entries
+from tapestry.predicate_index.store import IndexEntry, PredicateIndex
+from tapestry.query.context import Context
+from tapestry.query.tree.printer import print_tql
 
 OWNERS = 1000
 BATCH = 20_000
@@ -39,10 +44,6 @@ class Template:
     @classmethod
     def of(cls, kind: int) -> Template:
         """Return the template of a kind, by compiling one filter of it."""
-        from tapestry.plan.compile import compile_filter
-        from tapestry.query.context import Context
-        from tapestry.query.tree.printer import print_tql
-
         phrase = KINDS[kind].phrase.format(*_stand_ins(kind))
         compiled = compile_filter(phrase, Context())
         (plan,) = compiled.plans
@@ -80,7 +81,10 @@ def _value(value: Value, stand_ins: Sequence[str], values: Sequence[str]) -> Val
 
 
 class Population:
-    """Filters of all kinds, the first ``hot`` of them with hot values, of OWNERS people."""
+    """Filters of all kinds, the first ``hot`` of them with hot values, of OWNERS people.
+
+    The shared window begins where the filters' windows do.
+    """
 
     def __init__(self, index: PredicateIndex, hot: int, weeks: int, since: int) -> None:
         self.index = index
@@ -91,6 +95,8 @@ class Population:
         self.count = 0
         for template in self.templates:
             self._check(template)
+        User.objects.bulk_create(User(pk=n + 1, username=f"u{n}") for n in range(OWNERS))
+        SharedWindow.objects.create(pk=1, since=since)
 
     def grow(self, count: int) -> None:
         """Install more filters, until there are ``count``."""
@@ -99,18 +105,7 @@ class Population:
             self._install(list(filter_specs(low, high, self.hot, self.weeks)))
         self.count = max(count, self.count)
 
-    def create_owners(self) -> None:
-        """Create the owners, and start the shared window where the filters' windows start."""
-        from django.contrib.auth.models import User
-
-        from filters.models import SharedWindow
-
-        User.objects.bulk_create(User(pk=n + 1, username=f"u{n}") for n in range(OWNERS))
-        SharedWindow.objects.create(pk=1, since=self.since)
-
     def _install(self, specs: Sequence[FilterSpec]) -> None:
-        from filters.models import Filter
-
         Filter.objects.bulk_create(
             Filter(
                 pk=spec.number + 1,
@@ -125,16 +120,10 @@ class Population:
             for spec in specs
         )
         entries = [entry for spec in specs for entry in self._entries(spec)]
-        self.index.add(entries, self._representatives())
-
-    def _representatives(self) -> dict[str, str]:
-        return {template.plan.signature.name: template.tql for template in self.templates}
+        self.index.add(entries, {t.plan.signature.name: t.tql for t in self.templates})
 
     def due(self, spec: FilterSpec) -> DueFilter:
         """Return a filter as a run is given it."""
-        from tapestry.core.message import audiences_of
-        from tapestry.core.ports import DueFilter
-
         owner = f"u{spec.number % OWNERS}"
         return DueFilter(
             filter_id=spec.number + 1,
@@ -147,26 +136,16 @@ class Population:
         )
 
     def _entries(self, spec: FilterSpec) -> list[IndexEntry]:
-        from tapestry.predicate_index.entries import disjunct_entries
-
         template = self.templates[spec.kind]
         return disjunct_entries(self.due(spec), template.plan, template.constants(spec.values))
 
     def _check(self, template: Template) -> None:
         """Raise TapestryError unless phrase and TQL of some filters compile to their entries."""
-        from tapestry.core.errors import TapestryError
-        from tapestry.plan.compile import compile_filter
-        from tapestry.predicate_index.entries import index_entries
-        from tapestry.query.context import Context
-
-        for spec in _sample(template.kind, self.hot, self.weeks):
+        specs = filter_specs(0, 2000, self.hot, self.weeks)
+        same_kind = [spec for spec in specs if spec.kind == template.kind]
+        for spec in same_kind[:: max(len(same_kind) // CHECKED, 1)][:CHECKED]:
             entered, due = set(self._entries(spec)), self.due(spec)
             for text in (spec.phrase, due.text):
                 compiled = compile_filter(text, Context(due.owner))
                 if set(index_entries(due, compiled)[0]) != entered:
                     raise TapestryError(f"{text!r} has other entries than those installed.")
-
-
-def _sample(kind: int, hot: int, weeks: int) -> Iterable[FilterSpec]:
-    same_kind = [spec for spec in filter_specs(0, 2000, hot, weeks) if spec.kind == kind]
-    return same_kind[:: max(len(same_kind) // CHECKED, 1)][:CHECKED]

@@ -9,16 +9,22 @@ from __future__ import annotations
 import json
 import time
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from deltalake.transaction import AddAction
 
-if TYPE_CHECKING:
-    from tapestry.tables.log import Tables
+from tapestry.core.clock import MINUTE
+from tapestry.core.message import PUBLIC
+from tapestry.core.schema import MESSAGES
+from tapestry.tables.compact import compact
+from tapestry.tables.log import Tables
+from tapestry.tables.rows import REPEATING, ROW_GROUP, arrow_schema
 
-MINUTE = 60_000_000
 BEGIN = 1_400_000_000_000_000
 REPLIES = 0.6
 NEAR = 300
@@ -34,22 +40,15 @@ _GROUPS = [
 _WORDS = ["the", "index", "table", "plan", "join", "lock", "page", "log", "key", "row", "sort"]
 
 
-def fill(tables: Tables, count: int, newest: int) -> tuple[int, int]:
-    """Write ``count`` messages, the ``newest`` of them in a file of their own, and index them.
-
-    Return the ts of the first and of the last.
-    """
-    from tapestry.core.schema import MESSAGES
-    from tapestry.tables.compact import compact
-
+def fill(tables: Tables, count: int, newest: int) -> None:
+    """Write ``count`` messages, the ``newest`` of them in a file of their own, and index them."""
     chance = np.random.default_rng(7)
     cuts = [*range(0, count - newest, FILE), count - newest, count]
     for low, high in pairwise(cuts):
         if high > low:
-            _write(tables, MESSAGES, _rows(chance, low, high))
+            _write(tables, _rows(chance, low, high))
     compact(tables, keep_hours=0)
     tables.open(MESSAGES).create_checkpoint()  # where there was nothing to merge, too
-    return arrival(0), arrival(count - 1)
 
 
 def arrival(number: int) -> int:
@@ -69,16 +68,12 @@ def parents(low: int, high: int, count: int) -> list[str]:
 
 
 def _msgids(numbers: np.ndarray[Any, Any]) -> Any:
-    import pyarrow.compute as pc
-
     marks = pa.array(numbers * 2654435761 % 2**32).cast(pa.string())
     named = pa.array(numbers).cast(pa.string())
     return pc.binary_join_element_wise(marks, named, pa.scalar("@mail.bench.example"), ".")
 
 
 def _rows(chance: np.random.Generator, low: int, high: int) -> Any:
-    from tapestry.tables.rows import arrow_schema
-
     numbers = np.arange(low, high)
     size = len(numbers)
     back = chance.geometric(1 / NEAR, size)
@@ -111,26 +106,19 @@ def _rows(chance: np.random.Generator, low: int, high: int) -> Any:
         "size": pa.array(chance.integers(500, 9000, size)),
         "attachments": pa.array(np.zeros(size, dtype=np.int64)),
         "source": _text(["bench"] * size),
-        "audience": _text(["public"] * size),
+        "audience": _text([PUBLIC] * size),
     }
-    schema = arrow_schema("messages")
-    return pa.Table.from_arrays([columns[name] for name in schema.names], schema=schema)
+    return pa.table(columns, schema=arrow_schema(MESSAGES))
 
 
 def _text(values: list[str]) -> Any:
     return pa.array(values, type=pa.string())
 
 
-def _write(tables: Tables, table: str, rows: Any) -> None:
-    import pyarrow.compute as pc
-    import pyarrow.parquet as pq
-    from deltalake.transaction import AddAction
-
-    from tapestry.tables.rows import REPEATING, ROW_GROUP
-
-    log = tables.open(table)
+def _write(tables: Tables, rows: Any) -> None:
+    log = tables.open(MESSAGES)
     name = f"part-{uuid4()}.parquet"
-    path = tables.root / table / name
+    path = tables.root / MESSAGES / name
     pq.write_table(
         rows,
         path,
@@ -139,11 +127,10 @@ def _write(tables: Tables, table: str, rows: Any) -> None:
         use_dictionary=list(REPEATING),
         store_schema=False,
     )
-    bounds = pc.min_max(rows["ts"]).as_py()
     statistics = {
         "numRecords": rows.num_rows,
-        "minValues": {"ts": bounds["min"]},
-        "maxValues": {"ts": bounds["max"]},
+        "minValues": {"ts": rows["ts"][0].as_py()},
+        "maxValues": {"ts": rows["ts"][-1].as_py()},
         "nullCount": {"ts": 0},
     }
     now = time.time_ns() // 1_000_000

@@ -13,18 +13,16 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from filters.bench.support import mail
-
-if TYPE_CHECKING:
-    from tapestry.core.message import Annotation, Message
+from tapestry.core.clock import HOUR, MINUTE, WEEK
+from tapestry.core.message import Annotation, Message
 
 HOT = 16
-WEEK = 7 * 24 * 60 * mail.MINUTE
-STEP = 10 * mail.MINUTE
+STEP = 10 * MINUTE
 """Between the ends of two rounds."""
 
 QUIET = 100
@@ -33,7 +31,10 @@ QUIET = 100
 BLOCK = 9000
 """Filters whose values are drawn together."""
 
-LEAST = 4 * (HOT + HOT // 2)
+COPIES = [(rank, copy) for rank in range(HOT) for copy in range(2 if rank % 2 == 0 else 1)]
+"""The occurrences of a kind's hot values in a round: two of every other rank."""
+
+LEAST = 4 * len(COPIES)
 """Letters of the smallest round: those that hot filters find."""
 
 
@@ -136,11 +137,11 @@ def _zipf(chance: np.random.Generator, count: int, size: int) -> np.ndarray[Any,
 
 @dataclass(slots=True)
 class Round:
-    """The new letters and votes of a round, and what each hot (kind, rank) finds by them."""
+    """The new letters and votes of a round, and what each hot (kind, rank) must find."""
 
     letters: list[Message] = field(default_factory=list)
     votes: list[Annotation] = field(default_factory=list)
-    found: dict[tuple[int, int], set[str]] = field(default_factory=lambda: defaultdict(set))
+    expected: dict[tuple[int, int], set[str]] = field(default_factory=lambda: defaultdict(set))
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,7 @@ class Workload:
     @property
     def begin(self) -> int:
         """Return the instant after which the first round's window lies."""
-        return mail.arrival(self.archive - 1) + 60 * mail.MINUTE
+        return mail.arrival(self.archive - 1) + HOUR
 
     def end(self, number: int) -> int:
         """Return the end of a round's window."""
@@ -171,15 +172,12 @@ class Workload:
 
     def before(self) -> list[tuple[int, Message]]:
         """Return the messages before the archive, each with its ``ts``, the oldest first."""
-        from tapestry.core.message import Message
-
         dated: list[tuple[int, Message]] = []
         for number in range(self.rounds):
-            for rank in range(HOT):
+            for rank, copy in COPIES:
                 age = int(values(NUMBER["age"], rank, self.weeks)[0]) * WEEK
-                for copy in range(_times(rank)):
-                    msgid = _msgid("quiet", number, rank, copy)
-                    dated.append((self.end(number) - age - mail.MINUTE, Message(msgid)))
+                quiet = Message(_msgid("quiet", number, rank, copy))
+                dated.append((self.end(number) - age - MINUTE, quiet))
         for rank in range(HOT):
             (name,) = values(NUMBER["replies"], rank, self.weeks)
             question = Message(_msgid("asked", rank), sender=f"{name}@example.org")
@@ -188,39 +186,16 @@ class Workload:
 
     def round(self, number: int, count: int) -> Round:
         """Return a round of ``count`` letters, LEAST or more."""
+        letters = [self._letter(number, place) for place in range(count)]
         made = Round()
-        letters = self._hot_letters(number, made)
-        letters += [self._letter(number, place) for place in range(len(letters), count)]
+        self._address(number, letters, made)
         for name in ("word", "group", "groups"):
             self._strew(name, letters, made)
-        made.letters = [_message(letter) for letter in letters]
+        made.letters = [Message(**letter) for letter in letters]
         self._vote(number, made)
-        for rank in range(HOT):
-            quiet = {_msgid("quiet", number, rank, copy) for copy in range(_times(rank))}
-            made.found[NUMBER["age"], rank] |= quiet
+        for rank, copy in COPIES:
+            made.expected[NUMBER["age"], rank].add(_msgid("quiet", number, rank, copy))
         return made
-
-    def _hot_letters(self, number: int, made: Round) -> list[dict[str, Any]]:
-        letters: list[dict[str, Any]] = []
-        for name in ("sender", "replied", "replies", "pair"):
-            for rank in range(HOT):
-                kind = NUMBER[name]
-                for copy in range(_times(rank)):
-                    texts = values(kind, rank, self.weeks)
-                    letter = self._letter(number, len(letters))
-                    letter["sender"] = f"{texts[0]}@example.org"
-                    letter["sender_name"] = f"{texts[0].title()} Stone"
-                    letter["inreplyto"] = None
-                    finds = letter["msgid"]
-                    if name == "replied":
-                        finds = letter["inreplyto"] = self._old(number, 2 * rank + copy)
-                    elif name == "replies":
-                        letter["inreplyto"] = _msgid("asked", rank)
-                    elif name == "pair":
-                        letter["subject"] += f" {texts[1]}"
-                    made.found[kind, rank].add(finds)
-                    letters.append(letter)
-        return letters
 
     def _letter(self, number: int, place: int) -> dict[str, Any]:
         chance = np.random.default_rng([number, place])
@@ -231,59 +206,62 @@ class Workload:
             "sender": f"p{person}@example.org",
             "sender_name": f"Person {person}",
             "subject": "the plan of an index" if back % 2 else "a lock on the page log",
-            "newsgroups": [f"alt.group{back % 190}"],
+            "newsgroups": (f"alt.group{back % 190}",),
             "inreplyto": above if chance.random() < mail.REPLIES else None,
         }
+
+    def _address(self, number: int, letters: Sequence[dict[str, Any]], made: Round) -> None:
+        """Give the first letters the senders and parents that hot filters ask for."""
+        unused = iter(letters)
+        for name in ("sender", "replied", "replies", "pair"):
+            for rank, copy in COPIES:
+                letter = next(unused)
+                texts = values(NUMBER[name], rank, self.weeks)
+                letter["sender"] = f"{texts[0]}@example.org"
+                letter["sender_name"] = f"{texts[0].title()} Stone"
+                letter["inreplyto"] = None
+                match = letter["msgid"]
+                if name == "replied":
+                    match = letter["inreplyto"] = self._old(number, 2 * rank + copy)
+                elif name == "replies":
+                    letter["inreplyto"] = _msgid("asked", rank)
+                elif name == "pair":
+                    letter["subject"] += f" {texts[1]}"
+                made.expected[NUMBER[name], rank].add(match)
 
     def _strew(self, name: str, letters: Sequence[dict[str, Any]], made: Round) -> None:
         """Put the hot words or newsgroups of a kind into letters."""
         kind = NUMBER[name]
-        for rank in range(HOT):
+        for rank, copy in COPIES:
             (text,) = values(kind, rank, self.weeks)
-            for copy in range(_times(rank)):
-                letter = letters[(7 * rank + 50 * copy + kind) % LEAST]
-                if name == "word":
-                    letter["subject"] += f" {text}"
-                else:
-                    letter["newsgroups"].append(text if name == "group" else f"{text}.talk")
-                made.found[kind, rank].add(letter["msgid"])
+            letter = letters[(7 * rank + 50 * copy + kind) % LEAST]
+            if name == "word":
+                letter["subject"] += f" {text}"
+            else:
+                letter["newsgroups"] += (text if name == "group" else f"{text}.talk",)
+            made.expected[kind, rank].add(letter["msgid"])
 
     def _vote(self, number: int, made: Round) -> None:
         """Add votes: on one message more than any hot threshold, on another half as many."""
-        from tapestry.core.message import Annotation
-
         for place, voters in enumerate((HOT + 1, HOT // 2 + 1)):
             msgid = self._old(number, 2 * HOT + place)
             for voter in range(voters):
                 annid = f"vote.{number}.{place}.{voter}"
                 made.votes.append(Annotation(annid, msgid, f"u{voter}", "vote", number=1.0))
             for rank in range(voters - 1):
-                made.found[NUMBER["votes"], rank].add(msgid)
+                made.expected[NUMBER["votes"], rank].add(msgid)
 
     def _old(self, number: int, place: int) -> str:
         """Return a message of the archive that no other round or place takes."""
-        taken = number * 4 * HOT + place
-        return mail.msgid(self.archive - 1 - mail.NEAR - taken)
+        return mail.msgid(self.archive - 1 - mail.NEAR - number * 4 * HOT - place)
 
     def old_votes(self) -> list[tuple[int, Annotation]]:
         """Return votes from before the rounds, with their ``ts``: one each on some messages."""
-        from tapestry.core.message import Annotation
-
         return [
             (mail.arrival(n), Annotation(f"old.{n}", mail.msgid(n), "u0", "vote", number=1.0))
             for n in range(min(20_000, self.archive // 2))
         ]
 
 
-def _times(rank: int) -> int:
-    return 2 if rank % 2 == 0 else 1
-
-
 def _msgid(what: str, *numbers: int) -> str:
     return f"{what}.{'.'.join(map(str, numbers))}@population.bench.example"
-
-
-def _message(columns: dict[str, Any]) -> Message:
-    from tapestry.core.message import Message
-
-    return Message(**columns | {"newsgroups": tuple(columns["newsgroups"])})

@@ -1,0 +1,22 @@
+"""Evaluate one filter on public mail: over a window, and over all rows."""
+
+from __future__ import annotations
+
+from tapestry.core.clock import BEGINNING
+from tapestry.core.message import PUBLIC
+from tapestry.plan.compile import Compiled
+from tapestry.plan.engine import Engine, evaluate
+from tapestry.plan.lowering.lower import lower_at
+from tapestry.run.execute import Subscription, execute, signature_groups
+
+
+def match_count(engine: Engine, compiled: Compiled, since: int, until: int) -> int:
+    """Return how many matches a filter has in a window, by its incremental query."""
+    subscription = Subscription(1, compiled, (PUBLIC,), since)
+    return len(execute(engine, [subscription], until, lambda pairs: set()))
+
+
+def answer_count(engine: Engine, compiled: Compiled, at: int) -> int:
+    """Return how many messages satisfy a filter at an instant, by the query over all rows."""
+    subscription = Subscription(1, compiled, (PUBLIC,), BEGINNING)
+    return len(evaluate(engine, lower_at(signature_groups([(subscription, at)]), at)))
