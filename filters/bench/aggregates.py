@@ -31,7 +31,6 @@ FIGURES = {
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declare --annotations, --delta, --scattered and --repeat."""
     parser.add_argument("--annotations", type=int, default=100_000, help="votes in the table")
     parser.add_argument("--delta", type=int, default=1000, help="new votes in the window")
     parser.add_argument(

@@ -20,7 +20,6 @@ FIGURES = {
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declare --repeat and --alternatives."""
     parser.add_argument("--repeat", type=int, default=20)
     parser.add_argument("--alternatives", type=int, default=256)
 

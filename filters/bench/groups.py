@@ -36,7 +36,6 @@ FIGURES = {
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the sizes, --warming, --repeat, --alone, --curve and --svg."""
     parser.add_argument("--filters", type=int, default=10_000)
     parser.add_argument("--messages", type=int, default=1000, help="new in each round")
     parser.add_argument("--archive", type=int, default=380_000, help="messages in the table")

@@ -40,7 +40,6 @@ FIGURES = {
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declare --messages, --delta, --repeat, --queries and --only-delta."""
     parser.add_argument("--messages", type=int, default=380_000, help="in the table")
     parser.add_argument("--delta", type=int, default=500, help="new messages of the last window")
     parser.add_argument("--repeat", type=int, default=5, help="measured runs of each window")

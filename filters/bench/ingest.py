@@ -21,7 +21,6 @@ FIGURES = {
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declare --mbox, --messages and --before."""
     parser.add_argument("--mbox", "--archive", metavar="WHAT", help="anything `ingest` takes in")
     parser.add_argument("--messages", type=int, default=20_000, help="of the sample, without it")
     parser.add_argument("--before", type=int, default=0, help="messages in the table already")

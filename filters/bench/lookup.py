@@ -30,7 +30,6 @@ FIGURES = {
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declare --messages, --batch and --repeat."""
     parser.add_argument("--messages", type=int, default=380_000, help="in the table")
     parser.add_argument("--batch", type=int, default=1000, help="messages looked up together")
     parser.add_argument("--repeat", type=int, default=31, help="measured lookups of each kind")

@@ -22,7 +22,6 @@ FIGURES = {
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declare --command."""
     parser.add_argument("--command", choices=("up", "demo"), default="up", dest="started")
 
 

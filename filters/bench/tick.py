@@ -28,7 +28,6 @@ FIGURES = {
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declare --messages, --new and --repeat."""
     parser.add_argument("--messages", type=int, default=2000, help="in the archive")
     parser.add_argument("--new", type=int, default=100, help="messages between two rounds")
     parser.add_argument("--repeat", type=int, default=10, help="measured rounds")

@@ -23,15 +23,15 @@ def claimed(data: Path) -> Iterator[Path]:
     people as ``data`` is.
     """
     run = data / "run"
-    path = run / "up.lock"
+    lock = run / "up.lock"
     with ExitStack() as stack:
         try:
             data_dir_permissions.create(data)
             data_dir_permissions.restrict(data)
             run.mkdir(exist_ok=True)
             run.chmod(0o700)
-            acquired = stack.enter_context(file_lock(path, mode=0o600))
-            holder = "" if acquired else path.read_text(errors="replace")[:20].strip()
+            acquired = stack.enter_context(file_lock(lock, mode=0o600))
+            owner = "" if acquired else lock.read_text(errors="replace")[:20].strip()
         except OSError as error:
             raise TapestryError(
                 f"The data directory {data} cannot be written to ({error.strerror}).",
@@ -39,26 +39,25 @@ def claimed(data: Path) -> Iterator[Path]:
             ) from error
         if not acquired:
             raise TapestryError(
-                f"The data directory {data} is in use by another Tapestry (process {holder}).",
+                f"The data directory {data} is in use by another Tapestry (process {owner}).",
                 hint="Stop that one, or name another directory with --data DIR.",
             )
         stack.callback(os.umask, data_dir_permissions.apply_umask(data))
-        path.write_text(str(os.getpid()))
-        withdraw(run)
-        stack.callback(withdraw, run)
+        lock.write_text(str(os.getpid()))
+        _withdraw(run)
+        stack.callback(_withdraw, run)
         yield run
 
 
 def publish(run: Path, name: str, value: str) -> None:
-    """Tell other commands on this data directory an address; it is there whole or not at all."""
-    waiting = run / f".{name}"
-    waiting.touch(0o600)
-    waiting.chmod(0o600)
-    waiting.write_text(value + "\n")
-    waiting.replace(run / name)
+    """Write an address for other commands on this data directory, atomically."""
+    temporary = run / f".{name}"
+    temporary.touch(0o600)
+    temporary.chmod(0o600)
+    temporary.write_text(value + "\n")
+    temporary.replace(run / name)
 
 
-def withdraw(run: Path) -> None:
-    """Take back every published address."""
+def _withdraw(run: Path) -> None:
     for name in ADDRESSES:
         (run / name).unlink(missing_ok=True)

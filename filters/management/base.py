@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from argparse import ArgumentTypeError
 from typing import Any
 
 from django.conf import settings
@@ -14,6 +15,7 @@ from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
 from django.db.migrations.executor import MigrationExecutor
 
 from filters.runtime import data_dir_permissions
+from tapestry.core.clock import parse_instant
 from tapestry.core.errors import TapestryError
 
 
@@ -33,7 +35,8 @@ class TapestryCommand(BaseCommand):
             if self.needs_database:
                 data_dir_permissions.apply_umask(settings.DATA)
             if not self.logs_events and not {"-v2", "--verbosity=2"}.intersection(argv):
-                _log_only_warnings()
+                for name in ("tapestry", "filters"):
+                    logging.getLogger(name).setLevel(logging.WARNING)
             super().run_from_argv(argv)
         except BrokenPipeError:
             # Who read our output has gone (`… | head`); Python would complain at its end.
@@ -54,12 +57,6 @@ class TapestryCommand(BaseCommand):
         return super().execute(*args, **options)
 
 
-def _log_only_warnings() -> None:
-    """Keep the lines that services log away from a person's terminal."""
-    for name in ("tapestry", "filters"):
-        logging.getLogger(name).setLevel(logging.WARNING)
-
-
 def sentence(error: Exception) -> str:
     """Return what to tell a person of an error."""
     if isinstance(error, TapestryError):
@@ -78,3 +75,11 @@ def make_database_ready() -> None:
     executor = MigrationExecutor(connections[DEFAULT_DB_ALIAS])
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
         call_command("migrate", verbosity=0, interactive=False)
+
+
+def instant(text: str) -> int:
+    """Read an ISO instant, for argparse."""
+    try:
+        return parse_instant(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -18,23 +18,13 @@ from tapestry.tables.compact import compact
 from tapestry.tables.log import Tables
 
 STEP = 2 * DAY
-"""What is appended together: each append costs some 20 ms, and the reader waits."""
+"""The events of this long are appended together: each append costs some 20 ms."""
 
 MERGE = 12
-"""After how many steps small files are merged: to look through many takes longer."""
-
-Progress = Callable[[int, int], None]
-"""Told the number of messages added so far, and of all that will be."""
+"""Small files are merged after this many steps: to look through many takes longer."""
 
 
-def load(
-    events: Sequence[Event],
-    end: int,
-    mail: Path,
-    tables: Tables,
-    clock: Clock,
-    progress: Progress | None = None,
-) -> int:
+def load(events: Sequence[Event], end: int, mail: Path, tables: Tables, clock: Clock) -> int:
     """Let the events happen, ``STEP`` by ``STEP``; return how many messages were added.
 
     ``mail`` is the directory of the mboxes.  On fresh tables every row's ``ts`` is the end
@@ -43,24 +33,21 @@ def load(
     mail.mkdir(parents=True, exist_ok=True)
     for old in mail.glob("*.mbox"):
         old.unlink()
-    total = sum(isinstance(event.what, Letter) for event in events)
+
+    def step_end(event: Event) -> int:
+        return end - (end - event.at) // STEP * STEP
+
     added = 0
-    for step, (step_end, happened) in enumerate(_steps(events, end), 1):
-        added += deliver(happened, mail, tables, clock, step_end)
+    for step, (at, step_events) in enumerate(groupby(events, step_end), 1):
+        added += deliver(step_events, mail, tables, clock, at)
         if step % MERGE == 0:
             compact(tables)
-        if progress is not None:
-            progress(added, total)
     compact(tables)
     return added
 
 
 def deliver(
-    events: Iterable[Event],
-    mail: Path,
-    tables: Tables,
-    clock: Clock,
-    at: int | None = None,
+    events: Iterable[Event], mail: Path, tables: Tables, clock: Clock, at: int | None = None
 ) -> int:
     """Append letters to their audience's mbox, ingest what is new, append annotations.
 
@@ -85,13 +72,3 @@ def deliver(
         added += ingest(str(mbox), tables, clock, audience, now=now).added
     append_annotations(tables, clock, annotations, now=now)
     return added
-
-
-def _steps(events: Sequence[Event], end: int) -> Iterator[tuple[int, list[Event]]]:
-    """Yield the events of each step with the instant at which it ends."""
-
-    def step_end(event: Event) -> int:
-        return end - (end - event.at) // STEP * STEP
-
-    for at, happened in groupby(events, step_end):
-        yield at, list(happened)

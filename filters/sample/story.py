@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from random import Random
 
 from filters.sample.cast import CAST, DOMAIN, PEOPLE, VOTERS, Person
@@ -28,7 +29,7 @@ class Event:
 
 @dataclass
 class Thread:
-    """A thread that is being told: its voice and its letters so far, oldest first."""
+    """A thread that goes on: its voice and its letters so far, oldest first."""
 
     voice: Voice
     subject: str
@@ -49,7 +50,7 @@ class Teller:
         topic = self.random.choices(TOPICS, [topic.share for topic in TOPICS])[0]
         voice = Voice(topic, self.random)
         author = self._author(CAST)
-        thread = Thread(voice, voice.subject(), self._groups(topic), [])
+        thread = Thread(voice, voice.subject(), self._newsgroups(topic), [])
         self._add(thread, at, author, thread.subject, voice.first(author), ())
         return thread
 
@@ -88,33 +89,25 @@ class Teller:
         kind = random.random()
         count = random.randint(6, 10) if kind < 0.03 else random.randint(1, 4) if kind < 0.3 else 0
         events = [
-            self._annotation(letter, voter, "vote", number=1.0 if random.random() < 0.9 else -1.0)
+            self._annotation(letter, voter, "vote", None, 1.0 if random.random() < 0.9 else -1.0)
             for voter in random.sample(VOTERS, count)
         ]
         if random.random() < 0.06:
             tag = "benchmark" if "benchmark" in letter.subject.lower() else random.choice(TAGS)
-            events.append(self._annotation(letter, random.choice(VOTERS), "tag", value=tag))
+            events.append(self._annotation(letter, random.choice(VOTERS), "tag", tag, None))
         return [event for event in events if event.at <= until]
 
     def vote(self, letter: Letter, at: int, voter: str | None = None) -> Event:
         """Return one vote for a letter."""
         voter = voter or self.random.choice(VOTERS)
-        event = self._annotation(letter, voter, "vote", number=1.0)
-        return Event(at, event.what)
+        return replace(self._annotation(letter, voter, "vote", None, 1.0), at=at)
 
     def _annotation(
-        self,
-        letter: Letter,
-        owner: str,
-        kind: str,
-        value: str | None = None,
-        number: float | None = None,
+        self, letter: Letter, owner: str, kind: str, value: str | None, number: float | None
     ) -> Event:
         at = letter.date + int(self.random.expovariate(1 / (20 * HOUR))) + MINUTE
-        annid = f"{kind}.{owner}.{letter.msgid}"
-        return Event(
-            at, Annotation(annid, letter.msgid, owner, kind, value, number, letter.audience)
-        )
+        msgid, annid = letter.msgid, f"{kind}.{owner}.{letter.msgid}"
+        return Event(at, Annotation(annid, msgid, owner, kind, value, number, letter.audience))
 
     def _add(
         self,
@@ -125,17 +118,16 @@ class Teller:
         body: str,
         references: tuple[str, ...],
     ) -> Letter:
-        topic = thread.voice.topic
-        listed = topic.list_name
+        mailing_list = thread.voice.topic.list_name
         letter = Letter(
             self._msgid(),
             at,
             author,
             subject,
             body,
-            to=(("", f"{listed}@{DOMAIN}"),) if listed else (),
+            to=(("", f"{mailing_list}@{DOMAIN}"),) if mailing_list else (),
             newsgroups=thread.newsgroups,
-            list_name=listed,
+            list_name=mailing_list,
             references=references,
             attachment=self._attachment(),
         )
@@ -152,23 +144,20 @@ class Teller:
         self._count += 1
         return f"{self._mark}{self._count:05d}.{self.random.getrandbits(32):08x}@{DOMAIN}"
 
-    def _author(self, among: tuple[Person, ...] | list[Person]) -> Person:
-        return self.random.choices(among, [person.talk for person in among])[0]
+    def _author(self, people: Sequence[Person]) -> Person:
+        return self.random.choices(people, [person.talk for person in people])[0]
 
-    def _groups(self, topic: Topic) -> tuple[str, ...]:
+    def _newsgroups(self, topic: Topic) -> tuple[str, ...]:
         if not topic.groups:
             return ()
-        names, weights = list(topic.groups), list(topic.groups.values())
-        first = self.random.choices(names, weights)[0]
-        second = self.random.choices(names, weights)[0]
+        first, second = self.random.choices(list(topic.groups), list(topic.groups.values()), k=2)
         return (first, second) if second != first and self.random.random() < 0.1 else (first,)
 
 
 def story(end: int, messages: int = MESSAGES, days: int = DAYS, seed: int = SEED) -> list[Event]:
     """Return all that happened in the ``days`` before ``end``, in the order of time.
 
-    About ``messages`` letters, a few of them to one person alone.  The same arguments tell
-    the same story.
+    About ``messages`` letters, a few of them to one person alone.  It follows from the arguments.
     """
     teller = Teller(seed)
     begin = end - days * DAY
@@ -178,15 +167,15 @@ def story(end: int, messages: int = MESSAGES, days: int = DAYS, seed: int = SEED
         owner = teller.random.choices(PEOPLE, (6, 1, 1))[0]
         letters.append(teller.private(_working_hour(teller.random, begin, end), owner))
     while len(letters) < messages:
-        letters += _told(teller, begin, end)
+        letters += _thread_letters(teller, begin, end)
     for letter in letters:
         events.append(Event(letter.date, letter))
         events += teller.votes(letter, end)
     return sorted(events, key=lambda event: event.at)
 
 
-def _told(teller: Teller, begin: int, end: int) -> list[Letter]:
-    """Return one thread, as far as it came before ``end``."""
+def _thread_letters(teller: Teller, begin: int, end: int) -> list[Letter]:
+    """Return the letters of a new thread until ``end``."""
     random = teller.random
     at = _working_hour(random, begin, end)
     thread = teller.thread(at)
@@ -200,10 +189,10 @@ def _told(teller: Teller, begin: int, end: int) -> list[Letter]:
 
 
 def _working_hour(random: Random, begin: int, end: int) -> int:
-    """Return an instant between the two, mostly by day and mostly not at the weekend."""
+    """Return an instant of a window, mostly by day and mostly not at the weekend."""
     while True:
         at = random.randrange(begin, end)
         day, hour = (at // DAY + 4) % 7, at % DAY // HOUR
-        likely = (0.25 if day in (0, 6) else 1.0) * (1.0 if 7 <= hour < 20 else 0.12)
-        if random.random() < likely:
+        chance = (0.25 if day in (0, 6) else 1.0) * (1.0 if 7 <= hour < 20 else 0.12)
+        if random.random() < chance:
             return at

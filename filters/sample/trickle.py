@@ -17,7 +17,7 @@ PAUSE = (5.0, 10.0)
 
 
 class Trickle:
-    """Makes up what happens next, given what happened; holds the threads still talked in."""
+    """Makes up what happens next, from what happened; holds the threads that go on."""
 
     def __init__(self, events: Sequence[Event], seed: int, now: int) -> None:
         self._teller = Teller(seed, mark=f"t{now // SECOND:x}.")
@@ -27,8 +27,9 @@ class Trickle:
         since = now - 3 * DAY
         starts = [letter for letter in public if not letter.references and letter.date > since]
         self._threads = [self._resumed(letter, public) for letter in starts[-RECENT // 2 :]]
-        self._favourite: tuple[Letter, list[str]] | None = None
-        self._next = 0
+        self._favourite: Letter
+        self._voters: list[str] = []
+        self._turn = 0
 
     def pause(self) -> float:
         """Return how many seconds to wait until the next events."""
@@ -36,8 +37,8 @@ class Trickle:
 
     def happen(self, now: int) -> list[Event]:
         """Return what happens now: a letter or two, and some votes, in the order of time."""
-        self._next += 1
-        letters = [self._letter(now, self._next % 3 == 1)]
+        self._turn += 1
+        letters = [self._letter(now, by_jones=self._turn % 3 == 1)]
         if self._random.random() < 0.3:
             letters.append(self._letter(now + 1, by_jones=False))
         del self._threads[:-RECENT]
@@ -46,7 +47,7 @@ class Trickle:
             self._teller.vote(self._random.choice(self._random.choice(self._threads).letters), now)
             for _ in range(self._random.randint(0, 2))
         ]
-        return [*events, *votes, *self._applause(now)]
+        return [*events, *votes, self._applause(now)]
 
     def _letter(self, now: int, by_jones: bool) -> Letter:
         if not self._threads or (not by_jones and self._random.random() < 0.35):
@@ -54,28 +55,20 @@ class Trickle:
             return self._threads[-1].letters[-1]
         thread = self._random.choice(self._threads)
         if by_jones:
-            others = [other for other in self._threads if other.letters[-1].author is not MARY]
-            thread = self._random.choice(others or self._threads)
+            unanswered = [t for t in self._threads if t.letters[-1].author is not MARY]
+            thread = self._random.choice(unanswered or self._threads)
         return self._teller.reply(thread, now, MARY if by_jones else None)
 
-    def _applause(self, now: int) -> list[Event]:
-        """Return a vote for the letter everybody likes at the moment; seven, then another."""
-        if self._favourite is None or not self._favourite[1]:
-            liked = self._random.choice(self._threads).letters[-1]
-            self._favourite = (liked, self._random.sample(VOTERS, 7))
-        letter, voters = self._favourite
-        return [self._teller.vote(letter, now, voters.pop())]
+    def _applause(self, now: int) -> Event:
+        """Return a vote for the favourite letter, which changes after seven votes."""
+        if not self._voters:
+            self._favourite = self._random.choice(self._threads).letters[-1]
+            self._voters = self._random.sample(VOTERS, 7)
+        return self._teller.vote(self._favourite, now, self._voters.pop())
 
     def _resumed(self, start: Letter, letters: Sequence[Letter]) -> Thread:
-        topic = next(
-            topic
-            for topic in TOPICS
-            if topic.list_name == start.list_name and set(start.newsgroups) <= set(topic.groups)
-        )
-        answers = [
-            letter
-            for letter in letters
-            if letter.references and letter.references[0] == start.msgid
-        ]
+        where = start.list_name, set(start.newsgroups)
+        topic = next(t for t in TOPICS if t.list_name == where[0] and where[1] <= t.groups.keys())
+        answers = [letter for letter in letters if letter.references[:1] == (start.msgid,)]
         voice = Voice(topic, self._random)
         return Thread(voice, start.subject, start.newsgroups, [start, *answers])

@@ -9,8 +9,7 @@ from django.contrib.auth.models import User
 from django.core.management.base import CommandParser
 
 from filters.accounts import people
-from filters.management.arguments import instant
-from filters.management.base import TapestryCommand
+from filters.management.base import TapestryCommand, instant
 from filters.runtime import services
 from filters.store.filter_store import latest_instant
 from tapestry.core.clock import format_instant, to_datetime
@@ -25,7 +24,6 @@ class Command(TapestryCommand):
     help = "Print the messages that satisfy FILTER now, or at an instant; newest first."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Declare the arguments."""
         parser.add_argument("filter", metavar="FILTER", help="a phrase, short TQL or SQL")
         parser.add_argument("--user", metavar="U", help="see what U sees (default: public mail)")
         parser.add_argument(
@@ -35,7 +33,6 @@ class Command(TapestryCommand):
         parser.add_argument("--json", action="store_true", help="one JSON object a line")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Ask and print."""
         user = None if options["user"] is None else _user(options["user"])
         at = latest_instant() if options["at"] is None else options["at"]
         answer = ask(

@@ -27,7 +27,6 @@ class Command(TapestryCommand):
     needs_database = MARK in os.environ
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Declare a name and its options."""
         names = parser.add_subparsers(dest="name", metavar="NAME", required=True)
         for name, bench in BENCHES.items():
             options = names.add_parser(name, help=bench.SUMMARY)

@@ -7,9 +7,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from filters.launch.stack import Interrupted, running
-from filters.management.base import TapestryCommand
-from filters.management.commands.up import add_options, in_data_directory, migrate
+from filters.management.commands import up
 from filters.runtime import services
 from filters.sample.load import deliver, load
 from filters.sample.people import settle, write_filters
@@ -19,35 +17,27 @@ from filters.store.filter_store import DjangoClock
 from tapestry.core.clock import wall_clock
 
 
-class Command(TapestryCommand):
+class Command(up.Command):
     """Start everything on a sample list with people, filters and votes."""
 
     help = "Start everything on sample mail, with people, filters and votes. Ctrl-C stops it."
-    requires_system_checks: list[str] = []
-    needs_database = False
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare --port, --data and --messages."""
-        add_options(parser)
+        super().add_arguments(parser)
         parser.add_argument("--messages", type=int, default=MESSAGES, help="of the sample")
         parser.add_argument("--still", action="store_true", help="no new mail while it runs")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until Ctrl-C or until a part ends."""
-        data = in_data_directory(options["data"])
-        demo = Demo(data / "sample", options["messages"])
-        try:
-            with running(data, options["port"], migrate, demo.prepare) as stack:
-                self._say_how_to_sign_in(stack.url, demo.passwords)
-                self.stdout.write(f"Tapestry is ready at {stack.url}")
-                self.stdout.flush()
-                stack.watch(None if options["still"] else demo.trickle)
-        except Interrupted:
-            self.stdout.write("Stopped.")
+        data = up.in_data_directory(options["data"])
+        self.demo = Demo(data / "sample", options["messages"])
+        turn = (lambda: None) if options["still"] else self.demo.trickle
+        self.serve(data, options["port"], self.demo.prepare, turn)
 
-    def _say_how_to_sign_in(self, url: str, passwords: dict[str, str]) -> None:
+    def greet(self, url: str) -> None:
+        """Say how to sign in."""
         self.stdout.write(f"Open {url} and sign in as")
-        for user, password in passwords.items():
+        for user, password in self.demo.passwords.items():
             self.stdout.write(f"  {user:<6} {password}")
 
 
@@ -65,8 +55,7 @@ class Demo:
     def prepare(self) -> None:
         """Create people, load the sample unless it is there already, and write filters for it."""
         self.passwords = settle(self._directory / "people.json")
-        ended = self._directory / "ended"
-        loaded = self._directory / "loaded"
+        ended, loaded = self._directory / "ended", self._directory / "loaded"
         if not ended.exists():
             ended.write_text(str(wall_clock()))
         end = int(ended.read_text())

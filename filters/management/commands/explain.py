@@ -23,12 +23,10 @@ class Command(TapestryCommand):
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Declare the arguments."""
         parser.add_argument("filter", metavar="FILTER", help="a phrase, short TQL or SQL")
         parser.add_argument("--json", action="store_true", help="as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Compile and print."""
         stages = explain(options["filter"], Context()).as_dict()
         stages["groups"] = _groups(options["filter"])
         if options["json"]:

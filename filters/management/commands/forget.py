@@ -7,8 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from filters.management.arguments import instant
-from filters.management.base import TapestryCommand
+from filters.management.base import TapestryCommand, instant
 from filters.upkeep.forgetting import forget
 from tapestry.core.errors import TapestryError
 
@@ -19,7 +18,6 @@ class Command(TapestryCommand):
     help = "Remove the mail of an audience for good, wherever it is kept; nothing brings it back."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Declare the arguments."""
         parser.add_argument("--audience", required=True, metavar="A", help="user:NAME, group:NAME")
         parser.add_argument("--before", type=instant, metavar="INSTANT", help="only what is older")
         parser.add_argument("--yes", action="store_true", help="do not ask")

@@ -23,7 +23,6 @@ class Command(TapestryCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Declare the arguments."""
         parser.add_argument("what", metavar="WHAT")
         parser.add_argument(
             "--audience",

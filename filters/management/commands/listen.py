@@ -22,7 +22,6 @@ class Command(TapestryCommand):
     help = "Listen to the mailboxes of all sources (IMAP IDLE), and have them pulled at once."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Listen."""
         listener = Listener(pull_soon)
         while True:
             close_old_connections()

@@ -9,8 +9,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from filters.management.arguments import instants
-from filters.management.base import TapestryCommand
+from filters.management.base import TapestryCommand, instant
 from tapestry.plan.engine import Engine
 from tapestry.run.replay import replay
 from tapestry.tables.log import Snapshot
@@ -24,10 +23,9 @@ class Command(TapestryCommand):
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Declare the arguments."""
         parser.add_argument("--data", type=Path, required=True, metavar="DIR")
         parser.add_argument("--filters", type=Path, required=True, metavar="FILE")
-        parser.add_argument("--at", type=instants, required=True, metavar="T1,T2,…")
+        parser.add_argument("--at", type=_instants, required=True, metavar="T1,T2,…")
         parser.add_argument("--rule", choices=["fast", "general"], default="fast")
         parser.add_argument(
             "--deltas",
@@ -36,7 +34,6 @@ class Command(TapestryCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Replay and print."""
         lines = replay(
             _engine_on,
             options["data"],
@@ -47,6 +44,10 @@ class Command(TapestryCommand):
         )
         for line in lines:
             self.stdout.write(json.dumps(line, ensure_ascii=False))
+
+
+def _instants(text: str) -> list[int]:
+    return [instant(part) for part in text.split(",")]
 
 
 def _engine_on(snapshot: Snapshot) -> Engine:

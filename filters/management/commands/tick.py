@@ -6,8 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from filters.management.arguments import instant
-from filters.management.base import TapestryCommand
+from filters.management.base import TapestryCommand, instant
 from filters.upkeep import rounds
 
 
@@ -17,7 +16,6 @@ class Command(TapestryCommand):
     help = "Run what is due, once; wait for a run that is under way."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Declare the arguments."""
         parser.add_argument("--at", type=instant, metavar="INSTANT", help="run up to this instant")
 
     def handle(self, *args: Any, **options: Any) -> None:

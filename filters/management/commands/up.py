@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from argparse import ArgumentParser
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.core.management import call_command
 
 from filters.launch.stack import Interrupted, running
 from filters.management.base import TapestryCommand
@@ -26,27 +26,34 @@ class Command(TapestryCommand):
     needs_database = False
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare --port and --data."""
-        add_options(parser)
+        parser.add_argument("--port", type=int, default=8000, help="of the web pages, on loopback")
+        parser.add_argument("--data", type=Path, help="directory of all that is stored")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until Ctrl-C or until a part ends."""
-        data = in_data_directory(options["data"])
+        self.serve(in_data_directory(options["data"]), options["port"])
+
+    def serve(
+        self,
+        data: Path,
+        port: int,
+        prepare: Callable[[], None] = lambda: None,
+        turn: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Start everything, call ``prepare`` meanwhile and ``turn`` about twice a second."""
         try:
-            with running(data, options["port"], migrate) as stack:
-                if not User.objects.exists():
-                    self.stderr.write(NOBODY)
+            with running(data, port, prepare) as stack:
+                self.greet(stack.url)
                 self.stdout.write(f"Tapestry is ready at {stack.url}")
                 self.stdout.flush()
-                stack.watch()
+                stack.watch(turn)
         except Interrupted:
             self.stdout.write("Stopped.")
 
-
-def add_options(parser: ArgumentParser) -> None:
-    """Declare the options that `up` and `demo` share."""
-    parser.add_argument("--port", type=int, default=8000, help="of the web pages, on loopback")
-    parser.add_argument("--data", type=Path, help="directory of all that is stored")
+    def greet(self, url: str) -> None:
+        """Say how to sign in."""
+        if not User.objects.exists():
+            self.stderr.write(NOBODY)
 
 
 def in_data_directory(wanted: Path | None) -> Path:
@@ -60,8 +67,3 @@ def in_data_directory(wanted: Path | None) -> Path:
         environment = os.environ | {"TAPESTRY_DATA": str(wanted.absolute())}
         os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment)
     return data
-
-
-def migrate() -> None:
-    """Bring the database up to date, without a word."""
-    call_command("migrate", verbosity=0, interactive=False)
