@@ -20,13 +20,9 @@ class Person:
 
 
 def _person(name: str, talk: float, signature: str, domain: str = DOMAIN) -> Person:
-    first, last = _plain(name).split()
-    return Person(first, name, f"{first}.{last}@{domain}", talk, signature)
-
-
-def _plain(name: str) -> str:
     letters = unicodedata.normalize("NFKD", name.lower())
-    return "".join(letter for letter in letters if not unicodedata.combining(letter))
+    first, last = letters.encode("ascii", "ignore").decode().split()
+    return Person(first, name, f"{first}.{last}@{domain}", talk, signature)
 
 
 TERRY = _person("Terry Goodwin", 3.0, "Terry")

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 
 from filters.authoring.lifecycle import install
 from filters.models import Filter
-from filters.sample.cast import PEOPLE, Person
+from filters.sample.cast import PEOPLE
 from tapestry.core.errors import TapestryError
 
 WORDS = (
@@ -39,10 +39,10 @@ FILTERS: dict[str, dict[str, str]] = {
         "machine-room": "in comp.sys.* with no reply",
     },
 }
-"""Of each person, what they call a filter and what it says."""
+"""The filters of each person: name and text."""
 
 LIVE = frozenset({"needs-answer", "top-ten", "machine-room"})
-"""Those of them from which messages leave when they no longer match."""
+"""The filters from which messages leave when they no longer match."""
 
 
 def settle(people: Path) -> dict[str, str]:
@@ -53,7 +53,10 @@ def settle(people: Path) -> dict[str, str]:
     """
     passwords = _passwords(people)
     for person in PEOPLE:
-        _user(person, passwords[person.user])
+        if not User.objects.filter(username=person.user).exists():
+            first, last = person.name.split()
+            names = {"first_name": first, "last_name": last}
+            User.objects.create_user(person.user, person.address, passwords[person.user], **names)
     return passwords
 
 
@@ -72,29 +75,16 @@ def write_filters() -> None:
 
 
 def _passwords(people: Path) -> dict[str, str]:
-    try:
-        kept: dict[str, str] = json.loads(people.read_text())
-    except FileNotFoundError:
+    if not people.exists():
         if User.objects.exists():
             raise TapestryError(
                 f"{people.parent.parent} holds the mail of real people, not of the demo.",
                 hint="Name another directory for the demo with --data DIR.",
-            ) from None
-        kept = {
-            person.user: "-".join(map(secrets.choice, [WORDS.split()] * 3)) for person in PEOPLE
-        }
+            )
+        words = WORDS.split()
+        made = {person.user: "-".join(map(secrets.choice, [words] * 3)) for person in PEOPLE}
         people.parent.mkdir(parents=True, exist_ok=True)
         people.touch(0o600)
-        people.write_text(json.dumps(kept, indent=1))
-    return kept
-
-
-def _user(person: Person, password: str) -> None:
-    first, last = person.name.split(" ", 1)
-    user, made = User.objects.get_or_create(
-        username=person.user,
-        defaults={"email": person.address, "first_name": first, "last_name": last},
-    )
-    if made:
-        user.set_password(password)
-        user.save()
+        people.write_text(json.dumps(made, indent=1))
+    passwords: dict[str, str] = json.loads(people.read_text())
+    return passwords

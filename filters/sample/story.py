@@ -59,8 +59,7 @@ class Teller:
         before = [letter for letter in thread.letters if letter.date < at]
         before = [letter for letter in before if letter.author is not author] or thread.letters[:1]
         parent = self.random.choice([before[0], before[-1], self.random.choice(before)])
-        others = [person for person in CAST if person is not parent.author]
-        author = author or self._author(others)
+        author = author or self._author([other for other in CAST if other is not parent.author])
         subject = thread.subject if thread.subject.startswith("Re: ") else f"Re: {thread.subject}"
         body = thread.voice.reply(author, parent)
         references = (*parent.references, parent.msgid)[-12:]

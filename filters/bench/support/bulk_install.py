@@ -37,14 +37,14 @@ _NUMBER = 777
 class Template:
     """A signature: the TQL and the plan of a filter that has stand-ins for values."""
 
-    kind: int
+    kind: str
     tql: str
     plan: Plan
 
     @classmethod
-    def of(cls, kind: int) -> Template:
+    def of(cls, kind: str) -> Template:
         """Return the template of a kind, by compiling one filter of it."""
-        phrase = KINDS[kind].phrase.format(*_stand_ins(kind))
+        phrase = KINDS[kind][0].format(*_stand_ins(kind))
         compiled = compile_filter(phrase, Context())
         (plan,) = compiled.plans
         return cls(kind, print_tql(compiled.checked), plan)
@@ -61,8 +61,8 @@ class Template:
         )
 
 
-def _stand_ins(kind: int) -> tuple[str, ...]:
-    return (str(_NUMBER),) if KINDS[kind].name in ("age", "votes") else _TEXTS
+def _stand_ins(kind: str) -> tuple[str, ...]:
+    return (str(_NUMBER),) if kind in ("age", "votes") else _TEXTS
 
 
 def _filled(text: str, stand_ins: Sequence[str], values: Sequence[str]) -> str:
@@ -91,9 +91,9 @@ class Population:
         self.hot = hot
         self.weeks = weeks
         self.since = since
-        self.templates = [Template.of(kind) for kind in range(len(KINDS))]
+        self.templates = {kind: Template.of(kind) for kind in KINDS}
         self.count = 0
-        for template in self.templates:
+        for template in self.templates.values():
             self._check(template)
         User.objects.bulk_create(User(pk=n + 1, username=f"u{n}") for n in range(OWNERS))
         SharedWindow.objects.create(pk=1, since=since)
@@ -119,8 +119,10 @@ class Population:
             )
             for spec in specs
         )
+        templates = self.templates.values()
+        representatives = {t.plan.signature.name: t.tql for t in templates}
         entries = [entry for spec in specs for entry in self._entries(spec)]
-        self.index.add(entries, {t.plan.signature.name: t.tql for t in self.templates})
+        self.index.add(entries, representatives)
 
     def due(self, spec: FilterSpec) -> DueFilter:
         """Return a filter as a run is given it."""

@@ -38,29 +38,23 @@ LEAST = 4 * len(COPIES)
 """Letters of the smallest round: those that hot filters find."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """One signature: its phrase, and how many values there are to choose from."""
+KINDS = {
+    "sender": ("from {0}", 100_000),
+    "word": ("about {0}", 100_000),
+    "group": ("in {0}", 20_000),
+    "groups": ("in {0}.*", 5_000),
+    "replied": ("replied to by {0}", 100_000),
+    "replies": ("replies to {0}", 100_000),
+    "age": ("older than {0} weeks with no reply", 500),
+    "votes": ("voted for by more than {0} people", 500),
+    "pair": ("from {0} about {1}", 100_000),
+}
+"""Of each signature, the phrase, and how many values there are: names, words, newsgroups.
 
-    name: str
-    phrase: str
-    values: int
+No other mail has these values.
+"""
 
-
-KINDS = (
-    Kind("sender", "from {0}", 100_000),
-    Kind("word", "about {0}", 100_000),
-    Kind("group", "in {0}", 20_000),
-    Kind("groups", "in {0}.*", 5_000),
-    Kind("replied", "replied to by {0}", 100_000),
-    Kind("replies", "replies to {0}", 100_000),
-    Kind("age", "older than {0} weeks with no reply", 500),
-    Kind("votes", "voted for by more than {0} people", 500),
-    Kind("pair", "from {0} about {1}", 100_000),
-)
-"""Values are names, words and newsgroups that no other mail has."""
-
-NUMBER = {kind.name: number for number, kind in enumerate(KINDS)}
+NAMES = list(KINDS)
 
 _SYLLABLES = [c + v for c in "bdfghklmnprstvz" for v in "aeiou"]
 
@@ -70,14 +64,14 @@ class FilterSpec:
     """What a filter asks, by its number: its kind, the rank of its value, and its values."""
 
     number: int
-    kind: int
+    kind: str
     rank: int
     values: tuple[str, ...]
 
     @property
     def phrase(self) -> str:
         """Return the filter's text."""
-        return KINDS[self.kind].phrase.format(*self.values)
+        return KINDS[self.kind][0].format(*self.values)
 
 
 def filter_specs(low: int, high: int, hot: int, weeks: int) -> Iterator[FilterSpec]:
@@ -86,7 +80,7 @@ def filter_specs(low: int, high: int, hot: int, weeks: int) -> Iterator[FilterSp
     ``weeks`` is the age of the archive, in weeks, below which no age is chosen.
     """
     for number in range(low, high):
-        kind = number % len(KINDS)
+        kind = NAMES[number % len(KINDS)]
         cold, warm = _ranks(number // BLOCK)
         place = number % BLOCK
         rank = int(warm[place]) if number < hot else HOT + int(cold[kind][place])
@@ -94,34 +88,35 @@ def filter_specs(low: int, high: int, hot: int, weeks: int) -> Iterator[FilterSp
 
 
 @lru_cache(maxsize=4)
-def _ranks(block: int) -> tuple[list[np.ndarray[Any, Any]], np.ndarray[Any, Any]]:
+def _ranks(block: int) -> tuple[dict[str, np.ndarray[Any, Any]], np.ndarray[Any, Any]]:
     """Return the ranks of the filters of a block: cold ones for each kind, and hot ones."""
     chance = np.random.default_rng([7, block])
-    cold = [_zipf(chance, kind.values - HOT, BLOCK) for kind in KINDS]
+    cold = {kind: _zipf(chance, count - HOT, BLOCK) for kind, (_, count) in KINDS.items()}
     return cold, _zipf(chance, HOT, BLOCK)
 
 
-def values(kind: int, rank: int, weeks: int) -> tuple[str, ...]:
+def values(kind: str, rank: int, weeks: int) -> tuple[str, ...]:
     """Return the values of a rank: names, words or a number.
 
-    >>> values(0, 3, 38) != values(1, 3, 38), values(NUMBER["votes"], 3, 38)
+    >>> values("sender", 3, 38) != values("word", 3, 38), values("votes", 3, 38)
     (True, ('4',))
     """
-    match KINDS[kind].name:
+    word = _word(NAMES.index(kind), rank)
+    match kind:
         case "group" | "groups":
-            return (f"alt.{word(kind, rank)}",)
+            return (f"alt.{word}",)
         case "age":
             return (str(weeks + 10 + rank + (QUIET if rank >= HOT else 0)),)
         case "votes":
             return (str(1 + rank + (1000 if rank >= HOT else 0)),)
         case "pair":
-            return (word(kind, rank), word(kind + 1, rank))
-    return (word(kind, rank),)
+            return (word, _word(len(KINDS), rank))
+    return (word,)
 
 
-def word(kind: int, rank: int) -> str:
-    """Return a word that no other kind, rank or mail has."""
-    number, text = kind * 1_000_000 + rank, "x"
+def _word(series: int, rank: int) -> str:
+    """Return a word that no other series, rank or mail has."""
+    number, text = series * 1_000_000 + rank, "x"
     for _ in range(4):
         number, place = divmod(number, len(_SYLLABLES))
         text += _SYLLABLES[place]
@@ -141,7 +136,7 @@ class Round:
 
     letters: list[Message] = field(default_factory=list)
     votes: list[Annotation] = field(default_factory=list)
-    expected: dict[tuple[int, int], set[str]] = field(default_factory=lambda: defaultdict(set))
+    expected: dict[tuple[str, int], set[str]] = field(default_factory=lambda: defaultdict(set))
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,11 +170,11 @@ class Workload:
         dated: list[tuple[int, Message]] = []
         for number in range(self.rounds):
             for rank, copy in COPIES:
-                age = int(values(NUMBER["age"], rank, self.weeks)[0]) * WEEK
+                age = int(values("age", rank, self.weeks)[0]) * WEEK
                 quiet = Message(_msgid("quiet", number, rank, copy))
                 dated.append((self.end(number) - age - MINUTE, quiet))
         for rank in range(HOT):
-            (name,) = values(NUMBER["replies"], rank, self.weeks)
+            (name,) = values("replies", rank, self.weeks)
             question = Message(_msgid("asked", rank), sender=f"{name}@example.org")
             dated.append((mail.BEGIN - WEEK, question))
         return sorted(dated, key=lambda pair: pair[0])
@@ -189,12 +184,12 @@ class Workload:
         letters = [self._letter(number, place) for place in range(count)]
         made = Round()
         self._address(number, letters, made)
-        for name in ("word", "group", "groups"):
-            self._strew(name, letters, made)
+        for kind in ("word", "group", "groups"):
+            self._strew(kind, letters, made)
         made.letters = [Message(**letter) for letter in letters]
         self._vote(number, made)
         for rank, copy in COPIES:
-            made.expected[NUMBER["age"], rank].add(_msgid("quiet", number, rank, copy))
+            made.expected["age", rank].add(_msgid("quiet", number, rank, copy))
         return made
 
     def _letter(self, number: int, place: int) -> dict[str, Any]:
@@ -213,32 +208,31 @@ class Workload:
     def _address(self, number: int, letters: Sequence[dict[str, Any]], made: Round) -> None:
         """Give the first letters the senders and parents that hot filters ask for."""
         unused = iter(letters)
-        for name in ("sender", "replied", "replies", "pair"):
+        for kind in ("sender", "replied", "replies", "pair"):
             for rank, copy in COPIES:
                 letter = next(unused)
-                texts = values(NUMBER[name], rank, self.weeks)
+                texts = values(kind, rank, self.weeks)
                 letter["sender"] = f"{texts[0]}@example.org"
                 letter["sender_name"] = f"{texts[0].title()} Stone"
                 letter["inreplyto"] = None
                 match = letter["msgid"]
-                if name == "replied":
+                if kind == "replied":
                     match = letter["inreplyto"] = self._old(number, 2 * rank + copy)
-                elif name == "replies":
+                elif kind == "replies":
                     letter["inreplyto"] = _msgid("asked", rank)
-                elif name == "pair":
+                elif kind == "pair":
                     letter["subject"] += f" {texts[1]}"
-                made.expected[NUMBER[name], rank].add(match)
+                made.expected[kind, rank].add(match)
 
-    def _strew(self, name: str, letters: Sequence[dict[str, Any]], made: Round) -> None:
+    def _strew(self, kind: str, letters: Sequence[dict[str, Any]], made: Round) -> None:
         """Put the hot words or newsgroups of a kind into letters."""
-        kind = NUMBER[name]
         for rank, copy in COPIES:
             (text,) = values(kind, rank, self.weeks)
-            letter = letters[(7 * rank + 50 * copy + kind) % LEAST]
-            if name == "word":
+            letter = letters[(7 * rank + 50 * copy + NAMES.index(kind)) % LEAST]
+            if kind == "word":
                 letter["subject"] += f" {text}"
             else:
-                letter["newsgroups"] += (text if name == "group" else f"{text}.talk",)
+                letter["newsgroups"] += (text if kind == "group" else f"{text}.talk",)
             made.expected[kind, rank].add(letter["msgid"])
 
     def _vote(self, number: int, made: Round) -> None:
@@ -249,7 +243,7 @@ class Workload:
                 annid = f"vote.{number}.{place}.{voter}"
                 made.votes.append(Annotation(annid, msgid, f"u{voter}", "vote", number=1.0))
             for rank in range(voters - 1):
-                made.expected[NUMBER["votes"], rank].add(msgid)
+                made.expected["votes", rank].add(msgid)
 
     def _old(self, number: int, place: int) -> str:
         """Return a message of the archive that no other round or place takes."""

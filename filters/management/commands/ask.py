@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -54,12 +55,12 @@ class Command(TapestryCommand):
 
 
 def _user(name: str) -> User:
-    try:
-        return User.objects.get(username=name)
-    except User.DoesNotExist:
+    user = User.objects.filter(username=name).first()
+    if user is None:
         raise TapestryError(
             f"There is no user {name!r}.", hint="Make one with `manage.py createsuperuser`."
-        ) from None
+        )
+    return user
 
 
 def _line(card: Card) -> str:
@@ -70,14 +71,7 @@ def _line(card: Card) -> str:
 
 
 def _json(card: Card) -> str:
-    return json.dumps(
-        {
-            "msgid": card.msgid,
-            "ts": format_instant(card.ts),
-            "date": None if card.date is None else format_instant(card.date),
-            "sender": card.sender,
-            "sender_name": card.sender_name,
-            "subject": card.subject,
-        },
-        ensure_ascii=False,
-    )
+    fields = asdict(card)
+    for name in ("ts", "date"):
+        fields[name] = None if fields[name] is None else format_instant(fields[name])
+    return json.dumps(fields, ensure_ascii=False)

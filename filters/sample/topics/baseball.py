@@ -3,10 +3,8 @@
 from filters.sample.topics.topic import Topic
 
 BASEBALL = Topic(
-    name="baseball",
     share=0.2,
     groups={"rec.sport.baseball": 1},
-    list_name=None,
     slots={
         "team": (
             "the Harbor Herons", "the Millbrook Owls", "the Eastfield Larks", "the Foundry Nine",

@@ -3,10 +3,8 @@
 from filters.sample.topics.topic import Topic
 
 DATABASES = Topic(
-    name="databases",
     share=0.36,
     groups={"comp.databases": 6, "comp.databases.theory": 2, "comp.databases.performance": 1},
-    list_name=None,
     slots={
         "part": (
             "the planner", "the lock table", "the write-ahead log", "the buffer pool",

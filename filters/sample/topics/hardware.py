@@ -3,10 +3,8 @@
 from filters.sample.topics.topic import Topic
 
 HARDWARE = Topic(
-    name="hardware",
     share=0.26,
     groups={"comp.sys.workstations": 4, "comp.sys.storage": 3, "comp.sys.printers": 2},
-    list_name=None,
     slots={
         "machine": (
             "the big server", "the old file server", "the machine called heron",

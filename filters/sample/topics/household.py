@@ -3,9 +3,7 @@
 from filters.sample.topics.topic import Topic
 
 HOUSEHOLD = Topic(
-    name="household",
     share=0.18,
-    groups={},
     list_name="everyone",
     slots={
         "dish": (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,10 +13,7 @@ class Topic:
     list ``list_name``.  ``share`` is the part of all threads that is about this topic.
     """
 
-    name: str
     share: float
-    groups: dict[str, float]
-    list_name: str | None
     slots: dict[str, tuple[str, ...]]
     subjects: tuple[str, ...]
     openings: tuple[str, ...]
@@ -25,3 +22,5 @@ class Topic:
     answers: tuple[str, ...]
     doubts: tuple[str, ...]
     thanks: tuple[str, ...]
+    groups: dict[str, float] = field(default_factory=dict)
+    list_name: str | None = None
