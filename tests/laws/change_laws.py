@@ -23,10 +23,10 @@ from tapestry.run.changes import change_windows, changes
 from tapestry.run.execute import Subscription
 
 
-def replayed(held: set[str], told: Iterable[Change]) -> set[str]:
+def replayed(answer: set[str], reported: Iterable[Change]) -> set[str]:
     """Return an answer after some changes, none of which may contradict it."""
-    now = set(held)
-    for change in told:
+    now = set(answer)
+    for change in reported:
         assert (change.msgid in now) == (change.op != "insert"), change
         if change.op == "insert":
             now.add(change.msgid)
@@ -39,34 +39,34 @@ def follow(world: World, judge: oracle.Oracle, net: bool) -> list[list[Change]]:
     """Run a live filter by a world's schedule, and hold every run against the oracle."""
     plan, engine = filter_laws.compiled(world.query, "general"), SqliteEngine(world.data)
     since = BEGINNING if world.start is None else world.start
-    held = judge.answer(since)
+    answer = judge.answer(since)
     runs = []
     for until in world.schedule:
         asked = Subscription(0, plan, world.audiences, since, world.start)
-        told = changes(engine, [asked], until, net=net)
-        assert told == sorted(told, key=lambda change: (change.at, change.msgid))
-        assert len({(change.at, change.msgid) for change in told}) == len(told)
+        reported = changes(engine, [asked], until, net=net)
+        assert reported == sorted(reported, key=lambda change: (change.at, change.msgid))
+        assert len({(change.at, change.msgid) for change in reported}) == len(reported)
         if net:
-            assert all(change.at == until for change in told)
-            held = replayed(held, told)
+            assert all(change.at == until for change in reported)
+            answer = replayed(answer, reported)
         else:
-            assert all(since < change.at <= until for change in told)
-            held = step_by_step(held, told, judge, since, until)
-        assert held == judge.answer(until)
-        runs.append(told)
+            assert all(since < change.at <= until for change in reported)
+            answer = step_by_step(answer, reported, judge, since, until)
+        assert answer == judge.answer(until)
+        runs.append(reported)
         since = until
     return runs
 
 
 def step_by_step(
-    held: set[str], told: list[Change], judge: oracle.Oracle, since: int, until: int
+    answer: set[str], reported: list[Change], judge: oracle.Oracle, since: int, until: int
 ) -> set[str]:
     """Replay changes one instant after the other; the answer is right at each of them."""
     instants = {at for at in judge.events if since < at <= until}
-    for at in sorted(instants | {change.at for change in told}):
-        held = replayed(held, (change for change in told if change.at == at))
-        assert held == judge.answer(at), at
-    return held
+    for at in sorted(instants | {change.at for change in reported}):
+        answer = replayed(answer, (change for change in reported if change.at == at))
+        assert answer == judge.answer(at), at
+    return answer
 
 
 def every_change_in_order_gives_the_answer_of_every_instant(
@@ -116,11 +116,15 @@ def live_filters_run_together_tell_what_each_would_alone(
     ]
     engine = SqliteEngine(world.data)
     together = changes(engine, asked, until, net=net)
-    assert together == [told for one in asked for told in changes(engine, [one], until, net=net)]
-    for one, query in zip(asked, queries, strict=True):
-        judge = oracle.Oracle(query, world.data, one.audiences)
-        told = [change for change in together if change.filter_id == one.filter_id]
-        assert replayed(judge.answer(one.since), told) == judge.answer(until)
+    assert together == [
+        reported
+        for subscription in asked
+        for reported in changes(engine, [subscription], until, net=net)
+    ]
+    for subscription, query in zip(asked, queries, strict=True):
+        judge = oracle.Oracle(query, world.data, subscription.audiences)
+        reported = [change for change in together if change.filter_id == subscription.filter_id]
+        assert replayed(judge.answer(subscription.since), reported) == judge.answer(until)
 
 
 def no_change_and_no_evidence_crosses_an_audience(draw: st.DataObject, aggregates: bool) -> None:
@@ -131,7 +135,7 @@ def no_change_and_no_evidence_crosses_an_audience(draw: st.DataObject, aggregate
     judge = oracle.Oracle(world.query, shown, world.audiences)
     runs = follow(replace(world, data=shown), judge, net)
     assert follow(replace(world, data=changed), judge, net) == runs
-    for change in (change for told in runs for change in told):
+    for change in (change for reported in runs for change in reported):
         names = {
             row[KEY_COLUMN[table]]
             for table, rows in shown.items()

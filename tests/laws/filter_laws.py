@@ -62,7 +62,7 @@ def compiled(query: n.CheckedQuery, strategy: pipeline.Strategy = "fast") -> Com
         plan = compile_query(query, strategy)
     except TapestryError:
         reject()
-    unlike = {one.signature.key: len(one.disjunct.delta_queries) for one in plan.plans}
+    unlike = {part.signature.key: len(part.disjunct.delta_queries) for part in plan.plans}
     if sum(unlike.values()) > MOST_DELTA_QUERIES:
         reject()
     return plan
@@ -144,8 +144,8 @@ def asking_gives_the_answer_of_that_instant(draw: st.DataObject, aggregates: boo
     judge = oracle.Oracle(world.query, world.data, world.audiences)
     for t in world.schedule[:5]:
         statement = lower_at(signature_groups([(subscription, 0)]), t)
-        found = {msgid for _, msgid, *_ in evaluate(engine, statement)}
-        assert found == judge.answer(t)
+        answer = {msgid for _, msgid, *_ in evaluate(engine, statement)}
+        assert answer == judge.answer(t)
 
 
 # Groups.
@@ -166,30 +166,30 @@ def filters_run_together_deliver_what_each_would_alone(
         audiences = draw.draw(random_filters.audiences)
         schedule = world.schedule[joins:] if start is not None else world.schedule
         worlds.append(World(query, world.data, audiences, schedule, start))
-    plans = [compiled(one.query) for one in worlds]
+    plans = [compiled(world.query) for world in worlds]
     engine = SqliteEngine(world.data)
     known: set[tuple[int, str]] = set()
-    found: list[list[dict[str, int]]] = [[] for _ in worlds]
+    delivered: list[list[dict[str, int]]] = [[] for _ in worlds]
     since: dict[int, int] = {}
     for until in world.schedule:
         asked = [
             Subscription(
                 i,
                 plans[i],
-                one.audiences,
-                since.get(i, BEGINNING if one.start is None else one.start),
-                one.start,
+                world.audiences,
+                since.get(i, BEGINNING if world.start is None else world.start),
+                world.start,
             )
-            for i, one in enumerate(worlds)
-            if until in one.schedule
+            for i, world in enumerate(worlds)
+            if until in world.schedule
         ]
         matches = execute(engine, asked, until, known.intersection)
         known |= {(m.filter_id, m.msgid) for m in matches}
         for subscription in asked:
             i = subscription.filter_id
             since[i] = until
-            found[i].append(times([m for m in matches if m.filter_id == i]))
-    assert found == [expected(one) for one in worlds]
+            delivered[i].append(times([m for m in matches if m.filter_id == i]))
+    assert delivered == [expected(world) for world in worlds]
 
 
 def alternatives_of_one_shape_deliver_what_the_oracle_does(
@@ -197,7 +197,7 @@ def alternatives_of_one_shape_deliver_what_the_oracle_does(
 ) -> None:
     world = draw.draw(random_filters.worlds(depth=2, aggregates=aggregates))
     alike = [world.query, *(draw.draw(random_filters.siblings(world.query)) for _ in range(2))]
-    query = replace(world.query, condition=disjoin([one.condition for one in alike]))
+    query = replace(world.query, condition=disjoin([sibling.condition for sibling in alike]))
     world = replace(world, query=query)
     assert [times(matches) for matches in run(world)] == expected(world)
 
@@ -271,7 +271,7 @@ def a_run_that_was_lost_and_repeated_delivers_once(draw: st.DataObject, aggregat
             assert not stored.keys() & {m.msgid for m in matches}
             stored |= times(matches)
             since = until
-    assert stored == {msgid: at for one in expected(world) for msgid, at in one.items()}
+    assert stored == {msgid: at for instants in expected(world) for msgid, at in instants.items()}
 
 
 # Laws 1 and 5.

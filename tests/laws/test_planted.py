@@ -44,8 +44,8 @@ def change_starts(
     real = at_starts.at_starts
 
     def wrong(rule, message, disjunct):
-        found = real(rule, message, disjunct)
-        return tuple(v for v in map(change, found) if v is not None) or found[:1]
+        delta_queries = real(rule, message, disjunct)
+        return tuple(v for v in map(change, delta_queries) if v is not None) or delta_queries[:1]
 
     for room in FAST_RULES:
         patch.setattr(room, "at_starts", wrong)
@@ -60,8 +60,8 @@ def change_general(patch: pytest.MonkeyPatch, keep) -> None:
     """Leave out events of the general rule: ``keep(event, bindings, whole)``."""
 
     def wrong(message, disjunct):
-        found = general.general(message, disjunct)
-        return tuple(v for v in found if keep(v, disjunct.conjunction)) or found[:1]
+        delta_queries = general.general(message, disjunct)
+        return tuple(v for v in delta_queries if keep(v, disjunct.conjunction)) or delta_queries[:1]
 
     patch.setattr(pipeline, "general", wrong)
 
@@ -129,10 +129,10 @@ def a_start_forgets_its_microsecond(patch):
 def a_row_counts_before_it_arrived(patch):
     real = bound_in_time.starts
 
-    def wrong(whole: Conjunction, *more):
-        arrivals = {EventPoint(n.Column(b.var, "ts", Type.INSTANT)) for b in whole.bindings}
-        found = real(whole, *more)
-        return tuple(m for m in found if m not in arrivals) or found
+    def wrong(conjunction: Conjunction, *more):
+        arrivals = {EventPoint(n.Column(b.var, "ts", Type.INSTANT)) for b in conjunction.bindings}
+        instants = real(conjunction, *more)
+        return tuple(m for m in instants if m not in arrivals) or instants
 
     patch.setattr(bound_in_time, "starts", wrong)
 
@@ -179,23 +179,23 @@ def an_upper_bound_is_ignored(patch):
 @caught_by(filter_laws.every_schedule_delivers_what_the_oracle_does)
 def nothing_is_looked_for_after_an_interval_ends(patch):
     def wrong(message, disjunct):
-        found = absent_after_end.absent_after_end(message, disjunct)
-        return found and tuple(v for v in found if v.event in disjunct.starts)
+        delta_queries = absent_after_end.absent_after_end(message, disjunct)
+        return delta_queries and tuple(v for v in delta_queries if v.event in disjunct.starts)
 
     patch.setattr(pipeline, "FAST", (*pipeline.FAST[:-1], wrong))
 
 
 @caught_by(filter_laws.the_general_rule_delivers_what_the_oracle_does)
 def events_inside_not_exists_are_forgotten(patch):
-    def keep(delta_query, whole):
-        return len(delta_query.bindings) <= 1 + len(whole.bindings)
+    def keep(delta_query, conjunction):
+        return len(delta_query.bindings) <= 1 + len(conjunction.bindings)
 
     change_general(patch, keep)
 
 
 @caught_by(filter_laws.the_general_rule_delivers_what_the_oracle_does)
 def events_of_now_are_forgotten(patch):
-    def keep(delta_query, whole):
+    def keep(delta_query, conjunction):
         return isinstance(delta_query.event.term, n.Column) and delta_query.event.term.name == "ts"
 
     change_general(patch, keep)
@@ -261,6 +261,6 @@ def test_a_planted_rule_is_caught(planted, monkeypatch):
         planted.search()
 
 
-@pytest.mark.parametrize("plant", PLANTS.one_for_each_law(), ids=lambda one: one.law.__name__)
+@pytest.mark.parametrize("plant", PLANTS.one_for_each_law(), ids=lambda plant: plant.law.__name__)
 def test_nothing_is_caught_where_nothing_is_planted(plant):
     plant.search(25)

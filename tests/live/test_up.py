@@ -20,16 +20,16 @@ def words(site):
 
 def processes_of(data):
     """Processes whose environment or arguments name the data directory: number to arguments."""
-    found = {}
+    named = {}
     for process in Path("/proc").glob("[0-9]*"):
         try:
             arguments = (process / "cmdline").read_bytes()
-            told = (process / "environ").read_bytes() + arguments
+            description = (process / "environ").read_bytes() + arguments
         except OSError:
             continue
-        if str(data).encode() in told and int(process.name) != os.getpid():
-            found[int(process.name)] = arguments.split(b"\0")
-    return found
+        if str(data).encode() in description and int(process.name) != os.getpid():
+            named[int(process.name)] = arguments.split(b"\0")
+    return named
 
 
 def wait_for_nobody(data, seconds=15):
@@ -40,29 +40,29 @@ def wait_for_nobody(data, seconds=15):
 
 
 def test_a_port_that_is_taken_is_one_sentence(data_dir):
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        code, said = words(start(data_dir, port=port))
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
+        code, output = words(start(data_dir, port=port))
     assert code == 1
-    assert said.startswith(f"error: Port {port} cannot be used (Address already in use).\nName")
-    assert "Traceback" not in said
+    assert output.startswith(f"error: Port {port} cannot be used (Address already in use).\nName")
+    assert "Traceback" not in output
 
 
 def test_no_java_is_one_sentence_and_nothing_runs_on(data_dir, monkeypatch):
     monkeypatch.setenv("JAVA_HOME", str(data_dir))
-    code, said = words(start(data_dir))
+    code, output = words(start(data_dir))
     assert code == 1
-    assert said.startswith("error: Spark needs Java 17 or newer, and there is none in JAVA_HOME")
+    assert output.startswith("error: Spark needs Java 17 or newer, and there is none in JAVA_HOME")
     wait_for_nobody(data_dir)
 
 
 def test_it_starts_once_per_directory_and_ends_with_all_its_parts(data_dir):
     site = start(data_dir)
-    said = wait_ready(site)
-    assert said.count("\n") == 2
-    assert said.startswith("Nobody can sign in yet.")
+    output = wait_ready(site)
+    assert output.count("\n") == 2
+    assert output.startswith("Nobody can sign in yet.")
     assert {path.name for path in (data_dir / "run").glob("*.[ur]*")} >= {
         "redis.url",
         "spark.remote",
@@ -72,9 +72,9 @@ def test_it_starts_once_per_directory_and_ends_with_all_its_parts(data_dir):
     assert code == 1
     assert f"error: The data directory {data_dir} is in use by another Tapestry" in refused
 
-    begun = time.monotonic()
+    begin = time.monotonic()
     assert end(site) == 0
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begin < 10
     wait_for_nobody(data_dir)
     assert not (data_dir / "run" / "redis.url").exists()
 
@@ -88,11 +88,13 @@ def data_dir_of_second(data):
 def test_a_part_that_dies_is_reported_and_everything_stops(data_dir):
     site = start(data_dir)
     wait_ready(site)
-    worker = next(pid for pid, said in processes_of(data_dir).items() if b"worker" in said)
+    worker = next(
+        pid for pid, arguments in processes_of(data_dir).items() if b"worker" in arguments
+    )
     os.kill(worker, signal.SIGKILL)
-    code, said = words(site)
+    code, output = words(site)
     assert code == 1
-    assert "error: The worker ended by signal 9; the last line of" in said
+    assert "error: The worker ended by signal 9; the last line of" in output
     wait_for_nobody(data_dir)
 
 
@@ -134,7 +136,9 @@ def wait_for(done, seconds=90):
 
 def spark_of(data):
     """The process number of the server of a data directory, None while there is none."""
-    return next((pid for pid, said in processes_of(data).items() if b"java" in said[0]), None)
+    return next(
+        (pid for pid, arguments in processes_of(data).items() if b"java" in arguments[0]), None
+    )
 
 
 def test_nothing_outlives_it_when_it_is_killed(data_dir):

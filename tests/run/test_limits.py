@@ -48,6 +48,7 @@ def test_who_finds_too_much_is_set_aside_from_those_alike(engine, monkeypatch):
 
 
 def test_what_takes_too_long_is_given_up(engine, monkeypatch):
+    GIVEN_UP.clear()
     monkeypatch.setattr(engine, "most_seconds", 0.5)
     others = ", ".join(f"m{n}" for n in range(2))
     differ = " AND ".join(f"m{n}.subject <> m.subject" for n in range(2))

@@ -15,17 +15,17 @@ END = parse_instant("2026-03-31T12:00:00Z")
 
 
 @pytest.fixture(scope="module")
-def told():
+def history():
     return story(END)
 
 
 @pytest.fixture(scope="module")
-def letters(told):
-    return [event.what for event in told if isinstance(event.what, Letter)]
+def letters(history):
+    return [event.what for event in history if isinstance(event.what, Letter)]
 
 
-def test_the_same_seed_tells_the_same(told):
-    assert story(END) == told
+def test_the_same_seed_tells_the_same(history):
+    assert story(END) == history
 
 
 def test_another_end_moves_the_story_and_keeps_its_letters(letters):
@@ -34,11 +34,11 @@ def test_another_end_moves_the_story_and_keeps_its_letters(letters):
     assert {letter.audience for letter in later} == {letter.audience for letter in letters}
 
 
-def test_it_is_about_two_thousand_messages_in_the_order_of_time(told, letters):
+def test_it_is_about_two_thousand_messages_in_the_order_of_time(history, letters):
     assert 1950 <= len(letters) <= 2050
-    assert all(one.at <= other.at for one, other in pairwise(told))
-    assert told[0].at >= END - DAYS * DAY
-    assert told[-1].at <= END
+    assert all(earlier.at <= later.at for earlier, later in pairwise(history))
+    assert history[0].at >= END - DAYS * DAY
+    assert history[-1].at <= END
 
 
 def test_message_ids_are_unique_and_parents_come_before_their_replies(letters):
@@ -50,13 +50,19 @@ def test_message_ids_are_unique_and_parents_come_before_their_replies(letters):
         sent[letter.msgid] = letter.date
 
 
-def test_there_is_something_for_every_filter_of_the_demo(told, letters):
+def test_there_is_something_for_every_filter_of_the_demo(history, letters):
     answered = {letter.references[-1] for letter in letters if letter.references}
-    jones = [one for one in letters if one.author.name == "Mary Jones" and one.references]
-    old = [one for one in letters if one.date < END - 2 * WEEK and one.msgid not in answered]
+    jones = [
+        letter for letter in letters if letter.author.name == "Mary Jones" and letter.references
+    ]
+    old = [
+        letter
+        for letter in letters
+        if letter.date < END - 2 * WEEK and letter.msgid not in answered
+    ]
     votes = Counter(
         event.what.msgid
-        for event in told
+        for event in history
         if not isinstance(event.what, Letter) and event.what.number == 1.0
     )
     assert len(jones) > 100
@@ -68,10 +74,10 @@ def test_there_is_something_for_every_filter_of_the_demo(told, letters):
     assert any(letter.attachment for letter in letters)
 
 
-def test_nobody_votes_for_what_only_one_may_read(told, letters):
+def test_nobody_votes_for_what_only_one_may_read(history, letters):
     private = {letter.msgid for letter in letters if letter.audience != PUBLIC}
     assert private
-    assert not private & {e.what.msgid for e in told if not isinstance(e.what, Letter)}
+    assert not private & {e.what.msgid for e in history if not isinstance(e.what, Letter)}
 
 
 def test_nobody_answers_themselves_while_others_have_written(letters):
@@ -87,21 +93,23 @@ def test_every_text_has_its_slots_filled(letters):
     assert not [letter for letter in letters if set("{}") & set(letter.subject + letter.body)]
 
 
-def test_the_trickle_brings_replies_by_jones_and_seven_votes_for_one_letter(told):
-    trickle = Trickle(told, seed=1, now=END)
+def test_the_trickle_brings_replies_by_jones_and_seven_votes_for_one_letter(history):
+    trickle = Trickle(history, seed=1, now=END)
     events: list[Event] = []
     for turn in range(40):
         events += trickle.happen(END + turn)
     new = [event.what for event in events if isinstance(event.what, Letter)]
     votes = Counter(e.what.msgid for e in events if not isinstance(e.what, Letter))
     assert 40 <= len(new) <= 80
-    assert sum(one.author.name == "Mary Jones" and bool(one.references) for one in new) >= 10
+    assert (
+        sum(letter.author.name == "Mary Jones" and bool(letter.references) for letter in new) >= 10
+    )
     assert max(votes.values()) >= 7
     assert not {letter.msgid for letter in new} & {
-        event.what.msgid for event in told if isinstance(event.what, Letter)
+        event.what.msgid for event in history if isinstance(event.what, Letter)
     }
 
 
 def test_two_tellers_of_one_seed_agree():
-    one, other = Teller(seed=7), Teller(seed=7)
-    assert one.thread(END).letters == other.thread(END).letters
+    first, second = Teller(seed=7), Teller(seed=7)
+    assert first.thread(END).letters == second.thread(END).letters

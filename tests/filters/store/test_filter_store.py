@@ -22,31 +22,31 @@ def install(owner: User, name: str = "jones", **fields: object) -> Filter:
     )
 
 
-def match(found: Filter, msgid: str = "a@x") -> Match:
-    return Match(found.pk, msgid, "public", 5, 0, (msgid,))
+def match(jones: Filter, msgid: str = "a@x") -> Match:
+    return Match(jones.pk, msgid, "public", 5, 0, (msgid,))
 
 
 class TestClock:
     def test_it_begins_at_zero_and_keeps_what_it_was_advanced_to(self, db: None) -> None:
-        with DjangoClock().lock() as held:
-            assert held.last == 0
-            held.advance(7)
-            assert held.last == 7
-        with DjangoClock().lock() as held:
-            assert held.last == 7
+        with DjangoClock().lock() as clock:
+            assert clock.last == 0
+            clock.advance(7)
+            assert clock.last == 7
+        with DjangoClock().lock() as clock:
+            assert clock.last == 7
 
     def test_it_never_goes_back(self, db: None) -> None:
-        with DjangoClock().lock() as held:
-            held.advance(7)
-            held.advance(3)
+        with DjangoClock().lock() as clock:
+            clock.advance(7)
+            clock.advance(3)
         assert Clock.objects.get().last == 7
 
     def test_an_error_under_the_lock_leaves_it_as_it_was(self, db: None) -> None:
-        with pytest.raises(KeyError), DjangoClock().lock() as held:
-            held.advance(7)
+        with pytest.raises(KeyError), DjangoClock().lock() as clock:
+            clock.advance(7)
             raise KeyError
-        with DjangoClock().lock() as held:
-            assert held.last == 0
+        with DjangoClock().lock() as clock:
+            assert clock.last == 0
 
     @pytest.mark.django_db(transaction=True)
     def test_it_refuses_to_be_held_inside_another_transaction(self) -> None:
@@ -59,8 +59,8 @@ class TestClock:
     def test_many_who_advance_it_at_once_each_see_the_other(self) -> None:
         def step() -> None:
             for _ in range(10):
-                with DjangoClock().lock() as held:
-                    held.advance(held.last + 1)
+                with DjangoClock().lock() as clock:
+                    clock.advance(clock.last + 1)
 
         race(step, step, step, step)
         assert Clock.objects.get().last == 40
@@ -68,9 +68,9 @@ class TestClock:
 
 class TestDue:
     def test_it_says_who_asks_what_and_what_they_may_see(self, alice: User) -> None:
-        found = install(alice)
+        jones = install(alice)
         (due,) = DjangoFilterStore().due(wall_clock())
-        assert (due.filter_id, due.text, due.owner) == (found.pk, "from jones", "alice")
+        assert (due.filter_id, due.text, due.owner) == (jones.pk, "from jones", "alice")
         assert due.addresses == ("alice@example.org", "al@example.com")
         assert due.audiences == ("public", "user:alice", "group:parc")
         assert (due.since, due.start, due.revision) == (BEGINNING, None, 0)
@@ -94,22 +94,22 @@ class TestDue:
 
 class TestCommit:
     def test_it_stores_the_matches_and_advances_the_windows(self, alice: User) -> None:
-        found = install(alice)
+        jones = install(alice)
         store = DjangoFilterStore()
-        assert store.commit(store.due(9), 9, [match(found)])
-        found.refresh_from_db()
-        assert found.since == 9
+        assert store.commit(store.due(9), 9, [match(jones)])
+        jones.refresh_from_db()
+        assert jones.since == 9
         stored = StoredMatch.objects.get()
         assert (stored.msgid, stored.matched_at, stored.evidence) == ("a@x", 5, ["a@x"])
         assert stored.shown_at == stored.stored_at
-        assert store.known([(found.pk, "a@x"), (found.pk, "b@x")]) == {(found.pk, "a@x")}
+        assert store.known([(jones.pk, "a@x"), (jones.pk, "b@x")]) == {(jones.pk, "a@x")}
 
     def test_a_window_is_stored_once(self, alice: User) -> None:
-        found = install(alice)
+        jones = install(alice)
         store = DjangoFilterStore()
         due = store.due(9)
-        assert store.commit(due, 9, [match(found)])
-        assert not store.commit(due, 9, [match(found, "b@x")])
+        assert store.commit(due, 9, [match(jones)])
+        assert not store.commit(due, 9, [match(jones, "b@x")])
         assert StoredMatch.objects.count() == 1
 
     def test_one_filter_that_has_moved_on_stops_the_whole_window(self, alice: User) -> None:
@@ -126,40 +126,40 @@ class TestCommit:
     def test_a_filter_that_was_changed_meanwhile_gets_nothing_of_its_old_text(
         self, alice: User, change: dict[str, object]
     ) -> None:
-        found = install(alice)
+        jones = install(alice)
         store = DjangoFilterStore()
         due = store.due(9)
-        Filter.objects.filter(pk=found.pk).update(**change)
-        assert not store.commit(due, 9, [match(found)])
+        Filter.objects.filter(pk=jones.pk).update(**change)
+        assert not store.commit(due, 9, [match(jones)])
         assert not StoredMatch.objects.exists()
 
     def test_a_filter_that_was_deleted_meanwhile_gets_nothing(self, alice: User) -> None:
-        found = install(alice)
+        jones = install(alice)
         store = DjangoFilterStore()
         due = store.due(9)
-        stale = match(found)
-        found.delete()
+        stale = match(jones)
+        jones.delete()
         assert not store.commit(due, 9, [stale])
 
     def test_a_failure_in_the_middle_leaves_nothing(self, alice: User) -> None:
         from django.db import IntegrityError
 
-        found = install(alice)
+        jones = install(alice)
         store = DjangoFilterStore()
         due = store.due(9)
         with pytest.raises(IntegrityError):
-            store.commit(due, 9, [match(found), match(found, "b@x"), match(found)])
+            store.commit(due, 9, [match(jones), match(jones, "b@x"), match(jones)])
         assert not StoredMatch.objects.exists()
-        assert [each.since for each in store.due(9)] == [BEGINNING]
+        assert [due.since for due in store.due(9)] == [BEGINNING]
 
     @pytest.mark.django_db(transaction=True)
     def test_of_two_that_commit_one_window_at_once_one_does(self, alice: User) -> None:
-        found = install(alice)
+        jones = install(alice)
         store = DjangoFilterStore()
         due = store.due(9)
 
         def commit(msgid: str) -> Callable[[], bool]:
-            return lambda: store.commit(due, 9, [match(found, msgid)])
+            return lambda: store.commit(due, 9, [match(jones, msgid)])
 
         answers = race(commit("a@x"), commit("b@x"), commit("c@x"))
         assert sorted(answers) == [False, False, True]
@@ -172,28 +172,30 @@ class TestCommit:
         store = DjangoFilterStore()
         due = store.due(9)
         matches = [
-            Match(each.filter_id, f"{i}@x", "public", 5, 0, ()) for each in due for i in range(5)
+            Match(due_filter.filter_id, f"{i}@x", "public", 5, 0, ())
+            for due_filter in due
+            for i in range(5)
         ]
         assert store.commit(due, 9, matches)
-        pairs = {(each.filter_id, each.msgid) for each in matches}
+        pairs = {(stored.filter_id, stored.msgid) for stored in matches}
         assert store.known(pairs | {(1, "none@x")}) == pairs
 
     def test_a_match_is_shown_when_its_owner_wants_to_hear(self, bob: User) -> None:
-        found = install(bob, timeliness="hourly")
+        jones = install(bob, timeliness="hourly")
         store = DjangoFilterStore()
-        store.commit(store.due(9), 9, [match(found)])
+        store.commit(store.due(9), 9, [match(jones)])
         stored = StoredMatch.objects.get()
         assert stored.shown_at % HOUR == 0
         assert 0 <= stored.shown_at - stored.stored_at < HOUR
 
 
 def test_a_filter_that_failed_says_why_and_is_left_alone(alice: User) -> None:
-    found = install(alice)
+    jones = install(alice)
     store = DjangoFilterStore()
     [due] = store.due(wall_clock())
     store.fail(due, "Unknown word.")
-    found.refresh_from_db()
-    assert found.error == "Unknown word."
+    jones.refresh_from_db()
+    assert jones.error == "Unknown word."
     assert store.due(wall_clock()) == []
 
 

@@ -74,10 +74,10 @@ def test_quoted_from_lines_are_unquoted():
     assert raw == b"Subject: 0\n\nFrom here\n>From there\n> From not\n"
 
 
-def sized(body, said=None):
+def sized(body, claimed=None):
     """A message of an mboxcl2, which says how long it is and quotes nothing."""
     head = b"From a@x Fri Jan  2 14:26:52 2004\nSubject: s\n"
-    length = len(body) if said is None else said
+    length = len(body) if claimed is None else claimed
     return head + b"Content-Length: %d\n\n" % length + body
 
 
@@ -85,39 +85,39 @@ TRAP = b"one\n\nFrom b@x Fri Jan  2 14:26:52 2004\n>From here\n"
 
 
 def test_a_message_that_says_its_length_may_hold_from_lines():
-    whole = sized(TRAP) + b"\n" + sized(b"two\n") + sized(TRAP)
-    found = list(entries(io.BytesIO(whole)))
-    assert [entry.raw.partition(b"\n\n")[2] for entry in found] == [TRAP, b"two\n", TRAP]
-    assert (found[0].start, found[-1].end) == (0, len(whole))
-    for before, after in pairwise(found):
+    content = sized(TRAP) + b"\n" + sized(b"two\n") + sized(TRAP)
+    items = list(entries(io.BytesIO(content)))
+    assert [entry.raw.partition(b"\n\n")[2] for entry in items] == [TRAP, b"two\n", TRAP]
+    assert (items[0].start, items[-1].end) == (0, len(content))
+    for before, after in pairwise(items):
         assert before.end == after.start
-        assert next(entries(io.BytesIO(whole), after.start)) == after
+        assert next(entries(io.BytesIO(content), after.start)) == after
 
 
-@pytest.mark.parametrize("said", [3, 20, 10_000, 10**12])
-def test_a_length_that_lies_is_not_believed(said):
-    whole = sized(b"one\n\n", said) + sized(b"two\n", said)
-    found = entries(io.BytesIO(whole))
-    assert [entry.raw.strip()[-3:] for entry in found] == [b"one", b"two"]
+@pytest.mark.parametrize("claimed", [3, 20, 10_000, 10**12])
+def test_a_length_that_lies_is_not_believed(claimed):
+    content = sized(b"one\n\n", claimed) + sized(b"two\n", claimed)
+    items = entries(io.BytesIO(content))
+    assert [entry.raw.strip()[-3:] for entry in items] == [b"one", b"two"]
 
 
 def test_a_length_that_ends_within_a_line_is_not_believed():
     """Or a sender could have the quoted line after it taken for the beginning of a message."""
     trap = b">From b@x Fri Jan  2 14:26:52 2004\nMessage-ID: <forged@x>\n\nx\n"
-    (found,) = entries(io.BytesIO(sized(trap, 1)))
-    assert b"forged" in found.raw
+    (entry,) = entries(io.BytesIO(sized(trap, 1)))
+    assert b"forged" in entry.raw
 
 
 def test_lengths_are_believed_again_after_one_that_lies():
-    whole = sized(b"one\n\n", 10_000) + sized(TRAP) * 3
-    found = [entry.raw.partition(b"\n\n")[2] for entry in entries(io.BytesIO(whole))]
-    assert found == [b"one\n", TRAP, TRAP, TRAP]
+    content = sized(b"one\n\n", 10_000) + sized(TRAP) * 3
+    items = [entry.raw.partition(b"\n\n")[2] for entry in entries(io.BytesIO(content))]
+    assert items == [b"one\n", TRAP, TRAP, TRAP]
 
 
 def test_a_length_of_thousands_of_digits_is_no_length():
     head = b"From a@x Fri Jan  2 14:26:52 2004\nContent-Length: " + b"9" * 5000
-    (found,) = entries(io.BytesIO(head + b"\n\none\n"))
-    assert found.raw.endswith(b"one\n")
+    (entry,) = entries(io.BytesIO(head + b"\n\none\n"))
+    assert entry.raw.endswith(b"one\n")
 
 
 def test_crlf_is_tolerated():
@@ -148,11 +148,11 @@ with open(sys.argv[1], "ab") as file:
 def test_a_message_is_waited_for_while_it_is_written(tmp_path):
     path = tmp_path / "box"
     path.write_bytes(box("one"))
-    whole = box("two").decode()
-    argv = [sys.executable, "-c", WRITER, str(path), whole[:-8], whole[-8:]]
+    content = box("two").decode()
+    argv = [sys.executable, "-c", WRITER, str(path), content[:-8], content[-8:]]
     with Popen(argv, stdin=PIPE, stdout=PIPE) as writer:
         writer.stdout.readline()
-        assert settled_size(path, patience=0.2) == len(box("one")) + len(whole) - 8
+        assert settled_size(path, patience=0.2) == len(box("one")) + len(content) - 8
         writer.stdin.write(b"\n")
         writer.stdin.close()
         assert raws(path) == [b"Subject: 0\n\none\n", b"Subject: 0\n\ntwo\n"]
@@ -182,12 +182,12 @@ def test_a_packed_mbox_cut_short_yields_what_is_whole_and_says_so(tmp_path):
     packed = gzip.compress(box(*(f"{n} " * 5000 for n in range(50))), 0)
     path.write_bytes(packed[: len(packed) // 2])
     source = open_archive_source(str(path), "public", nothing_taken)
-    taken = []
+    items = []
     with pytest.raises(TapestryError, match="cut short after its message") as caught:
         for item in source.items:
-            taken.append(item)
-    assert 10 < len(taken) < 50
-    assert f"after its message {len(taken)}" in caught.value.message
+            items.append(item)
+    assert 10 < len(items) < 50
+    assert f"after its message {len(items)}" in caught.value.message
     assert "nothing will be there twice" in caught.value.hint
 
 
@@ -209,9 +209,9 @@ def test_a_directory_is_read_recursively_in_order(tmp_path):
     (tmp_path / "notes.txt").write_bytes(b"nothing of the kind")
     (tmp_path / ".hidden.eml").write_bytes(b"Subject: hidden\n\n")
     (tmp_path / "z.mbox.gz").write_bytes(gzip.compress(box("one", "two")))
-    found = raws(tmp_path)
-    assert found[:2] == [b"Subject: a\n\n", b"Subject: b\n\n"]
-    assert len(found) == 4
+    items = raws(tmp_path)
+    assert items[:2] == [b"Subject: a\n\n", b"Subject: b\n\n"]
+    assert len(items) == 4
     assert open_archive_source(str(tmp_path), "public", nothing_taken).total() == 4
 
 
@@ -220,11 +220,11 @@ def test_what_cannot_be_read_of_a_directory_is_told_after_the_rest(tmp_path, mon
     (tmp_path / "b.mbox.gz").write_bytes(b"\x1f\x8b not really gzip")
     (tmp_path / "c.mbox").write_bytes(box("three"))
     source = open_archive_source(str(tmp_path), "public", nothing_taken)
-    taken = []
+    items = []
     with pytest.raises(TapestryError, match=r"b\.mbox\.gz is damaged .*a\.mbox\.gz is damaged"):
         for item in source.items:
-            taken.append(item.raw[-5:])
-    assert taken == [b"\none\n", b"hree\n"]
+            items.append(item.raw[-5:])
+    assert items == [b"\none\n", b"hree\n"]
 
 
 def test_all_that_can_be_unpacked_before_the_damage_is_read(tmp_path):
@@ -234,10 +234,10 @@ def test_all_that_can_be_unpacked_before_the_damage_is_read(tmp_path):
         cut = packed[: int(len(packed) * share)]
         path.write_bytes(cut)
         readable = zlib.decompressobj(31).decompress(cut).count(b"From joe at x.org  Fri ")
-        source, taken = open_archive_source(str(path), "public", nothing_taken), []
+        source, items = open_archive_source(str(path), "public", nothing_taken), []
         with pytest.raises(TapestryError, match="cut short"):
-            taken.extend(source.items)
-        assert readable - 2 <= len(taken) <= readable
+            items.extend(source.items)
+        assert readable - 2 <= len(items) <= readable
 
 
 def test_what_is_being_delivered_to_a_maildir_waits(tmp_path):
@@ -251,7 +251,7 @@ def test_an_mbox_of_an_old_macintosh_is_read(tmp_path):
     path = tmp_path / "In"
     path.write_bytes(box("one", "two", end="\r"))
     assert raws(path) == [b"Subject: 0\n\none\n", b"Subject: 1\n\ntwo\n"]
-    (_, end), (start, _) = ((one.start, one.end) for one in entries(open_archive(path)))
+    (_, end), (start, _) = ((entry.start, entry.end) for entry in entries(open_archive(path)))
     assert next(entries(open_archive(path), start)).raw == b"Subject: 1\n\ntwo\n"
     assert end == start
 

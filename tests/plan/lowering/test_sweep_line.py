@@ -63,13 +63,13 @@ AGGREGATES = {
 
 def ranked(function, rows, key, limit, at):
     """Return the first messages at an instant, by adding up and ordering all of them."""
-    held = defaultdict(lambda: defaultdict(list))
+    values_of = defaultdict(lambda: defaultdict(list))
     for row in rows:
         if row.key == key and row.alpha <= at and (row.omega is None or at < row.omega):
-            held[row.msgid][row.audience].append(row.value)
+            values_of[row.msgid][row.audience].append(row.value)
     best = {
-        msgid: max(AGGREGATES[function](values) for values in own.values())
-        for msgid, own in held.items()
+        msgid: max(AGGREGATES[function](values) for values in by_audience.values())
+        for msgid, by_audience in values_of.items()
     }
     return set(sorted(best, key=lambda msgid: (-best[msgid], msgid))[:limit])
 
@@ -80,9 +80,11 @@ def ranked(function, rows, key, limit, at):
 def test_a_message_is_on_top_in_its_periods_and_at_no_other_instant(function, data):
     ending = function in ("COUNT", "SUM", "AVG")
     rows = data.draw(st.lists(counted(ending), max_size=14))
-    told = data.draw(st.permutations(list(changes(rows))))
+    change_rows = data.draw(st.permutations(list(changes(rows))))
     limits = {key: data.draw(st.integers(1, 3)) for key in KEYS}
-    periods = SweepLine(function, {key: (limit, UNTIL) for key, limit in limits.items()})(told)
+    periods = SweepLine(function, {key: (limit, UNTIL) for key, limit in limits.items()})(
+        change_rows
+    )
     for key, limit in limits.items():
         for at in range(SINCE, UNTIL + 1):
             here = {
@@ -94,9 +96,9 @@ def test_a_message_is_on_top_in_its_periods_and_at_no_other_instant(function, da
 
 
 def test_of_several_audiences_the_highest_value_counts_and_not_their_sum():
-    told = [(1, 0, "a", "public", 1, 2, 2), (1, 0, "a", "user:alice", 1, 2, 2)]
-    told += [(1, 0, "b", "public", 1, 3, 3)]
-    assert SweepLine("COUNT", {(1, 0): (1, 9)})(told) == ((1, 0, "b", 1, 10),)
+    change_rows = [(1, 0, "a", "public", 1, 2, 2), (1, 0, "a", "user:alice", 1, 2, 2)]
+    change_rows += [(1, 0, "b", "public", 1, 3, 3)]
+    assert SweepLine("COUNT", {(1, 0): (1, 9)})(change_rows) == ((1, 0, "b", 1, 10),)
 
 
 @settings(deadline=None, database=None)
@@ -104,21 +106,21 @@ def test_of_several_audiences_the_highest_value_counts_and_not_their_sum():
 def test_periods_lie_in_the_span_and_do_not_touch(rows, limit):
     periods = SweepLine("SUM", dict.fromkeys(KEYS, (limit, UNTIL)))(changes(rows))
     assert all(SINCE <= begins < ends <= UNTIL + 1 for *_, begins, ends in periods)
-    for one, other in pairwise(sorted(periods)):
-        assert one[:3] != other[:3] or one[4] < other[3]
+    for earlier, later in pairwise(sorted(periods)):
+        assert earlier[:3] != later[:3] or earlier[4] < later[3]
 
 
 def test_of_one_value_the_first_message_by_name_is_on_top():
-    told = [(1, 0, name, "public", 5, 1, 1) for name in "cab"]
-    periods = SweepLine("COUNT", {(1, 0): (2, 9)})(told)
+    change_rows = [(1, 0, name, "public", 5, 1, 1) for name in "cab"]
+    periods = SweepLine("COUNT", {(1, 0): (2, 9)})(change_rows)
     assert set(periods) == {(1, 0, "a", 5, 10), (1, 0, "b", 5, 10)}
 
 
 def test_the_changes_of_one_instant_count_together():
     """A vote withdrawn as another comes does not let the next message in between."""
-    told = [(1, 0, "b", "public", 1, 1, 1), (1, 0, "a", "public", 1, 2, 1)]
-    told += [(1, 0, "a", "public", 4, -2, -1), (1, 0, "a", "public", 4, 2, 1)]
-    assert SweepLine("SUM", {(1, 0): (1, 9)})(told) == ((1, 0, "a", 1, 10),)
+    change_rows = [(1, 0, "b", "public", 1, 1, 1), (1, 0, "a", "public", 1, 2, 1)]
+    change_rows += [(1, 0, "a", "public", 4, -2, -1), (1, 0, "a", "public", 4, 2, 1)]
+    assert SweepLine("SUM", {(1, 0): (1, 9)})(change_rows) == ((1, 0, "a", 1, 10),)
 
 
 def test_a_filter_of_which_nothing_is_ranked_has_no_periods():

@@ -35,7 +35,7 @@ TERRY = Context(owner="terry", addresses=("terry@parc.com",))
 
 
 def offered(text, at=None):
-    return [each.text for each in complete(text, at, KNOWN)]
+    return [offer.text for offer in complete(text, at, KNOWN)]
 
 
 def accepted(text, completion):
@@ -95,10 +95,10 @@ def test_what_is_typed_is_completed(text, texts):
 
 
 def test_nothing_typed_yet_offers_the_usual_phrases():
-    found = complete("")
-    assert [each.text for each in found[:3]] == ["from ", "about ", "with no reply"]
-    assert len(found) == MOST
-    assert all(each.meaning for each in found)
+    offers = complete("")
+    assert [offer.text for offer in offers[:3]] == ["from ", "about ", "with no reply"]
+    assert len(offers) == MOST
+    assert all(offer.meaning for offer in offers)
 
 
 def test_after_a_whole_phrase_it_goes_on_is_joined_or_another_begins():
@@ -129,11 +129,11 @@ def test_votes_and_tags_name_users_and_not_senders():
 
 def test_every_kind_of_phrase_can_be_completed_and_says_what_it_means():
     assert set(KINDS) <= set(DESCRIPTIONS)
-    begun = ("", "with ", "in ", "starting a thread ", "with a score ", "among the top ten by ")
+    starts = ("", "with ", "in ", "starting a thread ", "with a score ", "among the top ten by ")
     seen = {
-        each.meaning
-        for prefix in (*begun, *(word[:-1] for word in KEYWORDS))
-        for each in complete(prefix)
+        offer.meaning
+        for prefix in (*starts, *(word[:-1] for word in KEYWORDS))
+        for offer in complete(prefix)
     }
     assert {DESCRIPTIONS[kind] for kind in KINDS} <= seen
 
@@ -162,8 +162,8 @@ def canonical_phrases():
 @pytest.mark.parametrize("phrase", canonical_phrases())
 def test_from_any_place_in_a_phrase_a_completion_leads_on(phrase):
     for at in range(len(phrase) + 1):
-        for each in complete(phrase[:at], None, KNOWN):
-            assert is_beginning(accepted(phrase[:at], each)), (phrase[:at], each.text)
+        for offer in complete(phrase[:at], None, KNOWN):
+            assert is_beginning(accepted(phrase[:at], offer)), (phrase[:at], offer.text)
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
@@ -172,9 +172,9 @@ def test_whatever_one_accepts_one_after_the_other_begins_a_phrase(data):
     text = ""
     for _ in range(data.draw(st.integers(1, 10))):
         typed = data.draw(st.sampled_from(["", "", "(", *"abcdefimnorstuvw", "2", '"M', "Jo"]))
-        found = complete(text + typed, None, KNOWN)
-        if found:
-            text = accepted(text + typed, data.draw(st.sampled_from(found)))
+        offers = complete(text + typed, None, KNOWN)
+        if offers:
+            text = accepted(text + typed, data.draw(st.sampled_from(offers)))
         else:
             text += "x"
             if not is_beginning(text):
@@ -185,9 +185,9 @@ def test_whatever_one_accepts_one_after_the_other_begins_a_phrase(data):
 
 def test_what_is_completed_to_its_end_is_a_filter():
     for prefix in ("replies", "unans", "two", "wit", "starting", "larger than ", "two weeks o"):
-        for each in complete(prefix):
-            if not each.text.endswith(" "):
-                assert read(accepted(prefix, each), TERRY).phrase
+        for offer in complete(prefix):
+            if not offer.text.endswith(" "):
+                assert read(accepted(prefix, offer), TERRY).phrase
 
 
 _PIECES = (
@@ -233,9 +233,9 @@ _PIECES = (
 @example("9" * 3000, None)
 @example('"' * 2001, None)
 def test_it_never_raises_and_stays_within_the_text(text, at):
-    for each in complete(text, at, KNOWN):
-        assert 0 <= each.start <= each.end <= len(text)
-        assert each.text and each.meaning
+    for offer in complete(text, at, KNOWN):
+        assert 0 <= offer.start <= offer.end <= len(text)
+        assert offer.text and offer.meaning
 
 
 def test_it_is_fast():
