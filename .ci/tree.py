@@ -17,22 +17,22 @@ def complaints() -> list[str]:
     listed = subprocess.run(
         ["git", "ls-files", "-z"], capture_output=True, text=True, check=True
     ).stdout.split("\0")
-    found = {name.split("/")[0] for name in listed if name}
-    said = [
+    top = {name.split("/")[0] for name in listed if name}
+    sentences = [
         f"{name} does not belong at the top level."
-        for name in sorted(found - TOP)
+        for name in sorted(top - TOP)
         if not name.startswith(".")
     ]
-    said += [f"{name} is missing at the top level." for name in sorted(TOP - found)]
+    sentences += [f"{name} is missing at the top level." for name in sorted(TOP - top)]
     for file in (Path("requirements.txt"), Path("tests/requirements.txt")):
         for line in file.read_text().splitlines():
-            wanted = line.split("#")[0].strip()
-            if wanted and not PINNED.fullmatch(wanted):
-                said.append(f"{file}: “{wanted}” is not pinned exactly.")
-    return said
+            requirement = line.split("#")[0].strip()
+            if requirement and not PINNED.fullmatch(requirement):
+                sentences.append(f"{file}: “{requirement}” is not pinned exactly.")
+    return sentences
 
 
 if __name__ == "__main__":
-    found = complaints()
-    print("\n".join(found) or "The tree is as it should be.")
-    sys.exit(bool(found))
+    sentences = complaints()
+    print("\n".join(sentences) or "The tree is as it should be.")
+    sys.exit(bool(sentences))

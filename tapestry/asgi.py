@@ -1,4 +1,4 @@
-"""The site for a ASGI server: ``tapestry.asgi:application``."""
+"""The site for an ASGI server: ``tapestry.asgi:application``."""
 
 from __future__ import annotations
 

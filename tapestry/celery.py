@@ -40,21 +40,12 @@ def _configuration() -> dict[str, Any]:
             "visibility_timeout": 3600,
         },
         "beat_schedule": {
-            "tick": {
-                "task": "filters.tick",
-                "schedule": settings.TICK_SECONDS,
-                "options": {"expires": max(1.0, settings.TICK_SECONDS)},
-            },
-            "pull": {
-                "task": "filters.pull_due",
-                "schedule": settings.TICK_SECONDS,
-                "options": {"expires": max(1.0, settings.TICK_SECONDS)},
-            },
-            "compact": {
-                "task": "filters.compact",
-                "schedule": 3600.0,
-                "options": {"expires": 600},
-            },
+            name: {"task": f"filters.{name}", "schedule": every, "options": {"expires": expires}}
+            for name, every, expires in (
+                ("tick", settings.TICK_SECONDS, max(1.0, settings.TICK_SECONDS)),
+                ("pull_due", settings.TICK_SECONDS, max(1.0, settings.TICK_SECONDS)),
+                ("compact", 3600.0, 600),
+            )
         },
     }
 

@@ -29,10 +29,10 @@ DEBUG = os.environ.get("TAPESTRY_DEBUG") == "1"
 _HOSTS = [name.strip() for name in os.environ.get("TAPESTRY_HOSTS", "").split(",") if name.strip()]
 ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]", *_HOSTS]
 CSRF_TRUSTED_ORIGINS = [
-    f"https://{form}"
+    f"https://{host}"
     for name in _HOSTS
     if name != "*"
-    for form in ([f"*{name}", name[1:]] if name.startswith(".") else [name])
+    for host in ([f"*{name}", name[1:]] if name.startswith(".") else [name])
 ]
 
 
