@@ -13,20 +13,11 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from filters import models
 from filters.accounts.retired_names import check_available
 from filters.authoring.dependents import present, recompile_all_of, recompile_dependents
 from filters.authoring.lifecycle import full_name
-from filters.models import (
-    Card,
-    Clock,
-    Filter,
-    Heartbeat,
-    Match,
-    OutboxAnnotation,
-    Profile,
-    RetiredName,
-    SharedWindow,
-)
+from filters.models import Filter
 from filters.runtime.batching import batched
 from filters.store import shared_window
 
@@ -61,9 +52,9 @@ class FilterAdmin(Pages):
 
     def get_object(self, *args: Any, **kwargs: Any) -> Filter | None:
         """Return a filter, with its watermark."""
-        found: Filter | None = super().get_object(*args, **kwargs)
-        shared_window.show_position([found] if found else [])
-        return found
+        filter_: Filter | None = super().get_object(*args, **kwargs)
+        shared_window.show_position([filter_] if filter_ else [])
+        return filter_
 
     def save_model(self, request: HttpRequest, obj: Filter, form: Any, change: bool) -> None:
         """Detach the filter from the shared window, then store it: it may be paused now."""
@@ -87,13 +78,13 @@ class FilterAdmin(Pages):
         transaction.on_commit(recompile)
 
 
-@admin.register(Match)
+@admin.register(models.Match)
 class MatchAdmin(Pages):
     list_display = ["msgid", "filter", "audience", "read_at", "retracted_at"]
     raw_id_fields = ["filter", "card"]
 
 
-@admin.register(OutboxAnnotation)
+@admin.register(models.OutboxAnnotation)
 class OutboxAnnotationAdmin(Pages):
     list_display = ["kind", "value", "number", "owner", "msgid", "appended_at"]
 
@@ -149,7 +140,7 @@ class NamedGroupAdmin(GroupAdmin):
         return ("name",) if obj else ()
 
 
-@admin.register(RetiredName)
+@admin.register(models.RetiredName)
 class RetiredNameAdmin(Pages):
     """Names that are not free: whoever took one could read its mail; forgetting it frees them."""
 
@@ -168,6 +159,7 @@ class RetiredNameAdmin(Pages):
 admin.site.unregister([User, Group])
 admin.site.register(User, AccountAdmin)
 admin.site.register(Group, NamedGroupAdmin)
-admin.site.register([Profile, Card, Clock, SharedWindow, Heartbeat])
+admin.site.register([models.Profile, models.Card])
+admin.site.register([models.Clock, models.SharedWindow, models.Heartbeat])
 admin.site.site_header = "Tapestry"
 admin.site.site_title = "Tapestry"

@@ -48,10 +48,10 @@ def resolver(asker: User) -> Callable[[str | None, str], str]:
 
     def resolve(owner: str | None, name: str) -> str:
         whose = asker if owner is None else _named(owner, asker)
-        found = Filter.objects.filter(owner=whose, name__iexact=name).order_by("name")
+        filters = Filter.objects.filter(owner=whose, name__iexact=name).order_by("name")
         if whose != asker:
-            found = found.filter(visibility=Filter.Visibility.SHARED)
-        text = found.values_list("text", flat=True).first()
+            filters = filters.filter(visibility=Filter.Visibility.SHARED)
+        text = filters.values_list("text", flat=True).first()
         if text is None:
             raise TapestryError(
                 f"There is no filter {name} of {owner or asker.get_username()}’s that you may use.",

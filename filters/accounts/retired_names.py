@@ -36,8 +36,8 @@ def check_available(model: type[User] | type[Group], name: str, key: int = 0) ->
     """
     kind, _, called = _KINDS[model]
     audience = f"{kind}:{name}"
-    former = RetiredName.objects.filter(name=audience).exclude(key=key)
-    if former.exists() and audience in audiences_in(snapshot(services.tables())):
+    retired = RetiredName.objects.filter(name=audience).exclude(key=key)
+    if retired.exists() and audience in audiences_in(snapshot(services.tables())):
         raise ValidationError(
             f"{name} was the name of another {called}, whose mail is still here; run manage.py "
             f"forget --audience {shlex.quote(audience)} first, or choose another name."

@@ -152,9 +152,9 @@ def free_name(owner: User, phrase: str) -> str:
     """Return a name made of a phrase's words that this owner has not used yet."""
     stem = re.sub(r"[^a-z0-9]+", "-", phrase.lower()).strip("-")[: LONGEST_NAME - 4].strip("-")
     stem = stem or "filter"
-    taken = set(owner.filters.values_list("name", flat=True))
+    used = set(owner.filters.values_list("name", flat=True))
     candidates = (f"{stem}-{number}" for number in count(2))
-    return next(name for name in chain([stem], candidates) if name not in taken)
+    return next(name for name in chain([stem], candidates) if name not in used)
 
 
 def full_name(of: Filter) -> FilterName:

@@ -45,8 +45,8 @@ def preview_result(task_id: str, user: User) -> dict[str, Any] | None:
     audiences = people.audiences(user)
     if answer["audiences"] != list(audiences):
         return {"error": "You joined or left a group meanwhile: look again."}
-    found = cards(services.tables(), answer["msgids"], audiences)
-    rows = [found[msgid] for msgid in answer["msgids"] if msgid in found]
+    visible = cards(services.tables(), answer["msgids"], audiences)
+    rows = [visible[msgid] for msgid in answer["msgids"] if msgid in visible]
     return {"count": answer["count"], "rows": rows, "live": answer["live"]}
 
 

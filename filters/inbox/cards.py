@@ -47,10 +47,10 @@ def _stale_after(key: int) -> list[Match]:
 
 def _refresh(tables: Tables, matches: Sequence[Match]) -> int:
     cards, parents = _read_cards(tables, matches)
-    found = evidence_rows(tables, matches, parents)
-    changed = {match.pk: match for match in matches if match.evidence_rows != found[match.pk]}
+    evidence = evidence_rows(tables, matches, parents)
+    changed = {match.pk: match for match in matches if match.evidence_rows != evidence[match.pk]}
     for match in changed.values():
-        match.evidence_rows = found[match.pk]
+        match.evidence_rows = evidence[match.pk]
     card = Card.objects.filter(msgid=OuterRef("msgid"), audience=OuterRef("audience"))
     refreshed = 0
     with transaction.atomic():

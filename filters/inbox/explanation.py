@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from filters.accounts import people
@@ -49,7 +50,7 @@ def evidence_rows(
         for key in match.evidence[: MAX_ROWS + 1]
     }
     rows = _rows(tables, keys, set[str]().union(*audiences.values()))
-    found: dict[int, list[EvidenceRow]] = {}
+    evidence: dict[int, list[EvidenceRow]] = {}
     for match in matches:
         visible = audiences[match.filter.owner_id]
         copies = (
@@ -58,9 +59,9 @@ def evidence_rows(
             if key != match.msgid
         )
         parent = parents.get(match.msgid)
-        evidence = [_evidence_row(row, match.msgid, parent) for row in copies if row is not None]
-        found[match.pk] = evidence[:MAX_ROWS]
-    return found
+        seen = (_evidence_row(row, match.msgid, parent) for row in copies if row is not None)
+        evidence[match.pk] = list(islice(seen, MAX_ROWS))
+    return evidence
 
 
 def sentences(rows: Sequence[EvidenceRow], audiences: Collection[str]) -> list[str]:
@@ -71,15 +72,15 @@ def sentences(rows: Sequence[EvidenceRow], audiences: Collection[str]) -> list[s
 def _rows(
     tables: Tables, keys: set[str], audiences: Collection[str]
 ) -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
     if not keys:
-        return found
+        return rows
     for table, columns in ((MESSAGES, _OF_MESSAGE), (ANNOTATIONS, _OF_ANNOTATION)):
         key = columns[0]
         files = data_files_of(tables.open(table))
         for row in lookup(files, table, key, keys, audiences, columns, root=tables.root):
-            found[row[key]].append(row)
-    return found
+            rows[row[key]].append(row)
+    return rows
 
 
 def _evidence_row(row: Mapping[str, Any], msgid: str, parent: str | None) -> EvidenceRow:

@@ -44,8 +44,8 @@ def annotate(
 def append_outbox(tables: Tables) -> int:
     """Append the annotations that wait, oldest first; return how many rows were added.
 
-    If this is killed between the append and its mark, the next call appends them again, and
-    the table knows them by their annid.  One that is deleted meanwhile is not appended.
+    Idempotent: after a crash the next call appends them again, and the table knows their annids.
+    An annotation that is deleted meanwhile is not appended.
     """
     added = 0
     while True:
@@ -61,7 +61,7 @@ def append_outbox(tables: Tables) -> int:
             tables,
             DjangoClock(),
             [annotation.as_annotation() for annotation in waiting],
-            forbidden=partial(_is_one_gone, pks),
+            forbidden=partial(_is_any_deleted, pks),
         )
         if receipt.refused:
             continue
@@ -69,7 +69,7 @@ def append_outbox(tables: Tables) -> int:
         OutboxAnnotation.objects.filter(pk__in=pks).update(appended_at=wall_clock())
 
 
-def _is_one_gone(pks: Collection[int]) -> bool:
-    """Tell whether one was deleted; who is about to waits for the caller's transaction."""
+def _is_any_deleted(pks: Collection[int]) -> bool:
+    """Tell whether any was deleted; lock the others until the caller's transaction ends."""
     locked = OutboxAnnotation.objects.select_for_update().filter(pk__in=pks)
     return len(locked.values_list("pk")) < len(pks)

@@ -48,8 +48,8 @@ class Reading:
 
 def find(user: User, msgid: str, audience: str | None = None) -> list[Copy]:
     """Return the copies that a reader may see: first that for ``audience``, then the narrowest."""
-    found = copies(services.tables(), msgid, people.audiences(user))
-    return sorted(found, key=lambda copy: copy.audience != audience)
+    visible = copies(services.tables(), msgid, people.audiences(user))
+    return sorted(visible, key=lambda copy: copy.audience != audience)
 
 
 def read(user: User, msgid: str, audience: str | None = None) -> Reading | None:
@@ -57,8 +57,8 @@ def read(user: User, msgid: str, audience: str | None = None) -> Reading | None:
 
     Of several copies it is that for ``audience``, else the narrowest.
     """
-    found = find(user, msgid, audience)
-    row = read_copy(msgid, found[0]) if found else None
+    visible = find(user, msgid, audience)
+    row = read_copy(msgid, visible[0]) if visible else None
     if row is None:
         return None
     audiences = people.audiences(user)
@@ -67,13 +67,13 @@ def read(user: User, msgid: str, audience: str | None = None) -> Reading | None:
     return Reading(
         message=row.message,
         ts=row.ts,
-        others=tuple(copy.audience for copy in found[1:]),
+        others=tuple(copy.audience for copy in visible[1:]),
         thread=tuple(thread(services.tables(), msgid, audiences)),
         annotations=summary,
         my_vote=(name in summary.voted_for) - (name in summary.voted_against),
         my_tags=tuple(tag for tag, owners in summary.tags if name in owners),
         may_be_public=may_be_public(row.message.audience),
-        problems=problems_of(services.tables(), msgid, found[0]),
+        problems=problems_of(services.tables(), msgid, visible[0]),
         explanations=tuple(
             MatchExplanation(match, tuple(sentences(match.evidence_rows, audiences)))
             for matches in (listing.visible(user), listing.visible(user, retracted=True))

@@ -22,14 +22,13 @@ filter_name = RegexValidator(
 class Filter(models.Model):
     """A filter: its text, who wrote it, and how far it has been run.
 
-    ``tql`` is what runs: the text as it was last understood, with the filters that it refers
-    to expanded.  ``display_tql`` is the same with the filters of others by name: its owner is
-    shown that instead; it is empty where there are none.  ``since`` is the filter's watermark:
-    it ends its last window.  While the filter is ``enrolled`` in the shared window, the
-    watermark of SharedWindow counts instead (filters.store.shared_window).  ``start`` is T0:
-    what matched then is not delivered; null takes existing mail.  What matches after ``end`` is
-    not kept; null has no end.  ``revision`` counts changes of the text, so that a run of an
-    older text cannot store its matches.
+    ``tql`` is what runs: the text as last compiled, with the filters that it refers to
+    expanded.  ``display_tql`` names the filters of others instead, for the owner to see; it is
+    empty if there are none.  ``since`` is the watermark: the end of the last window.  While the
+    filter is ``enrolled``, that of SharedWindow counts instead (filters.store.shared_window).
+    ``start`` is T0: what matched then is not delivered; null takes existing mail.  What matches
+    after ``end`` is not kept; null has no end.  ``revision`` counts changes of the text: a run
+    of an older text cannot store its matches.
     """
 
     class Visibility(models.TextChoices):

@@ -37,12 +37,11 @@ class Card(models.Model):
 class Match(models.Model):
     """A message that a filter matched; listed once it has a card, and until it is retracted.
 
-    ``matched_at`` is the first instant at which it did; in a live filter, that at which it last
-    began to.  ``retracted_at``: since then it no longer matches that live filter.
+    ``matched_at`` is the first instant at which it matched; in a live filter, that at which it
+    last began to match.  ``retracted_at``: since then it no longer matches that live filter.
     ``evidence`` holds the keys of the rows that made it match, ``evidence_rows`` what its owner
-    is told of them, and ``explanation`` the words of the condition that was met.
-    ``refreshed_at``: when the card and the evidence rows were last copied from the tables; null
-    while they are stale.
+    may see of them, and ``explanation`` the words of the condition that was met.
+    ``refreshed_at``: when card and evidence rows were last copied from the tables; null if stale.
     """
 
     filter = models.ForeignKey(Filter, models.CASCADE, related_name="matches")

@@ -12,13 +12,11 @@ from django.urls import reverse
 class Source(models.Model):
     """A mailbox or news server that somebody's mail is pulled from.
 
-    ``secret`` is encrypted (filters.runtime.encryption).  ``folder_patterns`` are names of
-    folders, or names and wildmats of newsgroups (RFC 3977, section 4).  ``access_token`` is
-    what the last refresh brought (XOAUTH2), encrypted too, and good until
-    ``access_token_until``.  The source is pulled when ``due_at`` has come, and then again after
-    ``every`` seconds.  ``failures`` counts the failures since the last success; ``error`` and
-    ``hint`` describe the last one.  ``listened_at`` is when a process last reported that it
-    watches the mailbox (IDLE).
+    ``secret`` and ``access_token`` (XOAUTH2) are encrypted (filters.runtime.encryption).
+    ``folder_patterns`` are names of folders, or names and wildmats of newsgroups (RFC 3977,
+    section 4).  The source is pulled at ``due_at``, and again after ``every`` seconds.
+    ``failures`` counts since the last success; ``error`` and ``hint`` describe the last failure.
+    ``listened_at`` is when a process last reported that it watches the mailbox (IDLE).
     """
 
     class Kind(models.TextChoices):
@@ -81,11 +79,10 @@ class Source(models.Model):
 
 
 class Folder(models.Model):
-    """A folder of a source, as it was last found: a mailbox of IMAP or a newsgroup.
+    """A folder of a source, as last seen: a mailbox of IMAP or a newsgroup.
 
     ``sync_state`` belongs to one account and one audience (tapestry.ingest.sync_state).
-    ``read`` and ``added`` count the messages of all pulls so far; ``added_at`` is when a
-    message was last added.
+    ``read`` and ``added`` count the messages of all pulls.
     """
 
     source = models.ForeignKey(Source, models.CASCADE, related_name="folders")

@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 def send(task: Task, args: Sequence[Any], *, otherwise: str, **options: Any) -> bool:
     """Ask the worker for a task that the clock would start too, later.
 
-    Return False if the queue cannot be reached; the log then says what happens ``otherwise``.
+    Return False if the queue cannot be reached, and log what happens ``otherwise``.
     """
     try:
         task.apply_async(args, retry=False, **options)

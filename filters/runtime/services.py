@@ -1,7 +1,7 @@
 """The parts beside this process: the tables, Redis and Spark, and where they are.
 
-``manage.py up`` writes where Redis and Spark serve into ``DATA/run``; the environment goes
-before that.  All is read when asked for, so that a restarted part is found again.
+``manage.py up`` writes the addresses of Redis and Spark into ``DATA/run``; the environment
+takes precedence.  They are read at each use, so that a restarted part is found again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tapestry.plan.engine import Engine
 
 SPARK_AGAIN = "spark.again"
-"""A file in ``DATA/run`` by which Spark is asked to be started again."""
+"""A file in ``DATA/run`` that asks for Spark to be started again."""
 
 DEFAULT_REDIS = "redis://127.0.0.1:6379/0"
 
@@ -39,14 +39,14 @@ def redis_url() -> str:
 
 
 def spark_remote() -> str | None:
-    """Return where Spark Connect serves (``sc://…``), or None if nobody said."""
+    """Return where Spark Connect serves (``sc://…``), or None if that is not set."""
     return os.environ.get("SPARK_REMOTE") or _written("spark.remote")
 
 
 def engine_on(snapshot: Snapshot) -> Engine:
-    """Return an engine over one snapshot of the tables: the running Spark, else one's own.
+    """Return an engine over a snapshot of the tables: the running Spark, else a local one.
 
-    Raises TapestryError if Spark should be there and does not answer.
+    Raises TapestryError if a Spark that should run does not answer.
     """
     from tapestry.spark.engine import SparkEngine
     from tapestry.spark.session import LOCAL, connect, reconnect
@@ -61,7 +61,7 @@ def engine_on(snapshot: Snapshot) -> Engine:
 
 
 def ask_for_another_spark() -> None:
-    """Have ``manage.py up``, if Spark is its, start Spark again: it may be at work for nobody."""
+    """Have ``manage.py up`` restart its Spark, which may be at work on an abandoned query."""
     if spark_remote() == _written("spark.remote"):
         (data() / "run" / SPARK_AGAIN).touch()
 

@@ -34,7 +34,7 @@ def content_security_policy(page: Page) -> Page:
 
 
 def user_time_zone(page: Page) -> Page:
-    """Show times in the time zone of who is signed in."""
+    """Show times in the time zone of the person who is signed in."""
 
     def answer(request: HttpRequest) -> HttpResponse:
         if not request.user.is_authenticated:
@@ -46,7 +46,7 @@ def user_time_zone(page: Page) -> Page:
 
 
 def no_store(page: Page) -> Page:
-    """Have nobody on the way, nor the browser, keep what is shown to who is signed in."""
+    """Forbid caches to keep the pages of those who are signed in."""
 
     def answer(request: HttpRequest) -> HttpResponse:
         response = page(request)
@@ -58,7 +58,7 @@ def no_store(page: Page) -> Page:
 
 
 class ErrorPages:
-    """Answer 503 with one clear sentence where a part of the product cannot be reached."""
+    """Answer 503 with a clear sentence where a part of the product cannot be reached."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -67,7 +67,7 @@ class ErrorPages:
         return self.page(request)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        """Turn an error meant for people into a page; leave any other to Django."""
+        """Turn an error with words for people into a page; leave any other to Django."""
         if isinstance(error, BrokerError | RedisError):
             sentence, hint = "The queue (Redis) cannot be reached.", "Try again in a moment."
         elif isinstance(error, TapestryError):

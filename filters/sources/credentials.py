@@ -51,7 +51,7 @@ def read_secret(source: Source) -> dict[str, str]:
 
 
 def _stored_access_token(source: Source) -> str:
-    """Return the access token of a stored source, by the stored state; store a refreshed one.
+    """Return the access token of a stored source; refresh it by the stored state, and store it.
 
     One process at a time: a refresh token may be good for one refresh only.  If the secret or
     the address was edited meanwhile, the edit wins.

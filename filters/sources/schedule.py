@@ -33,8 +33,5 @@ def make_due(source_id: int) -> None:
 
 
 def source_lock(source: Source, action: str, wait: float = 0.0) -> AbstractContextManager[bool]:
-    """Hold a source's lock for an action; yield whether it was acquired within ``wait`` seconds.
-
-    It excludes other processes of this machine.
-    """
+    """Hold a source's lock on this machine; yield whether it was free within ``wait`` seconds."""
     return file_lock(services.data() / "run" / f"{action}-{source.pk}.lock", wait=wait)

@@ -1,7 +1,7 @@
 """The ports of ``tapestry.core`` on Django's database: the clock, the filters, the matches.
 
 A window is committed exactly once: its watermark advances in the transaction that stores its
-matches, and only if it still stands where the window begins.
+matches, and only if it is still where the window begins (compare-and-set).
 """
 
 from __future__ import annotations
@@ -143,8 +143,7 @@ class DjangoFilterStore:
         _log_delivery(until, len(filters), len(matches))
         return True
 
-    def enroll(self, filters: Sequence[DueFilter], until: int) -> None:
-        shared_window.enroll(filters, until)
+    enroll = staticmethod(shared_window.enroll)
 
     def detach(self, filter_ids: Collection[int] | None) -> None:
         if filter_ids is None:
@@ -204,7 +203,7 @@ def _due_filter(
 
 
 def _advance(filters: Sequence[DueFilter], until: int) -> Iterator[bool]:
-    """Advance the watermarks by compare-and-set, batch by batch; yield whether all stood there."""
+    """Advance the watermarks by compare-and-set; yield for each batch whether all could be."""
     positions: dict[tuple[int, int], list[int]] = defaultdict(list)
     for due in filters:
         if due.pending_window is None:

@@ -16,7 +16,7 @@ from tapestry.core.clock import BEGINNING, wall_clock
 from tapestry.core.ports import Change, DueFilter
 
 EVIDENCE_FIELDS = ("audience", "disjunct", "evidence", "explanation", "refreshed_at", "card")
-"""Fields that say how a message matches, and which the copies from the tables depend on."""
+"""Fields that say how a message matches, and whether the copies from the tables are stale."""
 
 PRESENCE_FIELDS = ("matched_at", "stored_at", "shown_at", "read_at", "retracted_at")
 """Fields that change as well when it begins to match."""
@@ -26,10 +26,9 @@ Pair = tuple[int, str]
 
 @dataclass(frozen=True, slots=True)
 class NetChange:
-    """The net change of a message in a filter over a window.
+    """The net change of a message in a filter over a window: its last change.
 
-    ``last`` is its last change.  ``began``: the instant at which it last began to match, None
-    if it did not within the window, or no longer matches.
+    ``began`` is the instant within the window since which it matches, if there is one.
     """
 
     last: Change

@@ -32,9 +32,9 @@ def stored_window() -> SharedWindow:
 def detach(filters: QuerySet[Filter]) -> None:
     """Give filters their own windows again, from where the shared one ends.
 
-    Call it at the beginning of the transaction that changes them, before it reads or locks
-    them: then ``since`` is their own again, and no shared window that is under way is stored.
-    Their entries in the predicate index are stale, for they have the next revision now.
+    A transaction that changes filters calls it first, before it reads or locks them: then
+    ``since`` is their own, and no shared window that is under way is stored.  Their new revision
+    makes their entries in the predicate index stale.
     """
     window = SharedWindow.lock()
     if window.since is not None:
@@ -52,17 +52,14 @@ def run_again(filters: QuerySet[Filter]) -> None:
 
 @transaction.atomic
 def begin_again(filters: QuerySet[Filter]) -> None:
-    """Let filters begin again, for they may find other mail now; except those that have ended."""
+    """Let filters begin again, except those that have ended: they may find other mail now."""
     run_again(filters)
     ended = Q(active=False, end__isnull=False, since__gte=F("end"))
     filters.exclude(ended).update(since=Coalesce(F("start"), BEGINNING))
 
 
 def show_position(filters: Iterable[Filter]) -> None:
-    """Set the watermark and the last run of enrolled filters that were read, for pages.
-
-    Nothing is stored.
-    """
+    """Set the watermark and the last run of enrolled filters in memory, for pages."""
     enrolled = [filter_ for filter_ in filters if filter_.enrolled]
     window = stored_window() if enrolled else SharedWindow()
     for filter_ in enrolled:
@@ -74,8 +71,7 @@ def show_position(filters: Iterable[Filter]) -> None:
 def enroll(filters: Iterable[DueFilter], until: int) -> None:
     """Let filters that were run to ``until`` share the window, if it ends there too.
 
-    Filters that were changed meanwhile, live, paused or failed ones, and those with a pending
-    window of an older text keep their own.
+    Changed, live, paused and failed filters, and those with a pending window, keep their own.
     """
     if SharedWindow.lock().since != until:
         return
@@ -96,10 +92,7 @@ def enroll(filters: Iterable[DueFilter], until: int) -> None:
 
 
 def unchanged(filters: Sequence[DueFilter]) -> bool:
-    """Lock filters, and tell whether all are still enrolled, and of the revision given.
-
-    The caller holds the lock of the shared window.
-    """
+    """Lock filters, and tell whether all are still enrolled, and of the revision given."""
     revisions = {due_filter.filter_id: due_filter.revision for due_filter in filters}
     enrolled = Filter.objects.select_for_update().filter(enrolled=True, active=True)
     stored: dict[int, int] = {}

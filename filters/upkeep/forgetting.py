@@ -40,11 +40,11 @@ class Report:
 
 
 def forget(audience: str, before: int | None = None) -> Report:
-    """Remove an audience's mail for good, that of before an instant if one is given.
+    """Remove an audience's mail for good: all of it, or that of before an instant.
 
-    The sources that bring such mail are paused, unless only what is old goes.  Filters keep
-    what they have found of which another copy is left to them, and, without it, what they found
-    because of a removed message.  They begin again; if only what is old goes, the live ones do.
+    If all goes, the sources that bring such mail are paused.  A match stays if its owner sees
+    another copy of the message; it stays, without that evidence, if evidence is removed.  Filters
+    begin again; if only old mail goes, the live ones do.
     """
     check_audience(audience)
     with rounds.round_lock(wait=True), _overwriting():
@@ -65,7 +65,7 @@ def forget(audience: str, before: int | None = None) -> Report:
 
 
 def _forget_waiting(audience: str, before: int | None) -> None:
-    """Delete annotations that are to be appended, or were: none comes to the table after this."""
+    """Delete annotations from the outbox: none is appended to the table after this."""
     annotations = OutboxAnnotation.objects.filter(audience=audience)
     (annotations if before is None else annotations.filter(created__lt=before)).delete()
 
@@ -87,7 +87,7 @@ def _forget_deliveries(audience: str, before: int | None, keys: frozenset[str]) 
 
 
 def _begin_again(audience: str, which: QuerySet[Filter]) -> None:
-    """Let filters begin again that have seen an audience: that it is gone is no event."""
+    """Let filters that have seen an audience begin again: its removal is no event."""
     kind, _, name = audience.partition(":")
     owners = User.objects.all()
     if kind == "user":

@@ -1,14 +1,12 @@
 """One round of the worker: append what people said, run what is due, copy the cards.
 
-Rounds do not overlap on one machine: a lock on a file, which a killed process lets go.  On
-several, an overlap costs work but no correctness, for windows are compared before they are
-set.
+Rounds do not overlap on one machine: a file lock, which ends with its process, excludes them.
+On several machines an overlap costs work, not correctness: windows are set by compare-and-set.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from filters.inbox.cards import refresh_cards
@@ -25,9 +23,9 @@ if TYPE_CHECKING:
 
 
 def run_round(at: int | None = None) -> TickReport:
-    """Run one round now, or up to ``at`` if that is later; the caller holds the lock.
+    """Run a round now, or up to ``at`` if that is later; the caller holds the lock.
 
-    What the round came to is written down for the health page, an error too.
+    Its end, and its error if there is one, are stored for the health page.
     """
     from tapestry.run.tick import tick
 
@@ -51,12 +49,10 @@ def run_round(at: int | None = None) -> TickReport:
     return report
 
 
-@contextmanager
-def round_lock(*, wait: bool) -> Iterator[bool]:
-    """Yield whether this process may run a round; wait for its turn, or be told no."""
+def round_lock(*, wait: bool) -> AbstractContextManager[bool]:
+    """Hold the lock of the rounds; yield whether it was acquired, at once or after a wait."""
     path = services.data() / "run" / "round.lock"
-    with file_lock(path, wait=FOREVER if wait else 0.0) as acquired:
-        yield acquired
+    return file_lock(path, wait=FOREVER if wait else 0.0)
 
 
 def is_running() -> bool:

@@ -20,26 +20,27 @@ PAGE = 50
 def inbox(request: PersonRequest, name: str | None = None, *, gone: bool = False) -> HttpResponse:
     """Show the list, and the message that ``open`` names; htmx gets the list alone.
 
-    ``gone``: the list of what a live filter has let go of.
+    ``gone``: the list of the messages that have left a live filter.
     """
     filter_ = None if name is None else get_object_or_404(Filter, owner=request.user, name=name)
     here = reverse("inbox") if filter_ is None else filter_.get_absolute_url()
     if filter_ is not None and gone:
         here = reverse("filter-gone", args=[filter_.name])
-    found_cards = listing.cards(request.user, filter_, retracted=gone)
-    page = Paginator(found_cards, PAGE).get_page(request.GET.get("page"))
-    lists: dict[str, object] = {"page": page, "here": here, "filter": filter_, "gone": gone}
-    lists["rows"] = listing.rows(request.user, page, filter_, retracted=gone)
+    cards = listing.cards(request.user, filter_, retracted=gone)
+    page = Paginator(cards, PAGE).get_page(request.GET.get("page"))
+    is_fragment = wants_fragment(request)
+    opened = None if is_fragment else request.GET.get("open")
+    shown = reading.read(request.user, opened, request.GET.get("in")) if opened else None
+    if shown is not None:
+        listing.mark_read(request.user, shown.message.msgid)
+    context: dict[str, object] = {"page": page, "here": here, "filter": filter_, "gone": gone}
+    context["rows"] = listing.rows(request.user, page, filter_, retracted=gone)
     if filter_ is not None and filter_.is_live and not gone:
-        lists["left"] = listing.visible(request.user, retracted=True).filter(filter=filter_).count()
-    if wants_fragment(request):
-        return render(request, "filters/inbox/_list.html", lists)
-    opened = request.GET.get("open")
-    found = reading.read(request.user, opened, request.GET.get("in")) if opened else None
-    if found is not None:
-        listing.mark_read(request.user, found.message.msgid)
-        lists["rows"] = listing.rows(request.user, page, filter_, retracted=gone)
-    context = {"current": name or "/", "reading": found, "missing": opened, **lists}
+        left = listing.visible(request.user, retracted=True).filter(filter=filter_)
+        context["left"] = left.count()
+    if is_fragment:
+        return render(request, "filters/inbox/_list.html", context)
+    context |= {"current": name or "/", "reading": shown, "missing": opened}
     return render(request, "filters/inbox/inbox.html", context)
 
 

@@ -20,11 +20,11 @@ def message(request: PersonRequest) -> HttpResponse:
 
     ``in`` names the audience whose copy is meant, if there are several.
     """
-    found = _found(request, request.GET.get("id", ""), request.GET.get("in"))
-    news = listing.mark_read(request.user, found.message.msgid)
+    shown = _reading(request, request.GET.get("id", ""), request.GET.get("in"))
+    news = listing.mark_read(request.user, shown.message.msgid)
     if not wants_fragment(request):
-        return render(request, "filters/inbox/message.html", {"reading": found})
-    response = render(request, "filters/inbox/_message.html", {"reading": found})
+        return render(request, "filters/inbox/message.html", {"reading": shown})
+    response = render(request, "filters/inbox/_message.html", {"reading": shown})
     if news:
         response["HX-Trigger-After-Settle"] = "read"
     return response
@@ -38,25 +38,25 @@ def annotate(request: PersonRequest) -> HttpResponse:
         reasons = [text for errors in form.errors.values() for text in errors]
         return HttpResponseBadRequest(" ".join(map(str, reasons)), content_type="text/plain")
     given = form.cleaned_data
-    found = _found(request, given["id"], given["audience"])
+    shown = _reading(request, given["id"], given["audience"])
     if given["kind"] == "vote":
-        content, is_new = {"number": given["number"]}, found.my_vote != given["number"]
+        content, is_new = {"number": given["number"]}, shown.my_vote != given["number"]
     else:
-        content, is_new = {"value": given["value"]}, given["value"] not in found.my_tags
+        content, is_new = {"value": given["value"]}, given["value"] not in shown.my_tags
     if is_new:
-        msgid, audience = found.message.msgid, found.message.audience
+        msgid, audience = shown.message.msgid, shown.message.audience
         private = given["private"]
         keep_annotation(request.user, msgid, audience, given["kind"], private=private, **content)
     queued = append_soon()
     if not wants_fragment(request):
-        return redirect(message_address(found.message.msgid, found.message.audience))
-    again = _found(request, given["id"], found.message.audience)
-    context = {"reading": again, "queued": queued, "private": given["private"]}
+        return redirect(message_address(shown.message.msgid, shown.message.audience))
+    updated = _reading(request, given["id"], shown.message.audience)
+    context = {"reading": updated, "queued": queued, "private": given["private"]}
     return render(request, "filters/inbox/_standing.html", context)
 
 
-def _found(request: PersonRequest, msgid: str, audience: str | None) -> reading.Reading:
-    found = reading.read(request.user, msgid, audience)
-    if found is None:
+def _reading(request: PersonRequest, msgid: str, audience: str | None) -> reading.Reading:
+    shown = reading.read(request.user, msgid, audience)
+    if shown is None:
         raise Http404("There is no such message, or it is not yours to see.")
-    return found
+    return shown

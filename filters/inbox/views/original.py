@@ -25,14 +25,14 @@ _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 def original(request: PersonRequest) -> HttpResponse:
     """Show the message that ``id`` names as it came, and what could not be read of it."""
     msgid = request.GET.get("id", "")
-    found, audience = _found(request, msgid)
+    stored, audience = _original(request, msgid)
     context = {
         "msgid": msgid,
         "audience": audience,
-        "text": decode(found.raw[:SHOWN]),
-        "size": len(found.raw),
-        "is_cut": len(found.raw) > SHOWN,
-        "problems": found.problems,
+        "text": decode(stored.raw[:SHOWN]),
+        "size": len(stored.raw),
+        "is_cut": len(stored.raw) > SHOWN,
+        "problems": stored.problems,
     }
     return render(request, "filters/inbox/original.html", context)
 
@@ -42,17 +42,17 @@ def download(request: PersonRequest) -> HttpResponse:
     """Give the original bytes of the message that ``id`` names, as a file."""
     msgid = request.GET.get("id", "")
     name = _NOT_IN_A_NAME.sub("-", msgid).strip(".-")[:80] or "message"
-    found, _ = _found(request, msgid)
-    response = HttpResponse(found.raw, content_type="message/rfc822")
+    stored, _ = _original(request, msgid)
+    response = HttpResponse(stored.raw, content_type="message/rfc822")
     response["Content-Disposition"] = f'attachment; filename="{name}.eml"'
     response["X-Content-Type-Options"] = "nosniff"
     return response
 
 
-def _found(request: PersonRequest, msgid: str) -> tuple[Original, str]:
+def _original(request: PersonRequest, msgid: str) -> tuple[Original, str]:
     """Return the original of the copy that is meant, and the audience of that copy."""
     for copy in reading.find(request.user, msgid, request.GET.get("in"))[:1]:
-        found = read_original(services.tables(), msgid, copy)
-        if found is not None:
-            return found, copy.audience
+        stored = read_original(services.tables(), msgid, copy)
+        if stored is not None:
+            return stored, copy.audience
     raise Http404("There is no such message, it is not yours to see, or it was not kept.")

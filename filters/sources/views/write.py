@@ -82,23 +82,18 @@ def _write(request: PersonRequest, stored: Source, was: Source | None) -> HttpRe
         form.add_error(None, f"{error.message} {error.hint or ''}")
         return _page(request, form, stored)
     stored.error, stored.hint, stored.failures, stored.due_at = "", "", 0, wall_clock()
-    _save(stored, names)
+    if stored.pk is None:
+        stored.save()
+    else:  # other fields may have been changed meanwhile
+        changes = {name: getattr(stored, name) for name in names}
+        if not Source.objects.filter(pk=stored.pk).update(**changes):
+            raise Http404
+        stored.refresh_from_db()
     if not stored.folder_patterns:
         return redirect("source-places", stored.pk)
     messages.success(request, "That is stored, and the server lets you in.")
     pull_soon(stored.pk)
     return redirect(stored)
-
-
-def _save(stored: Source, names: list[str]) -> None:
-    """Store a new source, or these fields alone: others may have been changed meanwhile."""
-    if stored.pk is None:
-        stored.save()
-        return
-    changes = {name: getattr(stored, name) for name in names}
-    if not Source.objects.filter(pk=stored.pk).update(**changes):
-        raise Http404
-    stored.refresh_from_db()
 
 
 def _keep_secrets(stored: Source, given: dict[str, Any]) -> bool:
