@@ -51,7 +51,6 @@ class FilterAdmin(Pages):
         return False
 
     def get_object(self, *args: Any, **kwargs: Any) -> Filter | None:
-        """Return a filter, with its watermark."""
         filter_: Filter | None = super().get_object(*args, **kwargs)
         shared_window.show_position([filter_] if filter_ else [])
         return filter_
@@ -66,7 +65,6 @@ class FilterAdmin(Pages):
         self.delete_queryset(request, Filter.objects.filter(pk=obj.pk))
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Filter]) -> None:
-        """Delete filters, and compile those again that refer to them."""
         names = [full_name(filter_) for filter_ in queryset.select_related("owner")]
         super().delete_queryset(request, queryset)
 
@@ -119,7 +117,6 @@ class AccountAdmin(AccountPages):
         self.delete_queryset(request, User.objects.filter(pk=obj.pk))
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
-        """Delete accounts, and compile those filters again that refer to one of their filters."""
         names = [user.get_username() for user in queryset]
         super().delete_queryset(request, queryset)
 

@@ -12,7 +12,6 @@ class FiltersConfig(AppConfig):
     verbose_name = "Tapestry"
 
     def ready(self) -> None:
-        """Hear of what the administration pages change."""
         from filters.accounts import retired_names
         from filters.authoring import visibility_changes
 

@@ -14,7 +14,6 @@ from filters.models import Profile
 
 @require_http_methods(["GET", "POST"])
 def profile(request: PersonRequest) -> HttpResponse:
-    """Show and store the profile."""
     stored, _ = Profile.objects.get_or_create(user=request.user)
     initial = {
         "email": request.user.email,

@@ -44,7 +44,6 @@ def _shared(user: User, text: str) -> tuple[tuple[str, str], ...]:
 
 
 def _names(audiences: tuple[str, ...]) -> Names:
-    """Return the names in the newest mail of these audiences, none if it cannot be read."""
     seen = hashlib.sha256("\n".join((str(services.data()), *audiences)).encode()).hexdigest()
     key = f"names-{seen}"
     names: Names | None = cache.get(key)

@@ -9,8 +9,6 @@ from django.core.exceptions import ValidationError
 
 
 class AnnotationForm(forms.Form):
-    """A vote or a tag on a message."""
-
     id = forms.CharField(strip=False)
     audience = forms.CharField(strip=False, required=False)
     kind = forms.ChoiceField(choices=[("vote", "vote"), ("tag", "tag")])
@@ -21,7 +19,6 @@ class AnnotationForm(forms.Form):
     private = forms.BooleanField(required=False)
 
     def clean(self) -> dict[str, Any]:
-        """Require a number of a vote and a word of a tag."""
         given = super().clean() or {}
         if given.get("kind") == "vote" and given.get("number") is None:
             raise ValidationError("A vote is for or against.")

@@ -89,7 +89,6 @@ def rows(
 
 
 def sidebar(user: User) -> Sidebar:
-    """Return a user's filters with their counts."""
     seen = _listed(user, "matches__", retracted=False)
     filters = (
         Filter.objects.filter(owner=user)

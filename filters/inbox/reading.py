@@ -19,19 +19,12 @@ from tapestry.tables.thread import ThreadEntry, thread
 
 
 @dataclass(frozen=True, slots=True)
-class MatchExplanation:
-    """A match of one of the reader's filters, present or retracted, with its evidence in words."""
-
-    match: Match
-    evidence: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Reading:
     """A copy of a message as one reader may see it; ``my_vote`` is 1, -1 or 0.
 
-    ``others`` are the audiences of its other copies.  ``problems`` says what could not be read
-    of it; None if its original was not kept.
+    ``others`` are the audiences of its other copies.  ``explanations`` are the reader's matches,
+    present and retracted, with their evidence in words.  ``problems`` says what could not be
+    read of it; None if its original was not kept.
     """
 
     message: Message
@@ -42,7 +35,7 @@ class Reading:
     my_vote: int
     my_tags: tuple[str, ...]
     may_be_public: bool
-    explanations: tuple[MatchExplanation, ...]
+    explanations: tuple[tuple[Match, list[str]], ...]
     problems: tuple[str, ...] | None
 
 
@@ -75,7 +68,7 @@ def read(user: User, msgid: str, audience: str | None = None) -> Reading | None:
         may_be_public=may_be_public(row.message.audience),
         problems=problems_of(services.tables(), msgid, visible[0]),
         explanations=tuple(
-            MatchExplanation(match, tuple(sentences(match.evidence_rows, audiences)))
+            (match, sentences(match.evidence_rows, audiences))
             for matches in (listing.visible(user), listing.visible(user, retracted=True))
             for match in matches.filter(msgid=msgid)
             .select_related("filter")
@@ -85,7 +78,6 @@ def read(user: User, msgid: str, audience: str | None = None) -> Reading | None:
 
 
 def _annotations(msgid: str, audiences: tuple[str, ...]) -> list[Annotation]:
-    """Return the annotations of a message: those of the table, then those of the outbox."""
     stored = [row.annotation for row in annotations_on(services.tables(), [msgid], audiences)]
     waiting = OutboxAnnotation.objects.filter(msgid=msgid, audience__in=audiences)
     return stored + [

@@ -31,7 +31,6 @@ class OutboxAnnotation(models.Model):
         return f"{self.kind} on {self.msgid}"
 
     def as_annotation(self) -> Annotation:
-        """Return the row that is to be appended."""
         return Annotation(
             annid=self.annid,
             msgid=self.msgid,

@@ -95,7 +95,6 @@ class Filter(models.Model):
 
     @property
     def is_live(self) -> bool:
-        """Tell whether messages leave when they no longer match."""
         return self.mode == self.Mode.LIVE
 
     @property

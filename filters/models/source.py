@@ -20,21 +20,15 @@ class Source(models.Model):
     """
 
     class Kind(models.TextChoices):
-        """What the server speaks."""
-
         IMAP = "imap", "a mailbox (IMAP)"
         NNTP = "nntp", "news (NNTP)"
 
     class Security(models.TextChoices):
-        """How the connection is encrypted."""
-
         TLS = "tls", "TLS"
         STARTTLS = "starttls", "STARTTLS"
         NONE = "none", "nothing"
 
     class Method(models.TextChoices):
-        """How the program authenticates."""
-
         PASSWORD = "password", "a password or an app password"
         XOAUTH2 = "xoauth2", "a token (XOAUTH2)"
 
@@ -74,7 +68,6 @@ class Source(models.Model):
 
     @property
     def is_news(self) -> bool:
-        """Tell whether its folders are newsgroups."""
         return self.kind == self.Kind.NNTP
 
 

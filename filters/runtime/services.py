@@ -24,17 +24,14 @@ DEFAULT_REDIS = "redis://127.0.0.1:6379/0"
 
 
 def data() -> Path:
-    """Return the data directory."""
     return Path(settings.DATA)
 
 
 def tables() -> Tables:
-    """Return the tables of messages and annotations."""
     return Tables(data() / "tables")
 
 
 def redis_url() -> str:
-    """Return where Redis serves."""
     return os.environ.get("REDIS_URL") or _written("redis.url") or DEFAULT_REDIS
 
 

@@ -34,7 +34,6 @@ def content_security_policy(page: Page) -> Page:
 
 
 def user_time_zone(page: Page) -> Page:
-    """Show times in the time zone of the person who is signed in."""
 
     def answer(request: HttpRequest) -> HttpResponse:
         if not request.user.is_authenticated:

@@ -92,7 +92,6 @@ class SourceForm(forms.Form):
         return host
 
     def clean(self) -> dict[str, Any]:
-        """Fill in the usual port; require a secret where one is needed."""
         given = super().clean() or self.cleaned_data
         given.setdefault("method", "password")
         given["method"] = given["method"] or "password"

@@ -89,7 +89,6 @@ class Listener:
             Heartbeat.objects.update_or_create(pk=Heartbeat.LISTENER, defaults={"ended_at": at})
 
     def stop(self) -> None:
-        """End all threads."""
         for watcher in self.watchers.values():
             watcher.stop.set()
         for watcher in self.watchers.values():

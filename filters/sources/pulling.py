@@ -79,7 +79,6 @@ class _Work:
     quiet: list[str] = field(default_factory=list)
 
     def do(self) -> None:
-        """Pull, and store how it went, whatever happens."""
         began, error_class = time.perf_counter(), None
         try:
             self.run()
@@ -167,7 +166,6 @@ class _Work:
         return current is None or not may_pull(current)
 
     def _pause(self, seconds: float) -> None:
-        """Wait before a lost connection is opened again."""
         time.sleep(seconds)
         if self._is_forbidden():
             raise _RevokedError
@@ -238,7 +236,6 @@ class _Work:
 
 
 def may_pull(source: Source) -> bool:
-    """Return whether the owner of a source may still put mail there."""
     owner = source.owner
     return owner.is_active and source.audience in people.audiences(owner)
 

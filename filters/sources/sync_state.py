@@ -40,7 +40,6 @@ class StoredSyncStates:
         return state
 
     def save(self, folder: str, state: dict[str, Any]) -> None:
-        """Replace the state of a folder, at once."""
         text = json.dumps(state)
         stored = {"text": text} if _STRANGE.search(text) else state
         Folder.objects.update_or_create(

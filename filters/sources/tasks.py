@@ -15,7 +15,6 @@ PULLS = threading.BoundedSemaphore(2)
 
 @app.task(name="filters.pull_due", ignore_result=True)
 def pull_due() -> None:
-    """Send a task for each source that is due."""
     for source_id in due():
         pull_source.apply_async((source_id,), expires=60)
 

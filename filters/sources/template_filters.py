@@ -26,5 +26,4 @@ def every_words(seconds: int) -> str:
 
 @register.filter
 def is_recent(instant: int | None) -> bool:
-    """Tell whether an instant was within the last two minutes."""
     return instant is not None and wall_clock() - instant < RECENT

@@ -24,7 +24,6 @@ from tapestry.core.ports import DueFilter
 
 
 def stored_window() -> SharedWindow:
-    """Return the shared window as it is stored now."""
     return SharedWindow.objects.filter(pk=1).first() or SharedWindow(pk=1)
 
 

@@ -84,7 +84,6 @@ def initial(who: str) -> str:
 
 @register.filter
 def hue(who: str) -> int:
-    """Return a person's colour, a number below HUES, always the same."""
     return crc32(who.lower().encode()) % HUES
 
 

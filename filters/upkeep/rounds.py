@@ -56,6 +56,5 @@ def round_lock(*, wait: bool) -> AbstractContextManager[bool]:
 
 
 def is_running() -> bool:
-    """Tell whether some process of this machine is in a round now."""
     with round_lock(wait=False) as free:
         return not free

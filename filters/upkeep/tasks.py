@@ -15,7 +15,6 @@ log = logging.getLogger(__name__)
 
 @app.task(name="filters.tick", ignore_result=True)
 def tick() -> None:
-    """Run what is due, unless a run is under way."""
     with rounds.round_lock(wait=False) as mine:
         if mine:
             try:

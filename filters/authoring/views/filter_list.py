@@ -14,7 +14,6 @@ from filters.models import Filter
 
 @require_GET
 def filter_list(request: PersonRequest) -> HttpResponse:
-    """Show one's own filters, and those that others share."""
     shared = Filter.objects.filter(visibility=Filter.Visibility.SHARED, active=True)
     shared = shared.exclude(owner=request.user).select_related("owner")
     context = {"shared": shared.order_by("owner__username", "name")}

@@ -26,7 +26,6 @@ PATIENCE = 10.0
 
 @require_GET
 def sources(request: PersonRequest) -> HttpResponse:
-    """Show one's own sources."""
     context = {"sources": Source.objects.filter(owner=request.user)}
     return render(request, "filters/sources/sources.html", context)
 
@@ -76,7 +75,6 @@ def resume(request: PersonRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def look(request: PersonRequest, pk: int) -> HttpResponse:
-    """Look for new mail at once, before it is due."""
     return _look_now(mine(request, pk))
 
 

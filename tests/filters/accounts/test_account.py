@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from uuid import UUID
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from django.urls import URLPattern, reverse
 
 from filters.accounts import people
+from filters.urls import urlpatterns
 
 SignIn = Callable[[User], Client]
 
@@ -78,3 +81,16 @@ def test_the_audiences_of_people(alice: User, carol: User) -> None:
     assert people.audiences(alice) == ("public", "user:alice", "group:parc")
     assert people.audiences(carol) == ("public", "user:carol")
     assert people.audiences(None) == ("public",)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for feature in urlpatterns for page in getattr(feature, "url_patterns", [feature])],
+)
+def test_every_page_is_closed_unless_it_says_otherwise(
+    client: Client, db: None, page: URLPattern
+) -> None:
+    values = {"name": "x", "pk": 1, "task": UUID(int=0)}
+    address = reverse(page.name, kwargs={key: values[key] for key in page.pattern.converters})
+    asks = client.get(address).headers.get("Location", "").startswith("/sign-in/?next=")
+    assert asks == (page.name not in ("sign-in", "sign-out", "healthz"))
