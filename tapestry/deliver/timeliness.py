@@ -11,9 +11,8 @@ from tapestry.core.errors import Span, TapestryError
 
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
-_EVERY = re.compile(r"every\s+(\d{1,5})\s+minutes?", re.IGNORECASE | re.ASCII)
-_DAILY = re.compile(r"daily\s+at\s+(\d\d?):(\d\d)", re.IGNORECASE | re.ASCII)
-_WEEKLY = re.compile(r"weekly\s+on\s+([a-z]+)\s+at\s+(\d\d?):(\d\d)", re.IGNORECASE | re.ASCII)
+_EVERY = re.compile(r"every (\d{1,5}) minutes?", re.ASCII)
+_AT = re.compile(r"(?:daily|weekly on ([a-z]+)) at (\d\d?):(\d\d)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +52,13 @@ def parse_timeliness(text: str) -> Timeliness:
         return Timeliness()
     if words == "hourly":
         return Timeliness(every=HOUR)
-    if (every := _EVERY.fullmatch(words)) and int(every[1]):
+    every = _EVERY.fullmatch(words)
+    if every and int(every[1]):
         return Timeliness(every=int(every[1]) * MINUTE)
-    if (daily := _DAILY.fullmatch(words)) and _is_time(daily[1], daily[2]):
-        return Timeliness(minute=int(daily[1]) * 60 + int(daily[2]))
-    weekly = _WEEKLY.fullmatch(words)
-    if weekly and weekly[1] in DAYS and _is_time(weekly[2], weekly[3]):
-        minute = int(weekly[2]) * 60 + int(weekly[3])
-        return Timeliness(minute=minute, weekday=DAYS.index(weekly[1]))
+    at = _AT.fullmatch(words)
+    if at and at[1] in (None, *DAYS) and int(at[2]) < 24 and int(at[3]) < 60:
+        weekday = None if at[1] is None else DAYS.index(at[1])
+        return Timeliness(minute=int(at[2]) * 60 + int(at[3]), weekday=weekday)
     raise TapestryError(
         f"“{text.strip()}” does not say when.",
         Span(0, len(text)),
@@ -95,7 +93,3 @@ def shown_at(timeliness: Timeliness, found_at: int, zone: tzinfo) -> int:
         if instant >= found_at:
             return instant
         day += step
-
-
-def _is_time(hour: str, minute: str) -> bool:
-    return int(hour) < 24 and int(minute) < 60

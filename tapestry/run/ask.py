@@ -35,9 +35,9 @@ def ask(
     limit: int | None = None,
 ) -> Answer:
     """Return Q(at): the messages that satisfy the filter at the instant, by ``ts``."""
-    plan = compile_filter(text, context)
-    asked = signature_groups([(Subscription(0, plan, tuple(audiences), BEGINNING), at)])
-    rows = evaluate(engine_on(snapshot(tables)), lower_at(asked, at))
+    asked = Subscription(0, compile_filter(text, context), tuple(audiences), BEGINNING)
+    statement = lower_at(signature_groups([(asked, at)]), at)
+    rows = evaluate(engine_on(snapshot(tables)), statement)
     arrived: dict[str, int] = {}
     for _, msgid, _, ts, *_ in rows:
         arrived[msgid] = min(ts, arrived.get(msgid, ts))
@@ -54,8 +54,7 @@ def preview(
     limit: int | None = None,
 ) -> Answer:
     """Return QM(at): all that the filter would have matched so far, by ``matched_at``."""
-    plan = compile_filter(text, context)
-    asked = Subscription(0, plan, tuple(audiences), BEGINNING)
+    asked = Subscription(0, compile_filter(text, context), tuple(audiences), BEGINNING)
     matches = execute(engine_on(snapshot(tables)), [asked], at, lambda _: set())
     return _newest(tables, {m.msgid: m.matched_at for m in matches}, audiences, limit)
 

@@ -10,18 +10,19 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Literal
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.ports import Change
 from tapestry.plan.engine import Engine, Row, evaluate
 from tapestry.plan.lowering.lower import lower_among, lower_each, lower_events
-from tapestry.plan.relation import SEPARATOR
 from tapestry.run.execute import (
     Pair,
     Subscription,
     batched_groups,
     delta_query_count,
+    keys_of,
     signature_groups,
     split_groups,
 )
@@ -69,9 +70,7 @@ def change_windows(
             for at, now in [(end, steps[-1][1])] if net and steps else steps:
                 run += _difference(filter_id, msgid, at, before, now)
                 before = now
-    return [
-        sorted(run, key=lambda change: (change.filter_id, change.at, change.msgid)) for run in runs
-    ]
+    return [sorted(run, key=attrgetter("filter_id", "at", "msgid")) for run in runs]
 
 
 def _difference(
@@ -81,9 +80,8 @@ def _difference(
         if before is not None:
             yield Change(filter_id, msgid, "delete", at)
     elif before is None or before[5:] != now[5:]:
-        evidence = tuple(now[6].split(SEPARATOR)) if now[6] else ()
         op: Literal["insert", "update"] = "insert" if before is None else "update"
-        yield Change(filter_id, msgid, op, at, now[2], now[5], evidence)
+        yield Change(filter_id, msgid, op, at, now[2], now[5], keys_of(now[6]))
 
 
 def _states(
@@ -93,7 +91,7 @@ def _states(
     filter_events: Mapping[int, set[int]],
     until: int,
 ) -> dict[State, Row]:
-    """Return how messages match at the start of their filter's window and at its events."""
+    """Return how messages match at the start of their filter's window, and at its events."""
     of_messages = sorted(
         (*pair, at)
         for pair, instants in message_events.items()

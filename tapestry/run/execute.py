@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter, itemgetter
 
 from tapestry.core.ports import Match
 from tapestry.plan.compile import Compiled
@@ -20,7 +21,7 @@ from tapestry.plan.relation import SEPARATOR
 from tapestry.rewrite.stages import IncrementalDisjunct
 
 MOST_DELTA_QUERIES = 12
-"""Variants in one statement: more share its fixed cost, but take longer to plan."""
+"""Delta queries in one statement: more share its fixed cost, but take longer to plan."""
 
 Pair = tuple[int, str]
 """A filter and a msgid."""
@@ -78,7 +79,7 @@ def decide_matches(
     by_id = {filter_id: subscription(filter_id) for filter_id in {pair[0] for pair in from_now_on}}
     old |= _matched_at_start(engine, by_id, from_now_on)
     matches = [_match(row, row[0]) for row in rows if (row[0], row[1]) not in old]
-    return sorted(matches, key=lambda m: (m.filter_id, m.matched_at, m.msgid))
+    return sorted(matches, key=_delivery_order)
 
 
 def execute_windows(
@@ -86,8 +87,8 @@ def execute_windows(
 ) -> list[list[Match]]:
     """Return the matches of each window (T0, T1], (T1, T2], … that ends at the instants.
 
-    Every filter starts at its own since, with existing mail.  A filter and a window make a
-    row of the constant table, so that all windows share the statements of one run.
+    Every filter starts at its own since, with existing mail.  A filter and a window are a
+    row of the constant table, so all windows share statements.
     """
     filters = list(subscriptions)
     starts = [None, *instants[:-1]]
@@ -99,14 +100,15 @@ def execute_windows(
     runs: list[list[Match]] = [[] for _ in instants]
     delivered: set[Pair] = set()
     groups = signature_groups(windows)
-    rows = first_candidates(engine, groups, max(instants)) if instants else []
-    for row in sorted(rows, key=lambda row: row[0]):
+    for row in sorted(
+        first_candidates(engine, groups, max(instants, default=0)), key=itemgetter(0)
+    ):
         n, run = divmod(row[0], len(instants))
         match = _match(row, filters[n].filter_id)
         if (match.filter_id, match.msgid) not in delivered:
             delivered.add((match.filter_id, match.msgid))
             runs[run].append(match)
-    return [sorted(run, key=lambda m: (m.filter_id, m.matched_at, m.msgid)) for run in runs]
+    return [sorted(run, key=_delivery_order) for run in runs]
 
 
 def first_candidates(engine: Engine, groups: Sequence[SignatureGroup], until: int) -> list[Row]:
@@ -126,15 +128,20 @@ def keep_first(first: dict[Pair, Row], rows: Iterable[Row]) -> None:
             first[row[0], row[1]] = row
 
 
-def _order(row: Row) -> tuple[int, int, str, str]:
-    _, _, audience, _, c, disjunct, why = row
-    return c, disjunct, why, audience
+_order = itemgetter(4, 5, 6, 2)
+"""Candidates of a message: by instant, disjunct, evidence, audience."""
+
+_delivery_order = attrgetter("filter_id", "matched_at", "msgid")
 
 
 def _match(row: Row, filter_id: int) -> Match:
-    _, msgid, audience, _, c, disjunct, why = row
-    evidence = tuple(why.split(SEPARATOR)) if why else ()
-    return Match(filter_id, msgid, audience, c, disjunct, evidence)
+    _, msgid, audience, _, c, disjunct, evidence = row
+    return Match(filter_id, msgid, audience, c, disjunct, keys_of(evidence))
+
+
+def keys_of(evidence: str) -> tuple[str, ...]:
+    """Return the keys of a row's evidence."""
+    return tuple(evidence.split(SEPARATOR)) if evidence else ()
 
 
 def signature_groups(windows: Iterable[tuple[Subscription, int]]) -> list[SignatureGroup]:
@@ -151,7 +158,7 @@ def signature_groups(windows: Iterable[tuple[Subscription, int]]) -> list[Signat
 def batched_groups(
     groups: Iterable[SignatureGroup], size: Callable[[SignatureGroup], int] = lambda _: 1
 ) -> list[list[SignatureGroup]]:
-    """Return the groups in as few statements as is good for planning them."""
+    """Return the groups of each statement, a few in one, as is good for planning it."""
     batches: list[list[SignatureGroup]] = []
     room = 0
     for group in groups:
@@ -199,8 +206,8 @@ def _matched_at_start(
 ) -> set[Pair]:
     """Return the pairs whose message matched at the filter's T0 already.
 
-    A filter "from now on" does not deliver those.  Every pair is asked: the message may
-    have been there for another audience before the row that matched.
+    Every pair is asked: the message may have been there for another audience before the row
+    that matched.
     """
     groups = signature_groups((s, s.since) for _, s in sorted(by_id.items()))
     instants = [

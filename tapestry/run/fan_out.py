@@ -2,8 +2,8 @@
 
     answers of groups ─ members ─> candidates of filters ─ decide ─> matches        [Chen00 §3.3]
 
-The predicate index may lag behind the database, so each member is checked with the application:
-a filter that is not what the index says is stale, and is given a window of its own.
+The predicate index may lag behind the database, so the application is asked for each member: a
+filter that is not what the index says is stale, and is given a window of its own.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from tapestry.run.own_windows import subscribe
 
 @dataclass(slots=True)
 class SharedWindowResult:
-    """What the shared window gave: matches, the filters that have some, and those that failed.
+    """What the shared window gave: matches, the filters that have matches, those that failed.
 
-    ``stale`` filters are to be detached: they are not what the index says any more, or find too
-    much at once.
+    ``stale`` filters are to be detached: the index has another revision of them, or they find
+    too much at once.
     """
 
     matches: list[Match] = field(default_factory=list)
@@ -92,20 +92,16 @@ def fan_out(
     ]
 
     def rows_of_filters() -> Iterator[Row]:
-        for number, msgid, audience, ts, c, _, why in answers:
+        for number, msgid, audience, ts, c, _, evidence in answers:
             for member in members_of[groups[number]]:
                 if member.filter_id not in failed and member.filter_id not in result.stale:
-                    yield member.filter_id, msgid, audience, ts, c, member.disjunct, why
+                    yield member.filter_id, msgid, audience, ts, c, member.disjunct, evidence
 
     first: dict[Pair, Row] = {}
     keep_first(first, rows_of_filters())
     starts = {filter_id: due[filter_id].start for filter_id, _ in first}
     result.matches = decide_matches(
-        engine,
-        list(first.values()),
-        starts,
-        lambda filter_id: subscribe(due[filter_id]),
-        store.known,
+        engine, first.values(), starts, lambda filter_id: subscribe(due[filter_id]), store.known
     )
     matching = {match.filter_id for match in result.matches}
     result.filters = [due[filter_id] for filter_id in sorted(matching)]

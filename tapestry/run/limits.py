@@ -2,14 +2,43 @@
 
 from __future__ import annotations
 
+import logging
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from tapestry.core.errors import TapestryError
 from tapestry.plan.engine import TooMuchError
 
+log = logging.getLogger(__name__)
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+def run_isolated(
+    run: Callable[[Sequence[Item]], list[Result]],
+    items: Sequence[Item],
+    plan: Callable[[Item], str],
+) -> tuple[list[Result], list[tuple[Item, TapestryError]]]:
+    """Run all items at once; where that fails, those of each plan by themselves.
+
+    Return the results, and the items that cannot be run: they do not keep others from running.
+    """
+    try:
+        return (run(items) if items else []), []
+    except TapestryError as error:
+        log.warning("Not all at once: %s", error.message)
+    by_plan: dict[str, list[Item]] = defaultdict(list)
+    for item in items:
+        by_plan[plan(item)].append(item)
+    results: list[Result] = []
+    failures: list[tuple[Item, TapestryError]] = []
+    for same_plan in by_plan.values():
+        more_results, more_failures = set_aside(run, same_plan)
+        results += more_results
+        failures += more_failures
+    return results, failures
 
 
 def set_aside(
@@ -28,8 +57,6 @@ def set_aside(
     >>> results, [item for item, _ in failures]
     ([1, 2, 4], [3])
     """
-    if not items:
-        return [], []
     try:
         return run(items), []
     except TooMuchError as error:

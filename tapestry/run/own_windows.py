@@ -19,7 +19,7 @@ from tapestry.plan.engine import Engine, TooManyError, check_engine
 from tapestry.plan.explanation import explanation
 from tapestry.run.changes import changes
 from tapestry.run.execute import Subscription, execute
-from tapestry.run.limits import set_aside
+from tapestry.run.limits import run_isolated
 from tapestry.tables.log import Snapshot, Tables, snapshot
 
 log = logging.getLogger(__name__)
@@ -27,21 +27,21 @@ log = logging.getLogger(__name__)
 Delivery = TypeVar("Delivery", Match, Change)
 
 HALVINGS = 24
-"""How often a window is halved at most before a filter is taken to find too much in any."""
+"""How often a window is halved at most, before its filter is refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What running some filters did.
+    """What a run of filters did.
 
     The windows of ``filters`` end at the run's ``until`` now, or at their own where they have one.
     """
 
-    filters: tuple[DueFilter, ...]
-    matches: tuple[Match, ...]
-    changes: tuple[Change, ...]
-    failed: int
-    committed: bool
+    filters: tuple[DueFilter, ...] = ()
+    matches: tuple[Match, ...] = ()
+    changes: tuple[Change, ...] = ()
+    failed: int = 0
+    committed: bool = True
 
 
 def run_own_windows(
@@ -53,66 +53,54 @@ def run_own_windows(
 ) -> Run:
     """Run filters, each over its own window, and store what they found.
 
-    Where one finds more than can be had at once, the first part of its window is run.
+    Where a filter finds more than can be had at once, the first part of its window is run.
     """
-    due: list[DueFilter] = []
+    due: dict[int, DueFilter] = {}
     subscriptions: list[Subscription] = []
     failed = 0
     for due_filter in due_filters:
         try:
             subscriptions.append(subscribe(due_filter))
-            due.append(due_filter)
+            due[due_filter.filter_id] = due_filter
         except TapestryError as error:
             refuse(store, due_filter, error)
             failed += 1
     if not due:
-        return Run((), (), (), failed, True)
+        return Run(failed=failed)
     engine = engine_on(snapshot(tables))
-    live = {due_filter.filter_id for due_filter in due if due_filter.live}
 
-    def find_matches(some: Sequence[Subscription]) -> list[Match]:
-        return execute(engine, some, until, store.known)
+    def find_matches(subscriptions: Sequence[Subscription]) -> list[Match]:
+        return execute(engine, subscriptions, until, store.known)
 
-    def find_changes(some: Sequence[Subscription]) -> list[Change]:
-        return changes(engine, some, until, net=False)
+    def find_changes(subscriptions: Sequence[Subscription]) -> list[Change]:
+        return changes(engine, subscriptions, until, net=False)
 
-    kept_filters = [s for s in subscriptions if s.filter_id not in live]
-    live_filters = [s for s in subscriptions if s.filter_id in live]
-    matches, errors = _run_isolated(find_matches, kept_filters)
-    changed, live_errors = _run_isolated(find_changes, live_filters)
-    errors |= live_errors
-    if errors:
+    kept_filters = [s for s in subscriptions if not due[s.filter_id].live]
+    live_filters = [s for s in subscriptions if due[s.filter_id].live]
+    matches, failures = run_isolated(find_matches, kept_filters, _plan)
+    changed, live_failures = run_isolated(find_changes, live_filters, _plan)
+    if failures or live_failures:
         check_engine(engine)
-    complete = [due_filter for due_filter in due if due_filter.filter_id not in errors]
     partial: list[tuple[DueFilter, int, list[Match]]] = []
-    for due_filter, subscription in zip(due, subscriptions, strict=True):
-        if due_filter.filter_id not in errors:
-            continue
+    refused = [(due.pop(s.filter_id), failure) for s, failure in live_failures]
+    for subscription, failure in failures:
+        due_filter = due.pop(subscription.filter_id)
         try:
-            if due_filter.live:
-                raise errors[due_filter.filter_id]
-            end, found = _first_part(
-                find_matches, subscription, until, errors[due_filter.filter_id]
-            )
+            end, found = _first_part(find_matches, subscription, until, failure)
             partial.append((replace(due_filter, until=end), end, found))
-        except TapestryError as error:
-            refuse(store, due_filter, error)
-            failed += 1
-    by_id = {due_filter.filter_id: due_filter for due_filter in due}
-    changed = [
-        change
-        if change.op == "delete"
-        else replace(change, explanation=explanation(by_id[change.filter_id], change.disjunct))
-        for change in changed
-    ]
-    matches = explained(matches, due)
-    committed = store.commit(complete, until, matches, changed)
+        except TapestryError as final_error:
+            refused.append((due_filter, final_error))
+    for due_filter, failure in refused:
+        refuse(store, due_filter, failure)
+    done = list(due.values())
+    matches, changed = explained(matches, done), explained(changed, done)
+    committed = store.commit(done, until, matches, changed)
     for due_filter, end, found in partial:
-        explained_part = explained(found, [due_filter])
-        committed &= store.commit([due_filter], end, explained_part)
-        matches += explained_part
-    done = (*complete, *(due_filter for due_filter, _, _ in partial))
-    return Run(done, tuple(matches), tuple(changed), failed, committed)
+        found = explained(found, [due_filter])
+        committed &= store.commit([due_filter], end, found)
+        matches += found
+        done.append(due_filter)
+    return Run(tuple(done), tuple(matches), tuple(changed), failed + len(refused), committed)
 
 
 def subscribe(due_filter: DueFilter) -> Subscription:
@@ -139,27 +127,8 @@ def refuse(store: FilterStore, due_filter: DueFilter, error: TapestryError) -> N
     event(log, "refused", filter_id=due_filter.filter_id, error=message)
 
 
-def _run_isolated(
-    run: Callable[[Sequence[Subscription]], list[Delivery]], subscriptions: Sequence[Subscription]
-) -> tuple[list[Delivery], dict[int, TapestryError]]:
-    """Run all filters at once; where that fails, each signature by itself.
-
-    So no filter keeps the others from running.  Errors come by filter_id.
-    """
-    try:
-        return (run(subscriptions) if subscriptions else []), {}
-    except TapestryError as error:
-        log.warning("Not all at once: %s", error.message)
-    by_signature: dict[str, list[Subscription]] = {}
-    for subscription in subscriptions:
-        by_signature.setdefault(subscription.compiled.key, []).append(subscription)
-    deliveries: list[Delivery] = []
-    errors: dict[int, TapestryError] = {}
-    for same_plan in by_signature.values():
-        delivered, failures = set_aside(run, same_plan)
-        deliveries += delivered
-        errors |= {subscription.filter_id: error for subscription, error in failures}
-    return deliveries, errors
+def _plan(subscription: Subscription) -> str:
+    return subscription.compiled.key
 
 
 def _first_part(
@@ -168,9 +137,9 @@ def _first_part(
     until: int,
     error: TapestryError,
 ) -> tuple[int, list[Match]]:
-    """Run the first part of a window in which there is too much; return its end, and its matches.
+    """Run the first part of a window with too many matches; return its end, and its matches.
 
-    Raises the error if there are too many in an instant, or something else is the matter.
+    Raises the error if there are too many in an instant, or if something else failed.
     """
     until = until if subscription.until is None else subscription.until
     for _ in range(HALVINGS):
@@ -186,10 +155,14 @@ def _first_part(
     raise error
 
 
-def explained(matches: Iterable[Match], filters: Iterable[DueFilter]) -> list[Match]:
-    """Return the matches of some filters, each with the disjunct it meets in words."""
+def explained(deliveries: Iterable[Delivery], filters: Iterable[DueFilter]) -> list[Delivery]:
+    """Return matches or changes, each with the disjunct in words that its message meets."""
     by_id = {due_filter.filter_id: due_filter for due_filter in filters}
     return [
-        replace(match, explanation=explanation(by_id[match.filter_id], match.disjunct))
-        for match in matches
+        delivery
+        if isinstance(delivery, Change) and delivery.op == "delete"
+        else replace(
+            delivery, explanation=explanation(by_id[delivery.filter_id], delivery.disjunct)
+        )
+        for delivery in deliveries
     ]

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal as OneOf
 
 from tapestry.core.clock import BEGINNING, format_instant
 from tapestry.core.errors import TapestryError
+from tapestry.core.ports import Change, Match
 from tapestry.plan.compile import compile_filter
 from tapestry.plan.engine import Engine
 from tapestry.query.context import Context
 from tapestry.rewrite.pipeline import Strategy
 from tapestry.run.changes import change_windows
 from tapestry.run.execute import Subscription, execute_windows
-from tapestry.run.replay_files import FilterLine, read_filters, read_snapshot
+from tapestry.run.replay_files import read_filters, read_snapshot
 from tapestry.tables.log import Snapshot
 
 Deltas = OneOf["transactional", "compressed"]
@@ -42,10 +44,11 @@ def replay(
     if any(later <= earlier for earlier, later in pairwise(instants)):
         raise TapestryError("The instants of --at must increase.", hint="Write --at T1,T2,T3.")
     lines = read_filters(filters)
+    texts = {(line.owner, str(line.id)): line.text for line in reversed(lines)}
     plans = {}
     for number, line in enumerate(lines):
         try:
-            context = Context(line.owner, (), _resolver(lines, line))
+            context = Context(line.owner, (), partial(_resolve, texts, line.owner))
             plans[number] = compile_filter(line.text, context, "general" if deltas else strategy)
         except TapestryError as error:
             yield {"filter": line.id, "error": error.message, "at": error.offset}
@@ -55,50 +58,38 @@ def replay(
             Subscription(number, plan, lines[number].audiences, BEGINNING)
             for number, plan in plans.items()
         ]
-        if deltas:
-            yield from _deltas(engine, subscriptions, lines, instants, deltas)
-            return
-        for run, matches in enumerate(execute_windows(engine, subscriptions, instants)):
-            for match in sorted(
-                matches, key=lambda m: (_order(lines[m.filter_id].id), m.matched_at, m.msgid)
-            ):
-                yield {
-                    "filter": lines[match.filter_id].id,
-                    "msgid": match.msgid,
-                    "matched_at": format_instant(match.matched_at),
-                    "run": run,
-                }
+        runs: Sequence[Sequence[Match | Change]] = (
+            change_windows(engine, subscriptions, instants, net=deltas == "compressed")
+            if deltas
+            else execute_windows(engine, subscriptions, instants)
+        )
+        for run, deliveries in enumerate(runs):
+            named = [(lines[delivery.filter_id].id, delivery) for delivery in deliveries]
+            for name, delivery in sorted(named, key=_order):
+                at = format_instant(_instant(delivery))
+                what = (
+                    {"matched_at": at}
+                    if isinstance(delivery, Match)
+                    else {"op": delivery.op, "at": at}
+                )
+                yield {"filter": name, "msgid": delivery.msgid, **what, "run": run}
 
 
-def _deltas(
-    engine: Engine,
-    subscriptions: Sequence[Subscription],
-    lines: Sequence[FilterLine],
-    instants: Sequence[int],
-    deltas: Deltas,
-) -> Iterator[dict[str, object]]:
-    runs = change_windows(engine, subscriptions, instants, net=deltas == "compressed")
-    for run, changes in enumerate(runs):
-        for change in sorted(changes, key=lambda c: (_order(lines[c.filter_id].id), c.at, c.msgid)):
-            yield {
-                "filter": lines[change.filter_id].id,
-                "msgid": change.msgid,
-                "op": change.op,
-                "at": format_instant(change.at),
-                "run": run,
-            }
+def _order(named: tuple[str | int, Match | Change]) -> tuple[bool, int, str, int, str]:
+    """Return numbers before texts, and the deliveries of a filter by instant and msgid."""
+    name, delivery = named
+    number, text = (name, "") if isinstance(name, int) else (0, name)
+    return isinstance(name, str), number, text, _instant(delivery), delivery.msgid
 
 
-def _order(name: str | int) -> tuple[bool, int, str]:
-    return (False, name, "") if isinstance(name, int) else (True, 0, name)
+def _instant(delivery: Match | Change) -> int:
+    return delivery.matched_at if isinstance(delivery, Match) else delivery.at
 
 
-def _resolver(lines: Sequence[FilterLine], asking: FilterLine) -> Callable[[str | None, str], str]:
-    def resolve(owner: str | None, name: str) -> str:
-        wanted = asking.owner if owner is None else owner
-        for line in lines:
-            if str(line.id) == name and line.owner == wanted:
-                return line.text
+def _resolve(
+    texts: Mapping[tuple[str | None, str], str], asking: str | None, owner: str | None, name: str
+) -> str:
+    wanted = asking if owner is None else owner
+    if (wanted, name) not in texts:
         raise TapestryError(f"There is no filter {name!r} of {wanted!r} in the file.")
-
-    return resolve
+    return texts[wanted, name]

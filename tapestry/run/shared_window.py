@@ -11,22 +11,21 @@ of ``plan/predicate_keys.py``).
 from __future__ import annotations
 
 import json
-import logging
-from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from itertools import groupby
+from operator import itemgetter
 
 from tapestry.core.errors import TapestryError
 from tapestry.plan.compile import Plan, compile_stored
 from tapestry.plan.engine import Engine, Row, check_engine
 from tapestry.plan.group import ConstantRow, SignatureGroup
+from tapestry.plan.signature import Constant
 from tapestry.predicate_index.groups import EvaluationGroup, IndexLookup
 from tapestry.predicate_index.probe import Rows, candidate_keys
 from tapestry.run.execute import first_candidates, matching_at
 from tapestry.run.fan_out import EnrolledFilters, SharedWindowResult, fan_out
-from tapestry.run.limits import set_aside
-
-log = logging.getLogger(__name__)
+from tapestry.run.limits import run_isolated
 
 
 def run_shared_window(
@@ -52,13 +51,33 @@ def run_shared_window(
     if not candidates:
         return SharedWindowResult()
     engine = engine_on()
-    by_signature, unknown = _signature_groups(lookup, candidates, since, until)
+    texts = lookup.representatives()
+    plans = {
+        signature: _plan(texts.get(signature, ""), signature)
+        for signature in {group.signature for group in candidates}
+    }
+    unknown: set[int] = set()  # no filter has the signature: another version entered them
+    numbered_rows: list[tuple[Plan, ConstantRow]] = []
+    for number, group in enumerate(candidates):
+        plan = plans[group.signature]
+        if plan is None:
+            unknown.add(number)
+        else:
+            row = ConstantRow(number, 0, _constants(plan, group), group.audiences, since, until)
+            numbered_rows.append((plan, row))
 
-    def find_rows(groups: Sequence[SignatureGroup]) -> list[Row]:
+    def find_rows(numbered_rows: Sequence[tuple[Plan, ConstantRow]]) -> list[Row]:
+        groups = [
+            SignatureGroup(plan.disjunct, tuple(row for _, row in same_plan))
+            for plan, same_plan in groupby(numbered_rows, itemgetter(0))
+        ]
         found = first_candidates(engine, groups, until)
         return _not_matching_before(engine, groups, found, since) if history_complete else found
 
-    answers, errors = _run_isolated(engine, by_signature, find_rows)
+    answers, failures = run_isolated(find_rows, numbered_rows, lambda item: item[0].signature.key)
+    if failures:
+        check_engine(engine)
+    errors = {row.filter_id: error for (_, row), error in failures}
     numbers = {row[0] for row in answers} | set(errors) | unknown
     if not numbers:
         return SharedWindowResult()
@@ -66,64 +85,13 @@ def run_shared_window(
     return fan_out(engine, lookup, store, present, groups, answers, errors)
 
 
-def _signature_groups(
-    lookup: IndexLookup, candidates: Sequence[EvaluationGroup], since: int, until: int
-) -> tuple[list[SignatureGroup], set[int]]:
-    """Return the candidate groups as constant rows; their numbers stand for filter_ids.
-
-    And the numbers of those whose signature no filter has: another version entered them.
-    """
-    unknown: set[int] = set()
-    constant_rows: dict[str, list[ConstantRow]] = defaultdict(list)
-    plans: dict[str, Plan | None] = {}
-    texts = lookup.representatives()
-    for number, group in enumerate(candidates):
-        if group.signature not in plans:
-            plans[group.signature] = _plan(texts.get(group.signature, ""), group.signature)
-        plan = plans[group.signature]
-        if plan is None:
-            unknown.add(number)
-            continue
-        values = json.loads(group.constants)
-        constants = tuple(
-            replace(constant, value=tuple(value) if constant.many else value)
-            for constant, value in zip(plan.signature.constants, values, strict=True)
+def _constants(plan: Plan, group: EvaluationGroup) -> tuple[Constant, ...]:
+    return tuple(
+        replace(constant, value=tuple(value) if constant.many else value)
+        for constant, value in zip(
+            plan.signature.constants, json.loads(group.constants), strict=True
         )
-        row = ConstantRow(number, 0, constants, group.audiences, since, until)
-        constant_rows[group.signature].append(row)
-    groups = [
-        SignatureGroup(plan.disjunct, tuple(constant_rows[signature]))
-        for signature, plan in plans.items()
-        if plan is not None
-    ]
-    return groups, unknown
-
-
-def _run_isolated(
-    engine: Engine,
-    groups: Sequence[SignatureGroup],
-    run: Callable[[Sequence[SignatureGroup]], list[Row]],
-) -> tuple[list[Row], dict[int, TapestryError]]:
-    """Return the answers of the groups; where not all can be run, of those that can.
-
-    Errors come by the number of the evaluation group.
-    """
-    try:
-        return run(groups), {}
-    except TapestryError as error:
-        log.warning("Not all at once: %s", error.message)
-    answers: list[Row] = []
-    errors: dict[int, TapestryError] = {}
-    for group in groups:
-
-        def run_rows(rows: Sequence[ConstantRow], group: SignatureGroup = group) -> list[Row]:
-            return run([replace(group, rows=tuple(rows))])
-
-        found, failures = set_aside(run_rows, group.rows)
-        answers += found
-        errors |= {row.filter_id: error for row, error in failures}
-    check_engine(engine)
-    return answers, errors
+    )
 
 
 def _not_matching_before(

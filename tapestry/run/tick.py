@@ -37,10 +37,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class TickReport:
-    """What one run did: matches, and the changes of live filters.
+    """What one run did.
 
     ``filters`` had windows of their own, or matched something in the shared one.  ``committed``
-    is False if another run had taken the windows.
+    is False if another run had stored the windows.
     """
 
     until: int
@@ -62,8 +62,8 @@ def tick(
     """Run every due filter from the end of its last window up to now, or to ``at`` if later.
 
     The pending windows of older revisions go first.  A filter that finds too much at once is run
-    in parts, one a run.  One that does not compile, or that the engine cannot run, is marked as
-    failed and left where it stands.
+    in parts, one a run.  A filter that does not compile, or that the engine cannot run, is marked
+    as failed, and its window stays.
     """
     begun = time.perf_counter()
     until = advance_watermark(tables, clock, wall_clock if at is None else lambda: at)
@@ -116,9 +116,9 @@ def _run_shared(
     """Run all enrolled filters over the shared window, which begins at the end of the first run."""
     since = store.shared_since()
     if since is None:
-        return Run((), (), (), 0, store.commit_shared(None, until, (), ()))
+        return Run(committed=store.commit_shared(None, until, (), ()))
     if since >= until:
-        return Run((), (), (), 0, True)
+        return Run()
     seen = snapshot(tables)
     result = run_shared_window(
         lambda: engine_on(seen),

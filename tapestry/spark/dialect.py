@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
+from tapestry.plan.lowering import sql
 from tapestry.plan.relation import Statement
 
 NOT_A_WORD = r"[^\p{L}\p{N}]+"
@@ -19,16 +20,16 @@ def spark_sql(statement: Statement, names: Mapping[str, str]) -> str:
 def _to_spark(node: exp.Expr, names: Mapping[str, str]) -> exp.Expr:
     if isinstance(node, exp.Table) and node.name in names:
         renamed = exp.to_table(names[node.name])
-        kept = node.args.get("alias") or exp.TableAlias(this=exp.to_identifier(node.name))
-        renamed.set("alias", kept)
+        alias = node.args.get("alias") or exp.TableAlias(this=exp.to_identifier(node.name))
+        renamed.set("alias", alias)
         return renamed
     if isinstance(node, exp.Anonymous) and node.name in FUNCTIONS:
         return FUNCTIONS[node.name](*(arg.transform(_to_spark, names) for arg in node.expressions))
     return node
 
 
-def _call(name: str, *args: exp.Expr) -> exp.Anonymous:
-    return exp.Anonymous(this=name, expressions=list(args))
+def _spark_function(name: str) -> Callable[..., exp.Expr]:
+    return lambda *args: sql.call(name, *args)
 
 
 def _like(value: exp.Expr, pattern: exp.Expr) -> exp.Expr:
@@ -37,57 +38,47 @@ def _like(value: exp.Expr, pattern: exp.Expr) -> exp.Expr:
 
 def _words(value: exp.Expr) -> exp.Expr:
     """Return a text's words in lower case, a blank before and after each."""
-    blank = exp.Literal.string(" ")
-    spaced = _call("regexp_replace", value, exp.Literal.string(NOT_A_WORD), blank)
-    return _call("concat", blank.copy(), _call("trim", _call("lower", spaced)), blank.copy())
+    blank = sql.literal(" ")
+    spaced = sql.call("regexp_replace", value, sql.literal(NOT_A_WORD), blank)
+    trimmed = sql.call("trim", sql.call("lower", spaced))
+    return sql.call("concat", blank.copy(), trimmed, blank.copy())
 
 
 def _has(value: exp.Expr, words: exp.Expr) -> exp.Expr:
-    return _call("contains", _words(value), _words(words))
-
-
-def _some(test: Callable[[exp.Expr, exp.Expr], exp.Expr]) -> Callable[..., exp.Expr]:
-    """Return the function of (set, value) that tells whether some element passes the test."""
-
-    def some(elements: exp.Expr, value: exp.Expr) -> exp.Expr:
-        body = test(exp.column("element"), value)
-        element = exp.Lambda(this=body, expressions=[exp.to_identifier("element")])
-        return _call("exists", elements, element)
-
-    return some
-
-
-def _compare(kind: type[exp.Binary]) -> Callable[[exp.Expr, exp.Expr], exp.Expr]:
-    return lambda element, value: kind(this=element, expression=value)
+    return sql.call("contains", _words(value), _words(words))
 
 
 def _among(value: exp.Expr, values: exp.Expr) -> exp.Expr:
-    return _call("array_contains", values, value)
+    return sql.call("array_contains", values, value)
 
 
-def _visible(audiences: exp.Expr, audience: exp.Expr) -> exp.Expr:
-    return _call("array_contains", audiences, audience)
+def _any(test: Callable[[exp.Expr, exp.Expr], exp.Expr]) -> Callable[..., exp.Expr]:
+    """Return the function of (set, value) that tells whether an element passes the test."""
+
+    def any_element(elements: exp.Expr, value: exp.Expr) -> exp.Expr:
+        body = test(exp.column("element"), value)
+        element = exp.Lambda(this=body, expressions=[exp.to_identifier("element")])
+        return sql.call("exists", elements, element)
+
+    return any_element
 
 
 FUNCTIONS: dict[str, Callable[..., exp.Expr]] = {
-    "visible": _visible,
+    "visible": _spark_function("array_contains"),
     "text_like": _like,
     "text_has": _has,
     "value_in": _among,
-    "set_like": _some(_like),
-    "set_has": _some(_has),
-    "set_in": _some(_among),
-    "set_eq": _some(_compare(exp.EQ)),
-    "set_ne": _some(_compare(exp.NEQ)),
-    "set_lt": _some(_compare(exp.LT)),
-    "set_le": _some(_compare(exp.LTE)),
-    "set_gt": _some(_compare(exp.GT)),
-    "set_ge": _some(_compare(exp.GTE)),
-    "text_lower": lambda value: _call("lower", value),
-    "text_upper": lambda value: _call("upper", value),
-    "text_length": lambda value: _call("length", value),
-    "text_trim": lambda value: _call("trim", value),
-    "text_substr": lambda *args: _call("substr", *args),
-    "text_coalesce": lambda *args: _call("coalesce", *args),
+    "set_like": _any(_like),
+    "set_has": _any(_has),
+    "set_in": _any(_among),
+    "set_eq": _any(sql.eq),
+    "set_ne": _any(sql.ne),
+    "set_lt": _any(sql.lt),
+    "set_le": _any(sql.le),
+    "set_gt": _any(sql.gt),
+    "set_ge": _any(sql.ge),
+} | {
+    f"text_{name}": _spark_function(name)
+    for name in ("lower", "upper", "length", "trim", "substr", "coalesce")
 }
-"""What ``plan.scope`` leaves to the engine, in Spark."""
+"""What ``plan.lowering.scope`` leaves to the engine, in Spark."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 from uuid import uuid4
@@ -22,44 +22,35 @@ from sqlglot import exp
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
-from tapestry.core.schema import COLUMNS, Type
 from tapestry.plan.engine import Row, TooManyError, TooMuchError
 from tapestry.plan.relation import Range, Relation, Statement, View
 from tapestry.spark.dialect import spark_sql
 from tapestry.spark.local_rows import Limits, LocalRows, overlaps, selected_columns
 from tapestry.spark.session import is_lost
 from tapestry.tables.log import Snapshot
+from tapestry.tables.rows import ARROW, arrow_schema
 
 INTERPRETED = 100_000
 """Scanned rows up to which Spark interprets its plans: to generate code takes longer."""
 
 TASK, MOST_TASKS = 200_000, 200
-"""Scanned rows for each task of a shuffle, so that what it joins or groups fits its memory."""
+"""Scanned rows for each task of a shuffle, so that what it joins or groups fits in memory."""
 
 LARGE = 1_000_000
 """Scanned rows from which on large tables are not broadcast: compressed, they look small."""
 
 log = logging.getLogger(__name__)
 
-ARROW = {
-    Type.TEXT: pa.string(),
-    Type.INTEGER: pa.int64(),
-    Type.NUMBER: pa.float64(),
-    Type.INSTANT: pa.int64(),
-    Type.DURATION: pa.int64(),
-}
-
-SPARK = {
-    Type.TEXT: "string",
-    Type.SET: "array<string>",
-    Type.INTEGER: "bigint",
-    Type.NUMBER: "double",
-    Type.INSTANT: "bigint",
-}
+SPARK = {pa.string(): "string", pa.int64(): "bigint", pa.float64(): "double"}
+"""Spark's name for each type of Arrow's."""
 
 
 class SparkEngine:
-    """Runs statements over one snapshot of the tables; raises TooMuchError beyond its limits."""
+    """Runs statements over one snapshot of the tables; raises TooMuchError beyond its limits.
+
+    ``reopen`` returns another session when this one is lost.  ``on_timeout`` is called when
+    a statement took too long: Spark may go on with it all the same.
+    """
 
     most_rows = 2_000_000
     most_seconds = 900
@@ -72,11 +63,6 @@ class SparkEngine:
         reopen: Callable[[], Any] | None = None,
         on_timeout: Callable[[], None] = lambda: None,
     ) -> None:
-        """Run over a snapshot, on a session.
-
-        ``reopen`` returns another session when this one is lost.  ``on_timeout`` is called when
-        a statement took too long: Spark may go on with it all the same.
-        """
         self.session = session
         self.snapshot = snapshot
         self.local_rows = LocalRows(snapshot, limits)
@@ -86,10 +72,9 @@ class SparkEngine:
         self._settings: dict[str, str] = {}
 
     def fetch(self, statement: Statement) -> list[Row]:
-        """Return the rows of a statement, in the columns of ``plan.relation.OUTPUT``.
+        """Return the rows of a statement; if Spark goes down over it, run it once more.
 
-        If Spark goes down over it, the statement runs once more.  Raise TapestryError if it
-        fails, TooMuchError beyond the limits.
+        Raise TapestryError if it fails, TooMuchError beyond the limits.
         """
         for _ in range(2):
             try:
@@ -97,7 +82,10 @@ class SparkEngine:
                 break
             except PySparkException as error:
                 if not self._reopen_if_lost():
-                    raise _as_tapestry_error(error) from error
+                    raise TapestryError(
+                        f"Spark did not answer: {str(error).strip().splitlines()[0]}",
+                        hint="Look at Spark's log in the data directory's run/, or restart Spark.",
+                    ) from error
         else:
             raise TooMuchError(
                 "Spark went down over it twice.", hint="Say more narrowly what it is to find."
@@ -203,19 +191,13 @@ class SparkEngine:
     def frame(self, view: View, statement: Statement, columns: Collection[str]) -> Any:
         """Return a view as a DataFrame: few rows are sent along, many are scanned by Spark."""
         rows = self.local_rows.rows(view, statement, columns)
-        names, kinds = selected_columns(view.table, columns), COLUMNS[view.table]
         if rows is None:
             paths = [data_file.path for data_file in self.local_rows.files(view)]
-            return self.session.read.schema(_schema(kinds)).parquet(*paths).select(names)
+            files = self.session.read.schema(_spark_schema(arrow_schema(view.table)))
+            return files.parquet(*paths).select(selected_columns(view.table, columns))
         key = self.local_rows.key(view, statement, columns)
         if key not in self._sent:
-            # The client cannot infer the columns of no rows.
-            empty = _schema({name: kinds[name] for name in names})
-            self._sent[key] = (
-                self.session.createDataFrame(rows)
-                if rows.num_rows
-                else self.session.createDataFrame([], empty)
-            )
+            self._sent[key] = self._send(rows)
         return self._sent[key]
 
     def covers(self, table: str, ranges: tuple[Range, ...]) -> bool:
@@ -223,31 +205,26 @@ class SparkEngine:
         return any(overlaps(data_file, ranges) for data_file in self.snapshot.data_files(table))
 
     def _relation(self, relation: Relation) -> Any:
-        if not relation.rows:
-            # The client cannot infer the columns of no rows.
-            kinds = (
-                f"array<{SPARK[f.type]}>" if f.many else SPARK[f.type] for f in relation.fields
-            )
-            columns_of = zip(relation.fields, kinds, strict=True)
-            names = ", ".join(f"`{f.name}` {kind}" for f, kind in columns_of)
-            return self.session.createDataFrame([], names)
-        columns: Sequence[Sequence[object]] = list(zip(*relation.rows, strict=True))
-        table = pa.table(
-            [
-                pa.array(column, pa.list_(ARROW[f.type]) if f.many else ARROW[f.type])
-                for f, column in zip(relation.fields, columns, strict=True)
-            ],
-            names=[f.name for f in relation.fields],
+        kinds = [ARROW[field.type] for field in relation.fields]
+        schema = pa.schema(
+            (field.name, pa.list_(kind) if field.many else kind)
+            for field, kind in zip(relation.fields, kinds, strict=True)
         )
-        return self.session.createDataFrame(table)
+        columns = zip(*relation.rows, strict=True) if relation.rows else ([] for _ in schema)
+        return self._send(pa.table(list(map(pa.array, columns, schema.types)), schema=schema))
+
+    def _send(self, rows: pa.Table) -> Any:
+        """Return rows as a DataFrame; the client cannot infer the columns of no rows."""
+        if rows.num_rows:
+            return self.session.createDataFrame(rows)
+        return self.session.createDataFrame([], _spark_schema(rows.schema))
 
 
-def _as_tapestry_error(error: PySparkException) -> TapestryError:
-    return TapestryError(
-        f"Spark did not answer: {str(error).strip().splitlines()[0]}",
-        hint="Look at Spark's log in the data directory's run/, or restart Spark.",
+def _spark_schema(schema: pa.Schema) -> str:
+    kinds = (
+        f"array<{SPARK[field.type.value_type]}>"
+        if pa.types.is_list(field.type)
+        else SPARK[field.type]
+        for field in schema
     )
-
-
-def _schema(columns: dict[str, Type]) -> str:
-    return ", ".join(f"`{name}` {SPARK[kind]}" for name, kind in columns.items())
+    return ", ".join(f"`{name}` {kind}" for name, kind in zip(schema.names, kinds, strict=True))

@@ -61,10 +61,8 @@ class LocalRows:
         """Return whether a whole table is sent along: then all its views are the table."""
         data_files = self.snapshot.data_files(table)
         rows = sum(data_file.rows for data_file in data_files)
-        return (
-            rows <= self.limits.sent
-            and sum(data_file.bytes for data_file in data_files) <= self.limits.bytes
-        )
+        size = sum(data_file.bytes for data_file in data_files)
+        return rows <= self.limits.sent and size <= self.limits.bytes
 
     def rows(self, view: View, statement: Statement, columns: Collection[str]) -> pa.Table | None:
         """Return the rows of a view, perhaps with others of its table; None if they are many."""
@@ -74,10 +72,8 @@ class LocalRows:
         return self._read[key]
 
     def _rows(self, view: View, statement: Statement, columns: Collection[str]) -> pa.Table | None:
-        data_files, names = (
-            self.snapshot.data_files(view.table),
-            selected_columns(view.table, columns),
-        )
+        data_files = self.snapshot.data_files(view.table)
+        names = selected_columns(view.table, columns)
         if self.is_small(view.table):
             always = [(data_file.min_ts - 1, data_file.max_ts) for data_file in data_files]
             return by_time(data_files, view.table, always, names)
@@ -104,12 +100,8 @@ class LocalRows:
         source = _source(lookup, statement)
         if not isinstance(source, View):
             return {value for value in source if isinstance(value, str)}
-        by = (
-            {lookup.other, "ts"}
-            if source.key_lookup is None
-            else {lookup.other, source.key_lookup.column}
-        )
-        rows = self.rows(source, statement, {*columns, *by})
+        selecting = "ts" if source.key_lookup is None else source.key_lookup.column
+        rows = self.rows(source, statement, {*columns, lookup.other, selecting})
         if rows is None:
             return None
         if self.is_small(source.table):
@@ -122,7 +114,7 @@ class LocalRows:
     def _selected(
         self, view: View, rows: pa.Table, statement: Statement, columns: Collection[str]
     ) -> pa.Table:
-        """Return those rows of a small table that a view selects: only their keys are looked up."""
+        """Return those rows of a small table that a view selects."""
         if view.key_lookup is not None:
             keys = self._keys(view.key_lookup, statement, columns)
             column = rows[view.key_lookup.column]
@@ -136,22 +128,17 @@ class LocalRows:
 
 
 def _view_key(view: View, statement: Statement) -> object:
-    """Return a key of the rows of a view."""
-    if view.key_lookup is None:
+    lookup = view.key_lookup
+    if lookup is None:
         return (view.table, view.ranges)
-    source = _source(view.key_lookup, statement)
+    source = _source(lookup, statement)
     if isinstance(source, View):
-        return (
-            view.table,
-            view.key_lookup.column,
-            view.key_lookup.other,
-            _view_key(source, statement),
-        )
-    return (view.table, view.key_lookup.column, source)
+        return (view.table, lookup.column, lookup.other, _view_key(source, statement))
+    return (view.table, lookup.column, source)
 
 
 def _source(lookup: KeyLookup, statement: Statement) -> View | tuple[object, ...]:
-    """Return the view that reaches, or the values of a relation's column."""
+    """Return the view that gives the keys, or the values of a relation's column."""
     for view in statement.views:
         if view.name == lookup.source:
             return view

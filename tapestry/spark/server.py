@@ -44,7 +44,6 @@ logger.native.name = org.apache.hadoop.util.NativeCodeLoader
 logger.native.level = error
 """
 
-
 log = logging.getLogger(__name__)
 
 
@@ -98,7 +97,7 @@ def start(run: Path, port: int | None = None, token: str | None = None) -> Spark
     """
     java = find_java()
     token = token or secrets.token_urlsafe(32)
-    settings, scratch = run / "spark-conf", run / "spark-scratch"
+    settings, scratch, output = run / "spark-conf", run / "spark-scratch", run / "spark.log"
     shutil.rmtree(scratch, ignore_errors=True)
     settings.mkdir(parents=True, exist_ok=True)
     scratch.mkdir()
@@ -113,14 +112,11 @@ def start(run: Path, port: int | None = None, token: str | None = None) -> Spark
         "JAVA_HOME": str(java.parent.parent),
         "SPARK_CONNECT_AUTHENTICATE_TOKEN": token,
     }
-    output = run / "spark.log"
     if port is None:
         output.write_bytes(b"")
     port = port or free_port()
-    child = spawn(
-        "Spark", [str(home / "bin" / "spark-submit"), *_arguments(port)], output, env, run
-    )
-    return SparkServer(child, port, run, token)
+    command = [str(home / "bin" / "spark-submit"), *_arguments(port)]
+    return SparkServer(spawn("Spark", command, output, env, run), port, run, token)
 
 
 @contextmanager
@@ -154,7 +150,7 @@ def find_java() -> Path:
 
 
 def java_version(output: str) -> int | None:
-    """Return the feature number in the output of ``java -version``, None if there is none.
+    """Return the feature number in the output of ``java -version``.
 
     >>> java_version('openjdk version "17.0.15" 2025-04-15'), java_version('version "1.8.0_402"')
     (17, 8)

@@ -20,12 +20,13 @@ ROW_GROUP = 1024
 REPEATING = ("sender", "sender_name", "list", "source", "audience")
 """Columns with dictionary encoding: without it the others are read faster and are no larger."""
 
-_ARROW = {
+ARROW = {
     Type.TEXT: pa.string(),
     Type.SET: pa.list_(pa.string()),
     Type.INTEGER: pa.int64(),
     Type.NUMBER: pa.float64(),
     Type.INSTANT: pa.int64(),
+    Type.DURATION: pa.int64(),
 }
 
 
@@ -69,7 +70,7 @@ def arrow_schema(table: str) -> pa.Schema:
     required = {KEY_COLUMN[table], "ts", "audience"}
     return pa.schema(
         [
-            pa.field(name, _ARROW[type_], nullable=name not in required)
+            pa.field(name, ARROW[type_], nullable=name not in required)
             for name, type_ in COLUMNS[table].items()
         ]
     )
@@ -102,7 +103,7 @@ def to_arrow(table: str, items: Sequence[Message] | Sequence[Annotation]) -> pa.
             values = [None if text is None else clean(text) for text in values]
         elif type_ is Type.SET:
             values = [list(dict.fromkeys(map(clean, texts))) for texts in values]
-        arrays.append(pa.array(values, type=_ARROW[type_]))
+        arrays.append(pa.array(values, type=ARROW[type_]))
     return pa.Table.from_arrays(arrays, schema=arrow_schema(table))
 
 
