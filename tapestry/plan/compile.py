@@ -67,8 +67,7 @@ def compile_query(checked: n.CheckedQuery, strategy: Strategy = "fast") -> Compi
     """Return the plans of a checked filter."""
     with placed(checked.text):
         query = rewrite(checked, strategy)
-        plans = _plans(query)
-    return Compiled(checked, query, plans)
+        return Compiled(checked, query, _plans(query))
 
 
 def _plans(query: IncrementalQuery) -> tuple[Plan, ...]:

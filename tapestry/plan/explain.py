@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 
 from tapestry.core.schema import Type
-from tapestry.plan.compile import Compiled, compile_query
+from tapestry.plan.compile import Compiled, compile_filter
 from tapestry.plan.cost import cost, triggers
 from tapestry.plan.signature import Constant, constants
 from tapestry.query.context import Context
-from tapestry.query.frontend import read
 from tapestry.query.phrases.recognize import canonical_phrase
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.printer import print_condition, print_sql, print_term, print_tql
@@ -21,7 +20,7 @@ from tapestry.rewrite.restore import (
     delta_query_condition,
     monotone_condition,
 )
-from tapestry.rewrite.stages import Conjunction, EventPoint, MonotoneDisjunct, NormalQuery
+from tapestry.rewrite.stages import Conjunction, EventPoint, MonotoneDisjunct
 
 MESSAGE = n.Column("m", "msgid", Type.TEXT)
 """What a reply, a vote or a tag points to."""
@@ -53,13 +52,14 @@ class Explanation:
 
 def explain(text: str, context: Context, strategy: Strategy = "fast") -> Explanation:
     """Compile a filter and return all its stages; raises TapestryError as ``read`` does."""
-    return explain_query(read(text, context), strategy)
-
-
-def explain_query(checked: n.CheckedQuery, strategy: Strategy = "fast") -> Explanation:
-    """Return all stages of a checked filter."""
-    compiled = compile_query(checked, strategy)
-    numbered = _numbered_through(compiled.query.normal)
+    compiled = compile_filter(text, context, strategy)
+    checked = compiled.checked
+    conditions: list[n.Condition] = []
+    parameters: list[dict[str, object]] = []
+    for part in compiled.query.normal.disjuncts:
+        first = len(parameters) + 1
+        conditions.append(_with_parameters(part, first))
+        parameters += [_parameter(constant, first) for constant in constants(part)]
     return Explanation(
         text=checked.text,
         notation=_notation(checked),
@@ -90,8 +90,8 @@ def explain_query(checked: n.CheckedQuery, strategy: Strategy = "fast") -> Expla
             for disjunct in compiled.query.disjuncts
             for delta_query in disjunct.delta_queries
         ),
-        signature=print_condition(n.Or.of(map(_with_parameters, numbered))),
-        constants=tuple(_constant(c) for part in numbered for c in constants(part)),
+        signature=print_condition(n.Or.of(conditions)),
+        constants=tuple(parameters),
         cost=cost(compiled),
         triggers=triggers(compiled),
         warnings=warnings(compiled),
@@ -99,7 +99,7 @@ def explain_query(checked: n.CheckedQuery, strategy: Strategy = "fast") -> Expla
 
 
 def filter_monotonicity(compiled: Compiled) -> Monotonicity:
-    """Return how a filter has to be run: is it blocking, as its hardest disjunct is?"""
+    """Return how a filter has to be run: as its least monotone disjunct has to."""
     return least_monotone(
         analyze(disjunct.monotone.conjunction).monotonicity for disjunct in compiled.query.disjuncts
     )
@@ -120,7 +120,7 @@ def warnings(compiled: Compiled, *, live: bool = False) -> tuple[str, ...]:
 
 
 def _matches_at_once(disjunct: MonotoneDisjunct) -> bool:
-    """Tell whether only what comes after a message could keep the disjunct from holding."""
+    """Tell whether only a later message could keep the disjunct from holding."""
     conjunction = disjunct.conjunction
     later = any(
         isinstance(test, n.Compare) and test.op == "=" and MESSAGE in (test.left, test.right)
@@ -143,33 +143,19 @@ def _event(moment: EventPoint) -> str:
     return f"just after {shown}" if moment.shift else shown
 
 
-def _numbered_through(query: NormalQuery) -> list[Conjunction]:
-    """Return the disjuncts, no two with a constant of the same number."""
-    numbered: list[Conjunction] = []
-    first = 0
+def _with_parameters(part: Conjunction, first: int) -> n.Condition:
+    """Return a disjunct with parameters for its constants, counted from ``first``."""
 
-    def move(node: n.Node) -> n.Node:
-        if isinstance(node, n.Literal | n.Values) and node.slot is not None:
-            return replace(node, slot=node.slot + first)
-        return node
-
-    for part in query.disjuncts:
-        numbered.append(transform(part, move))
-        first += len(constants(part))
-    return numbered
-
-
-def _with_parameters(part: Conjunction) -> n.Condition:
     def change(node: n.Node) -> n.Node:
         if isinstance(node, n.Values) and node.slot is not None:
-            return n.Values((f"${node.slot + 1}",), Type.NULL)
+            return n.Values((f"${first + node.slot}",), Type.NULL)
         if isinstance(node, n.Literal) and node.slot is not None:
-            return n.Column("", f"${node.slot + 1}", node.type)
+            return n.Column("", f"${first + node.slot}", node.type)
         return node
 
     return transform(conjunction_condition(part), change)
 
 
-def _constant(constant: Constant) -> dict[str, object]:
-    many = list(constant.value) if isinstance(constant.value, tuple) else constant.value
-    return {"parameter": f"${constant.slot + 1}", "type": constant.type.value, "value": many}
+def _parameter(constant: Constant, first: int) -> dict[str, object]:
+    value = list(constant.value) if isinstance(constant.value, tuple) else constant.value
+    return {"parameter": f"${first + constant.slot}", "type": constant.type.value, "value": value}

@@ -15,10 +15,7 @@ from tapestry.rewrite.restore import conjunction_condition
 
 
 def explanation(due_filter: DueFilter, disjunct: int) -> str:
-    """Return why a message matches a stored filter: what its owner said, or the disjunct met.
-
-    Each disjunct of a filter is put into words once.
-    """
+    """Return why a message matches a stored filter: its owner's words, or the disjunct met."""
     return due_filter.explanation or _in_words(
         due_filter.text, due_filter.owner, due_filter.addresses, due_filter.live, disjunct
     )

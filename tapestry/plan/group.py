@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from tapestry.core.clock import BEGINNING
 from tapestry.core.schema import Type
 from tapestry.plan.relation import Field, Range, Relation
-from tapestry.plan.signature import Constant, Value, values_by_slot
-from tapestry.query.tree import nodes as n
+from tapestry.plan.signature import Constant, values_by_slot, whole_number
 from tapestry.rewrite.stages import EventPoint, IncrementalDisjunct
 
 MOST_RANGES = 16
@@ -65,18 +64,10 @@ def slices(rows: Sequence[ConstantRow], event: EventPoint) -> tuple[Range, ...]:
     wanted = []
     for row in rows:
         values = values_by_slot(row.constants)
-        moved = sum(sign * _microseconds(values, literal) for sign, literal in slotted)
-        offset = constant + moved
+        offset = constant + sum(sign * whole_number(length, values) for sign, length in slotted)
         wanted.append((max(row.since - offset, BEGINNING), row.until - offset))
     ranges = merge(wanted)
     return ranges if len(ranges) <= MOST_RANGES else ((ranges[0][0], ranges[-1][1]),)
-
-
-def _microseconds(values: dict[int, Value], literal: n.Literal) -> int:
-    value = values[literal.slot] if literal.slot is not None else literal.value
-    if not isinstance(value, int):
-        raise ValueError(f"{value!r} is not a duration in microseconds")
-    return value
 
 
 def merge(ranges: Iterable[Range]) -> tuple[Range, ...]:

@@ -15,10 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from tapestry.core.schema import INDEXED, MESSAGES, Type
 from tapestry.plan.key_extractor import KeyExtractor, Kind, like_prefix, like_suffix, tokenize
-from tapestry.plan.signature import Value
+from tapestry.plan.signature import Value, constant_value, whole_number
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.walk import equalities
 from tapestry.rewrite.stages import DeltaQuery, IncrementalDisjunct
@@ -42,6 +43,9 @@ class _AccessPredicate:
 
     extractors: tuple[tuple[KeyExtractor, n.Literal | n.Values | None], ...]
     rank: int
+
+
+_rank = attrgetter("rank")
 
 
 def predicate_keys(
@@ -77,11 +81,7 @@ def _offset(delta: DeltaQuery, constants: Mapping[int, Value]) -> int:
     if anchor is None:
         return 0
     _, offset, slotted = anchor
-    for sign, literal in slotted:
-        value = _value(literal, constants)
-        if isinstance(value, int):
-            offset += sign * value
-    return offset
+    return offset + sum(sign * whole_number(length, constants) for sign, length in slotted)
 
 
 def _access_predicates(delta: DeltaQuery) -> list[_AccessPredicate]:
@@ -98,10 +98,6 @@ def _access_predicates(delta: DeltaQuery) -> list[_AccessPredicate]:
     for condition in delta.plain:
         access += _accesses(condition, extractors)
     return sorted(access, key=_rank)
-
-
-def _rank(access: _AccessPredicate) -> int:
-    return access.rank
 
 
 def _hops(
@@ -158,12 +154,6 @@ def _access(
     return [_AccessPredicate(((extractor, value),), 2 * rank + (any_row.hop is not None))]
 
 
-def _value(literal: n.Literal | n.Values, constants: Mapping[int, Value]) -> Value | None:
-    if literal.slot is not None:
-        return constants[literal.slot]
-    return literal.values if isinstance(literal, n.Values) else literal.value
-
-
 def _tokens(
     extractor: KeyExtractor,
     literal: n.Literal | n.Values | None,
@@ -172,7 +162,7 @@ def _tokens(
     """Return the tokens by which a value is found; none where the value gives none."""
     if literal is None:
         return [(extractor, "")]
-    value = _value(literal, constants)
+    value = constant_value(literal, constants)
     if isinstance(value, tuple):
         return [(extractor, text) for text in value if isinstance(text, str)]
     if not isinstance(value, str):

@@ -1,13 +1,13 @@
 """Expression signatures: disjuncts that differ only in constants share a plan.
 
-The signature of NiagaraCQ [Chen00 §3.1], taken of each disjunct of the incremental query:
-disjuncts have the same one, be they of one filter or of several, exactly if their plans are the
-same except for the constants.
+The signature of NiagaraCQ [Chen00 §3.2.1], taken of each disjunct of the incremental query.  Two
+disjuncts, of one filter or of two, have the same signature exactly if their plans are the same
+except for the constants.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from hashlib import blake2b
@@ -75,6 +75,21 @@ def constants(conjunction: Conjunction) -> tuple[Constant, ...]:
 def values_by_slot(constants: Iterable[Constant]) -> dict[int, Value]:
     """Return the values of constants by their slots."""
     return {constant.slot: constant.value for constant in constants}
+
+
+def constant_value(literal: n.Literal | n.Values, values: Mapping[int, Value]) -> Value | None:
+    """Return the value of a constant: of a slotted one, that of its slot."""
+    if literal.slot is not None:
+        return values[literal.slot]
+    return literal.values if isinstance(literal, n.Values) else literal.value
+
+
+def whole_number(literal: n.Literal, values: Mapping[int, Value]) -> int:
+    """Return the value of a constant that is a whole number, or a duration in microseconds."""
+    value = constant_value(literal, values)
+    if not isinstance(value, int):
+        raise ValueError(f"{value!r} is not a whole number")
+    return value
 
 
 class _SignatureText:

@@ -1,4 +1,4 @@
-"""What is entered of a filter in the predicate index: an entry for each disjunct and key."""
+"""The entries of a filter in the predicate index: one for each disjunct and key."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def index_entries(
 def disjunct_entries(
     due_filter: DueFilter, plan: Plan, constants: Sequence[Constant]
 ) -> list[IndexEntry]:
-    """Return the entries of one disjunct: that of a plan, with these constants as its own."""
+    """Return the entries of a filter's disjunct that has this plan, with these constants."""
     values = json.dumps([c.value for c in constants], separators=(",", ":"))
     return [
         IndexEntry(

@@ -103,11 +103,11 @@ class Segment:
     ) -> dict[int, EvaluationGroup]:
         """Return the groups that some codes stand for, by code."""
         chosen = self.texts.take(pa.array(codes))
-        found: dict[int, EvaluationGroup] = {}
         columns = (chosen[name].cast(pa.string()).to_pylist() for name in TEXTS)
-        for code, signature, constants, audiences in zip(codes.tolist(), *columns, strict=True):
-            found[code] = EvaluationGroup(signature, constants, visible[audiences])
-        return found
+        return {
+            code: EvaluationGroup(signature, constants, visible[audiences])
+            for code, signature, constants, audiences in zip(codes.tolist(), *columns, strict=True)
+        }
 
 
 @lru_cache(maxsize=512)

@@ -14,7 +14,7 @@ import shutil
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -29,21 +29,20 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.sorted_hashes import Hashes, hash_texts
 from tapestry.plan.predicate_keys import PredicateKey
 
-SCHEMA = pa.schema(
-    [
-        pa.field("filter_id", pa.int64(), nullable=False),
-        pa.field("revision", pa.int64(), nullable=False),
-        pa.field("disjunct", pa.int64(), nullable=False),
-        pa.field("signature", pa.string(), nullable=False),
-        pa.field("constants", pa.string(), nullable=False),
-        pa.field("audiences", pa.string(), nullable=False),
-        pa.field("extractor", pa.string(), nullable=False),
-        pa.field("offset", pa.int64(), nullable=False),
-        pa.field("token", pa.string(), nullable=False),
-        pa.field("key_hash", pa.int64(), nullable=False),
-        pa.field("query_hash", pa.int64(), nullable=False),
-    ]
-)
+_COLUMNS = {
+    "filter_id": pa.int64(),
+    "revision": pa.int64(),
+    "disjunct": pa.int64(),
+    "signature": pa.string(),
+    "constants": pa.string(),
+    "audiences": pa.string(),
+    "extractor": pa.string(),
+    "offset": pa.int64(),
+    "token": pa.string(),
+    "key_hash": pa.int64(),
+    "query_hash": pa.int64(),
+}
+SCHEMA = pa.schema([pa.field(name, kind, nullable=False) for name, kind in _COLUMNS.items()])
 """The columns of an entry, and two 64-bit hashes to join by: that of the predicate key, and that of
 the query (signature and constants).  Two of a million may be equal by chance: ``key_hash`` then
 evaluates a group in vain, and ``query_hash`` is not trusted alone."""
@@ -52,8 +51,8 @@ REPRESENTATIVES = pa.schema(
     [pa.field(name, pa.string(), nullable=False) for name in ("signature", "text")]
 )
 
-VERSION = 2
-"""Of columns, keys and tokens: an index of another version counts as missing."""
+VERSION = 3
+"""Of columns, signatures, keys and tokens: an index of another version counts as missing."""
 
 MOST_ENTRIES = 10_000_000
 """What the index may hold, for it is read into memory: some 60 bytes an entry, and its texts."""
@@ -110,7 +109,7 @@ def query_hashes(queries: Iterable[tuple[str, str]]) -> Hashes:
 class PredicateIndex:
     """Two tables: the entries, and a representative filter's text for each signature.
 
-    Objects of this class have no state except where the tables lie.  One process at a time adds.
+    Only one process at a time may add.
     """
 
     def __init__(self, root: Path) -> None:
@@ -131,9 +130,9 @@ class PredicateIndex:
             texts = {"signature": list(new), "text": list(new.values())}
             _write(self._representatives, pa.table(texts, schema=REPRESENTATIVES), "append")
         if entries:
-            names = SCHEMA.names[:5] + SCHEMA.names[6:9]
             columns: dict[str, Any] = {
-                name: [getattr(entry, name) for entry in entries] for name in names
+                field.name: [getattr(entry, field.name) for entry in entries]
+                for field in fields(IndexEntry)
             }
             columns["audiences"] = ["\n".join(entry.audiences) for entry in entries]
             queries = ((entry.signature, entry.constants) for entry in entries)
@@ -168,7 +167,7 @@ class PredicateIndex:
     def filter_count(self, signature: str) -> int:
         """Return about how many filters have a disjunct of this signature.
 
-        One that was entered again counts again, until the files are merged.
+        A filter that was entered again counts again, until the files are merged.
         """
         try:
             changed = (self._entries / "_delta_log").stat().st_mtime_ns
@@ -181,13 +180,16 @@ class PredicateIndex:
     ) -> bool:
         """Merge the files once there are many, and drop entries of past revisions.
 
-        ``current`` returns the present revision of each of some filters that exists: one that
-        another run has entered, and that is about to be enrolled, is kept.  ``full``: there was
-        no room, so drop what can be dropped now.  Nobody else may read or add meanwhile.
-        Return whether there was anything to do.
+        ``current`` returns the present revisions of those of the filters that exist: a filter
+        that another run has entered, and is about to enroll, is kept.  ``full``: there was no
+        room, so drop now.  No other process may read or add meanwhile.  Return whether there
+        was anything to do.
         """
         files = self.files()
-        if len(files) < MANY_FILES and not (full and _may_shrink(files)):
+        shrinking = full and (
+            len(files) > 1 or time.time() - Path(files[0]).stat().st_mtime > SHRINK_EVERY
+        )
+        if len(files) < MANY_FILES and not shrinking:
             return False
         rows = pa.concat_tables(pq.read_table(path, schema=SCHEMA) for path in files)
         filter_ids, places = np.unique(rows["filter_id"].to_numpy(), return_inverse=True)
@@ -201,15 +203,11 @@ class PredicateIndex:
         return True
 
     def delete_other_versions(self) -> None:
-        """Delete what other versions of the program kept here, for it holds texts of filters."""
+        """Delete the index of other versions of the program, for it holds texts of filters."""
         shutil.rmtree(self._directory.parent / "register", ignore_errors=True)
         for path in self._directory.glob("*"):
             if path not in (self._entries, self._representatives):
                 shutil.rmtree(path, ignore_errors=True)
-
-
-def _may_shrink(files: Sequence[str]) -> bool:
-    return len(files) > 1 or time.time() - Path(files[0]).stat().st_mtime > SHRINK_EVERY
 
 
 def _write(path: Path, rows: pa.Table, mode: Literal["append", "overwrite"]) -> None:
@@ -227,11 +225,8 @@ def _write(path: Path, rows: pa.Table, mode: Literal["append", "overwrite"]) -> 
 def _files(path: Path) -> list[str]:
     if not DeltaTable.is_deltatable(str(path)):
         return []
-    return sorted(str(path / name) for name in _paths(DeltaTable(str(path))))
-
-
-def _paths(table: DeltaTable) -> Iterable[str]:
-    return [str(path) for path in pa.table(table.get_add_actions(flatten=True))["path"].to_pylist()]
+    actions = pa.table(DeltaTable(str(path)).get_add_actions(flatten=True))
+    return sorted(str(path / name) for name in actions["path"].to_pylist())
 
 
 @lru_cache(maxsize=4096)

@@ -12,20 +12,21 @@ from tapestry.plan.group import ConstantRow
 from tapestry.plan.lowering import running_aggregates, sql
 from tapestry.plan.lowering.assembly import Assembly
 from tapestry.plan.lowering.columns import (
+    CandidateJoins,
     VariableColumn,
     at_c,
     candidate_key,
     columns_of,
     free_columns,
+    project,
     row_identity,
     semi_join,
     slots,
 )
-from tapestry.plan.lowering.joins import CandidateJoins, project
 from tapestry.plan.lowering.running_aggregates import RunningAggregates
 from tapestry.plan.lowering.scope import COMPARISONS, Scope, column_alias, table_column
 from tapestry.plan.relation import Field, Relation
-from tapestry.plan.signature import values_by_slot
+from tapestry.plan.signature import constant_value, values_by_slot
 from tapestry.query.tree import nodes as n
 from tapestry.rewrite.stages import Conjunction, HavingTest, NormalAggregate
 
@@ -52,10 +53,11 @@ class AggregateLowering:
         return self._grouped(test, base, free, outer)
 
     def may_count(self, test: HavingTest, scope: Scope, c: exp.Expr) -> exp.Expr | None:
-        """Return whether an aggregate could count any row at c; None if it need not.
+        """Return whether an aggregate could count any row at c; None if it can pass without.
 
-        Weaker than the aggregate's test, but the same for all rows: what fails it is left
-        out before it is joined with them.  Rows count that any of the filters may see.
+        It is weaker than the aggregate's test and the same for all constant rows: a candidate
+        that fails it is left out before it is joined with them.  Rows that any filter may see
+        count.
         """
         aggregate = test.aggregate
         if len(aggregate.rows) > 1 or aggregate.rows[0].bindings or len(aggregate.bindings) > 1:
@@ -109,11 +111,8 @@ class AggregateLowering:
 
     def _passes_none(self, test: HavingTest) -> list[bool]:
         """Tell of each constant row whether an aggregate of no rows passes its test."""
-        slot = test.constant.slot
-        if slot is None:
-            return [test.passes_none(test.constant.value)] * len(self.constant_rows)
-        values = (values_by_slot(row.constants) for row in self.constant_rows)
-        return [test.passes_none(constants[slot]) for constants in values]
+        rows = (values_by_slot(row.constants) for row in self.constant_rows)
+        return [test.passes_none(constant_value(test.constant, values)) for values in rows]
 
     def base(
         self, outer: Scope, parameters: Collection[int], columns: Collection[VariableColumn]

@@ -7,15 +7,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from tapestry.plan.lowering import sql
-from tapestry.plan.relation import (
-    OUTPUT,
-    Derived,
-    KeyLookup,
-    Range,
-    Relation,
-    Statement,
-    View,
-)
+from tapestry.plan.relation import OUTPUT, Derived, KeyLookup, Range, Relation, Statement, View
 
 
 class Assembly:
@@ -56,11 +48,8 @@ class Assembly:
         """
         union = sql.union_all(self.selects or [_no_rows()])
         place = row_number(("filter_id", "msgid", *also), ("c", "disjunct", "evidence", "audience"))
-        ranked = sql.select(
-            *map(sql.column, OUTPUT),
-            sql.alias(place, "place"),
-            source=sql.subquery(union, "found"),
-        )
+        numbered = (*map(sql.column, OUTPUT), sql.alias(place, "place"))
+        ranked = sql.select(*numbered, source=sql.subquery(union, "found"))
         first = sql.select(*map(sql.column, OUTPUT), source=sql.subquery(ranked, "ranked"))
         return self.statement(sql.where(first, sql.eq(sql.column("place"), sql.literal(1))))
 

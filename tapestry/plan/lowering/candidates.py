@@ -11,12 +11,10 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from tapestry.core.schema import KEY_COLUMN
 from tapestry.plan.group import SignatureGroup, constant_table, slices
 from tapestry.plan.lowering import sql
 from tapestry.plan.lowering.assembly import Assembly
-from tapestry.plan.lowering.columns import at_c, free_columns, slots
-from tapestry.plan.lowering.joins import project
+from tapestry.plan.lowering.columns import at_c, free_columns, key_of, project, slots
 from tapestry.plan.lowering.nested import NestedLowering
 from tapestry.plan.lowering.scope import Scope, column_alias, table_column
 from tapestry.plan.lowering.top_k import can_sweep
@@ -139,7 +137,7 @@ class DisjunctLowering:
         name = self.nested.top_k.periods(top)
         select = sql.select(source=sql.table(self.constants, "k"))
         sql.cross_join(select, sql.table(name))
-        same = (sql.eq(sql.column(key, name), self.scope.outer_column(key)) for key in DISJUNCT_KEY)
+        same = sql.same(DISJUNCT_KEY, name, self.scope.outer)
         sql.where(select, *same, *self._in_window(sql.column(when, name), until))
         return select, name
 
@@ -178,7 +176,7 @@ class DisjunctLowering:
         message = self.message.var
         shown = {(message, "msgid"), (message, "audience"), (message, "ts")}
         bound = {binding.var for binding in test.bindings}
-        wanted = free_columns((test,)) | _keys(evidence)
+        wanted = free_columns((test,)) | set(map(key_of, evidence))
         if message not in bound:
             wanted |= shown
         project(select, scope, wanted, slots(test), c)
@@ -192,7 +190,7 @@ class DisjunctLowering:
         if test.bindings:
             evidence = test.bindings
             joined = self.nested.join(sql.select(source=sql.table(name)), test, own)
-            wanted = shown | free_columns(test.nested) | _keys(evidence)
+            wanted = shown | free_columns(test.nested) | set(map(key_of, evidence))
             at = sql.column("c", name)
             project(joined, own.binding(*bound), wanted, slots(test.nested), at)
             name = self.assembly.name(joined)
@@ -200,10 +198,7 @@ class DisjunctLowering:
         else:
             conditions += map(own.condition, (*test.plain, *test.temporal_predicates))
         conditions += self.nested.conditions(test, own)
-        keys = [
-            own.outer_column(column_alias(binding.var, KEY_COLUMN[binding.table]))
-            for binding in evidence
-        ]
+        keys = (own.outer_column(column_alias(*key_of(binding))) for binding in evidence)
         joined_keys = sql.call("concat_ws", sql.literal(SEPARATOR), *keys)
         final = sql.select(
             own.outer_column("filter_id"),
@@ -213,7 +208,7 @@ class DisjunctLowering:
             ),
             own.outer_column("c"),
             own.outer_column("disjunct"),
-            sql.alias(joined_keys if keys else sql.literal(""), "evidence"),
+            sql.alias(joined_keys if evidence else sql.literal(""), "evidence"),
             source=sql.table(name),
         )
         return sql.where(final, *conditions)
@@ -227,16 +222,9 @@ def _driver(delta: DeltaQuery) -> n.Binding | None:
     return next(binding for binding in delta.bindings if binding.var == anchor[0].var)
 
 
-def _keys(bindings: tuple[n.Binding, ...]) -> set[tuple[str, str]]:
-    """Return the key columns of bindings."""
-    return {(binding.var, KEY_COLUMN[binding.table]) for binding in bindings}
-
-
 def _in_ranges(column: exp.Expr, ranges: tuple[Range, ...]) -> exp.Expr:
+    bounds = ((sql.literal(low), sql.literal(high)) for low, high in ranges)
     within = (
-        sql.all_of(
-            sql.gt(column.copy(), sql.literal(low)), sql.le(column.copy(), sql.literal(high))
-        )
-        for low, high in ranges
+        sql.all_of(sql.gt(column.copy(), low), sql.le(column.copy(), high)) for low, high in bounds
     )
     return sql.paren(sql.any_of(*within))

@@ -1,4 +1,4 @@
-"""What a relation of candidates has for columns, and semi-joins with it.
+"""What a relation of candidates has for columns, and how it is joined.
 
 Candidates are a relation ``(filter_id, disjunct, audiences, c, constants …, columns …)``: the
 rows of a filter's own SELECT, with all that what is nested in it must know of them.
@@ -7,11 +7,14 @@ rows of a filter's own SELECT, with all that what is nested in it must know of t
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Protocol
 
 from sqlglot import exp
 
 from tapestry.core.schema import KEY_COLUMN
 from tapestry.plan.lowering import sql
+from tapestry.plan.lowering.assembly import Assembly
+from tapestry.plan.lowering.key_lookup import BoundViews
 from tapestry.plan.lowering.scope import Scope, column_alias
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.walk import walk
@@ -24,6 +27,36 @@ VariableColumn = tuple[str, str]
 """A variable and a column of its table."""
 
 Subquery = Conjunction | HavingTest | TopKTest
+
+
+class CandidateJoins(Protocol):
+    """Joins for one group, into one assembly: ``nested.NestedLowering``."""
+
+    bound_views: BoundViews
+
+    def elsewhere(self, assembly: Assembly) -> CandidateJoins: ...
+
+    def visible(self, binding: n.Binding, scope: Scope) -> exp.Expr: ...
+
+    def join(self, select: exp.Select, part: Conjunction, outer: Scope) -> exp.Select: ...
+
+    def conditions(self, part: Conjunction, scope: Scope) -> list[exp.Expr]: ...
+
+
+def project(
+    select: exp.Select,
+    scope: Scope,
+    columns: Collection[VariableColumn],
+    parameters: Collection[int],
+    c: exp.Expr,
+) -> exp.Select:
+    """Have a SELECT give a relation of candidates with these columns and constants."""
+    own = ["filter_id", "disjunct", "audiences", *(f"p{slot}" for slot in sorted(parameters))]
+    values = (
+        sql.alias(scope.term(n.Column(var, name)), column_alias(var, name), quoted=True)
+        for var, name in sorted(columns)
+    )
+    return sql.add_columns(select, *map(scope.outer_column, own), *values, sql.alias(c.copy(), "c"))
 
 
 def at_c(name: str) -> Scope:
@@ -42,20 +75,20 @@ def candidate_key(free: Collection[VariableColumn]) -> list[str]:
 
 def semi_join(name: str, keys: Sequence[str], outer: Scope, *tests: exp.Expr) -> exp.Expr:
     """Return whether a candidate stands in a relation of its keys, and passes the tests."""
-    same = [
-        sql.null_safe_eq(
-            sql.column(key, name, quoted=True), sql.column(key, outer.outer, quoted=True)
-        )
-        for key in keys
-    ]
-    found = sql.select(sql.literal(1), source=sql.table(name))
-    return sql.exists(sql.where(found, *same, *tests))
+    pairs = ((sql.column(key, side, quoted=True) for side in (name, outer.outer)) for key in keys)
+    same = (sql.null_safe_eq(*pair) for pair in pairs)
+    rows = sql.select(sql.literal(1), source=sql.table(name))
+    return sql.exists(sql.where(rows, *same, *tests))
 
 
 def row_identity(bindings: Sequence[n.Binding]) -> set[VariableColumn]:
     """Return the columns that tell the rows of bindings apart: their keys and audiences."""
-    keys = {(binding.var, KEY_COLUMN[binding.table]) for binding in bindings}
-    return keys | {(binding.var, "audience") for binding in bindings}
+    return {*map(key_of, bindings), *((binding.var, "audience") for binding in bindings)}
+
+
+def key_of(binding: n.Binding) -> VariableColumn:
+    """Return the column that names the rows of a binding."""
+    return binding.var, KEY_COLUMN[binding.table]
 
 
 def free_columns(subqueries: Collection[Subquery]) -> set[VariableColumn]:

@@ -1,14 +1,15 @@
 """Lower disjuncts to one SQL statement, each for all rows of its signature group.
 
-Spark refuses a correlated subquery that reaches over a level, so quantifiers become joins:
-what a delta query is driven by gives candidates, a relation ``(filter, disjunct, c, columns …)``,
-and ``nested`` lowers what is asked of other rows to joins with it.
+Spark refuses a correlated subquery that reaches over a level, so quantifiers become joins: the
+rows that drive a delta query give candidates, a relation ``(filter, disjunct, c, columns …)``,
+and ``nested`` lowers the tests of other rows to joins with it.
 
     groups ─ candidates ─> SELECTs ─ nested, aggregates, top_k ─> CTEs ─ assembly ─> statement
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +19,9 @@ from tapestry.plan.lowering import sql
 from tapestry.plan.lowering.assembly import Assembly
 from tapestry.plan.lowering.candidates import Covers, DisjunctLowering
 from tapestry.plan.relation import Field, Range, Relation, Statement
+
+FILTER_ID, MSGID = Field("filter_id", Type.INTEGER), Field("msgid", Type.TEXT)
+AT = Field("at", Type.INSTANT)
 
 
 def lower(groups: Sequence[SignatureGroup], until: int, covers: Covers) -> Statement | None:
@@ -55,29 +59,23 @@ def lower_at(groups: Sequence[SignatureGroup], at: int) -> Statement:
 
 def lower_each(groups: Sequence[SignatureGroup], asked: Sequence[tuple[int, int]]) -> Statement:
     """Return the statement for Q(c) of the filters and instants asked."""
-    return _asked(groups, (Field("filter_id", Type.INTEGER), Field("at", Type.INSTANT)), asked)
+    return _asked(groups, (FILTER_ID, AT), asked)
 
 
 def lower_among(
     groups: Sequence[SignatureGroup], asked: Sequence[tuple[int, str, int]]
 ) -> Statement:
     """Return the statement for those of the filters, msgids and instants asked that match."""
-    fields = (
-        Field("filter_id", Type.INTEGER),
-        Field("msgid", Type.TEXT),
-        Field("at", Type.INSTANT),
-    )
-    return _asked(groups, fields, asked)
+    return _asked(groups, (FILTER_ID, MSGID, AT), asked)
 
 
 def _asked(
     groups: Sequence[SignatureGroup], fields: tuple[Field, ...], rows: Sequence[tuple[Any, ...]]
 ) -> Statement:
-    spans: dict[int, Range] = {}
-    for row in rows:
-        low, high = spans.get(row[0], (row[-1], row[-1]))
-        spans[row[0]] = (min(low, row[-1]), max(high, row[-1]))
-    assembly = Assembly(spans)
+    instants: dict[int, list[int]] = defaultdict(list)
+    for filter_id, *_, at in rows:
+        instants[filter_id].append(at)
+    assembly = Assembly({key: (min(every), max(every)) for key, every in instants.items()})
     for group in groups:
         lowering = DisjunctLowering(assembly, group)
         assembly.selects.append(lowering.held_at(sql.column("at", "a"), fields))

@@ -1,9 +1,9 @@
-"""Lower what a conjunction asks of other rows: joins, NOT EXISTS, aggregates and top-k.
+"""Lower the tests of other rows in a conjunction: joins, NOT EXISTS, aggregates and top-k.
 
 EXISTS is a semi-join with the relation of candidates (``columns.py``), NOT EXISTS an anti-join;
-one with something nested inside becomes a relation of its own, which has the candidates'
-columns.  An aggregate is a join with the candidates, grouped by candidate.  Every table is
-limited to the rows visible at c and to the audiences of the filter's owner.
+where a test is nested in it, it becomes a relation with the candidates' columns.  An aggregate
+is a join with the candidates, grouped by candidate.  Every table is limited to the rows visible
+at c and to the audiences of the filter's owner.
 """
 
 from __future__ import annotations
@@ -16,8 +16,14 @@ from tapestry.plan.group import ConstantRow
 from tapestry.plan.lowering import sql
 from tapestry.plan.lowering.aggregates import AggregateLowering
 from tapestry.plan.lowering.assembly import Assembly
-from tapestry.plan.lowering.columns import at_c, candidate_key, free_columns, semi_join, slots
-from tapestry.plan.lowering.joins import project
+from tapestry.plan.lowering.columns import (
+    at_c,
+    candidate_key,
+    free_columns,
+    project,
+    semi_join,
+    slots,
+)
 from tapestry.plan.lowering.key_lookup import BoundViews
 from tapestry.plan.lowering.scope import Scope, table_column
 from tapestry.plan.lowering.top_k import TopKLowering, same_message
@@ -40,7 +46,7 @@ class NestedLowering:
         return NestedLowering(assembly, self.constant_rows)
 
     def conditions(self, part: Conjunction, scope: Scope) -> list[exp.Expr]:
-        """Return the tests of what is nested in a conjunction, for a relation of candidates."""
+        """Return the tests nested in a conjunction, for a relation of candidates."""
         tests = [self._not_exists(inner, scope) for inner in part.not_exists]
         tests += [self.aggregates.having_test(test, scope) for test in part.having_tests]
         return tests + [
@@ -71,7 +77,6 @@ class NestedLowering:
         return sql.call("visible", scope.outer_column("audiences"), audience)
 
     def _not_exists(self, part: Conjunction, outer: Scope) -> exp.Expr:
-        """Return NOT EXISTS of a conjunction for a relation of candidates."""
         if not part.nested:
             return sql.negate(sql.exists(self.join(sql.select(sql.literal(1)), part, outer)))
         free = free_columns((part,))

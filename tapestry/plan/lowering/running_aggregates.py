@@ -15,8 +15,7 @@ from sqlglot import exp
 from tapestry.core.schema import Type
 from tapestry.plan.lowering import sql
 from tapestry.plan.lowering.assembly import Assembly
-from tapestry.plan.lowering.columns import VariableColumn, semi_join, slots
-from tapestry.plan.lowering.joins import CandidateJoins
+from tapestry.plan.lowering.columns import CandidateJoins, VariableColumn, semi_join, slots
 from tapestry.plan.lowering.scope import COMPARISONS, Scope, column_alias, table_column
 from tapestry.query.tree import nodes as n
 from tapestry.rewrite.monotone.bound_in_time import end
@@ -127,8 +126,8 @@ class RunningAggregates:
             sql.alias(running_window(exp.Sum(this=sql.column("n")), group), "n"),
             sql.column("asked"),
         )
-        value_at = sql.alias(running_value(aggregate), "value")
-        valued = sql.select_from(self.assembly.name(running), at_c, value_at)
+        name = self.assembly.name(running)
+        valued = sql.select_from(name, at_c, value=running_value(aggregate))
         sql.where(valued, sql.eq(sql.column("asked"), sql.literal(1)))
         result = self.assembly.name(valued)
         passes = COMPARISONS[test.op](sql.column("value", result), outer.term(test.constant))
@@ -153,11 +152,9 @@ class RunningAggregates:
             sql.where(sql.cross_join(select, table), self.joins.visible(binding, scope))
         alpha, omega, known = counting_interval(aggregate, scope)
         sql.where(select, *map(scope.condition, plain), *known)
-        keys = [sql.column(key, outer.outer, quoted=True) for key in group]
-        named = [*group, *(column_alias(*column) for column in columns)]
         sql.add_columns(
             select,
-            *keys,
+            *(sql.column(key, outer.outer, quoted=True) for key in group),
             *(
                 sql.alias(table_column(*column), column_alias(*column), quoted=True)
                 for column in columns
@@ -176,27 +173,15 @@ class RunningAggregates:
         if not (aggregate.distinct and aggregate.function == "COUNT"):
             return name
         # A value counts once, from the first row that has it.
-        alike = [*named, "v", "n"]
-        earliest = sql.alias(exp.Min(this=sql.column("alpha")), "alpha")
-        firsts = sql.select_from(name, alike, earliest)
+        alike = [*group, *(column_alias(*column) for column in columns), "v", "n"]
+        firsts = sql.select_from(name, alike, alpha=exp.Min(this=sql.column("alpha")))
         keys = [sql.column(key, name, quoted=True) for key in alike]
         return self.assembly.name(sql.group_by(firsts, *keys))
 
 
 def _change(
-    name: str,
-    group: Sequence[str],
-    at: str,
-    value: exp.Expr,
-    number: exp.Expr,
-    asked: bool = False,
+    name: str, group: Sequence[str], at: str, v: exp.Expr, n: exp.Expr, asked: bool = False
 ) -> exp.Select:
     """Return what a relation adds to the running aggregate of each group, and when."""
-    return sql.select_from(
-        name,
-        group,
-        sql.alias(sql.column(at, name), "c"),
-        sql.alias(value, "v"),
-        sql.alias(number, "n"),
-        sql.alias(sql.literal(1 if asked else 0), "asked"),
-    )
+    c, asking = sql.column(at, name), sql.literal(1 if asked else 0)
+    return sql.select_from(name, group, c=c, v=v, n=n, asked=asking)

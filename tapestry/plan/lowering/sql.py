@@ -50,6 +50,11 @@ def alias(node: exp.Expr, name: str, *, quoted: bool | None = None) -> exp.Expr:
     return exp.alias_(node, name, quoted=quoted, copy=False)
 
 
+def same(keys: Iterable[str], left: str, right: str) -> list[exp.Expr]:
+    """Return the tests that rows of two relations are equal in some columns."""
+    return [eq(column(key, left), column(key, right)) for key in keys]
+
+
 def is_null(node: exp.Expr) -> exp.Expr:
     """Return ``node IS NULL``."""
     return exp.Is(this=node, expression=exp.null())
@@ -124,10 +129,13 @@ def select(*columns: exp.Expr, source: exp.Expr | None = None) -> exp.Select:
     return made
 
 
-def select_from(name: str, columns: Iterable[str], *more: exp.Expr) -> exp.Select:
-    """Return a SELECT of columns of a relation, and of more."""
+def select_from(
+    name: str, columns: Iterable[str], *more: exp.Expr, **named: exp.Expr
+) -> exp.Select:
+    """Return a SELECT of columns of a relation, of more, and of those that are named."""
     selected = (column(key, name, quoted=True) for key in columns)
-    return select(*selected, *more, source=table(name))
+    aliased = (alias(node, key) for key, node in named.items())
+    return select(*selected, *more, *aliased, source=table(name))
 
 
 def add_columns(query: exp.Select, *columns: exp.Expr) -> exp.Select:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from operator import itemgetter
+from operator import add, itemgetter
 from typing import Any
 
 Value = Any
@@ -59,8 +59,8 @@ class SweepLine:
                 yield msgid, since.pop(msgid), at
             for msgid in top - since.keys():
                 since[msgid] = at
-        for msgid, begun in since.items():
-            yield msgid, begun, last + 1
+        for msgid, begins in since.items():
+            yield msgid, begins, last + 1
 
 
 class _Ranking:
@@ -68,6 +68,7 @@ class _Ranking:
 
     def __init__(self, function: str) -> None:
         self._function = function
+        self._add = {"MIN": min, "MAX": max}.get(function, add)
         self._aggregates: dict[str, dict[str, tuple[Value, int]]] = defaultdict(dict)
         self._order: list[tuple[Value, str]] = []
 
@@ -79,7 +80,7 @@ class _Ranking:
         rows = self._aggregates[msgid]
         before = self._key(msgid)
         old, count = rows.get(audience, (None, 0))
-        rows[audience] = (self._added(old, v), count + n)
+        rows[audience] = (v if old is None else self._add(old, v), count + n)
         after = self._key(msgid)
         if before == after:
             return len(self._order)
@@ -91,16 +92,6 @@ class _Ranking:
             insort(self._order, after)
             places.append(bisect_left(self._order, after))
         return min(places)
-
-    def _added(self, old: Value, v: Value) -> Value:
-        if old is None:
-            return v
-        match self._function:
-            case "MIN":
-                return min(old, v)
-            case "MAX":
-                return max(old, v)
-        return old + v
 
     def _key(self, msgid: str) -> tuple[Value, str] | None:
         values = [self._value(v, n) for v, n in self._aggregates[msgid].values() if n]

@@ -9,8 +9,9 @@ messages are ranked anew for each instant.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import product
+from operator import add, attrgetter
 
 from sqlglot import exp
 
@@ -26,7 +27,7 @@ from tapestry.plan.lowering.scope import Scope, column_alias
 from tapestry.plan.lowering.sweep_line import SweepLine
 from tapestry.plan.lowering.value_changes import DISJUNCT_KEY, value_changes
 from tapestry.plan.relation import Derived, Field
-from tapestry.plan.signature import values_by_slot
+from tapestry.plan.signature import values_by_slot, whole_number
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.walk import walk
 from tapestry.rewrite.stages import Conjunction, NormalAggregate, TopKTest
@@ -73,7 +74,7 @@ class TopKLowering:
         sql.cross_join(select, sql.table(periods))
         sql.where(
             select,
-            *(sql.eq(sql.column(key, periods), sql.column(key, name)) for key in DISJUNCT_KEY),
+            *sql.same(DISJUNCT_KEY, periods, name),
             sql.le(sql.column("begins", periods), c),
             sql.lt(c.copy(), sql.column("ends", periods)),
         )
@@ -85,13 +86,11 @@ class TopKLowering:
         if top not in self._periods:
             name = f"periods_{len(self.assembly.derived)}"
             spans = self.assembly.spans
-            rows = [
-                replace(row, since=spans[row.filter_id][0], until=spans[row.filter_id][1])
-                for row in self.constant_rows
-                if row.filter_id in spans
-            ]
+            asked = (row for row in self.constant_rows if row.filter_id in spans)
+            windows = ((row, *spans[row.filter_id]) for row in asked)
+            rows = [replace(row, since=since, until=until) for row, since, until in windows]
             rows = rows or [replace(self.constant_rows[0], since=BEGINNING, until=BEGINNING)]
-            limits = [_limit(top.limit, row) for row in rows]
+            limits = [whole_number(top.limit, values_by_slot(row.constants)) for row in rows]
             tops = {
                 (row.filter_id, row.disjunct): (limit, row.until)
                 for row, limit in zip(rows, limits, strict=True)
@@ -117,7 +116,7 @@ class TopKLowering:
         value = aggregate_over(aggregate, rows)
         msgid = sql.column(column_alias(message, "msgid"), rows, quoted=True)
         values = sql.group_by(
-            sql.select_from(rows, keys, sql.alias(msgid, "msgid"), sql.alias(value, "value")),
+            sql.select_from(rows, keys, msgid=msgid, value=value),
             *(sql.column(key, rows) for key in keys),
             *(sql.column(column_alias(*name), rows, quoted=True) for name in message_row),
         )
@@ -127,14 +126,14 @@ class TopKLowering:
             sql.having(values, sql.negate(sql.is_null(value.copy())))
         # Of several audiences, the highest value counts.
         valued = self.assembly.name(values)
-        highest = sql.alias(exp.Max(this=sql.column("value", valued)), "value")
+        highest = exp.Max(this=sql.column("value", valued))
         best = sql.group_by(
-            sql.select_from(valued, [*keys, "msgid"], highest),
+            sql.select_from(valued, [*keys, "msgid"], value=highest),
             *(sql.column(key, valued) for key in [*keys, "msgid"]),
         )
         place = row_number(CANDIDATE_KEY, ("value", "msgid"), descending="value")
         ranked = self.assembly.name(
-            sql.select_from(self.assembly.name(best), [*keys, "msgid"], sql.alias(place, "place"))
+            sql.select_from(self.assembly.name(best), [*keys, "msgid"], place=place)
         )
         within = sql.le(sql.column("place", ranked), at_c(ranked).term(top.limit))
         return self.assembly.name(
@@ -173,19 +172,7 @@ def same_message(name: str, top: TopKTest, scope: Scope) -> list[exp.Expr]:
 
 def conjoined(left: Conjunction, right: Conjunction) -> Conjunction:
     """Return the AND of two conjunctions."""
-    return Conjunction(
-        (*left.bindings, *right.bindings),
-        (*left.plain, *right.plain),
-        (*left.temporal_predicates, *right.temporal_predicates),
-        (*left.not_exists, *right.not_exists),
-        (*left.having_tests, *right.having_tests),
-        (*left.top_k_tests, *right.top_k_tests),
-    )
+    return Conjunction(*map(add, _PARTS(left), _PARTS(right)))
 
 
-def _limit(limit: n.Literal, row: ConstantRow) -> int:
-    slot = limit.slot
-    value = limit.value if slot is None else values_by_slot(row.constants)[slot]
-    if not isinstance(value, int):
-        raise ValueError(f"{value!r} is not a number of messages")
-    return value
+_PARTS = attrgetter(*(field.name for field in fields(Conjunction)))

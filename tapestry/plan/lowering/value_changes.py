@@ -43,34 +43,23 @@ def value_changes(
         sql.select_from(
             at_start,
             start_columns,
-            sql.alias(sql.is_null(sql.column("filter_id", touched)), "still"),
-            sql.alias(running_aggregates.running_value(aggregate), "value"),
+            still=sql.is_null(sql.column("filter_id", touched)),
+            value=running_aggregates.running_value(aggregate),
         ),
         sql.table(touched),
-        sql.all_of(
-            *(
-                sql.eq(sql.column(key, at_start), sql.column(key, touched))
-                for key in MESSAGE_ROW[:3]
-            )
-        ),
+        sql.all_of(*sql.same(MESSAGE_ROW[:3], at_start, touched)),
     )
     start_columns.append("still")
     highest = sql.window(exp.Max(this=sql.column("value")), MESSAGE_ROW[:3])
-    best = sql.select_from(assembly.name(valued), start_columns, sql.alias(highest, "best"))
+    best = sql.select_from(assembly.name(valued), start_columns, best=highest)
     place = sql.window(
         exp.DenseRank(),
         [*DISJUNCT_KEY, "still"],
         sql.ordered("best", descending=True, nulls_first=False),
         sql.ordered("msgid"),
     )
-    placed = sql.select_from(assembly.name(best), start_columns, sql.alias(place, "place"))
-    kept = sql.select_from(
-        assembly.name(placed),
-        MESSAGE_ROW,
-        sql.alias(sql.column("since"), "at"),
-        sql.column("v"),
-        sql.column("n"),
-    )
+    placed = sql.select_from(assembly.name(best), start_columns, place=place)
+    kept = _at(assembly.name(placed), sql.column("since"), sql.column("v"), sql.column("n"))
     matters = sql.le(sql.column("place"), sql.literal(most))
     sql.where(kept, sql.any_of(sql.negate(sql.column("still")), matters))
     every_change = sql.select_from(change, [*MESSAGE_ROW, "at", "v", "n"])
@@ -80,7 +69,7 @@ def value_changes(
 def _counting_rows(
     running: RunningAggregates, aggregate: NormalAggregate, message: n.Binding
 ) -> str:
-    """Return the rows that count, from alpha to omega, with the message that each counts for."""
+    """Return the rows that count, from alpha to omega, with the messages that they count for."""
     span = [*DISJUNCT_KEY, "since", "until"]
     message_columns = [(message.var, "msgid"), (message.var, "audience")]
     counted = running.counting_rows(aggregate, Scope("k"), span, message_columns)
@@ -103,19 +92,12 @@ def _counting_rows(
 def _changes(aggregate: NormalAggregate, rows: str) -> exp.Query:
     """Return what begins to count within the span, and what ceases to."""
     alpha, omega, since, until = map(sql.column, ("alpha", "omega", "since", "until"))
-    begins = sql.select_from(
-        rows, MESSAGE_ROW, sql.alias(alpha, "at"), sql.column("v"), sql.column("n")
-    )
+    begins = _at(rows, alpha, sql.column("v"), sql.column("n"))
     sql.where(begins, sql.gt(alpha.copy(), since), sql.le(alpha.copy(), until))
     if not running_aggregates.expires(aggregate):
         return begins
-    ends = sql.select_from(
-        rows,
-        MESSAGE_ROW,
-        sql.alias(omega, "at"),
-        sql.alias(exp.Neg(this=sql.column("v")), "v"),
-        sql.alias(exp.Neg(this=sql.column("n")), "n"),
-    )
+    less = (sql.alias(exp.Neg(this=sql.column(name)), name) for name in ("v", "n"))
+    ends = _at(rows, omega, *less)
     sql.where(
         ends,
         sql.le(alpha.copy(), until.copy()),
@@ -125,6 +107,11 @@ def _changes(aggregate: NormalAggregate, rows: str) -> exp.Query:
     return sql.union_all([begins, ends])
 
 
+def _at(rows: str, instant: exp.Expr, *changes: exp.Expr) -> exp.Select:
+    """Return the rows of messages, with an instant and what changes at it."""
+    return sql.select_from(rows, MESSAGE_ROW, sql.alias(instant, "at"), *changes)
+
+
 def _at_start(aggregate: NormalAggregate, rows: str) -> exp.Select:
     """Return the sums of what counts at the start of the span, for each message row."""
     keys = [*MESSAGE_ROW, "since"]
@@ -132,8 +119,8 @@ def _at_start(aggregate: NormalAggregate, rows: str) -> exp.Select:
     sums = sql.select_from(
         rows,
         keys,
-        sql.alias(SUMS[aggregate.function](this=sql.column("v")), "v"),
-        sql.alias(exp.Sum(this=sql.column("n")), "n"),
+        v=SUMS[aggregate.function](this=sql.column("v")),
+        n=exp.Sum(this=sql.column("n")),
     )
     lasts = sql.any_of(sql.is_null(omega), sql.gt(omega.copy(), since.copy()))
     sql.where(sums, sql.le(alpha, since), lasts)
