@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tapestry.core.schema import Type
 from tapestry.query.tree import nodes as n
-from tapestry.rewrite.monotone.bound_in_time import end, surely_before
+from tapestry.rewrite.monotone.bound_in_time import arrival, end, surely_before
 from tapestry.rewrite.monotonicity import Monotonicity, analyze
 from tapestry.rewrite.stages import (
     Conjunction,
@@ -63,7 +63,7 @@ def monotone_condition(disjunct: MonotoneDisjunct) -> n.Condition:
     conjunction = disjunct.conjunction
     tested_once = analyze(conjunction).monotonicity is not Monotonicity.AT_EVENTS
     absent = [
-        _absent_at(inner, FIRST) if tested_once else n.Not(conjunction_condition(inner))
+        n.Not(*_held_at(inner, FIRST)) if tested_once else n.Not(conjunction_condition(inner))
         for inner in conjunction.not_exists
     ]
     begins = [time for time in conjunction.temporal_predicates if time.op in (">", ">=")]
@@ -96,20 +96,11 @@ def delta_query_condition(delta_query: DeltaQuery) -> n.Condition:
     return n.And.of([low, high, *delta_query.plain, *before, *tested])
 
 
-def _absent_at(part: Conjunction, instant: n.Term) -> n.Condition:
-    return n.Not(
-        n.Exists(part.bindings, n.And.of(_held_at(replace(part, bindings=()), instant, part)))
-    )
-
-
-def _held_at(
-    part: Conjunction, instant: n.Term, visible: Conjunction | None = None
-) -> list[n.Condition]:
-    """Return the parts of a conjunction at an instant, its rows visible by then."""
-    rows = (visible or part).bindings
-    arrived = [n.Compare("<=", n.Column(b.var, "ts", Type.INSTANT), instant) for b in rows]
+def _held_at(part: Conjunction, instant: n.Term) -> list[n.Condition]:
+    """Return the parts of a conjunction at an instant; with bindings, one EXISTS of them."""
+    arrived = _arrived(part.bindings, instant)
     times = [replace(time, left=instant) for time in part.temporal_predicates]
-    absent = [_absent_at(inner, instant) for inner in part.not_exists]
+    absent = [n.Not(*_held_at(inner, instant)) for inner in part.not_exists]
 
     def row_at(row: Conjunction) -> n.Condition:
         return n.And.of(_held_at(row, instant))
@@ -127,28 +118,25 @@ def _count(
     """Return a test of an aggregate; ``row`` restores the conjunctions of its rows."""
 
     def rows(bindings: Sequence[n.Binding], parts: Sequence[Conjunction]) -> n.Condition:
-        arrived = [
-            n.Compare("<=", n.Column(b.var, "ts", Type.INSTANT), instant)
-            for b in bindings
-            if instant is not None
-        ]
+        arrived = _arrived(bindings, instant) if instant is not None else []
         inside = n.Or.of(map(row, parts))
         # What is asked of the rows stays in parentheses, apart from their arrival.
         return n.And((*arrived, inside)) if arrived else inside
 
-    total = test.aggregate
+    counted = test.aggregate
+    condition = rows(counted.bindings, counted.rows)
     aggregate = n.Aggregate(
-        total.function,
-        total.distinct,
-        total.term,
-        total.bindings,
-        rows(total.bindings, total.rows),
+        counted.function, counted.distinct, counted.term, counted.bindings, condition
     )
     if isinstance(test, HavingTest):
         return n.Threshold(aggregate, test.op, test.constant)
     among = rows((test.binding,), test.among)
     top = n.Top(test.message, test.limit, test.binding, aggregate, among)
     return n.Not(top) if test.negated else top
+
+
+def _arrived(bindings: Sequence[n.Binding], instant: n.Term) -> list[n.Compare]:
+    return [n.Compare("<=", arrival(binding).term, instant) for binding in bindings]
 
 
 def _is_past(point: EventPoint) -> n.Compare:

@@ -18,7 +18,7 @@ from tapestry.plan.lowering.assembly import Assembly
 from tapestry.plan.lowering.columns import CandidateJoins, VariableColumn, semi_join, slots
 from tapestry.plan.lowering.scope import COMPARISONS, Scope, column_alias, table_column
 from tapestry.query.tree import nodes as n
-from tapestry.rewrite.monotone.bound_in_time import end
+from tapestry.rewrite.monotone.bound_in_time import arrival, end
 from tapestry.rewrite.stages import EventPoint, HavingTest, NormalAggregate
 
 SUMS = {"SUM": exp.Sum, "AVG": exp.Sum, "COUNT": exp.Sum, "MIN": exp.Min, "MAX": exp.Max}
@@ -53,7 +53,7 @@ def counting_interval(
 ) -> tuple[exp.Expr, exp.Expr | None, list[exp.Expr]]:
     """Return a row's alpha, its omega, and the conditions under which it counts at all."""
     times = aggregate.rows[0].temporal_predicates
-    begins = [EventPoint(n.Column(b.var, "ts", Type.INSTANT)) for b in aggregate.bindings]
+    begins = list(map(arrival, aggregate.bindings))
     begins += [EventPoint(t.right, 1 if t.op == ">" else 0) for t in times if t.op in (">", ">=")]
     ends = [end(time) for time in times if time.op in ("<", "<=")]
     known = [

@@ -24,15 +24,17 @@ def absent_after_end(message: Binding, disjunct: MonotoneDisjunct) -> tuple[Delt
     conjunction = disjunct.conjunction
     if not conjunction.not_exists or any(inner.not_exists for inner in conjunction.not_exists):
         return None
-    at_last_start = at_starts("absent_after_end", message, disjunct)
-    return at_last_start + tuple(
+    test = Conjunction(
+        temporal_predicates=upper_bounds(conjunction), not_exists=conjunction.not_exists
+    )
+    return at_starts("absent_after_end", message, disjunct) + tuple(
         DeltaQuery(
             "absent_after_end",
             end(bound),
             (message, *conjunction.bindings, *inner.bindings),
             (*conjunction.plain, *inner.plain),
             (*disjunct.starts, *starts(inner)),
-            Conjunction((), (), upper_bounds(conjunction), conjunction.not_exists),
+            test,
             conjunction.bindings,
         )
         for inner in conjunction.not_exists

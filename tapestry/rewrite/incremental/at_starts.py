@@ -20,24 +20,13 @@ def at_starts(rule: str, message: Binding, disjunct: MonotoneDisjunct) -> tuple[
     C is m.ts: m.date <= C
     """
     conjunction = disjunct.conjunction
-    return tuple(
-        DeltaQuery(
-            rule,
-            start,
-            (message, *conjunction.bindings),
-            conjunction.plain,
-            tuple(other for other in disjunct.starts if other != start),
-            Conjunction(
-                (),
-                (),
-                tuple(
-                    bound
-                    for bound in upper_bounds(conjunction)
-                    if not surely_before(start, end(bound))
-                ),
-                conjunction.not_exists,
-            ),
-            conjunction.bindings,
+    bindings, bounds = (message, *conjunction.bindings), upper_bounds(conjunction)
+    delta_queries: list[DeltaQuery] = []
+    for start in disjunct.starts:
+        others = tuple(other for other in disjunct.starts if other != start)
+        later = tuple(bound for bound in bounds if not surely_before(start, end(bound)))
+        test = Conjunction(temporal_predicates=later, not_exists=conjunction.not_exists)
+        delta_queries.append(
+            DeltaQuery(rule, start, bindings, conjunction.plain, others, test, conjunction.bindings)
         )
-        for start in disjunct.starts
-    )
+    return tuple(delta_queries)

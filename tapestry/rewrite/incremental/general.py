@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from tapestry.core.schema import Type
-from tapestry.query.tree.nodes import Binding, Column, Condition
+from tapestry.query.tree.nodes import Binding, Condition
+from tapestry.rewrite.monotone.bound_in_time import arrival
 from tapestry.rewrite.stages import (
     Conjunction,
     DeltaQuery,
@@ -31,13 +31,13 @@ class Event:
 def general(message: Binding, disjunct: MonotoneDisjunct) -> tuple[DeltaQuery, ...]:
     """Return a delta query for every event of the disjunct, negation under negation included.
 
-    Law (DESIGN, section 1): between two events the truth of the disjunct for a message is
-    constant.  An event is the ``ts`` of a row that a variable can bind, those of aggregates
-    included, or an instant at which a comparison with ``now()`` flips for such rows: a vote
-    counts from its arrival, and no longer when its week is over.  A row counts only beside rows
-    of the enclosing variables that satisfy the enclosing ``plain``, all of them visible.
+    Law (DESIGN.md, "The instants at which an answer can change"): between two events the
+    truth of the disjunct for a message is constant.  An event is the ``ts`` of a row that a
+    variable can bind, in an aggregate too, or an instant at which a comparison with ``now()``
+    flips for such rows: a vote counts from its arrival until its week is over.  A row counts
+    only beside visible rows of the enclosing variables that satisfy the enclosing ``plain``.
 
-    What is among the top depends on all messages: there the test finds the message.
+    A top-k depends on all messages: there the test finds the message.
 
     >>> from tapestry.rewrite.examples import show_fast
     >>> show_fast(general, "NOT EXISTS (r: r.inreplyto = m.msgid)")
@@ -51,29 +51,19 @@ AND r.ts <= C)
         conjunction, top_k_tests=tuple(top for top in conjunction.top_k_tests if top.negated)
     )
     unbound = replace(conjunction, bindings=(message, *conjunction.bindings))
-    events = _distinct(_events((), (message,), (), rest))
-    ranks = _distinct(chain.from_iterable(_ranked((), (), top) for top in tops))
+    # To compare events is far quicker than to compare delta queries.
+    events = dict.fromkeys(_events((), (message,), (), rest))
+    ranks = dict.fromkeys(chain.from_iterable(_ranked((), (), top) for top in tops))
     return (
         *[_delta_query(event, conjunction) for event in events],
         *[_delta_query(event, unbound) for event in ranks],
     )
 
 
-def _distinct(events: Iterable[Event]) -> tuple[Event, ...]:
-    """Return the events, each once; this is far quicker than to compare delta queries."""
-    return tuple(dict.fromkeys(events))
-
-
 def _delta_query(event: Event, test: Conjunction) -> DeltaQuery:
-    arrivals = (_arrival(binding) for binding in event.bindings)
+    before = tuple(point for point in map(arrival, event.bindings) if point != event.point)
     return DeltaQuery(
-        "general",
-        event.point,
-        event.bindings,
-        event.plain,
-        tuple(arrival for arrival in arrivals if arrival != event.point),
-        test,
-        test.bindings,
+        "general", event.point, event.bindings, event.plain, before, test, test.bindings
     )
 
 
@@ -85,10 +75,12 @@ def _events(
 ) -> Iterator[Event]:
     fresh = (*fresh, *part.bindings)
     bindings, plain = (*around, *fresh), (*plain, *part.plain)
-    points = [_arrival(binding) for binding in fresh]
-    points += [
-        EventPoint(predicate.right, 1 if predicate.op in ("<=", ">") else 0)
-        for predicate in part.temporal_predicates
+    points = [
+        *map(arrival, fresh),
+        *[
+            EventPoint(predicate.right, 1 if predicate.op in ("<=", ">") else 0)
+            for predicate in part.temporal_predicates
+        ],
     ]
     for point in dict.fromkeys(points):
         yield Event(point, bindings, plain)
@@ -118,7 +110,3 @@ def _ranked(
     for row in top.among:
         yield from _events(around, (top.binding,), plain, row)
     yield from _counted(around, (top.binding,), plain, top.aggregate)
-
-
-def _arrival(binding: Binding) -> EventPoint:
-    return EventPoint(Column(binding.var, "ts", Type.INSTANT))

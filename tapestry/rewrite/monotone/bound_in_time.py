@@ -39,10 +39,7 @@ def starts(conjunction: Conjunction, *more: Binding) -> tuple[EventPoint, ...]:
     >>> [point(start) for start in starts(conjunction("m.ts < now() - 1 day"), DELIVERED)]
     ['just after m.ts + 1 day']
     """
-    visible = [
-        EventPoint(Column(binding.var, "ts", Type.INSTANT))
-        for binding in (*more, *conjunction.bindings)
-    ]
+    visible = map(arrival, (*more, *conjunction.bindings))
     lower = [
         EventPoint(predicate.right, 1 if predicate.op == ">" else 0)
         for predicate in conjunction.temporal_predicates
@@ -57,6 +54,15 @@ def starts(conjunction: Conjunction, *more: Binding) -> tuple[EventPoint, ...]:
             last.pop(key, None)
             last[key] = point
     return tuple(last.values())
+
+
+def arrival(binding: Binding) -> EventPoint:
+    """Return the instant at which a row of a binding becomes visible.
+
+    >>> arrival(Binding("r", "messages")).term.name
+    'ts'
+    """
+    return EventPoint(Column(binding.var, "ts", Type.INSTANT))
 
 
 def upper_bounds(conjunction: Conjunction) -> tuple[Compare, ...]:
