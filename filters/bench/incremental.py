@@ -2,7 +2,7 @@
 
 Measures a query over the whole table (Q), its incremental form (Q_I) over the newest 100, 10
 and 1 percent, and over a fixed number of new messages.  The time of the last must not grow with
-the table.  Compare figures 5, 6 and 9 of the paper.
+the table.  Compare figures 5, 6 and 9 of [Terry92].
 """
 
 from __future__ import annotations

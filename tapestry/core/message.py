@@ -9,7 +9,7 @@ PUBLIC = "public"
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message for one audience; columns as in LANGUAGE section 1, ``date`` an instant."""
+    """One message for one audience; columns as in LANGUAGE.md, ``date`` an instant."""
 
     msgid: str
     date: int | None = None

@@ -30,7 +30,7 @@ class Clock(Protocol):
 class DueFilter:
     """A filter whose window (``since``, ``until``] is to be run; without ``until``, to the present.
 
-    ``start`` is T0 of DESIGN, section 1: what matched at T0 is not delivered; None takes existing
+    ``start`` is T0 of DESIGN.md: what matched at T0 is not delivered; None takes existing
     mail.  ``revision`` counts changes of the text: a window is committed only for the text it was
     run with.  ``pending_window`` is the key of the window that an older revision still has to run,
     if this is one.  ``live``: messages leave when they no longer match.  ``explanation`` is given

@@ -1,4 +1,4 @@
-"""The columns of the two tables (LANGUAGE, section 1) and their types.
+"""The columns of the two tables (LANGUAGE.md, "Columns") and their types.
 
 Instants are stored as 64-bit integers, microseconds since 1970 UTC: every comparison and
 every "two weeks later" is then exact integer arithmetic in every engine.

@@ -1,4 +1,4 @@
-"""The laws of a filter (DESIGN section 1), each a function of a random world that asserts it.
+"""The laws of a filter (DESIGN.md, "Semantics"), each a function of a random world that asserts it.
 
 The product's statements run on sqlite here; ``oracle`` is the judge.  ``check`` runs a law
 on as many examples as asked.

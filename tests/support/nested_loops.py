@@ -1,6 +1,6 @@
 """A second opinion on the oracle: Q(t) by nested loops in Python, without SQL.
 
-Three-valued logic with None for unknown, written from LANGUAGE section 1.  It shares with
+Three-valued logic with None for unknown, written from LANGUAGE.md.  It shares with
 the oracle only the tests on single values (LIKE, HAS, comparison of two values).
 """
 

@@ -1,4 +1,4 @@
-"""What a filter means, computed the slow way (DESIGN section 1): Q at every instant.
+"""What a filter means, computed the slow way (DESIGN.md, "Semantics"): Q at every instant.
 
 The judge of everything that is rewritten, planned and run.  A filter's tree is printed as
 one correlated query, ``now()`` is ``:t``, every table reference is limited to the rows with
@@ -6,7 +6,7 @@ one correlated query, ``now()`` is ``:t``, every table reference is limited to t
 answer can change.  Nothing here knows how the product computes it.
 
 ``data`` maps "messages" and "annotations" to lists of rows, dicts with the columns of
-LANGUAGE section 1: a missing column is NULL, a missing set empty, a missing audience public.
+LANGUAGE.md: a missing column is NULL, a missing set empty, a missing audience public.
 """
 
 from __future__ import annotations

@@ -11,10 +11,10 @@ from tapestry.rewrite.stages import Conjunction, DeltaQuery, MonotoneDisjunct
 def absent_after_end(message: Binding, disjunct: MonotoneDisjunct) -> tuple[DeltaQuery, ...] | None:
     """Return the delta queries of "no reply for the last two weeks" and its like.
 
-    Applies where no NOT EXISTS contains another.  Law: the inside of NOT EXISTS holds for
-    each of its bindings over one interval, so NOT EXISTS can turn true only at an
-    interval's end.  The disjunct begins to hold at its last start or at such an end.  (The
-    1992 paper left this case to its technical report.)
+    Applies where no NOT EXISTS contains another.  Law: the inside of NOT EXISTS holds for each of
+    its bindings over one interval, so NOT EXISTS can turn true only at an interval's end.  The
+    disjunct begins to hold at its last start or at such an end.  ([Terry92] leaves this case to
+    a technical report.)
 
     >>> from tapestry.rewrite.examples import show_fast
     >>> show_fast(absent_after_end, "NOT EXISTS (r: r.ts > now() - 1 day)")

@@ -32,7 +32,7 @@ def distribute(condition: n.Condition) -> tuple[Conjunction, ...]:
     Law: a row satisfies the condition just if it satisfies some disjunct.  EXISTS
     distributes over OR; NOT EXISTS over an OR is the AND of a NOT EXISTS for each part; an
     aggregate stands over the OR of the conjunctions that its rows may meet.
-    An OR without subqueries about a single variable is kept: to the paper it is one
+    An OR without subqueries about a single variable is kept: to [Terry92 §4.2] it is one
     boolean expression, and it costs no second plan.  Raises TapestryError if multiplying
     everything out would give too much, before it does.
 
