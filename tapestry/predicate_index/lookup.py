@@ -29,40 +29,36 @@ TEXTS = ("signature", "constants", "audiences")
 
 
 class InMemoryLookup:
-    """Looks up the newest version of the index, resolved when the object is made."""
+    """Looks up the version of the index that is the newest when the object is made."""
 
     def __init__(self, index: PredicateIndex) -> None:
         self._index = index
         self._segments = [_segment(path) for path in index.files()]
 
     def extractors(self) -> Mapping[str, Collection[int]]:
-        """Return the offsets that are entered, by the name of their key extractor."""
         return self._index.extractors()
 
     def representatives(self) -> Mapping[str, str]:
-        """Return the text of a filter for each signature."""
         return self._index.representatives()
 
     def candidate_groups(
         self, keys: Collection[PredicateKey], present: Collection[str]
     ) -> list[EvaluationGroup]:
-        """Return the groups that have one of the keys, in order."""
         hashes = np.unique(key_hashes(keys))
         visible = _Visible(present)
-        found: set[EvaluationGroup] = set()
+        groups: set[EvaluationGroup] = set()
         for segment in self._segments:
             codes = np.unique(segment.codes[segment.key_hashes.find(hashes)])
-            found.update(segment.groups(codes, visible).values())
-        return sorted(found)
+            groups.update(segment.groups(codes, visible).values())
+        return sorted(groups)
 
     def members(
         self, groups: Collection[EvaluationGroup], present: Collection[str]
     ) -> list[Member]:
-        """Return the disjuncts of filters that belong to the groups."""
         wanted = set(groups)
         hashes = np.unique(query_hashes((group.signature, group.constants) for group in wanted))
         visible = _Visible(present)
-        found: set[Member] = set()
+        members: set[Member] = set()
         for segment in self._segments:
             rows = segment.query_hashes.find(hashes)
             codes = segment.codes[rows]
@@ -70,12 +66,12 @@ class InMemoryLookup:
             numbers = (column[rows].tolist() for column in segment.numbers)
             for code, filter_id, revision, disjunct in zip(codes.tolist(), *numbers, strict=True):
                 if group_of[code] in wanted:
-                    found.add(Member(filter_id, revision, disjunct, group_of[code]))
-        return list(found)
+                    members.add(Member(filter_id, revision, disjunct, group_of[code]))
+        return list(members)
 
 
 class _Visible(dict[str, tuple[str, ...]]):
-    """From audiences as they are entered to those of them that some row has."""
+    """From audiences as they are entered to the visible ones, each worked out once."""
 
     def __init__(self, present: Collection[str]) -> None:
         self._present = frozenset(present)
@@ -101,7 +97,7 @@ class Segment:
     def groups(
         self, codes: Numbers, visible: Mapping[str, tuple[str, ...]]
     ) -> dict[int, EvaluationGroup]:
-        """Return the groups that some codes stand for, by code."""
+        """Return the groups that the codes stand for, by code."""
         chosen = self.texts.take(pa.array(codes))
         columns = (chosen[name].cast(pa.string()).to_pylist() for name in TEXTS)
         return {

@@ -42,13 +42,11 @@ class SnapshotRows:
         self.snapshot = snapshot
 
     def between(self, table: str, ranges: Sequence[Range], columns: Sequence[str]) -> pa.Table:
-        """Return the rows whose ``ts`` lies in one of the ranges."""
         return by_time(self.snapshot.data_files(table), table, ranges, columns)
 
     def having(
         self, table: str, column: str, values: Collection[str], columns: Sequence[str]
     ) -> pa.Table:
-        """Return the rows whose column is one of the values."""
         files, root = self.snapshot.data_files(table), self.snapshot.root
         return by_key(files, root, table, column, values, columns)
 
@@ -57,32 +55,28 @@ def candidate_keys(
     rows: Rows, extractors: Mapping[str, Collection[int]], since: int, until: int
 ) -> set[PredicateKey]:
     """Return the keys that rows of the window have, of the extractors and offsets given."""
-    parsed = {name: KeyExtractor.parse(name) for name in extractors}
-    keys = {
-        PredicateKey(name, offset, "")
-        for name, extractor in parsed.items()
-        if extractor.kind == "always"
-        for offset in extractors[name]
-    }
+    keys: set[PredicateKey] = set()
     by_table: dict[str, dict[str, KeyExtractor]] = defaultdict(dict)
-    for name, extractor in parsed.items():
-        if extractor.kind != "always":
+    for name, offsets in extractors.items():
+        extractor = KeyExtractor.parse(name)
+        if extractor.kind == "always":
+            keys.update(PredicateKey(name, offset, "") for offset in offsets)
+        else:
             by_table[extractor.table][name] = extractor
     for table, reading in sorted(by_table.items()):
         columns = {e.hop[0] if e.hop else e.column for e in reading.values()} - {"", "ts"}
-        offsets = {offset for name in reading for offset in extractors[name]}
-        slices = merge((max(since - o, BEGINNING), until - o) for o in offsets)
+        every_offset = {offset for name in reading for offset in extractors[name]}
+        slices = merge((max(since - o, BEGINNING), until - o) for o in every_offset)
         arrived = rows.between(table, slices, ["ts", *sorted(columns)])
         ts = arrived["ts"].to_numpy()
-        for offset in sorted(offsets):
+        for offset in sorted(every_offset):
             new = arrived.filter(pa.array((ts > since - offset) & (ts <= until - offset)))
-            if new.num_rows:
-                keys |= {
-                    PredicateKey(name, offset, token)
-                    for name, extractor in reading.items()
-                    if offset in extractors[name]
-                    for token in _tokens(rows, extractor, new)
-                }
+            keys |= {
+                PredicateKey(name, offset, token)
+                for name, extractor in reading.items()
+                if new.num_rows and offset in extractors[name]
+                for token in _tokens(rows, extractor, new)
+            }
     return keys
 
 

@@ -201,7 +201,6 @@ class SparkEngine:
         return self._sent[key]
 
     def covers(self, table: str, ranges: tuple[Range, ...]) -> bool:
-        """Return whether the table can hold rows whose ``ts`` lies in one of the ranges."""
         return any(overlaps(data_file, ranges) for data_file in self.snapshot.data_files(table))
 
     def _relation(self, relation: Relation) -> Any:

@@ -64,10 +64,7 @@ def connect(remote: str) -> Any:
 
 
 def reconnect(remote: str, patience: float = PATIENCE) -> Any:
-    """Return a session as soon as a server answers.
-
-    Raises TapestryError if none does within ``patience`` seconds.
-    """
+    """Return a session as soon as a server answers; raise after ``patience`` seconds."""
     from pyspark.errors import PySparkException
 
     deadline = time.monotonic() + patience
