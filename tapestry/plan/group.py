@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tapestry.core.clock import BEGINNING
 from tapestry.core.schema import Type
 from tapestry.plan.relation import Field, Range, Relation
-from tapestry.plan.signature import Constant, values_by_slot, whole_number
+from tapestry.plan.signature import Constant, integer_value, values_by_slot
 from tapestry.rewrite.stages import EventPoint, IncrementalDisjunct
 
 MOST_RANGES = 16
@@ -64,7 +64,7 @@ def slices(rows: Sequence[ConstantRow], event: EventPoint) -> tuple[Range, ...]:
     wanted = []
     for row in rows:
         values = values_by_slot(row.constants)
-        offset = constant + sum(sign * whole_number(length, values) for sign, length in slotted)
+        offset = constant + sum(sign * integer_value(length, values) for sign, length in slotted)
         wanted.append((max(row.since - offset, BEGINNING), row.until - offset))
     ranges = merge(wanted)
     return ranges if len(ranges) <= MOST_RANGES else ((ranges[0][0], ranges[-1][1]),)

@@ -19,7 +19,7 @@ from operator import attrgetter
 
 from tapestry.core.schema import INDEXED, MESSAGES, Type
 from tapestry.plan.key_extractor import KeyExtractor, Kind, like_prefix, like_suffix, tokenize
-from tapestry.plan.signature import Value, constant_value, whole_number
+from tapestry.plan.signature import Value, constant_value, integer_value
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.walk import equalities
 from tapestry.rewrite.stages import DeltaQuery, IncrementalDisjunct
@@ -81,7 +81,7 @@ def _offset(delta: DeltaQuery, constants: Mapping[int, Value]) -> int:
     if anchor is None:
         return 0
     _, offset, slotted = anchor
-    return offset + sum(sign * whole_number(length, constants) for sign, length in slotted)
+    return offset + sum(sign * integer_value(length, constants) for sign, length in slotted)
 
 
 def _access_predicates(delta: DeltaQuery) -> list[_AccessPredicate]:

@@ -63,13 +63,13 @@ def signature(disjunct: IncrementalDisjunct) -> Signature:
 
 def constants(conjunction: Conjunction) -> tuple[Constant, ...]:
     """Return the constants of a disjunct of the normal form, in slot order."""
-    found: dict[int, Constant] = {}
+    by_slot: dict[int, Constant] = {}
     for node in walk(conjunction):
         if isinstance(node, n.Literal) and node.slot is not None and node.value is not None:
-            found[node.slot] = Constant(node.slot, node.type, False, node.value)
+            by_slot[node.slot] = Constant(node.slot, node.type, False, node.value)
         elif isinstance(node, n.Values) and node.slot is not None:
-            found[node.slot] = Constant(node.slot, node.type, True, node.values)
-    return tuple(found[slot] for slot in sorted(found))
+            by_slot[node.slot] = Constant(node.slot, node.type, True, node.values)
+    return tuple(by_slot[slot] for slot in sorted(by_slot))
 
 
 def values_by_slot(constants: Iterable[Constant]) -> dict[int, Value]:
@@ -84,11 +84,11 @@ def constant_value(literal: n.Literal | n.Values, values: Mapping[int, Value]) -
     return literal.values if isinstance(literal, n.Values) else literal.value
 
 
-def whole_number(literal: n.Literal, values: Mapping[int, Value]) -> int:
-    """Return the value of a constant that is a whole number, or a duration in microseconds."""
+def integer_value(literal: n.Literal, values: Mapping[int, Value]) -> int:
+    """Return the value of an integer constant, or of a duration in microseconds."""
     value = constant_value(literal, values)
     if not isinstance(value, int):
-        raise ValueError(f"{value!r} is not a whole number")
+        raise ValueError(f"{value!r} is not an integer")
     return value
 
 

@@ -142,10 +142,10 @@ class PredicateIndex:
 
     def representatives(self) -> dict[str, str]:
         """Return the text of a filter for each signature."""
-        found: dict[str, str] = {}
+        texts: dict[str, str] = {}
         for path in _files(self._representatives):
-            found |= _texts(path)
-        return found
+            texts |= _texts(path)
+        return texts
 
     def files(self) -> list[str]:
         """Return the Parquet files of the newest version of the entries."""
@@ -158,11 +158,11 @@ class PredicateIndex:
 
     def extractors(self) -> dict[str, set[int]]:
         """Return the offsets that are entered, by the name of their key extractor."""
-        found: dict[str, set[int]] = defaultdict(set)
+        offsets: dict[str, set[int]] = defaultdict(set)
         for path in self.files():
             for extractor, offset in _offsets(path):
-                found[extractor].add(offset)
-        return dict(found)
+                offsets[extractor].add(offset)
+        return dict(offsets)
 
     def filter_count(self, signature: str) -> int:
         """Return about how many filters have a disjunct of this signature.

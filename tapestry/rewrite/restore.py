@@ -63,7 +63,7 @@ def monotone_condition(disjunct: MonotoneDisjunct) -> n.Condition:
     conjunction = disjunct.conjunction
     tested_once = analyze(conjunction).monotonicity is not Monotonicity.AT_EVENTS
     absent = [
-        n.Not(*_held_at(inner, FIRST)) if tested_once else n.Not(conjunction_condition(inner))
+        n.Not(*_tests_at(inner, FIRST)) if tested_once else n.Not(conjunction_condition(inner))
         for inner in conjunction.not_exists
     ]
     begins = [time for time in conjunction.temporal_predicates if time.op in (">", ">=")]
@@ -92,18 +92,18 @@ def delta_query_condition(delta_query: DeltaQuery) -> n.Condition:
     low = n.Compare("<", SINCE, FIRST)
     high = n.Compare("<=", FIRST, UNTIL)
     before = [_is_past(point) for point in delta_query.before]
-    tested = _held_at(delta_query.test, FIRST)
+    tested = _tests_at(delta_query.test, FIRST)
     return n.And.of([low, high, *delta_query.plain, *before, *tested])
 
 
-def _held_at(part: Conjunction, instant: n.Term) -> list[n.Condition]:
+def _tests_at(part: Conjunction, instant: n.Term) -> list[n.Condition]:
     """Return the parts of a conjunction at an instant; with bindings, one EXISTS of them."""
     arrived = _arrived(part.bindings, instant)
     times = [replace(time, left=instant) for time in part.temporal_predicates]
-    absent = [n.Not(*_held_at(inner, instant)) for inner in part.not_exists]
+    absent = [n.Not(*_tests_at(inner, instant)) for inner in part.not_exists]
 
     def row_at(row: Conjunction) -> n.Condition:
-        return n.And.of(_held_at(row, instant))
+        return n.And.of(_tests_at(row, instant))
 
     counts = [_count(test, row_at, instant) for test in part.aggregate_tests]
     tests: list[n.Condition] = [*part.plain, *arrived, *times, *absent, *counts]
@@ -120,7 +120,7 @@ def _count(
     def rows(bindings: Sequence[n.Binding], parts: Sequence[Conjunction]) -> n.Condition:
         arrived = _arrived(bindings, instant) if instant is not None else []
         inside = n.Or.of(map(row, parts))
-        # What is asked of the rows stays in parentheses, apart from their arrival.
+        # The condition of the rows stays in parentheses beside their arrival.
         return n.And((*arrived, inside)) if arrived else inside
 
     counted = test.aggregate

@@ -63,5 +63,5 @@ def _newest(
     tables: Tables, instants: dict[str, int], audiences: Sequence[str], limit: int | None
 ) -> Answer:
     order = sorted(instants, key=lambda msgid: (-instants[msgid], msgid))[:limit]
-    found = cards(tables, order, audiences)
-    return Answer(len(instants), tuple(found[msgid] for msgid in order))
+    by_msgid = cards(tables, order, audiences)
+    return Answer(len(instants), tuple(by_msgid[msgid] for msgid in order))

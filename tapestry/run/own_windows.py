@@ -86,8 +86,8 @@ def run_own_windows(
     for subscription, failure in failures:
         due_filter = due.pop(subscription.filter_id)
         try:
-            end, found = _first_part(find_matches, subscription, until, failure)
-            partial.append((replace(due_filter, until=end), end, found))
+            end, part = _first_part(find_matches, subscription, until, failure)
+            partial.append((replace(due_filter, until=end), end, part))
         except TapestryError as final_error:
             refused.append((due_filter, final_error))
     for due_filter, failure in refused:
@@ -95,10 +95,10 @@ def run_own_windows(
     done = list(due.values())
     matches, changed = explained(matches, done), explained(changed, done)
     committed = store.commit(done, until, matches, changed)
-    for due_filter, end, found in partial:
-        found = explained(found, [due_filter])
-        committed &= store.commit([due_filter], end, found)
-        matches += found
+    for due_filter, end, part in partial:
+        part = explained(part, [due_filter])
+        committed &= store.commit([due_filter], end, part)
+        matches += part
         done.append(due_filter)
     return Run(tuple(done), tuple(matches), tuple(changed), failed + len(refused), committed)
 
@@ -150,8 +150,8 @@ def _first_part(
             break
         try:
             return end, run([replace(subscription, until=end)])
-        except TapestryError as again:
-            error, until = again, end
+        except TapestryError as next_error:
+            error, until = next_error, end
     raise error
 
 

@@ -33,11 +33,11 @@ def replay(
     strategy: Strategy = "fast",
     deltas: Deltas | None = None,
 ) -> Iterator[dict[str, object]]:
-    """Yield what the filters deliver in the windows that end at the instants.
+    """Yield details the filters deliver in the windows that end at the instants.
 
     Filters that do not compile come first, as ``{"filter", "error", "at"}``; then a
     ``{"filter", "msgid", "matched_at", "run"}`` for each match, in the order of run,
-    filter, matched_at and msgid.  With ``deltas``, what the answers of live filters gain and
+    filter, matched_at and msgid.  With ``deltas``, details the answers of live filters gain and
     lose instead: ``{"filter", "msgid", "op", "at", "run"}``.  Raises TapestryError for files
     that cannot be read.
     """
@@ -67,12 +67,12 @@ def replay(
             named = [(lines[delivery.filter_id].id, delivery) for delivery in deliveries]
             for name, delivery in sorted(named, key=_order):
                 at = format_instant(_instant(delivery))
-                what = (
+                details = (
                     {"matched_at": at}
                     if isinstance(delivery, Match)
                     else {"op": delivery.op, "at": at}
                 )
-                yield {"filter": name, "msgid": delivery.msgid, **what, "run": run}
+                yield {"filter": name, "msgid": delivery.msgid, **details, "run": run}
 
 
 def _order(named: tuple[str | int, Match | Change]) -> tuple[bool, int, str, int, str]:

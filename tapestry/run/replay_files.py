@@ -156,5 +156,5 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         ) from error
 
 
-def _fault(path: Path, number: int, what: str) -> TapestryError:
-    return TapestryError(f"{path}, line {number}: {what}.", hint="Mend the line and try again.")
+def _fault(path: Path, number: int, reason: str) -> TapestryError:
+    return TapestryError(f"{path}, line {number}: {reason}.", hint="Mend the line and try again.")

@@ -41,9 +41,9 @@ def run_shared_window(
 ) -> SharedWindowResult:
     """Return the matches of all enrolled filters with since < matched_at <= until.
 
-    ``present`` are the audiences of any row: those that no row has make no difference.  No
-    engine is asked for unless there are candidate groups.  ``history_complete``: no row was ever
-    removed without the filters being told, so that what matched at ``since`` was delivered.
+    ``present`` are the audiences that any row has.  ``engine_on`` is called only if there are
+    candidate groups.  ``history_complete``: no row on which filters may count was ever
+    removed, so what matched at ``since`` was delivered.
     """
     extractors = lookup.extractors()
     keys = candidate_keys(rows, extractors, since, until) if extractors else set()
@@ -71,8 +71,8 @@ def run_shared_window(
             SignatureGroup(plan.disjunct, tuple(row for _, row in same_plan))
             for plan, same_plan in groupby(numbered_rows, itemgetter(0))
         ]
-        found = first_candidates(engine, groups, until)
-        return _not_matching_before(engine, groups, found, since) if history_complete else found
+        rows = first_candidates(engine, groups, until)
+        return _not_matching_before(engine, groups, rows, since) if history_complete else rows
 
     answers, failures = run_isolated(find_rows, numbered_rows, lambda item: item[0].signature.key)
     if failures:

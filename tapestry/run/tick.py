@@ -65,30 +65,32 @@ def tick(
     in parts, one a run.  A filter that does not compile, or that the engine cannot run, is marked
     as failed, and its window stays.
     """
-    begun = time.perf_counter()
+    started = time.perf_counter()
     until = advance_watermark(tables, clock, wall_clock if at is None else lambda: at)
     index = PredicateIndex(tables.root)
     if not index.files():
         store.detach(None)  # lost, or made by another version: all are entered anew
         index.delete_other_versions()
-    own: list[Run] = []
+    own_runs: list[Run] = []
     while True:
         due = store.due(until)
-        own.append(run_own_windows(engine_on, tables, store, due, until))
-        if not own[-1].committed or all(due_filter.pending_window is None for due_filter in due):
+        own_runs.append(run_own_windows(engine_on, tables, store, due, until))
+        if not own_runs[-1].committed or all(
+            due_filter.pending_window is None for due_filter in due
+        ):
             break
     shared = _run_shared(engine_on, index, tables, store, until)
     if shared.committed:
-        done = [due_filter for run in own if run.committed for due_filter in run.filters]
+        done = [due_filter for run in own_runs if run.committed for due_filter in run.filters]
         _enroll(index, store, done, until)
-    runs = [*own, shared]
+    runs = [*own_runs, shared]
     report = TickReport(
         until,
         sum(len(run.filters) for run in runs),
         tuple(match for run in runs for match in run.matches),
         tuple(change for run in runs for change in run.changes),
         sum(run.failed for run in runs),
-        time.perf_counter() - begun,
+        time.perf_counter() - started,
         all(run.committed for run in runs),
     )
     event(

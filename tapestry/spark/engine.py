@@ -98,10 +98,10 @@ class SparkEngine:
         """Open another session if this one is lost; return whether it was."""
         if self._reopen is None or not is_lost(self.session):
             return False
-        begun = time.perf_counter()
+        started = time.perf_counter()
         reopen, self._reopen = self._reopen, None  # after one failure, do not wait again
         self.session = reopen()
-        event(log, "spark_session_lost", seconds=time.perf_counter() - begun)
+        event(log, "spark_session_lost", seconds=time.perf_counter() - started)
         self._reopen = reopen
         self._sent, self._settings = {}, {}
         return True
@@ -157,7 +157,7 @@ class SparkEngine:
         done = threading.Event()
 
         def cancel() -> None:
-            # Again and again: a query that has not quite begun yet is not interrupted.
+            # Again and again: a query that has not quite started yet is not interrupted.
             patience = float(self.most_seconds)
             while not done.wait(patience):
                 late.set()

@@ -56,10 +56,10 @@ def connect(remote: str) -> Any:
             require_listening(remote)
         session = _sessions.get(remote)
         if session is None or is_lost(session):
-            begun, lost = time.perf_counter(), session is not None
+            started, lost = time.perf_counter(), session is not None
             session = _opened(_own_server() if remote == LOCAL else remote)
             _sessions[remote] = session
-            event(log, "spark_session", lost=lost, seconds=time.perf_counter() - begun)
+            event(log, "spark_session", lost=lost, seconds=time.perf_counter() - started)
         return session
 
 

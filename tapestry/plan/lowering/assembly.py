@@ -41,13 +41,14 @@ class Assembly:
             self._views[key] = View(table + suffix, table, ranges, lookup)
         return self._views[key]
 
-    def first_matches(self, *also: str) -> Statement:
+    def first_matches(self, *extra_key: str) -> Statement:
         """Return the union of the SELECTs, the first row of each filter and message kept.
 
-        With a column in ``also``, the first for each of its values.
+        With a column in ``extra_key``, the first for each of its values.
         """
         union = sql.union_all(self.selects or [_no_rows()])
-        place = row_number(("filter_id", "msgid", *also), ("c", "disjunct", "evidence", "audience"))
+        key, order = ("filter_id", "msgid", *extra_key), ("c", "disjunct", "evidence", "audience")
+        place = row_number(key, order)
         numbered = (*map(sql.column, OUTPUT), sql.alias(place, "place"))
         ranked = sql.select(*numbered, source=sql.subquery(union, "found"))
         first = sql.select(*map(sql.column, OUTPUT), source=sql.subquery(ranked, "ranked"))

@@ -1,4 +1,4 @@
-"""Lower the disjunct of one signature group: its candidates, its events, what holds at an instant.
+"""Lower the disjunct of one signature group: its candidates, its events, its answer at an instant.
 
 A delta query is driven by the rows of one table whose ``ts`` can put its event into a filter's
 window.  They give candidates (``columns.py``), which are then tested at their instant c.
@@ -45,14 +45,11 @@ class DisjunctLowering:
         """Yield the candidates of each delta query that pass its test."""
         driven, tops = self._drivers(covers)
         for delta in driven:
-            select = self._driven(delta, until, covers)
-            if select is not None:
-                names = {binding.var for binding in delta.bindings}
-                scope = self.scope.binding(*names)
-                own = () if delta.test.bindings else delta.evidence
-                distinct = names != {self.message.var, *(binding.var for binding in own)}
-                c = scope.instant(delta.event)
-                yield self._tested(select, scope, c, delta.test, own, distinct)
+            select, scope = self._driven(delta, until)
+            own = () if delta.test.bindings else delta.evidence
+            distinct = scope.tables != {self.message.var, *(binding.var for binding in own)}
+            c = scope.instant(delta.event)
+            yield self._tested(select, scope, c, delta.test, own, distinct)
         test = replace(self.conjunction, bindings=(self.message, *self.conjunction.bindings))
         for top in tops:
             select, name = self._moved(top, until, "begins")
@@ -62,12 +59,10 @@ class DisjunctLowering:
         """Yield the candidates of each delta query, untested, in OUTPUT's columns."""
         driven, tops = self._drivers(covers)
         for delta in driven:
-            select = self._driven(delta, until, covers)
-            if select is not None:
-                scope = self.scope.binding(*(binding.var for binding in delta.bindings))
-                own = self.message in delta.bindings
-                msgid = table_column(self.message.var, "msgid") if own else None
-                yield self._untested(select, msgid, scope.instant(delta.event))
+            select, scope = self._driven(delta, until)
+            own = self.message in delta.bindings
+            msgid = table_column(self.message.var, "msgid") if own else None
+            yield self._untested(select, msgid, scope.instant(delta.event))
         for top in tops:
             for when in ("begins", "ends"):
                 select, name = self._moved(top, until, when)
@@ -75,7 +70,7 @@ class DisjunctLowering:
                 msgid = sql.column("msgid", name) if own else None
                 yield self._untested(select, msgid, sql.column(when, name))
 
-    def held_at(self, instant: exp.Expr, asked: tuple[Field, ...] = ()) -> exp.Select:
+    def answer_at(self, instant: exp.Expr, asked: tuple[Field, ...] = ()) -> exp.Select:
         """Return the messages for which the disjunct holds at the instant, among those asked."""
         scope = self.scope.binding(self.message.var)
         select = sql.select(source=sql.table(self.constants, "k"))
@@ -97,24 +92,22 @@ class DisjunctLowering:
     def _drivers(self, covers: Covers) -> tuple[list[DeltaQuery], list[TopKTest]]:
         """Return the delta queries that rows drive, and the tops that drive the others.
 
-        What is among a top changes only when a message enters it or leaves it.
+        A delta query without a row that can put its event into a filter's window is left out.
+        A top changes only when a message enters it or leaves it.
         """
+        active = [delta for delta in self.delta_queries if self._has_rows(delta, covers)]
         tops = [top for top in self.conjunction.top_k_tests if not top.negated]
         if not all(map(can_sweep, tops)):
-            return list(self.delta_queries), []
-        driven = [delta for delta in self.delta_queries if self.message not in delta.test.bindings]
-        others = (delta for delta in self.delta_queries if self.message in delta.test.bindings)
-        return driven, tops if any(self._has_rows(delta, covers) for delta in others) else []
+            return active, []
+        driven = [delta for delta in active if self.message not in delta.test.bindings]
+        return driven, tops if len(driven) < len(active) else []
 
     def _has_rows(self, delta: DeltaQuery, covers: Covers) -> bool:
-        """Tell whether some row can put the delta query's event into a filter's window."""
         driver = _driver(delta)
         return driver is None or covers(driver.table, slices(self.constant_rows, delta.event))
 
-    def _driven(self, delta: DeltaQuery, until: int, covers: Covers) -> exp.Select | None:
-        """Return FROM and WHERE of one delta query's candidates; None if no row drives it."""
-        if not self._has_rows(delta, covers):
-            return None
+    def _driven(self, delta: DeltaQuery, until: int) -> tuple[exp.Select, Scope]:
+        """Return FROM and WHERE of a delta query's candidates, and the scope of both."""
         scope = self.scope.binding(*(binding.var for binding in delta.bindings))
         c = scope.instant(delta.event)
         ranges = slices(self.constant_rows, delta.event)
@@ -125,12 +118,13 @@ class DisjunctLowering:
             sql.where(sql.cross_join(select, table), self.nested.visible(binding, scope))
         if delta.event.anchor is not None:
             sql.where(select, _in_ranges(scope.term(delta.event.anchor[0]), ranges))
-        return sql.where(
+        sql.where(
             select,
             *map(scope.condition, delta.plain),
             *self._in_window(c, until),
             *(sql.le(scope.instant(point), c.copy()) for point in delta.before),
         )
+        return select, scope
 
     def _moved(self, top: TopKTest, until: int, when: str) -> tuple[exp.Select, str]:
         """Return FROM and WHERE of what enters a top in the window, or leaves it."""
@@ -149,7 +143,7 @@ class DisjunctLowering:
         ]
 
     def _untested(self, select: exp.Select, msgid: exp.Expr | None, c: exp.Expr) -> exp.Select:
-        """Return a candidate SELECT in OUTPUT's columns, for every message where msgid is None."""
+        """Return a candidate SELECT in OUTPUT's columns; without a msgid, for every message."""
         nothing = sql.cast(sql.literal(None), "text")
         sql.add_columns(
             select,

@@ -82,7 +82,7 @@ def semi_join(name: str, keys: Sequence[str], outer: Scope, *tests: exp.Expr) ->
 
 
 def row_identity(bindings: Sequence[n.Binding]) -> set[VariableColumn]:
-    """Return the columns that tell the rows of bindings apart: their keys and audiences."""
+    """Return the columns that identify the rows of bindings: their keys and audiences."""
     return {*map(key_of, bindings), *((binding.var, "audience") for binding in bindings)}
 
 

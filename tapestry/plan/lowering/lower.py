@@ -53,7 +53,7 @@ def lower_at(groups: Sequence[SignatureGroup], at: int) -> Statement:
     """Return the statement for Q(at) of each filter."""
     assembly = Assembly({row.filter_id: (at, at) for group in groups for row in group.rows})
     for group in groups:
-        assembly.selects.append(DisjunctLowering(assembly, group).held_at(sql.literal(at)))
+        assembly.selects.append(DisjunctLowering(assembly, group).answer_at(sql.literal(at)))
     return assembly.first_matches()
 
 
@@ -78,7 +78,7 @@ def _asked(
     assembly = Assembly({key: (min(every), max(every)) for key, every in instants.items()})
     for group in groups:
         lowering = DisjunctLowering(assembly, group)
-        assembly.selects.append(lowering.held_at(sql.column("at", "a"), fields))
+        assembly.selects.append(lowering.answer_at(sql.column("at", "a"), fields))
     assembly.relations.append(Relation("asked", fields, tuple(rows)))
     return assembly.first_matches("c")
 

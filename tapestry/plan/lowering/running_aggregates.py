@@ -142,7 +142,7 @@ class RunningAggregates:
     ) -> str:
         """Return the rows that count for each group: from alpha to omega, a value v, n of them.
 
-        Groups are told apart by columns of the outer relation and by those of variables.
+        A group is a row of ``group``, columns of the outer relation, and ``columns``.
         """
         scope = outer.binding(*(binding.var for binding in aggregate.bindings))
         select = sql.select(source=sql.table(outer.outer))

@@ -27,7 +27,7 @@ from tapestry.plan.lowering.scope import Scope, column_alias
 from tapestry.plan.lowering.sweep_line import SweepLine
 from tapestry.plan.lowering.value_changes import DISJUNCT_KEY, value_changes
 from tapestry.plan.relation import Derived, Field
-from tapestry.plan.signature import values_by_slot, whole_number
+from tapestry.plan.signature import integer_value, values_by_slot
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.walk import walk
 from tapestry.rewrite.stages import Conjunction, NormalAggregate, TopKTest
@@ -90,7 +90,7 @@ class TopKLowering:
             windows = ((row, *spans[row.filter_id]) for row in asked)
             rows = [replace(row, since=since, until=until) for row, since, until in windows]
             rows = rows or [replace(self.constant_rows[0], since=BEGINNING, until=BEGINNING)]
-            limits = [whole_number(top.limit, values_by_slot(row.constants)) for row in rows]
+            limits = [integer_value(top.limit, values_by_slot(row.constants)) for row in rows]
             tops = {
                 (row.filter_id, row.disjunct): (limit, row.until)
                 for row, limit in zip(rows, limits, strict=True)
