@@ -5,11 +5,8 @@ predicate keys ─ candidate_groups ─> groups ─ evaluate once each ─> answ
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Protocol
-
-from tapestry.plan.predicate_keys import PredicateKey
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -33,26 +30,6 @@ class Member:
     revision: int
     disjunct: int
     group: EvaluationGroup
-
-
-class IndexLookup(Protocol):
-    """Looks up the predicate index; ``present`` are the audiences that some row has."""
-
-    def extractors(self) -> Mapping[str, Collection[int]]:
-        """Return the offsets that are entered, by the name of their key extractor."""
-
-    def representatives(self) -> Mapping[str, str]:
-        """Return the text of a filter for each signature."""
-
-    def candidate_groups(
-        self, keys: Collection[PredicateKey], present: Collection[str]
-    ) -> list[EvaluationGroup]:
-        """Return the groups that have one of the keys, in order."""
-
-    def members(
-        self, groups: Collection[EvaluationGroup], present: Collection[str]
-    ) -> list[Member]:
-        """Return the disjuncts of filters that belong to the groups."""
 
 
 def visible_audiences(audiences: Iterable[str], present: Collection[str]) -> tuple[str, ...]:

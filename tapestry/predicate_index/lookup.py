@@ -29,21 +29,27 @@ TEXTS = ("signature", "constants", "audiences")
 
 
 class InMemoryLookup:
-    """Looks up the version of the index that is the newest when the object is made."""
+    """Looks up the version of the index that is the newest when the object is made.
+
+    ``present`` are the audiences that some row has.
+    """
 
     def __init__(self, index: PredicateIndex) -> None:
         self._index = index
         self._segments = [_segment(path) for path in index.files()]
 
     def extractors(self) -> Mapping[str, Collection[int]]:
+        """Return the offsets that are entered, by the name of their key extractor."""
         return self._index.extractors()
 
     def representatives(self) -> Mapping[str, str]:
+        """Return the text of a filter for each signature."""
         return self._index.representatives()
 
     def candidate_groups(
         self, keys: Collection[PredicateKey], present: Collection[str]
     ) -> list[EvaluationGroup]:
+        """Return the groups that have one of the keys, in order."""
         hashes = np.unique(key_hashes(keys))
         visible = _Visible(present)
         groups: set[EvaluationGroup] = set()
@@ -55,6 +61,7 @@ class InMemoryLookup:
     def members(
         self, groups: Collection[EvaluationGroup], present: Collection[str]
     ) -> list[Member]:
+        """Return the disjuncts of filters that belong to the groups."""
         wanted = set(groups)
         hashes = np.unique(query_hashes((group.signature, group.constants) for group in wanted))
         visible = _Visible(present)

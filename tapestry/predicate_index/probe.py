@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from typing import Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,36 +22,26 @@ from tapestry.tables.find import by_key, by_time
 from tapestry.tables.log import Snapshot
 
 
-class Rows(Protocol):
-    """Reads rows of the tables, as Arrow tables of the columns asked for."""
-
-    def between(self, table: str, ranges: Sequence[Range], columns: Sequence[str]) -> pa.Table:
-        """Return the rows whose ``ts`` lies in one of the ranges."""
-
-    def having(
-        self, table: str, column: str, values: Collection[str], columns: Sequence[str]
-    ) -> pa.Table:
-        """Return the rows whose column is one of the values."""
-
-
 class SnapshotRows:
-    """The rows of one snapshot, by the index and the bounds of row groups."""
+    """Reads rows of one snapshot, by the hash runs and the bounds of row groups."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
 
     def between(self, table: str, ranges: Sequence[Range], columns: Sequence[str]) -> pa.Table:
+        """Return the rows whose ``ts`` lies in one of the ranges."""
         return by_time(self.snapshot.data_files(table), table, ranges, columns)
 
     def having(
         self, table: str, column: str, values: Collection[str], columns: Sequence[str]
     ) -> pa.Table:
+        """Return the rows whose column is one of the values."""
         files, root = self.snapshot.data_files(table), self.snapshot.root
         return by_key(files, root, table, column, values, columns)
 
 
 def candidate_keys(
-    rows: Rows, extractors: Mapping[str, Collection[int]], since: int, until: int
+    rows: SnapshotRows, extractors: Mapping[str, Collection[int]], since: int, until: int
 ) -> set[PredicateKey]:
     """Return the keys that rows of the window have, of the extractors and offsets given."""
     keys: set[PredicateKey] = set()
@@ -80,7 +69,7 @@ def candidate_keys(
     return keys
 
 
-def _tokens(rows: Rows, extractor: KeyExtractor, new: pa.Table) -> set[str]:
+def _tokens(rows: SnapshotRows, extractor: KeyExtractor, new: pa.Table) -> set[str]:
     if extractor.hop is not None:
         column, table, key = extractor.hop
         values = _values(new, column)

@@ -11,17 +11,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from tapestry.core.errors import TapestryError
-from tapestry.core.ports import DueFilter, Match
+from tapestry.core.ports import DueFilter, FilterStore, Match
 from tapestry.plan.engine import Engine, Row, TooManyError
-from tapestry.predicate_index.groups import (
-    EvaluationGroup,
-    IndexLookup,
-    Member,
-    visible_audiences,
-)
+from tapestry.predicate_index.groups import EvaluationGroup, Member, visible_audiences
+from tapestry.predicate_index.lookup import InMemoryLookup
 from tapestry.run.execute import Pair, decide_matches, keep_first
 from tapestry.run.own_windows import subscribe
 
@@ -40,18 +35,10 @@ class SharedWindowResult:
     failed: list[tuple[DueFilter, TapestryError]] = field(default_factory=list)
 
 
-class EnrolledFilters(Protocol):
-    """What the shared window asks of the application, of ``core.ports.FilterStore``."""
-
-    def enrolled(self, filter_ids: Collection[int]) -> Sequence[DueFilter]: ...
-
-    def known(self, pairs: Collection[Pair]) -> set[Pair]: ...
-
-
 def fan_out(
     engine: Engine,
-    lookup: IndexLookup,
-    store: EnrolledFilters,
+    lookup: InMemoryLookup,
+    store: FilterStore,
     present: Collection[str],
     groups: Mapping[int, EvaluationGroup],
     answers: Sequence[Row],

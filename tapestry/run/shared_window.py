@@ -17,22 +17,24 @@ from itertools import groupby
 from operator import itemgetter
 
 from tapestry.core.errors import TapestryError
+from tapestry.core.ports import FilterStore
 from tapestry.plan.compile import Plan, compile_stored
 from tapestry.plan.engine import Engine, Row, check_engine
 from tapestry.plan.group import ConstantRow, SignatureGroup
 from tapestry.plan.signature import Constant
-from tapestry.predicate_index.groups import EvaluationGroup, IndexLookup
-from tapestry.predicate_index.probe import Rows, candidate_keys
+from tapestry.predicate_index.groups import EvaluationGroup
+from tapestry.predicate_index.lookup import InMemoryLookup
+from tapestry.predicate_index.probe import SnapshotRows, candidate_keys
 from tapestry.run.execute import first_candidates, matching_at
-from tapestry.run.fan_out import EnrolledFilters, SharedWindowResult, fan_out
+from tapestry.run.fan_out import SharedWindowResult, fan_out
 from tapestry.run.limits import run_isolated
 
 
 def run_shared_window(
     engine_on: Callable[[], Engine],
-    rows: Rows,
-    lookup: IndexLookup,
-    store: EnrolledFilters,
+    rows: SnapshotRows,
+    lookup: InMemoryLookup,
+    store: FilterStore,
     present: Collection[str],
     since: int,
     until: int,

@@ -12,7 +12,7 @@ from tapestry.tables.rows import arrow_schema
 
 
 class NaiveLookup:
-    """What ``IndexLookup`` answers, by loops over the entries."""
+    """What ``InMemoryLookup`` answers, by loops over the entries."""
 
     def __init__(self):
         self.entries = []
