@@ -20,11 +20,10 @@ from tapestry.plan.lowering.lower import lower_among, lower_each, lower_events
 from tapestry.run.execute import (
     Pair,
     Subscription,
+    batched_delta_queries,
     batched_groups,
-    delta_query_count,
     keys_of,
     signature_groups,
-    split_groups,
 )
 
 State = tuple[int, str, int]
@@ -122,7 +121,7 @@ def _events(
     message_events: dict[Pair, set[int]] = defaultdict(set)
     filter_events: dict[int, set[int]] = defaultdict(set)
     groups = signature_groups((s, until) for s in subscriptions)
-    for batch in batched_groups(split_groups(groups), delta_query_count):
+    for batch in batched_delta_queries(groups):
         statement = lower_events(batch, until, engine.covers)
         for filter_id, msgid, _, _, c, *_ in evaluate(engine, statement) if statement else ():
             if msgid is None:

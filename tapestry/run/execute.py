@@ -8,7 +8,7 @@ engine is Spark in the product; anything that answers a Statement serves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter, itemgetter
 
@@ -114,7 +114,7 @@ def execute_windows(
 def first_candidates(engine: Engine, groups: Sequence[SignatureGroup], until: int) -> list[Row]:
     """Return the first candidate of every (filter_id, msgid)."""
     first: dict[Pair, Row] = {}
-    for batch in batched_groups(split_groups(groups), delta_query_count):
+    for batch in batched_delta_queries(groups):
         statement = lower(batch, until, engine.covers)
         keep_first(first, evaluate(engine, statement) if statement else ())
     return list(first.values())
@@ -170,18 +170,15 @@ def batched_groups(
     return batches
 
 
-def delta_query_count(group: SignatureGroup) -> int:
-    """Return how many delta queries a group adds to a statement."""
-    return len(group.disjunct.delta_queries)
-
-
-def split_groups(groups: Iterable[SignatureGroup]) -> Iterator[SignatureGroup]:
-    """Yield the groups, a group with many delta queries as several with some of them each."""
+def batched_delta_queries(groups: Iterable[SignatureGroup]) -> list[list[SignatureGroup]]:
+    """Return the groups of each statement; one with many delta queries is in several."""
+    parts: list[SignatureGroup] = []
     for group in groups:
         delta_queries = group.disjunct.delta_queries
         for begin in range(0, len(delta_queries), MOST_DELTA_QUERIES):
             batch = delta_queries[begin : begin + MOST_DELTA_QUERIES]
-            yield SignatureGroup(replace(group.disjunct, delta_queries=batch), group.rows)
+            parts.append(replace(group, disjunct=replace(group.disjunct, delta_queries=batch)))
+    return batched_groups(parts, lambda group: len(group.disjunct.delta_queries))
 
 
 def matching_at(
