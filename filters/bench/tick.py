@@ -53,8 +53,8 @@ def measure(options: Mapping[str, Any]) -> dict[str, float | int | str]:
         matches = 0
         teller = Teller(seed=1, mark="b")
         for _ in range(options["repeat"] + 2):
-            taken, report = timed(rounds.run_round)
-            seconds.append(taken)
+            wall, report = timed(rounds.run_round)
+            seconds.append(wall)
             matches = len(report.matches)
             now = wall_clock()
             letters = [letter for _ in range(options["new"]) for letter in _thread(teller, now)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import secrets
 import time
@@ -57,7 +58,11 @@ def start(run: Path) -> RedisServer:
     port, password = free_port(), secrets.token_hex(16)
     settings = run / "redis.conf"
     settings.touch(0o600)
-    settings.write_text(SETTINGS.format(port=port, password=password, directory=_quoted(run)))
+    settings.write_text(
+        SETTINGS.format(
+            port=port, password=password, directory=json.dumps(str(run), ensure_ascii=False)
+        )
+    )
     log = run / "redis.log"
     log.write_bytes(b"")
     child = spawn("Redis", [str(binary()), str(settings)], log)
@@ -97,7 +102,3 @@ def answers(url: str) -> bool:
 def _without_password(url: str) -> str:
     scheme, mark, rest = url.rpartition("@")
     return f"{scheme.split('://')[0]}://…@{rest}" if mark else url
-
-
-def _quoted(path: Path) -> str:
-    return '"' + str(path).replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -70,15 +70,9 @@ class Teller:
         topic = self.random.choice(TOPICS)
         voice = Voice(topic, self.random)
         author = self._author([person for person in CAST if person is not owner])
-        return Letter(
-            self._msgid(),
-            at,
-            author,
-            voice.subject(),
-            voice.first(author),
-            to=((owner.name, owner.address),),
-            audience=f"user:{owner.user}",
-        )
+        msgid, subject, to = self._msgid(), voice.subject(), ((owner.name, owner.address),)
+        audience = f"user:{owner.user}"
+        return Letter(msgid, at, author, subject, voice.first(author), to, audience=audience)
 
     def votes(self, letter: Letter, until: int) -> list[Event]:
         """Return the votes and tags a letter gets before ``until``; most get none."""
@@ -118,18 +112,9 @@ class Teller:
         references: tuple[str, ...],
     ) -> Letter:
         mailing_list = thread.voice.topic.list_name
-        letter = Letter(
-            self._msgid(),
-            at,
-            author,
-            subject,
-            body,
-            to=(("", f"{mailing_list}@{DOMAIN}"),) if mailing_list else (),
-            newsgroups=thread.newsgroups,
-            list_name=mailing_list,
-            references=references,
-            attachment=self._attachment(),
-        )
+        to = (("", f"{mailing_list}@{DOMAIN}"),) if mailing_list else ()
+        message = (self._msgid(), at, author, subject, body, to, thread.newsgroups, mailing_list)
+        letter = Letter(*message, references, self._attachment())
         thread.letters.append(letter)
         return letter
 

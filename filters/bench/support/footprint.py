@@ -29,8 +29,8 @@ def _family(pid: int) -> Iterator[int]:
 
 
 def _peak_kb(pid: int) -> int:
-    found = re.search(r"^VmHWM:\s+(\d+) kB", _read(PROC / str(pid) / "status"), re.MULTILINE)
-    return int(found[1]) if found else 0
+    peak = re.search(r"^VmHWM:\s+(\d+) kB", _read(PROC / str(pid) / "status"), re.MULTILINE)
+    return int(peak[1]) if peak else 0
 
 
 def _ticks(pid: int) -> int:

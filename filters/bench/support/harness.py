@@ -83,16 +83,16 @@ class Harness:
 
     def _check(self, new: Round) -> None:
         """Raise TapestryError unless the round found exactly the expected matches."""
-        found = {(match.filter_id, match.msgid) for match in self.matches}
+        actual = {(match.filter_id, match.msgid) for match in self.matches}
         expected = {
             (spec.number + 1, msgid)
             for spec in self._hot()
             for msgid in new.expected[spec.kind, spec.rank]
         }
-        if found != expected:
+        if actual != expected:
             raise TapestryError(
-                f"Round {self.done} found {len(found)} matches, {len(found - expected)} too many; "
-                f"{len(expected - found)} are missing: {sorted(found ^ expected)[:5]}"
+                f"Round {self.done} found {len(actual)} matches, {len(actual - expected)} too "
+                f"many; {len(expected - actual)} are missing: {sorted(actual ^ expected)[:5]}"
             )
 
     def _hot(self) -> list[FilterSpec]:
