@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from functools import cache
 from hashlib import blake2b
 from typing import Any
 
@@ -117,16 +116,22 @@ class _SignatureText:
             return f"{self._name(node.var)}:{node.table}"
         if kind is Type:
             return str(node.name)
-        if not is_dataclass(kind):
+        names = _FIELDS[kind]
+        if not names:
             return repr(node)
-        parts = [self.of(getattr(node, name)) for name in _fields(kind)]
-        return f"{kind.__name__}({' '.join(parts)})"
+        return f"{kind.__name__}({' '.join([self.of(getattr(node, name)) for name in names])})"
 
     def _name(self, var: str) -> str:
         return self.names.setdefault(var, f"v{len(self.names)}")
 
 
-@cache
-def _fields(kind: type) -> tuple[str, ...]:
-    """Return the names of the fields of a class but its span."""
-    return tuple(field.name for field in fields(kind) if field.name != "span")
+class _Fields(dict[type, tuple[str, ...]]):
+    """The fields of every class that was met, its span left out; none of a plain value."""
+
+    def __missing__(self, kind: type) -> tuple[str, ...]:
+        all_fields = fields(kind) if is_dataclass(kind) else ()
+        self[kind] = tuple(field.name for field in all_fields if field.name != "span")
+        return self[kind]
+
+
+_FIELDS = _Fields()

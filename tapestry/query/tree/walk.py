@@ -40,30 +40,32 @@ class _Kind:
     conditions: tuple[str, ...]
 
 
-_KINDS: dict[type, _Kind] = {}
+class _Kinds(dict[type, _Kind]):
+    """The kind of every class that was met."""
 
-
-def _kind_of(kind: type) -> _Kind:
-    if kind not in _KINDS:
+    def __missing__(self, kind: type) -> _Kind:
         all_fields = fields(kind) if is_dataclass(kind) else ()
         words = {
             field.name: set(_WORD.findall(str(field.type)))
             for field in all_fields
             if field.name != "span"
         }
-        _KINDS[kind] = _Kind(
+        self[kind] = _Kind(
             issubclass(kind, n.Node),
             issubclass(kind, n.Condition),
             tuple(field.name for field in all_fields),
             tuple(name for name, types in words.items() if not types <= _PLAIN),
             tuple(name for name, types in words.items() if types & {"Condition", "Aggregate"}),
         )
-    return _KINDS[kind]
+        return self[kind]
+
+
+_KINDS = _Kinds()
 
 
 def children(node: Any) -> Iterator[Any]:
     """Yield what stands directly in a node, in source order."""
-    for name in (_KINDS.get(type(node)) or _kind_of(type(node))).parts:
+    for name in _KINDS[type(node)].parts:
         part = getattr(node, name)
         if type(part) is tuple:
             yield from part
@@ -83,7 +85,7 @@ def walk(node: Any) -> Iterator[n.Node]:
         if type(part) is tuple:
             waiting += part[::-1]
             continue
-        kind = _KINDS.get(type(part)) or _kind_of(type(part))
+        kind = _KINDS[type(part)]
         if kind.node:
             yield part
         for name in kind.parts[::-1]:
@@ -92,15 +94,18 @@ def walk(node: Any) -> Iterator[n.Node]:
 
 def depth(node: Any) -> int:
     """Return how many nodes stand in each other at most."""
-    inner = 0
-    for child in children(node):
-        inner = max(inner, depth(child))
-    return 1 + inner
+    deepest = 0
+    for name in _KINDS[type(node)].parts:
+        part = getattr(node, name)
+        for child in part if type(part) is tuple else (part,):
+            if child is not None:
+                deepest = max(deepest, depth(child))
+    return 1 + deepest
 
 
 def change_children(node: N, change: Callable[[Any], Any]) -> N:
     """Return the node with ``change`` applied to what stands directly in it."""
-    return _changed(node, (_KINDS.get(type(node)) or _kind_of(type(node))).parts, change)
+    return _changed(node, _KINDS[type(node)].parts, change)
 
 
 def transform(node: N, change: Callable[[n.Node], n.Node]) -> N:
@@ -112,11 +117,11 @@ def transform(node: N, change: Callable[[n.Node], n.Node]) -> N:
     """
 
     def inside(part: Any) -> Any:
-        kind = _KINDS.get(type(part)) or _kind_of(type(part))
+        kind = _KINDS[type(part)]
         new = _changed(part, kind.parts, inside) if kind.parts else part
         return change(new) if kind.node else new
 
-    return cast(N, _each(node, inside))
+    return cast(N, _each(node, inside) if isinstance(node, tuple) else inside(node))
 
 
 def change_conditions(
@@ -128,7 +133,7 @@ def change_conditions(
     """
 
     def inside(part: Any) -> Any:
-        kind = _KINDS.get(type(part)) or _kind_of(type(part))
+        kind = _KINDS[type(part)]
         new = _changed(part, kind.conditions, inside) if kind.conditions else part
         return change(new) if kind.condition else new
 
@@ -146,7 +151,7 @@ def change_inner_conditions(node: N, change: Callable[[n.Condition], n.Condition
             return change_inner_conditions(part, change)
         return change(part)
 
-    return _changed(node, (_KINDS.get(type(node)) or _kind_of(type(node))).conditions, inside)
+    return _changed(node, _KINDS[type(node)].conditions, inside)
 
 
 def _changed(node: N, names: tuple[str, ...], change: Callable[[Any], Any]) -> N:
@@ -155,7 +160,7 @@ def _changed(node: N, names: tuple[str, ...], change: Callable[[Any], Any]) -> N
         old = getattr(node, name)
         if old is None or old == ():
             continue
-        value = _each(old, change)
+        value = _each(old, change) if type(old) is tuple else change(old)
         if value is not old:
             new[name] = value
     return _replaced(node, new) if new else node
@@ -169,11 +174,9 @@ def _replaced(node: N, new: dict[str, Any]) -> N:
     return copy
 
 
-def _each(part: Any, change: Callable[[Any], Any]) -> Any:
-    if type(part) is tuple:
-        items = tuple([_each(item, change) for item in part])
-        return items if any(map(is_not, items, part)) else part
-    return part if part is None else change(part)
+def _each(parts: tuple[Any, ...], change: Callable[[Any], Any]) -> tuple[Any, ...]:
+    items = tuple([change(part) for part in parts])
+    return items if any(map(is_not, items, parts)) else parts
 
 
 def conjuncts(condition: n.Condition) -> tuple[n.Condition, ...]:
@@ -244,7 +247,7 @@ def _holds(node: Any, kinds: type | tuple[type, ...]) -> bool:
         elif isinstance(part, kinds):
             return True
         else:
-            for name in (_KINDS.get(type(part)) or _kind_of(type(part))).parts:
+            for name in _KINDS[type(part)].parts:
                 waiting.append(getattr(part, name))
     return False
 
