@@ -35,8 +35,6 @@ words: WORD | STRING
 owner: OWNER
 number: NUMBER
 age: NUMBER UNIT
-reply: REPLY | REPLIES
-score: VOTES | SCORE
 """
 
 _JOINING = r"""
@@ -175,12 +173,6 @@ class _Build(lark.Transformer[Any, PhraseNode]):
     def group(self, children: list[Any]) -> PhraseNode:
         node: PhraseNode = children[1]
         return node
-
-    def reply(self, children: list[lark.Token]) -> lark.Token:
-        return children[0]
-
-    def score(self, children: list[lark.Token]) -> lark.Token:
-        return children[0]
 
     def who(self, children: list[lark.Token]) -> Who:
         token, text = children[0], _text(children[0])

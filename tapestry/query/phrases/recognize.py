@@ -1,7 +1,7 @@
 """A condition back to the phrase that means it, where there is one.
 
-The patterns of the catalogue propose a phrase, which is then read: it is shown only if the two
-conditions have the same canonical form.  The patterns may thus be loose.
+The patterns propose a phrase, which is then read: it is shown only if the two conditions have the
+same canonical form.
 """
 
 from __future__ import annotations
@@ -10,11 +10,9 @@ from dataclasses import replace
 
 from tapestry.core.errors import TapestryError
 from tapestry.query.check.checker import check
-from tapestry.query.context import Context
 from tapestry.query.phrases import parser as phrases
-from tapestry.query.phrases.catalogue import KINDS
-from tapestry.query.phrases.catalogue.patterns import NOWHERE
-from tapestry.query.phrases.nodes import Joined, Negated, Phrase, PhraseNode, depth_of
+from tapestry.query.phrases.nodes import Joined, Negated, PhraseNode, depth_of
+from tapestry.query.phrases.patterns import NOBODY, longest, phrase_like
 from tapestry.query.phrases.printer import print_phrase
 from tapestry.query.tql import parser as tql
 from tapestry.query.tree import nodes as n
@@ -25,12 +23,6 @@ from tapestry.query.tree.parsed import MisreadError
 MOST = 40
 """Conditions with more parts than this have no phrase: nobody would read it."""
 
-LONGEST = 4
-"""Parts of an AND or OR that one phrase may mean together, at most."""
-
-_NOBODY = Context()
-"""A recognised phrase neither says ``me`` nor refers to a filter: it means the same to all."""
-
 
 def canonical_phrase(query: n.CheckedQuery) -> str | None:
     """Return the canonical phrase of a filter, or None if it has none.
@@ -38,6 +30,7 @@ def canonical_phrase(query: n.CheckedQuery) -> str | None:
     It is that of the phrase as written, else one recognised in the condition.  A filter with
     another person's filter written out in it is not recognised: the asker is not shown that.
 
+    >>> from tapestry.query.context import Context
     >>> from tapestry.query.frontend import read
     >>> canonical_phrase(read("m.ts < now() - 14 days AND m.subject HAS 'spark'", Context()))
     'two weeks old and about spark'
@@ -57,12 +50,18 @@ def recognize(condition: n.Condition) -> str | None:
     usual = canonicalize(condition)
     if _size(usual) > MOST:
         return None
-    for tree in dict.fromkeys((usual, order_as_phrase(usual))):
-        phrase = _phrase_of(tree)
-        text = print_phrase(phrase) if phrase else ""
-        if text and text.isprintable() and _means(text, usual):
-            return text
-    return None
+    text = _meaning(usual, usual)
+    if text is None:
+        ordered = order_as_phrase(usual)
+        return None if ordered == usual else _meaning(ordered, usual)
+    return text
+
+
+def _meaning(tree: n.Condition, usual: n.Condition) -> str | None:
+    """Return the phrase that is made of the parts of a tree, if it means the same."""
+    phrase = _phrase_of(tree)
+    text = print_phrase(phrase) if phrase else ""
+    return text if text and text.isprintable() and _means(text, usual) else None
 
 
 def _size(node: n.Condition) -> int:
@@ -94,8 +93,8 @@ def _means(text: str, usual: n.Condition) -> bool:
     except TapestryError:
         return False
     try:
-        parsed = phrases.parse(text, _NOBODY)
-        read = check(parsed, text, _NOBODY, phrases.parse)
+        parsed = phrases.parse(text, NOBODY)
+        read = check(parsed, text, NOBODY, phrases.parse)
     except TapestryError:
         return False
     return parsed.phrase == text and alpha_normalize(
@@ -113,18 +112,9 @@ def _phrase_of(condition: n.Condition) -> PhraseNode | None:
         case n.Or():
             return _joined("or", condition)
         case n.Not():
-            return _single(condition) or _negated(condition)
+            return phrase_like(condition) or _negated(condition)
         case _:
-            return _single(condition)
-
-
-def _single(condition: n.Condition) -> Phrase | None:
-    """Return the one phrase that a condition may mean, that of the first pattern it fits."""
-    for kind in KINDS.values():
-        slots = kind.pattern(condition) if kind.pattern else None
-        if slots is not None:
-            return replace(Phrase(kind.name, NOWHERE), **slots)
-    return None
+            return phrase_like(condition)
 
 
 def _negated(condition: n.Not) -> PhraseNode | None:
@@ -138,10 +128,10 @@ def _joined(word: str, condition: n.And | n.Or) -> PhraseNode | None:
     args = condition.args
     begin = 0
     while begin < len(args):
-        for end in range(min(begin + LONGEST, len(args)), begin, -1):
+        for end in range(min(begin + longest(), len(args)), begin, -1):
             several = end - begin > 1
             phrase = (
-                _single(replace(condition, args=args[begin:end]))
+                phrase_like(replace(condition, args=args[begin:end]))
                 if several
                 else _phrase_of(args[begin])
             )

@@ -23,28 +23,27 @@ def alpha_normalize(condition: n.Condition) -> n.Condition:
 
 
 def _alpha_normalize(node: Any, names: dict[str, str], depth: int) -> Any:
-    bindings = _bindings(node)
+    match node:
+        case n.Column() | n.Binding():
+            var = names.get(node.var, node.var)
+            return node if var == node.var else replace(node, var=var)
+        case n.Literal():
+            return node
+        case n.Not(n.Not(arg)):
+            return _alpha_normalize(arg, names, depth)
+        case n.Exists() | n.InQuery() | n.Aggregate():
+            bindings = node.bindings
+        case n.Top():
+            bindings = (node.binding,)
+        case _:
+            bindings = ()
     if bindings:
         bound = {binding.var: f"v{depth}.{place}" for place, binding in enumerate(bindings)}
         names, depth = names | bound, depth + 1
-    match node:
-        case n.Column() | n.Binding():
-            return replace(node, var=names.get(node.var, node.var))
-        case n.Not(n.Not(arg)):
-            return _alpha_normalize(arg, names, depth)
     normalized = change_children(node, lambda part: _alpha_normalize(part, names, depth))
     if isinstance(normalized, n.And | n.Or):
         return replace(normalized, args=tuple(sorted(normalized.args, key=repr)))
     return normalized
-
-
-def _bindings(node: Any) -> tuple[n.Binding, ...]:
-    match node:
-        case n.Exists() | n.InQuery() | n.Aggregate():
-            return node.bindings
-        case n.Top():
-            return (node.binding,)
-    return ()
 
 
 # The order of phrases

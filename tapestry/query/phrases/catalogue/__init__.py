@@ -3,7 +3,7 @@
     KINDS ─┬─> grammar.py       the grammar, for lark
            ├─> semantics.py     phrase to condition
            ├─> printer.py       canonical spelling
-           ├─> recognize.py     condition to phrase
+           ├─> patterns.py      condition to phrase
            ├─> completion.py    what could follow, and what it means
            └─> phrasebook.py    the help page, and the table of LANGUAGE.md
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from tapestry.core.errors import TapestryError
 from tapestry.query.phrases.catalogue.conditions import ago, column, length
-from tapestry.query.phrases.catalogue.kind import PhraseInContext, PhraseKind, Slots
-from tapestry.query.phrases.catalogue.patterns import age_of, length_of
+from tapestry.query.phrases.catalogue.kind import PhraseInContext, PhraseKind
 from tapestry.query.tree import nodes as n
 
 
@@ -24,50 +23,27 @@ def _between(phrase: PhraseInContext) -> n.Condition:
     return n.And((n.Compare("<", ts, ago(older)), n.Compare(">", ts, ago(newer))))
 
 
-def _age_compared(condition: n.Condition, op: str) -> Slots | None:
-    age = age_of(condition, op)
-    return None if age is None else {"amount": length_of(age)}
-
-
-def _ages_around(condition: n.Condition) -> Slots | None:
-    match condition:
-        case n.And((first, second)):
-            for old, new in ((first, second), (second, first)):
-                low, high = age_of(old, "<"), age_of(new, ">")
-                if low is not None and high is not None and low < high:
-                    return {"amount": length_of(low), "upper": length_of(high)}
-    return None
-
-
 KINDS = (
     PhraseKind(
         name="older",
-        grammar=("age OLD", "OLDER THAN age"),
-        template="{age} old",
+        spelling="{age:two weeks} old",
         description="that arrived longer ago than this",
-        example="two weeks old",
         rank=5,
         meaning=lambda phrase: _arrived(phrase, "<"),
-        pattern=lambda condition: _age_compared(condition, "<"),
+        others=("OLDER THAN age",),
     ),
     PhraseKind(
         name="newer",
-        grammar=("NEWER THAN age",),
-        template="newer than {age}",
+        spelling="newer than {age:two weeks}",
         description="that arrived since then",
-        example="newer than two weeks",
         rank=16,
         meaning=lambda phrase: _arrived(phrase, ">"),
-        pattern=lambda condition: _age_compared(condition, ">"),
     ),
     PhraseKind(
         name="between",
-        grammar=("BETWEEN number AND age OLD", "BETWEEN age AND age OLD"),
-        template="between {low} and {upper} old",
+        spelling="between {low:two} and {upper:three weeks} old",
         description="of an age between these two",
-        example="between two and three weeks old",
         rank=31,
         meaning=_between,
-        pattern=_ages_around,
     ),
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import ANNOTATIONS, MESSAGES, Type
@@ -31,17 +30,6 @@ def column(name: str, var: str = MESSAGE) -> n.Column:
 def equal(left: n.Term, right: n.Term) -> n.Compare:
     """Return the test that two terms are equal."""
     return n.Compare("=", left, right)
-
-
-def any_of(tests: Iterable[n.Condition]) -> n.Condition:
-    """Return the OR of some tests, or the only one."""
-    alternatives = tuple(tests)
-    return alternatives[0] if len(alternatives) == 1 else n.Or(alternatives)
-
-
-def all_of(*tests: n.Condition) -> n.Condition:
-    """Return the AND of some tests, or the only one."""
-    return tests[0] if len(tests) == 1 else n.And(tests)
 
 
 def escape(value: str) -> str:
@@ -102,7 +90,7 @@ def sender_is(var: str, who: Who, context: Context) -> n.Condition:
     match who.kind:
         case "me":
             people = addresses_of_me(who, context)
-            return any_of(sender_is(var, person, context) for person in people)
+            return n.Or.of([sender_is(var, person, context) for person in people])
         case "address":
             return equal(sender, text(value, who.span))
         case "domain":
@@ -149,10 +137,10 @@ def count_distinct(var: str, name: str, table: str, condition: n.Condition) -> n
 def count_replies(*tests: n.Condition) -> n.Aggregate:
     """Return how many messages reply, each counted once whatever its audiences."""
     reply = equal(column("inreplyto", "r"), column("msgid"))
-    return count_distinct("r", "msgid", MESSAGES, all_of(reply, *tests))
+    return count_distinct("r", "msgid", MESSAGES, n.And.of((reply, *tests)))
 
 
 def annotated(*tests: n.Condition) -> n.Condition:
     """Return the test that the message has an annotation ``a`` that meets some tests."""
     on_message = equal(column("msgid", "a"), column("msgid"))
-    return n.Exists((n.Binding("a", ANNOTATIONS),), all_of(on_message, *tests))
+    return n.Exists((n.Binding("a", ANNOTATIONS),), n.And.of((on_message, *tests)))

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
 
 from tapestry.query.context import Context
 from tapestry.query.phrases.nodes import Amount, Phrase, Who, Words
 from tapestry.query.tree import nodes as n
 
-Slots = dict[str, Any]
-"""Slots of a ``Phrase`` and their values: a Who, Words or an Amount."""
+_SLOT = re.compile(r"{(\w+)(?::([^}]*))?}")
+_RULES = {
+    "low": "(number | age)",
+    "upper": "age",
+    "unit": "(KB | MB)",
+    "replies": "(REPLIES | REPLY)",
+    "people": "(PEOPLE | PERSON)",
+}
+"""What the grammar has for a slot, where that is not the rule of its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,27 +45,58 @@ class PhraseInContext:
         return self.phrase.amount
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PhraseKind:
     """One kind of phrase, and everything that is made of it.
 
-    ``grammar``: its spellings, each one alternative of a rule for lark.  A word in capitals is
-    a keyword, a rule in small letters a slot (``grammar.py`` lists them).
-    ``template``: its canonical spelling; ``extension`` is a slot and the template used instead
-    where that slot has a value.
-    ``description``: what it finds, in a few words.  ``example``: one in canonical spelling.
+    ``spelling``: its canonical spelling, each slot with an example: ``from {who:Jones}``.
+    ``description``: what it finds, in a few words.
     ``rank``: where it stands among completions, the likeliest first.
     ``meaning``: the condition on ``m`` that it means, in the nodes a parser of TQL would make.
-    ``pattern``: the slots of this phrase if a canonical condition may mean it, else None.  A
-    pattern may be loose, for the phrase is read back.  Without one the kind is not recognised.
+    ``others``: other spellings, each one alternative of a rule for lark.  A word in capitals is
+    a keyword, a rule in small letters a slot (``grammar.py`` lists them).
+    ``extension``: a slot, and the template used instead where that slot has a value.
     """
 
     name: str
-    grammar: tuple[str, ...]
-    template: str
+    spelling: str
     description: str
-    example: str
     rank: int
     meaning: Callable[[PhraseInContext], n.Condition]
-    pattern: Callable[[n.Condition], Slots | None] | None
+    others: tuple[str, ...] = ()
     extension: tuple[str, str] | None = None
+
+    @cached_property
+    def template(self) -> str:
+        """Return the canonical spelling with a name for each slot: ``from {who}``."""
+        return _SLOT.sub(r"{\1}", self.spelling)
+
+    @cached_property
+    def templates(self) -> tuple[str, ...]:
+        """Return the canonical spelling without the extension, and with it if there is one."""
+        return (self.template, self.extension[1]) if self.extension else (self.template,)
+
+    @property
+    def example(self) -> str:
+        """Return an example in canonical spelling: ``from Jones``."""
+        return _SLOT.sub(lambda slot: slot[2] or slot[1], self.spelling)
+
+    @property
+    def grammar(self) -> tuple[str, ...]:
+        """Return all spellings for lark, each an alternative of one rule: ``FROM who``."""
+        canonical = [" ".join(map(_rule, template.split())) for template in self.templates]
+        return (*canonical, *self.others)
+
+
+def slots_of(template: str) -> list[str]:
+    """Return the names of the slots in a template.
+
+    >>> slots_of("with more than {number} {replies}")
+    ['number', 'replies']
+    """
+    return [name for name, _ in _SLOT.findall(template)]
+
+
+def _rule(word: str) -> str:
+    slot = _SLOT.match(word)
+    return _RULES.get(slot[1], slot[1]) if slot else word.upper()

@@ -10,7 +10,6 @@ from tapestry.core.schema import ANNOTATIONS, MESSAGES, Type
 from tapestry.query.limits import MAX_LIMIT
 from tapestry.query.phrases.catalogue.conditions import (
     ago,
-    all_of,
     annotated,
     column,
     count_distinct,
@@ -21,14 +20,7 @@ from tapestry.query.phrases.catalogue.conditions import (
     user_name,
     whole_number,
 )
-from tapestry.query.phrases.catalogue.kind import PhraseInContext, PhraseKind, Slots
-from tapestry.query.phrases.catalogue.patterns import (
-    amount_of,
-    annotation_tests,
-    tests_of,
-    time_ago,
-    user,
-)
+from tapestry.query.phrases.catalogue.kind import PhraseInContext, PhraseKind
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.parsed import MESSAGE
 
@@ -46,7 +38,7 @@ def _voted(phrase: PhraseInContext, op: str) -> n.Condition:
 
 
 def _voters(phrase: PhraseInContext, op: str) -> n.Condition:
-    votes = all_of(_ON_MESSAGE, _IS_VOTE, _sign(op))
+    votes = n.And((_ON_MESSAGE, _IS_VOTE, _sign(op)))
     voters = count_distinct("a", "owner", ANNOTATIONS, votes)
     return n.Threshold(voters, ">", whole_number(phrase.amount))
 
@@ -54,7 +46,7 @@ def _voters(phrase: PhraseInContext, op: str) -> n.Condition:
 def _score(*tests: n.Condition) -> n.Aggregate:
     """Return the sum of the votes on a message."""
     rows = (n.Binding("a", ANNOTATIONS),)
-    votes = all_of(_ON_MESSAGE, _IS_VOTE, *tests)
+    votes = n.And((_ON_MESSAGE, _IS_VOTE, *tests))
     return n.Aggregate("SUM", False, column("number", "a"), rows, votes)
 
 
@@ -75,128 +67,61 @@ def _top(
     return n.Top(column("msgid"), whole_number(amount), ranked, by(*recent), n.Truth(True))
 
 
-# Patterns
-
-
-def _voter_of(condition: n.Condition, op: str) -> Slots | None:
-    match annotation_tests(condition):
-        case [("kind", "=", "vote"), ("number", sign, 0), ("owner", "=", owner)] if sign == op:
-            return {"who": user(owner)}
-    return None
-
-
-def _number_of_voters(condition: n.Condition, op: str) -> Slots | None:
-    match condition:
-        case n.Threshold(n.Aggregate(term=n.Column(_, "owner")) as aggregate, _, constant):
-            against = any(
-                isinstance(test, n.Compare) and test.op == "<"
-                for test in tests_of(aggregate.condition)
-            )
-            if against == (op == "<"):
-                return {"amount": amount_of(constant)}
-    return None
-
-
-def _score_compared(condition: n.Condition, op: str) -> Slots | None:
-    match condition:
-        case n.Threshold(n.Aggregate(term=n.Column(_, "number")), sign, constant) if sign == op:
-            return {"amount": amount_of(constant)}
-    return None
-
-
-def _size_of_top(condition: n.Condition, function: str, length: int | None) -> Slots | None:
-    match condition:
-        case n.Top(aggregate=n.Aggregate(name) as aggregate, limit=limit) if name == function:
-            lengths = [
-                time_ago(test.right)
-                for test in tests_of(aggregate.condition)
-                if isinstance(test, n.Compare) and test.op == ">"
-            ]
-            if lengths == ([] if length is None else [length]):
-                return {"amount": amount_of(limit)}
-    return None
-
-
 def _top_kind(by: str, window: str, length: int | None, description: str, rank: int) -> PhraseKind:
     """Return the phrase for the top by votes or replies, of all time or a recent window."""
-    aggregate, function, var = {
-        "votes": (_score, "SUM", "a"),
-        "replies": (count_replies, "COUNT", "r"),
-    }[by]
-    spelling = f"among the top {{number}} by {by} {window}".strip()
-    counted = {"votes": "score", "replies": "REPLIES"}[by]
+    aggregate, var = {"votes": (_score, "a"), "replies": (count_replies, "r")}[by]
     return PhraseKind(
         name="_".join(["top", by, *window.removeprefix("this ").split()]),
-        grammar=(f"AMONG THE TOP number BY {counted} {window.upper()}",),
-        template=spelling,
+        spelling=f"among the top {{number:ten}} by {by} {window}".strip(),
         description=description,
-        example=spelling.format(number="ten"),
         rank=rank,
         meaning=lambda phrase: _top(phrase, aggregate, var, length),
-        pattern=lambda condition: _size_of_top(condition, function, length),
+        others=(f"AMONG THE TOP number BY SCORE {window.upper()}",) if by == "votes" else (),
     )
 
 
 KINDS = (
     PhraseKind(
         name="voted",
-        grammar=("VOTED FOR BY who",),
-        template="voted for by {who}",
+        spelling="voted for by {who:terry}",
         description="that this person voted for",
-        example="voted for by terry",
         rank=7,
         meaning=lambda phrase: _voted(phrase, ">"),
-        pattern=lambda condition: _voter_of(condition, ">"),
     ),
     PhraseKind(
         name="voted_against",
-        grammar=("VOTED AGAINST BY who",),
-        template="voted against by {who}",
+        spelling="voted against by {who:terry}",
         description="that this person voted against",
-        example="voted against by terry",
         rank=34,
         meaning=lambda phrase: _voted(phrase, "<"),
-        pattern=lambda condition: _voter_of(condition, "<"),
     ),
     PhraseKind(
         name="more_votes",
-        grammar=("VOTED FOR BY MORE THAN number (PEOPLE | PERSON)",),
-        template="voted for by more than {number} {people}",
+        spelling="voted for by more than {number:five} {people}",
         description="that more people than this voted for",
-        example="voted for by more than five people",
         rank=23,
         meaning=lambda phrase: _voters(phrase, ">"),
-        pattern=lambda condition: _number_of_voters(condition, ">"),
     ),
     PhraseKind(
         name="more_against",
-        grammar=("VOTED AGAINST BY MORE THAN number (PEOPLE | PERSON)",),
-        template="voted against by more than {number} {people}",
+        spelling="voted against by more than {number:three} {people}",
         description="that more people than this voted against",
-        example="voted against by more than three people",
         rank=35,
         meaning=lambda phrase: _voters(phrase, "<"),
-        pattern=lambda condition: _number_of_voters(condition, "<"),
     ),
     PhraseKind(
         name="score_above",
-        grammar=("WITH A SCORE ABOVE number",),
-        template="with a score above {number}",
+        spelling="with a score above {number:three}",
         description="with more votes for them than against, by more than this",
-        example="with a score above three",
         rank=27,
         meaning=lambda phrase: n.Threshold(_score(), ">", number(phrase.amount)),
-        pattern=lambda condition: _score_compared(condition, ">"),
     ),
     PhraseKind(
         name="score_below",
-        grammar=("WITH A SCORE BELOW number",),
-        template="with a score below {number}",
+        spelling="with a score below {number:three}",
         description="with a lower score than this",
-        example="with a score below three",
         rank=36,
         meaning=lambda phrase: n.Threshold(_score(), "<", number(phrase.amount)),
-        pattern=lambda condition: _score_compared(condition, "<"),
     ),
     _top_kind("votes", "", None, "those with the highest score", 8),
     _top_kind("votes", "today", DAY, "those with the highest score, of the last day's votes", 37),
