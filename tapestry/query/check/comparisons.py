@@ -145,6 +145,4 @@ def _reach(term: n.Term) -> int:
             return max(_reach(arg) for arg in term.args)
         case n.Literal(type=Type.DURATION, value=int(value)):
             return abs(value)
-        case n.Column(type=Type.DURATION):
-            return 0
     return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tapestry.core.errors import Span, TapestryError
@@ -89,13 +89,17 @@ class Scope:
     outer: Scope | None = None
     hidden: Scope | None = None
 
-    def find(self, name: str) -> Binding | None:
-        """Return the innermost variable of this name."""
+    def _outward(self) -> Iterator[Scope]:
         scope: Scope | None = self
         while scope is not None:
+            yield scope
+            scope = scope.outer
+
+    def find(self, name: str) -> Binding | None:
+        """Return the innermost variable of this name."""
+        for scope in self._outward():
             if name.lower() in scope.variables:
                 return scope.variables[name.lower()]
-            scope = scope.outer
         return None
 
     def variable(self, name: str, span: Span | None) -> Binding:
@@ -133,8 +137,7 @@ class Scope:
         if written.var:
             return self.variable(written.var, written.span)
         name = written.name.lower()
-        scope: Scope | None = self
-        while scope is not None:
+        for scope in self._outward():
             owners = [
                 (called, binding)
                 for called, binding in scope.variables.items()
@@ -149,12 +152,14 @@ class Scope:
                 )
             if owners:
                 return owners[0][1]
-            scope = scope.outer
         if self.find(written.name):
             message = f"“{written.name}” is a variable, not a value."
             raise TapestryError(message, written.span, f"Name a column: {name}.msgid.")
         here = dict.fromkeys(
-            column for binding in self._bindings() for column in COLUMNS[binding.table]
+            column
+            for scope in self._outward()
+            for binding in scope.variables.values()
+            for column in COLUMNS[binding.table]
         )
         raise TapestryError(
             f"There is no column “{written.name}”.",
@@ -163,20 +168,15 @@ class Scope:
         )
 
     def _hides(self, name: str) -> bool:
-        scope: Scope | None = self
-        while scope is not None:
-            if scope.hidden and (scope.hidden.find(name) or scope.hidden._hides(name)):
-                return True
-            scope = scope.outer
-        return False
-
-    def _bindings(self) -> list[Binding]:
-        inner = list(self.variables.values())
-        return inner + (self.outer._bindings() if self.outer else [])
+        return any(
+            scope.hidden.find(name) or scope.hidden._hides(name)
+            for scope in self._outward()
+            if scope.hidden
+        )
 
     def _names(self) -> list[str]:
-        names = [name for name in self.variables if name == name.strip()]
-        return names + (self.outer._names() if self.outer else [])
+        scopes = self._outward()
+        return [name for scope in scopes for name in scope.variables if name == name.strip()]
 
 
 def known_column(name: str) -> bool:

@@ -28,10 +28,9 @@ _MARKED = re.compile(f'"(?:[^"]|"")*?(?=[{_MARKS}])')
 _ADVICE = {
     "'": ("This text is not closed.", "Close it with a single quote; double one inside it."),
     '"': ("This name is not closed.", "Close it with a double quote."),
-    "‘": ("This is no plain quote.", "Write texts between straight single quotes: '…'."),
-    "’": ("This is no plain quote.", "Write texts between straight single quotes: '…'."),
-    "“": ("This is no plain quote.", "Write texts between straight single quotes: '…'."),
-    "”": ("This is no plain quote.", "Write texts between straight single quotes: '…'."),
+    **dict.fromkeys(
+        "‘’“”", ("This is no plain quote.", "Write texts between straight single quotes: '…'.")
+    ),
     "|": ("Texts cannot be joined.", "Compare the columns one by one."),
     "/": ("Division is not part of the language.", "Multiply the other side instead."),
 }

@@ -31,13 +31,9 @@ def linear(term: n.Term) -> Linear | None:
         if left is None or right is None or term.op not in "+-":
             return None
         return add(left, right, 1 if term.op == "+" else -1)
-    if isinstance(term, n.Now) or _is_instant(term):
+    if isinstance(term, n.Now) or term.type is Type.INSTANT:
         return Linear(((term, 1),), 0)
     return None
-
-
-def _is_instant(term: n.Term) -> bool:
-    return not isinstance(term, n.Now) and term.type is Type.INSTANT
 
 
 def add(left: Linear, right: Linear, sign: int) -> Linear:

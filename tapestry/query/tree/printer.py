@@ -14,7 +14,7 @@ from tapestry.query.tree.identifiers import RESERVED, FreshNames
 from tapestry.query.tree.parsed import MESSAGE
 from tapestry.query.tree.walk import columns_of, walk
 
-OR, AND, NOT, TEST = range(4)
+OR, AND, NOT = range(3)
 _UNITS = (
     (WEEK, "week"),
     (DAY, "day"),
