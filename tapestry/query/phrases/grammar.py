@@ -134,7 +134,6 @@ def _phrase(kind: str, pieces: list[Any]) -> Phrase:
     """Return a phrase made of the words and values that stand in it."""
     amounts = [piece for piece in pieces if isinstance(piece, Amount)]
     words = [piece for piece in pieces if isinstance(piece, Words)]
-    people = [piece for piece in pieces if isinstance(piece, Who)]
     units = [piece.type for piece in pieces if isinstance(piece, lark.Token)]
     amount = amounts[0] if amounts else None
     if amount and units[-1] in ("KB", "MB"):
@@ -142,7 +141,7 @@ def _phrase(kind: str, pieces: list[Any]) -> Phrase:
     return Phrase(
         kind,
         Span(_place(pieces[0]).start, _place(pieces[-1]).end),
-        who=people[0] if people else None,
+        who=next((piece for piece in pieces if isinstance(piece, Who)), None),
         words=words[-1] if words else None,
         owner=words[0] if len(words) > 1 else None,
         amount=amount,

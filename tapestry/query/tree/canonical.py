@@ -164,16 +164,13 @@ def _threshold(node: n.Threshold, depths: Depths, *, exact: bool) -> n.Condition
         return replace(node, aggregate=aggregate)
     least = value - 1 if op in (">=", "<") else value
     term = aggregate.term
-    if least == 0 and (term is None or _known(term, aggregate.bindings)):
+    tables = {binding.var: binding.table for binding in aggregate.bindings}
+    if least == 0 and (term is None or _never_null(term, tables)):
         rows = n.Exists(aggregate.bindings, aggregate.condition)
         above = _exists(rows, depths, exact=exact or op in ("<", "<="))
     else:
         above = n.Threshold(aggregate, ">", n.Literal(least, Type.INTEGER))
     return n.Not(above) if op in ("<", "<=") else above
-
-
-def _known(term: n.Term, bindings: tuple[n.Binding, ...]) -> bool:
-    return _never_null(term, {binding.var: binding.table for binding in bindings})
 
 
 def _rows(node: n.Aggregate, depths: Depths) -> n.Aggregate:
