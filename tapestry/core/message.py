@@ -1,4 +1,4 @@
-"""A message and an annotation, before they are appended (a row is one of these and a ts)."""
+"""Messages and annotations before they are appended; a row has a ``ts`` too."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PUBLIC = "public"
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message for one audience; columns as in LANGUAGE.md, ``date`` an instant."""
+    """A message for an audience; columns as in LANGUAGE.md, ``date`` an instant."""
 
     msgid: str
     date: int | None = None
@@ -31,7 +31,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """One vote, tag or note of one person on one message; never changed."""
+    """A vote, tag or note of a person on a message; immutable."""
 
     annid: str
     msgid: str

@@ -59,7 +59,7 @@ COLUMNS: dict[str, dict[str, Type]] = {
 }
 
 KEY_COLUMN: dict[str, str] = {MESSAGES: "msgid", ANNOTATIONS: "annid"}
-"""The column that names a row of each table; a row is one per key and audience."""
+"""The key column of each table; there is a row for each key and audience."""
 
 INDEXED: dict[str, tuple[str, ...]] = {
     MESSAGES: ("msgid", "inreplyto"),

@@ -58,12 +58,12 @@ class SortedHashes:
         write_whole(path, self.hashes.astype("<u8"), self.values.astype("<i8"))
 
     def merge(self, newer: SortedHashes) -> SortedHashes:
-        """Return one run of the entries of two."""
+        """Return a run of the entries of both runs."""
         hashes = np.concatenate((self.hashes, newer.hashes))
         return SortedHashes.sort(hashes, np.concatenate((self.values, newer.values)))
 
     def find(self, wanted: Hashes) -> Integers:
-        """Return the values of all entries that have one of the hashes, given each once.
+        """Return the values of all entries that have one of the hashes, which are distinct.
 
         >>> run = SortedHashes.sort(np.array([7, 3, 7], "u8"), np.array([0, 1, 2]))
         >>> run.find(np.array([5, 7], "u8")).tolist()

@@ -6,6 +6,7 @@ The cursor is stored with the rows, in one append, so that ingestion is exactly 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from tapestry.tables.append import Cursor
@@ -47,6 +48,12 @@ class MessageStream:
     name: str
     items: Iterator[Item]
     total: Callable[[], int | None]
+
+
+def read_within(guard: AbstractContextManager[None], items: Iterator[Item]) -> Iterator[Item]:
+    """Yield items; all of them are read within the context ``guard``."""
+    with guard:
+        yield from items
 
 
 @dataclass(frozen=True, slots=True)

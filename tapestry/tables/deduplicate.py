@@ -15,7 +15,7 @@ from tapestry.tables.log import data_files_of
 from tapestry.tables.tombstones import find_tombstones
 
 
-def new_row_mask(log: DeltaTable, table: str, rows: pa.Table, root: Path | None = None) -> pa.Array:
+def new_row_mask(log: DeltaTable, table: str, rows: pa.Table, root: Path) -> pa.Array:
     """Return for each row whether its key is neither in the log nor earlier in ``rows``.
 
     The key of a message is its Message-ID and audience, of an annotation its annid.  Keys are
@@ -26,7 +26,7 @@ def new_row_mask(log: DeltaTable, table: str, rows: pa.Table, root: Path | None 
     keys = list(zip(*(rows.column(name).to_pylist() for name in columns), strict=True))
     stored = by_key(data_files_of(log), root, table, columns[0], {key[0] for key in keys}, columns)
     seen = set(zip(*(stored.column(name).to_pylist() for name in columns), strict=True))
-    if root is not None and table == MESSAGES:
+    if table == MESSAGES:
         for audience, group in groupby(sorted(keys, key=itemgetter(1)), key=itemgetter(1)):
             msgids = {msgid for msgid, _ in group}
             seen.update((msgid, audience) for msgid in find_tombstones(root, audience, msgids))

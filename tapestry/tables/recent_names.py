@@ -49,11 +49,9 @@ def recent_names(
         for sender, name in zip(senders, visible["sender_name"].to_pylist(), strict=True):
             if sender and name:
                 names.setdefault(sender, name)
-    return Names(
-        tuple(_frequent(groups, most)),
-        tuple(_frequent(lists, most)),
-        tuple((sender, names.get(sender, "")) for sender in _frequent(people, most)),
-    )
+    frequent = _frequent(people, most)
+    people_with_names = tuple((sender, names.get(sender, "")) for sender in frequent)
+    return Names(_frequent(groups, most), _frequent(lists, most), people_with_names)
 
 
 def _newest(data_files: Iterable[DataFile], rows: int) -> Iterator[Any]:
@@ -68,5 +66,5 @@ def _newest(data_files: Iterable[DataFile], rows: int) -> Iterator[Any]:
                 yield file.read_row_group(number, columns=_COLUMNS)
 
 
-def _frequent(counts: Counter[str], most: int) -> Iterator[str]:
-    return (name for name, _ in counts.most_common(most))
+def _frequent(counts: Counter[str], most: int) -> tuple[str, ...]:
+    return tuple(name for name, _ in counts.most_common(most))

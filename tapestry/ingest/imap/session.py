@@ -30,7 +30,7 @@ from tapestry.ingest.account import (
 )
 from tapestry.ingest.imap.folder import SERVER_FAULTS, MailboxStatus, NewMessages, unless_refused
 from tapestry.ingest.quoted_reply import cause_without_secret, is_plain, quoted_reply
-from tapestry.ingest.stream import CursorOf, Item, ListedFolder, MessageStream
+from tapestry.ingest.stream import CursorOf, ListedFolder, MessageStream, read_within
 from tapestry.ingest.sync_state import SyncStates
 from tapestry.ingest.unavailable import UnavailableMessages, has_unavailable
 
@@ -91,10 +91,9 @@ class ImapSession:
         stored = cursor_of(origin)
         last = stored.version if stored else 0
         unavailable = UnavailableMessages(sync_states, folder, status.uidvalidity, origin)
-        items = _explained_items(
-            self.account, NewMessages(self.client, status, unavailable).after(last)
-        )
-        return MessageStream(address, items, lambda: status.at_most_after(last))
+        items = NewMessages(self.client, status, unavailable).after(last)
+        guarded = read_within(explained(self.account), items)
+        return MessageStream(address, guarded, lambda: status.at_most_after(last))
 
     def examine(self, folder: str) -> MailboxStatus:
         """Open a folder for reading only (EXAMINE)."""
@@ -190,11 +189,6 @@ def explained(account: Account) -> Iterator[None]:
             f"{account.where} answers with what is not IMAP ({type(error).__name__}).",
             hint="Check that host and port are those of an IMAP server.",
         ) from cause_without_secret(error, account.secret)
-
-
-def _explained_items(account: Account, items: Iterator[Item]) -> Iterator[Item]:
-    with explained(account):
-        yield from items
 
 
 def _decoded(name: bytes | str | None) -> str:

@@ -17,7 +17,7 @@ from tapestry.ingest.nntp.group import NewArticles, NewsgroupStatus, renumbered
 from tapestry.ingest.nntp.token_bucket import TokenBucket
 from tapestry.ingest.nntp.wildmat import check_pattern, is_pattern, matches
 from tapestry.ingest.quoted_reply import is_plain
-from tapestry.ingest.stream import CursorOf, Item, ListedFolder, MessageStream
+from tapestry.ingest.stream import CursorOf, ListedFolder, MessageStream, read_within
 from tapestry.ingest.sync_state import SyncStates
 from tapestry.ingest.unavailable import UnavailableMessages, has_unavailable
 
@@ -53,7 +53,7 @@ class NntpSession:
         return [ListedFolder(group.name, group.count) for group in self._matching(patterns)]
 
     def expand(self, patterns: Sequence[str]) -> list[str]:
-        """Return the names of the groups that names and wildmats stand for, each once."""
+        """Return the distinct names of the groups that names and wildmats stand for."""
         for pattern in patterns:
             check_pattern(pattern)
         if not any(map(is_pattern, patterns)):
@@ -94,7 +94,7 @@ class NntpSession:
                 origin = _origin(address, numbering, audience)
         unavailable = UnavailableMessages(sync_states, folder, numbering, origin)
         articles = NewArticles(self.client, group, unavailable, self.rate_limit, self.seen_ids)
-        items = _explained_items(self.account, articles.after(last))
+        items = read_within(explained(self.account), articles.after(last))
         return MessageStream(address, items, lambda: group.at_most_after(last))
 
     def _enter_group(self, name: str) -> NewsgroupStatus:
@@ -148,8 +148,3 @@ def _numbering(address: str, audience: str, cursor_of: CursorOf) -> int:
     while cursor_of(_origin(address, numbering + 1, audience)) is not None:
         numbering += 1
     return numbering
-
-
-def _explained_items(account: Account, items: Iterator[Item]) -> Iterator[Item]:
-    with explained(account):
-        yield from items
