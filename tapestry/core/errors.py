@@ -14,10 +14,9 @@ class Span:
 
 
 class TapestryError(Exception):
-    """What is wrong, where, and what to do instead.
+    """What is wrong (``message``, a sentence), where, and what to do instead (``hint``).
 
-    ``message`` is one sentence; ``span`` is its place in ``text`` if the error is about a
-    filter; ``hint`` says what to write or do instead.
+    ``span`` is the place in ``text``, if the error is about a filter.
     """
 
     def __init__(

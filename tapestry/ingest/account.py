@@ -32,7 +32,7 @@ class RefusedError(TapestryError):
 class Account:
     """A user of a server; ``secret`` is a password, or an access token for XOAUTH2.
 
-    ``user`` and ``secret`` are empty where nobody authenticates (most news servers).
+    Both are empty for servers without authentication (most news servers).
     """
 
     kind: str
@@ -45,7 +45,7 @@ class Account:
 
     @property
     def address(self) -> str:
-        """The URL of the account without its secret; cursors are stored under it.
+        """The URL of the account without its secret, for the origins of cursors.
 
         >>> Account("imap", "x.org", 993, "tls", "joe@x.org", "secret").address
         'imaps://joe%40x.org@x.org:993'

@@ -46,11 +46,7 @@ def is_plain(name: str) -> bool:
     >>> is_plain("Größe"), is_plain("gr\udcfc"), is_plain("a\nb"), is_plain("")
     (True, False, False, False)
     """
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return name != "" and not _CONTROL.search(name)
+    return name != "" and storable(name) == name and not _CONTROL.search(name)
 
 
 def _without(text: str, secret: str) -> str:

@@ -1,8 +1,8 @@
 """Remove rows for good: from the tables, the originals, the index and the history.
 
-The tables are append-only, with this exception: a person's mail is to be forgotten, or the
-retention time of mail is over.  Files with such rows are written again without them, and the
-old ones are deleted; so are the log's older entries and the index.
+The tables are append-only, except that a person's mail can be forgotten, and mail can have a
+retention time.  Files with such rows are written again without them, and the old ones are
+deleted; so are the log's older entries and the index.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class Forgotten:
 def forget(tables: Tables, clock: Clock, audience: str, before: int | None = None) -> Forgotten:
     """Remove the rows of an audience, or only those older than ``before``.
 
-    Waits for a compaction that is under way.  Without ``before`` the old files are deleted at
-    once, and a run that reads them fails and is repeated.  With it they stay for a week, as
-    after a compaction, and tombstones prevent the messages from being taken in again.
+    Waits for a compaction.  Without ``before`` the old files are deleted at once, and a run that
+    reads them fails and is repeated.  With it they stay for a week, as after a compaction, and
+    tombstones prevent the messages from being ingested again.
     """
     start = time.perf_counter()
     rows = dict.fromkeys(TABLES, 0)

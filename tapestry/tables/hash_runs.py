@@ -151,8 +151,10 @@ def _extend(root: Path, table: str, column: str, data_files: Sequence[DataFile])
         run = SortedHashes.sort(keys[new], instants[new])
         chain.append(_write(directory, low, high, run))
         low = high
-        while len(chain) > 1 and _should_merge(*chain[-2:]):
+        while len(chain) > 1:
             older, newer = chain[-2:]
+            if older.count > 2 * newer.count or older.count + newer.count > LONGEST_RUN:
+                break
             run = _mapped(older.path, older.count).merge(_mapped(newer.path, newer.count))
             chain[-2:] = [_write(directory, older.low, newer.high, run)]
     kept = {run.path for run in chain}
@@ -180,10 +182,6 @@ def _keys(data_file: DataFile, column: str) -> tuple[np.ndarray[Any, Any], np.nd
         rows = file.read(columns=[column, "ts"])
     rows = rows.filter(rows[column].is_valid())
     return hash_texts(rows[column].to_pylist()), rows["ts"].to_numpy()
-
-
-def _should_merge(older: SortedRun, newer: SortedRun) -> bool:
-    return older.count <= 2 * newer.count and older.count + newer.count <= LONGEST_RUN
 
 
 def _write(directory: Path, low: int, high: int, run: SortedHashes) -> SortedRun:

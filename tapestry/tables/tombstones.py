@@ -1,4 +1,4 @@
-"""Tombstones of messages that were removed for their age, so that none is taken in again.
+"""Tombstones of messages that were removed for their age, so that none is ingested again.
 
 A folder or Maildir may hold mail for longer than Tapestry does, and may be read again from its
 start.  The tombstone of a message is a 64-bit hash of its Message-ID, in sorted runs for each
@@ -45,7 +45,7 @@ def find_tombstones(root: Path, audience: str, msgids: Iterable[str]) -> set[str
         try:
             runs = [_read(path) for path in _files(directory)]
         except FileNotFoundError:
-            continue  # merged meanwhile: its entries are in another
+            continue  # merged meanwhile: its entries are in another file
         known = np.zeros(len(candidates), dtype=bool)
         for run in runs:
             known |= contains(run, wanted)

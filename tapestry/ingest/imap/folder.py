@@ -28,7 +28,7 @@ SERVER_FAULTS = ("[UNAVAILABLE]", "[INUSE]", "[LIMIT]", "[SERVERBUG]")
 _SIZES_AT_ONCE = 2000
 _WINDOW = 5000
 _WIDEST = 1 << 16
-"""UIDs that fit into one line of a response; the library reads no line above a million bytes."""
+"""UIDs that fit into a line of a response; the library reads lines up to a million bytes."""
 
 _UNKNOWN_SIZE = BATCH_BYTES + 1
 _CONNECTION_LOST = (IMAPClientAbortError, OSError, *MALFORMED)

@@ -59,7 +59,7 @@ def _check(account: Account, client: IMAPClient) -> bool:
     began = time.monotonic()
     responses = client.idle_check(timeout=_CHECK_SECONDS)
     if not responses and time.monotonic() - began < _CHECK_SECONDS / 2:
-        # The socket is ready and has no data: so the library shows the end of the connection.
+        # The socket is ready and has no data: the connection has ended.
         raise ConnectionLostError(f"{account.where} hung up.", hint="It is called again.")
     if any(response and response[0] == b"BYE" for response in responses):
         raise ConnectionLostError(f"{account.where} said goodbye.", hint="It is called again.")

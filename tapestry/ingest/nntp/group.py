@@ -1,4 +1,4 @@
-"""The new articles of one newsgroup, and whether its server has renumbered them (RFC 3977)."""
+"""The new articles of a newsgroup, and whether its server has renumbered them (RFC 3977)."""
 
 from __future__ import annotations
 
@@ -110,10 +110,10 @@ class NewArticles:
         return FetchResult(number, raw.getvalue())
 
     def _save_marks(self, overview: list[tuple[int, str]]) -> None:
-        """Save the Message-IDs of some numbers in the sync state, before any is fetched.
+        """Save the Message-IDs of some articles in the sync state, before they are fetched.
 
-        The marks of the numbering before stay: a process that dies before the first append of
-        this numbering finds that one again.
+        The marks of the previous numbering stay, for a process that dies before the first append
+        of this one.
         """
         with_id = [(number, msgid) for number, msgid in overview if msgid]
         if not with_id:
@@ -161,10 +161,7 @@ def _id_of(client: Client, number: int) -> str | None:
 
 
 def _overview(client: Client, start: int, end: int) -> Iterator[tuple[int, str]]:
-    """Yield number and Message-ID of the articles between two numbers, ascending (OVER).
-
-    The Message-ID is empty where there is none that can be stored.
-    """
+    """Yield number and Message-ID, empty if it cannot be stored, of a range of articles (OVER)."""
     try:
         _response, overviews = client.over((start, end))
     except (NNTPError, ValueError) as error:
