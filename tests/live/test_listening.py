@@ -205,7 +205,7 @@ def test_whatever_goes_wrong_with_one_source_the_others_are_listened_to(
     assert set(pulled) == {source.pk}
     slow.set()
     (watcher,) = (watcher for (pk, _folder), watcher in made.watchers.items() if pk == other.pk)
-    wait_for(lambda: watcher.failures and not watcher.alive, made.turn)
+    wait_for(lambda: watcher.failures and not watcher.thread.is_alive(), made.turn)
     assert 0 < watcher.not_before - time.monotonic() < 10
     assert f"Listening to source {other.pk} failed." in caplog.text
     made.stop()
