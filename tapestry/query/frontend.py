@@ -13,6 +13,9 @@ from tapestry.query.tree.parsed import MisreadError, Parsed, placed
 from tapestry.query.tree.printer import print_sql
 from tapestry.query.tree.walk import depth
 
+_NESTING = ("(", "NOT", "+", "-", "*")
+"""What nesting is written with: a text with no more of these than levels is not too deep."""
+
 
 def read(text: str, context: Context) -> n.CheckedQuery:
     """Read a filter: what parses as TQL or SQL is that, else it is a phrase.
@@ -50,8 +53,7 @@ def _check_printed(query: n.CheckedQuery) -> None:
     printed = print_sql(query)
     try:
         check_text(printed)
-        # A node prints at most one parenthesis or NOT around what stands in it.
-        if depth(query.condition) > MAX_NESTING:
+        if sum(map(printed.count, _NESTING)) > MAX_NESTING < depth(query.condition):
             tql.parse(printed)
     except TapestryError as error:
         hint = "Split it into several filters."

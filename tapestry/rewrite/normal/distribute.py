@@ -130,6 +130,8 @@ def _any(sizes: list[Size], kept: bool) -> Size:
 
 def _refuse(size: Size, condition: n.Condition) -> None:
     """Refuse what is too much, at the innermost place where it is."""
+    if max(size) <= MOST_VARIABLES:  # the lowest limit
+        return
     for number, most, what in (
         (size.disjuncts, MOST_DISJUNCTS, "alternatives"),
         (size.largest, MOST_DISJUNCTS, "alternatives"),
