@@ -7,9 +7,10 @@ except for the constants.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from hashlib import blake2b
+from operator import attrgetter
 from typing import Any
 
 from tapestry.core.schema import Type
@@ -116,21 +117,29 @@ class _SignatureText:
             return f"{self._name(node.var)}:{node.table}"
         if kind is Type:
             return str(node.name)
-        names = _FIELDS[kind]
-        if not names:
+        fields_of = _FIELDS[kind]
+        if fields_of is None:
             return repr(node)
-        return f"{kind.__name__}({' '.join([self.of(getattr(node, name)) for name in names])})"
+        parts = ["()" if part is _EMPTY else self.of(part) for part in fields_of(node)]
+        return f"{kind.__name__}({' '.join(parts)})"
 
     def _name(self, var: str) -> str:
         return self.names.setdefault(var, f"v{len(self.names)}")
 
 
-class _Fields(dict[type, tuple[str, ...]]):
-    """The fields of every class that was met, its span left out; none of a plain value."""
+_EMPTY = ()
 
-    def __missing__(self, kind: type) -> tuple[str, ...]:
+
+class _Fields(dict[type, Callable[[Any], tuple[Any, ...]] | None]):
+    """Of every class that was met, what gives its fields but its span; None of a plain value."""
+
+    def __missing__(self, kind: type) -> Callable[[Any], tuple[Any, ...]] | None:
         all_fields = fields(kind) if is_dataclass(kind) else ()
-        self[kind] = tuple(field.name for field in all_fields if field.name != "span")
+        names = [field.name for field in all_fields if field.name != "span"]
+        if len(names) > 1:
+            self[kind] = attrgetter(*names)
+        else:  # of a single name, attrgetter gives no tuple
+            self[kind] = (lambda node: (getattr(node, names[0]),)) if names else None
         return self[kind]
 
 

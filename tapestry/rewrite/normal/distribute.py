@@ -108,23 +108,23 @@ def _nested(inside: list[Size], condition: n.Condition) -> Size:
 
 
 def _all(sizes: list[Size]) -> Size:
-    disjuncts = prod(size.disjuncts for size in sizes)
+    if len(sizes) == 1:
+        return sizes[0]
+    disjuncts, largest, written, tests, variables = zip(*sizes, strict=True)
+    total = prod(disjuncts)
     return Size(
-        disjuncts,
-        1 + sum(size.largest - 1 for size in sizes),
-        prod(size.written for size in sizes),
-        sum(size.tests * disjuncts // size.disjuncts for size in sizes),
-        sum(size.variables for size in sizes),
+        total,
+        1 + sum(largest) - len(largest),
+        prod(written),
+        sum([count * total // own for count, own in zip(tests, disjuncts, strict=True)]),
+        sum(variables),
     )
 
 
 def _any(sizes: list[Size], kept: bool) -> Size:
+    disjuncts, largest, written, tests, variables = zip(*sizes, strict=True)
     return Size(
-        1 if kept else sum(size.disjuncts for size in sizes),
-        max(size.largest for size in sizes),
-        sum(size.written for size in sizes),
-        sum(size.tests for size in sizes),
-        max(size.variables for size in sizes),
+        1 if kept else sum(disjuncts), max(largest), sum(written), sum(tests), max(variables)
     )
 
 
