@@ -131,7 +131,7 @@ def test_a_filter_about_to_be_enrolled_keeps_its_entries_when_another_run_compac
 
     def compacted_before(self: DjangoFilterStore, *given: Any) -> None:
         assert store.PredicateIndex(tables.root).compact(self.revisions)
-        enroll(self, *given)
+        enroll(*given)
 
     with monkeypatch.context() as patched:
         patched.setattr(DjangoFilterStore, "enroll", compacted_before)
