@@ -13,6 +13,9 @@ import lark
 from tapestry.core.errors import Span
 from tapestry.query.phrases.catalogue import KINDS
 from tapestry.query.phrases.nodes import (
+    NO_AMOUNT,
+    NO_WHO,
+    NO_WORDS,
     Amount,
     Joined,
     Negated,
@@ -135,17 +138,17 @@ def _phrase(kind: str, pieces: list[Any]) -> Phrase:
     amounts = [piece for piece in pieces if isinstance(piece, Amount)]
     words = [piece for piece in pieces if isinstance(piece, Words)]
     units = [piece.type for piece in pieces if isinstance(piece, lark.Token)]
-    amount = amounts[0] if amounts else None
-    if amount and units[-1] in ("KB", "MB"):
+    amount = amounts[0] if amounts else NO_AMOUNT
+    if amounts and units[-1] in ("KB", "MB"):
         amount = Amount(amount.value, amount.span, units[-1])
     return Phrase(
         kind,
         Span(_place(pieces[0]).start, _place(pieces[-1]).end),
-        who=next((piece for piece in pieces if isinstance(piece, Who)), None),
-        words=words[-1] if words else None,
-        owner=words[0] if len(words) > 1 else None,
+        who=next((piece for piece in pieces if isinstance(piece, Who)), NO_WHO),
+        words=words[-1] if words else NO_WORDS,
+        owner=words[0] if len(words) > 1 else NO_WORDS,
         amount=amount,
-        upper=amounts[1] if len(amounts) > 1 else None,
+        upper=amounts[1] if len(amounts) > 1 else NO_AMOUNT,
     )
 
 

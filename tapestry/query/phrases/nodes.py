@@ -34,17 +34,23 @@ class Amount:
     unit: str = ""
 
 
+NOWHERE = Span(0, 0)
+NO_WHO = Who("", "", NOWHERE)
+NO_WORDS = Words("", NOWHERE)
+NO_AMOUNT = Amount(Decimal(0), NOWHERE)
+
+
 @dataclass(frozen=True, slots=True)
 class Phrase:
     """One phrase; ``kind`` is its name in the catalogue, which says the slots that it has."""
 
     kind: str
     span: Span
-    who: Who | None = None
-    words: Words | None = None
-    owner: Words | None = None
-    amount: Amount | None = None
-    upper: Amount | None = None
+    who: Who = NO_WHO
+    words: Words = NO_WORDS
+    owner: Words = NO_WORDS
+    amount: Amount = NO_AMOUNT
+    upper: Amount = NO_AMOUNT
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,14 +15,14 @@ from decimal import Decimal
 from functools import cache
 from typing import Any
 
-from tapestry.core.errors import Span, TapestryError
+from tapestry.core.errors import TapestryError
 from tapestry.query.check.checker import check
 from tapestry.query.context import Context
 from tapestry.query.phrases import parser as phrases
 from tapestry.query.phrases.catalogue import KINDS
 from tapestry.query.phrases.catalogue.kind import slots_of
 from tapestry.query.phrases.catalogue.size import BYTES
-from tapestry.query.phrases.nodes import Amount, Phrase, Who, Words
+from tapestry.query.phrases.nodes import NOWHERE, Amount, Phrase, Who, Words
 from tapestry.query.phrases.semantics import condition_of
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.canonical import canonicalize
@@ -38,7 +38,6 @@ Shape = tuple[type, tuple[Any, ...]]
 
 Constants = tuple[n.Literal, ...]
 
-_NOWHERE = Span(0, 0)
 _ESCAPED = re.compile(r"\\([%_\\])")
 
 _TEXTS = {"who": "<who>", "words": "<words>"}
@@ -46,20 +45,20 @@ _NUMBERS = {"amount": 7919, "upper": 7927}
 """Of the slots of a phrase, the constants that a sample puts into the condition."""
 
 _NAME, _WORDS = _TEXTS["who"], _TEXTS["words"]
-_AGE, _UPPER = (Amount(Decimal(value), _NOWHERE, "microsecond") for value in _NUMBERS.values())
-_ONE = Amount(Decimal(1), _NOWHERE)
+_AGE, _UPPER = (Amount(Decimal(value), NOWHERE, "microsecond") for value in _NUMBERS.values())
+_ONE = Amount(Decimal(1), NOWHERE)
 _SAMPLES: dict[str, tuple[str, tuple[Who | Words | Amount, ...]]] = {
     "who": (
         "who",
         (
-            Who("name", _NAME, _NOWHERE),
-            Who("address", _NAME, _NOWHERE),
-            Who("domain", "@" + _NAME, _NOWHERE),
+            Who("name", _NAME, NOWHERE),
+            Who("address", _NAME, NOWHERE),
+            Who("domain", "@" + _NAME, NOWHERE),
         ),
     ),
-    "words": ("words", (Words(_WORDS, _NOWHERE), Words(_WORDS + ".*", _NOWHERE))),
+    "words": ("words", (Words(_WORDS, NOWHERE), Words(_WORDS + ".*", NOWHERE))),
     "number": ("amount", (replace(_AGE, unit=""), _ONE)),
-    "unit": ("amount", (Amount(_AGE.value / BYTES["KB"], _NOWHERE, "KB"),)),
+    "unit": ("amount", (Amount(_AGE.value / BYTES["KB"], NOWHERE, "KB"),)),
     "age": ("amount", (_AGE,)),
     "low": ("amount", (_AGE,)),
     "upper": ("upper", (_UPPER,)),
@@ -129,7 +128,7 @@ def _samples() -> Iterator[Phrase]:
             slots = dict(_SAMPLES[slot] for slot in slots_of(template) if slot in _SAMPLES)
             for values in itertools.product(*slots.values()):
                 chosen: dict[str, Any] = dict(zip(slots, values, strict=True))
-                yield replace(Phrase(kind.name, _NOWHERE), **chosen)
+                yield replace(Phrase(kind.name, NOWHERE), **chosen)
 
 
 def _shape(condition: n.Condition) -> tuple[Shape, Constants]:
@@ -213,11 +212,11 @@ def _amount(value: Decimal, unit: str) -> Amount:
     """
     if unit in BYTES:
         unit = "MB" if value >= BYTES["MB"] and value * 100 % BYTES["MB"] == 0 else "KB"
-        return Amount(value / BYTES[unit], _NOWHERE, unit)
+        return Amount(value / BYTES[unit], NOWHERE, unit)
     if unit:
         number, unit = print_duration(int(value))
-        return Amount(Decimal(number), _NOWHERE, unit.removesuffix("s"))
-    return Amount(value, _NOWHERE)
+        return Amount(Decimal(number), NOWHERE, unit.removesuffix("s"))
+    return Amount(value, NOWHERE)
 
 
 def _is_same(first: Who | Words | Amount, second: Who | Words | Amount) -> bool:

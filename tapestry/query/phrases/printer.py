@@ -6,7 +6,16 @@ import re
 
 from tapestry.query.phrases.catalogue import KINDS
 from tapestry.query.phrases.grammar import CONNECTIVES, KEYWORDS, NUMBERS
-from tapestry.query.phrases.nodes import Amount, Joined, Negated, Phrase, PhraseNode, Who, Words
+from tapestry.query.phrases.nodes import (
+    NO_WHO,
+    NO_WORDS,
+    Amount,
+    Joined,
+    Negated,
+    Phrase,
+    PhraseNode,
+    Who,
+)
 
 _TAKEN = frozenset((*KEYWORDS, *CONNECTIVES, *NUMBERS))
 _PLAIN = re.compile(r"[\w@.+*$&=/#!?:;~^|<>{}\[\]-]+")
@@ -29,33 +38,25 @@ def _phrase(phrase: Phrase) -> str:
     template = kind.template
     if kind.extension:
         slot, extended = kind.extension
-        template = extended if getattr(phrase, slot) else template
+        template = template if getattr(phrase, slot) in (NO_WHO, NO_WORDS) else extended
     amount, upper = phrase.amount, phrase.upper
-    singular = amount is not None and amount.value == 1
+    singular = amount.value == 1
     return template.format(
         who=_who(phrase.who),
-        words=_words(phrase.words),
-        owner=phrase.owner.text if phrase.owner else "",
+        words=quoted(phrase.words.text),
+        owner=phrase.owner.text,
         number=_number(amount),
-        unit=amount.unit if amount else "",
+        unit=amount.unit,
         replies="reply" if singular else "replies",
         people="person" if singular else "people",
         age=_age(amount),
         upper=_age(upper),
-        low=_number(amount)
-        if amount and upper and amount.unit in ("", upper.unit)
-        else _age(amount),
+        low=_number(amount) if amount.unit in ("", upper.unit) else _age(amount),
     )
 
 
-def _who(who: Who | None) -> str:
-    if who is None:
-        return ""
+def _who(who: Who) -> str:
     return "me" if who.kind == "me" else quoted(who.text)
-
-
-def _words(words: Words | None) -> str:
-    return quoted(words.text) if words else ""
 
 
 def quoted(text: str) -> str:
@@ -70,7 +71,7 @@ def quoted(text: str) -> str:
     return f'"{doubled}"'
 
 
-def _number(amount: Amount | None) -> str:
+def _number(amount: Amount) -> str:
     """Return a number in words up to twenty, else in digits.
 
     >>> from decimal import Decimal
@@ -78,8 +79,6 @@ def _number(amount: Amount | None) -> str:
     >>> [_number(Amount(Decimal(text), Span(0, 1))) for text in ("2.0", "21", "1.50")]
     ['two', '21', '1.5']
     """
-    if amount is None:
-        return ""
     value = amount.value
     if value == value.to_integral_value() and 0 < value < len(NUMBERS):
         return NUMBERS[int(value)]
@@ -87,7 +86,5 @@ def _number(amount: Amount | None) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text.lstrip("0") or "0"
 
 
-def _age(amount: Amount | None) -> str:
-    if amount is None:
-        return ""
+def _age(amount: Amount) -> str:
     return f"{_number(amount)} {amount.unit}{'' if amount.value == 1 else 's'}"

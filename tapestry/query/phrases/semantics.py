@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tapestry.query.context import Context
 from tapestry.query.phrases.catalogue import KINDS
-from tapestry.query.phrases.catalogue.kind import PhraseInContext
 from tapestry.query.phrases.nodes import Joined, Negated, Phrase, PhraseNode
 from tapestry.query.tree import nodes as n
 
@@ -22,4 +21,4 @@ def condition_of(node: PhraseNode, context: Context) -> n.Condition:
         case Negated():
             return n.Not(condition_of(node.part, context))
         case Phrase():
-            return KINDS[node.kind].meaning(PhraseInContext(node, context))
+            return KINDS[node.kind].meaning(node, context)

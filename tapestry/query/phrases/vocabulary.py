@@ -9,7 +9,7 @@ from tapestry.query.limits import BIDI
 from tapestry.query.phrases.printer import quoted
 from tapestry.query.phrases.suggestions import Place
 
-_USERS = ("voted", "voted_against", "annotated", "tagged")
+_USERS = ("voted_for_by", "voted_against_by", "annotated_by", "tagged")
 """Phrases in which a person is named as here, not as in mail."""
 
 _LETTER = re.compile(r"[^\W_]")

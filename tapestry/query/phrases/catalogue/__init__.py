@@ -25,9 +25,6 @@ from tapestry.query.phrases.catalogue import (
 )
 from tapestry.query.phrases.catalogue.kind import PhraseKind
 
-KINDS: dict[str, PhraseKind] = {
-    kind.name: kind
-    for family in (people, words, replies, age, threads, votes, tags, size)
-    for kind in family.KINDS
-}
+FAMILIES = (people, words, replies, age, threads, votes, tags, size)
+KINDS: dict[str, PhraseKind] = {kind.name: kind for family in FAMILIES for kind in family.KINDS}
 """Every kind of phrase by its name, what is akin together."""

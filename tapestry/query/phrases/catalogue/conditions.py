@@ -74,56 +74,62 @@ def ago(duration_literal: n.Literal) -> n.Term:
 # People
 
 
+def sender_is(var: str, who: Who, context: Context) -> n.Condition:
+    """Return the test that the sender of a message is a person."""
+    if who.kind == "me":
+        return n.Or.of([sender_is(var, me, context) for me in addresses_of_me(who, context)])
+    address = address_is(column("sender", var), who)
+    if who.kind != "name":
+        return address
+    return n.Or((n.Has(column("sender_name", var), text(who.text, who.span)), address))
+
+
+def recipient_is(columns: tuple[str, ...], who: Who, context: Context) -> n.Condition:
+    """Return the test that some recipient, of whom only the address is known, is a person."""
+    if who.kind == "me":
+        people = addresses_of_me(who, context)
+        return n.Or.of([recipient_is(columns, me, context) for me in people])
+    return n.Or.of([address_is(column(name), who) for name in columns])
+
+
 def addresses_of_me(who: Who, context: Context) -> list[Who]:
     """Return who ``me`` is: one's addresses, or one's name if none is known."""
     if context.addresses:
         return [Who("address", address, who.span) for address in context.addresses]
-    if context.owner:
-        return [Who("name", context.owner, who.span)]
-    raise TapestryError("Nobody is signed in, so “me” is nobody here.", who.span, "Write a name.")
+    return [Who("name", _name_of_me(who, context), who.span)]
 
 
-def sender_is(var: str, who: Who, context: Context) -> n.Condition:
-    """Return the test that the sender of a message is a person."""
-    sender = column("sender", var)
+def address_is(address: n.Column, who: Who) -> n.Compare | n.Like:
+    """Return the test that an address is that of a person, in any case.
+
+    It is so if it is theirs, is in their domain, or has their name before ``@``.
+    """
     value = who.text.lower()
-    match who.kind:
-        case "me":
-            people = addresses_of_me(who, context)
-            return n.Or.of([sender_is(var, person, context) for person in people])
-        case "address":
-            return equal(sender, text(value, who.span))
-        case "domain":
-            return n.Like(sender, text("%" + escape(value), who.span))
-        case _:
-            named = n.Has(column("sender_name", var), text(_name(who), who.span))
-            return n.Or((named, local_part_is(sender, who)))
-
-
-def local_part_is(address: n.Column, who: Who) -> n.Condition:
-    """Return the test that a name is the part of an address before ``@``, in any case."""
-    return n.Like(address, text(escape(_name(who).lower()) + "@%", who.span))
-
-
-def _name(who: Who) -> str:
-    if not _WORD.search(who.text):
+    if who.kind == "address":
+        return equal(address, text(value, who.span))
+    if who.kind == "domain":
+        return n.Like(address, text("%" + escape(value), who.span))
+    if not _WORD.search(value):
         raise TapestryError(
             "This is no name.", who.span, "Write a name, an address such as joe@x.org, or @x.org."
         )
-    return who.text
+    return n.Like(address, text(escape(value) + "@%", who.span))
 
 
-def user_name(who: Who, context: Context) -> n.Literal:
-    """Return the user name of a person who votes or annotates."""
+def annotator_is(who: Who, context: Context) -> n.Condition:
+    """Return the test that an annotation ``a`` is that of a person, by the user name."""
     if who.kind == "domain":
         message = "Votes and tags have the name of one person."
         raise TapestryError(message, who.span, "Write that name.")
-    if who.kind == "me":
-        if context.owner is None:
-            message = "Nobody is signed in, so “me” is nobody here."
-            raise TapestryError(message, who.span, "Write a name.")
-        return text(context.owner, who.span)
-    return text(who.text, who.span)
+    user = _name_of_me(who, context) if who.kind == "me" else who.text
+    return equal(column("owner", "a"), text(user, who.span))
+
+
+def _name_of_me(who: Who, context: Context) -> str:
+    if not context.owner:
+        message = "Nobody is signed in, so “me” is nobody here."
+        raise TapestryError(message, who.span, "Write a name.")
+    return context.owner
 
 
 # Other rows

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tapestry.query.context import Context
-from tapestry.query.phrases.nodes import Amount, Phrase, Who, Words
+from tapestry.query.phrases.nodes import Phrase
 from tapestry.query.tree import nodes as n
 
 _SLOT = re.compile(r"{(\w+)(?::([^}]*))?}")
@@ -22,49 +22,29 @@ _RULES = {
 """What the grammar has for a slot, where that is not the rule of its name."""
 
 
-@dataclass(frozen=True, slots=True)
-class PhraseInContext:
-    """A phrase and the context it is read in; the slots of its kind must have values."""
-
-    phrase: Phrase
-    context: Context
-
-    @property
-    def who(self) -> Who:
-        assert self.phrase.who is not None
-        return self.phrase.who
-
-    @property
-    def words(self) -> Words:
-        assert self.phrase.words is not None
-        return self.phrase.words
-
-    @property
-    def amount(self) -> Amount:
-        assert self.phrase.amount is not None
-        return self.phrase.amount
-
-
 @dataclass(frozen=True)
 class PhraseKind:
     """One kind of phrase, and everything that is made of it.
 
     ``spelling``: its canonical spelling, each slot with an example: ``from {who:Jones}``.
     ``description``: what it finds, in a few words.
-    ``rank``: where it stands among completions, the likeliest first.
-    ``meaning``: the condition on ``m`` that it means, in the nodes a parser of TQL would make.
+    ``meaning``: the condition on ``m`` that a phrase of this kind means to the person of a context,
+    in the nodes a parser of TQL would make.
     ``others``: other spellings, each one alternative of a rule for lark.  A word in capitals is
     a keyword, a rule in small letters a slot (``grammar.py`` lists them).
     ``extension``: a slot, and the template used instead where that slot has a value.
     """
 
-    name: str
     spelling: str
     description: str
-    rank: int
-    meaning: Callable[[PhraseInContext], n.Condition]
+    meaning: Callable[[Phrase, Context], n.Condition]
     others: tuple[str, ...] = ()
     extension: tuple[str, str] | None = None
+
+    @cached_property
+    def name(self) -> str:
+        """Return the words of its spelling without the slots: ``voted_for_by``."""
+        return "_".join(_SLOT.sub("", self.spelling).split())
 
     @cached_property
     def template(self) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tapestry.core.schema import Type
 from tapestry.query.phrases.catalogue.conditions import check_positive, column
-from tapestry.query.phrases.catalogue.kind import PhraseInContext, PhraseKind
+from tapestry.query.phrases.catalogue.kind import PhraseKind
+from tapestry.query.phrases.nodes import Phrase
 from tapestry.query.tql.literals import plain_number
 from tapestry.query.tree import nodes as n
 
@@ -12,7 +13,7 @@ BYTES = {"KB": 1024, "MB": 1024 * 1024}
 """Bytes in each unit of size."""
 
 
-def _larger(phrase: PhraseInContext) -> n.Condition:
+def _larger(phrase: Phrase) -> n.Condition:
     check_positive(phrase.amount)
     size = phrase.amount.value * BYTES[phrase.amount.unit]
     value = f"{size.to_integral_value():f}"
@@ -21,18 +22,14 @@ def _larger(phrase: PhraseInContext) -> n.Condition:
 
 KINDS = (
     PhraseKind(
-        name="attachments",
         spelling="with attachments",
         description="with files attached",
-        rank=20,
-        meaning=lambda _: n.Compare(">", column("attachments"), n.Literal(0, Type.INTEGER)),
+        meaning=lambda *_: n.Compare(">", column("attachments"), n.Literal(0, Type.INTEGER)),
         others=("WITH ATTACHMENT", "HAS (ATTACHMENTS | ATTACHMENT)"),
     ),
     PhraseKind(
-        name="larger",
         spelling="larger than {number:100} {unit:KB}",
         description="of more bytes than this",
-        rank=30,
-        meaning=_larger,
+        meaning=lambda phrase, _: _larger(phrase),
     ),
 )

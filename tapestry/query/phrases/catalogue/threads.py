@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from tapestry.core.schema import MESSAGES
 from tapestry.query.phrases.catalogue.conditions import column, count_distinct, equal, whole_number
-from tapestry.query.phrases.catalogue.kind import PhraseInContext, PhraseKind
+from tapestry.query.phrases.catalogue.kind import PhraseKind
+from tapestry.query.phrases.nodes import Phrase
 from tapestry.query.tree import nodes as n
 
 _NO_PARENT = n.IsNull(column("inreplyto"))
 
 
-def _begins_long_thread(phrase: PhraseInContext) -> n.Condition:
+def _begins_long_thread(phrase: Phrase) -> n.Condition:
     size = whole_number(phrase.amount)
     if size.value == 0:
         return _NO_PARENT
@@ -22,17 +23,13 @@ def _begins_long_thread(phrase: PhraseInContext) -> n.Condition:
 
 KINDS = (
     PhraseKind(
-        name="starting",
         spelling="starting a thread",
         description="that answer nothing",
-        rank=19,
-        meaning=lambda _: _NO_PARENT,
+        meaning=lambda *_: _NO_PARENT,
     ),
     PhraseKind(
-        name="starting_more",
         spelling="starting a thread of more than {number:three}",
         description="that began a thread of so many",
-        rank=33,
-        meaning=_begins_long_thread,
+        meaning=lambda phrase, _: _begins_long_thread(phrase),
     ),
 )

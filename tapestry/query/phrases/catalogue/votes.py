@@ -7,51 +7,41 @@ from collections.abc import Callable
 from tapestry.core.clock import DAY, WEEK
 from tapestry.core.errors import TapestryError
 from tapestry.core.schema import ANNOTATIONS, MESSAGES, Type
+from tapestry.query.context import Context
 from tapestry.query.limits import MAX_LIMIT
-from tapestry.query.phrases.catalogue.conditions import (
-    ago,
-    annotated,
-    column,
-    count_distinct,
-    count_replies,
-    equal,
-    number,
-    text,
-    user_name,
-    whole_number,
-)
-from tapestry.query.phrases.catalogue.kind import PhraseInContext, PhraseKind
+from tapestry.query.phrases.catalogue import conditions as c
+from tapestry.query.phrases.catalogue.kind import PhraseKind
+from tapestry.query.phrases.nodes import Phrase, Who
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.parsed import MESSAGE
 
-_IS_VOTE = equal(column("kind", "a"), text("vote"))
-_ON_MESSAGE = equal(column("msgid", "a"), column("msgid"))
+_IS_VOTE = c.equal(c.column("kind", "a"), c.text("vote"))
+_ON_MESSAGE = c.equal(c.column("msgid", "a"), c.column("msgid"))
 
 
 def _sign(op: str) -> n.Condition:
-    return n.Compare(op, column("number", "a"), n.Literal(0, Type.INTEGER))
+    return n.Compare(op, c.column("number", "a"), n.Literal(0, Type.INTEGER))
 
 
-def _voted(phrase: PhraseInContext, op: str) -> n.Condition:
-    voter = equal(column("owner", "a"), user_name(phrase.who, phrase.context))
-    return annotated(_IS_VOTE, _sign(op), voter)
+def _voted(who: Who, op: str, context: Context) -> n.Condition:
+    return c.annotated(_IS_VOTE, _sign(op), c.annotator_is(who, context))
 
 
-def _voters(phrase: PhraseInContext, op: str) -> n.Condition:
+def _voters(phrase: Phrase, op: str) -> n.Condition:
     votes = n.And((_ON_MESSAGE, _IS_VOTE, _sign(op)))
-    voters = count_distinct("a", "owner", ANNOTATIONS, votes)
-    return n.Threshold(voters, ">", whole_number(phrase.amount))
+    voters = c.count_distinct("a", "owner", ANNOTATIONS, votes)
+    return n.Threshold(voters, ">", c.whole_number(phrase.amount))
 
 
 def _score(*tests: n.Condition) -> n.Aggregate:
     """Return the sum of the votes on a message."""
     rows = (n.Binding("a", ANNOTATIONS),)
     votes = n.And((_ON_MESSAGE, _IS_VOTE, *tests))
-    return n.Aggregate("SUM", False, column("number", "a"), rows, votes)
+    return n.Aggregate("SUM", False, c.column("number", "a"), rows, votes)
 
 
 def _top(
-    phrase: PhraseInContext, by: Callable[..., n.Aggregate], var: str, length: int | None
+    phrase: Phrase, by: Callable[..., n.Aggregate], var: str, length: int | None
 ) -> n.Condition:
     """Return that the message is among the first N, by rows no older than a length."""
     amount = phrase.amount
@@ -61,72 +51,58 @@ def _top(
         )
     recent = []
     if length is not None:
-        begin = ago(n.Literal(length, Type.DURATION))
-        recent.append(n.Compare(">", column("ts", var), begin))
+        begin = c.ago(n.Literal(length, Type.DURATION))
+        recent.append(n.Compare(">", c.column("ts", var), begin))
     ranked = n.Binding(MESSAGE, MESSAGES)
-    return n.Top(column("msgid"), whole_number(amount), ranked, by(*recent), n.Truth(True))
+    return n.Top(c.column("msgid"), c.whole_number(amount), ranked, by(*recent), n.Truth(True))
 
 
-def _top_kind(by: str, window: str, length: int | None, description: str, rank: int) -> PhraseKind:
+def _top_kind(by: str, window: str, length: int | None, description: str) -> PhraseKind:
     """Return the phrase for the top by votes or replies, of all time or a recent window."""
-    aggregate, var = {"votes": (_score, "a"), "replies": (count_replies, "r")}[by]
+    aggregate, var = {"votes": (_score, "a"), "replies": (c.count_replies, "r")}[by]
     return PhraseKind(
-        name="_".join(["top", by, *window.removeprefix("this ").split()]),
         spelling=f"among the top {{number:ten}} by {by} {window}".strip(),
         description=description,
-        rank=rank,
-        meaning=lambda phrase: _top(phrase, aggregate, var, length),
+        meaning=lambda phrase, _: _top(phrase, aggregate, var, length),
         others=(f"AMONG THE TOP number BY SCORE {window.upper()}",) if by == "votes" else (),
     )
 
 
 KINDS = (
     PhraseKind(
-        name="voted",
         spelling="voted for by {who:terry}",
         description="that this person voted for",
-        rank=7,
-        meaning=lambda phrase: _voted(phrase, ">"),
+        meaning=lambda phrase, context: _voted(phrase.who, ">", context),
     ),
     PhraseKind(
-        name="voted_against",
         spelling="voted against by {who:terry}",
         description="that this person voted against",
-        rank=34,
-        meaning=lambda phrase: _voted(phrase, "<"),
+        meaning=lambda phrase, context: _voted(phrase.who, "<", context),
     ),
     PhraseKind(
-        name="more_votes",
         spelling="voted for by more than {number:five} {people}",
         description="that more people than this voted for",
-        rank=23,
-        meaning=lambda phrase: _voters(phrase, ">"),
+        meaning=lambda phrase, _: _voters(phrase, ">"),
     ),
     PhraseKind(
-        name="more_against",
         spelling="voted against by more than {number:three} {people}",
         description="that more people than this voted against",
-        rank=35,
-        meaning=lambda phrase: _voters(phrase, "<"),
+        meaning=lambda phrase, _: _voters(phrase, "<"),
     ),
     PhraseKind(
-        name="score_above",
         spelling="with a score above {number:three}",
         description="with more votes for them than against, by more than this",
-        rank=27,
-        meaning=lambda phrase: n.Threshold(_score(), ">", number(phrase.amount)),
+        meaning=lambda phrase, _: n.Threshold(_score(), ">", c.number(phrase.amount)),
     ),
     PhraseKind(
-        name="score_below",
         spelling="with a score below {number:three}",
         description="with a lower score than this",
-        rank=36,
-        meaning=lambda phrase: n.Threshold(_score(), "<", number(phrase.amount)),
+        meaning=lambda phrase, _: n.Threshold(_score(), "<", c.number(phrase.amount)),
     ),
-    _top_kind("votes", "", None, "those with the highest score", 8),
-    _top_kind("votes", "today", DAY, "those with the highest score, of the last day's votes", 37),
-    _top_kind("votes", "this week", WEEK, "those with the highest score, of this week's votes", 25),
-    _top_kind("replies", "", None, "those answered most", 26),
-    _top_kind("replies", "today", DAY, "those answered most within the last day", 39),
-    _top_kind("replies", "this week", WEEK, "those answered most this week", 38),
+    _top_kind("votes", "", None, "those with the highest score"),
+    _top_kind("votes", "today", DAY, "those with the highest score, of the last day's votes"),
+    _top_kind("votes", "this week", WEEK, "those with the highest score, of this week's votes"),
+    _top_kind("replies", "", None, "those answered most"),
+    _top_kind("replies", "today", DAY, "those answered most within the last day"),
+    _top_kind("replies", "this week", WEEK, "those answered most this week"),
 )

@@ -3,72 +3,61 @@
 from __future__ import annotations
 
 from tapestry.query.phrases.catalogue.conditions import column, equal, escape, text
-from tapestry.query.phrases.catalogue.kind import PhraseInContext, PhraseKind
+from tapestry.query.phrases.catalogue.kind import PhraseKind
+from tapestry.query.phrases.nodes import Phrase, Words
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.parsed import MESSAGE
 
 
-def _has_words(phrase: PhraseInContext, *columns: str) -> n.Condition:
-    value = text(phrase.words.text, phrase.words.span)
+def _has_words(words: Words, *columns: str) -> n.Condition:
+    value = text(words.text, words.span)
     return n.Or.of([n.Has(column(name), value) for name in columns])
 
 
-def _in_newsgroup(phrase: PhraseInContext) -> n.Condition:
-    group, span = phrase.words.text.lower(), phrase.words.span
+def _in_newsgroup(words: Words) -> n.Condition:
+    group, span = words.text.lower(), words.span
     if group.endswith(".*"):
         return n.Like(column("newsgroups"), text(escape(group[:-1]) + "%", span))
     return equal(column("newsgroups"), text(group, span))
 
 
-def _in_filter(phrase: PhraseInContext) -> n.Condition:
-    owner = phrase.phrase.owner
-    name = phrase.words.text
-    return n.InFilter(MESSAGE, owner.text if owner else None, name, span=phrase.phrase.span)
+def _in_filter(phrase: Phrase) -> n.Condition:
+    owner = phrase.owner.text or None
+    return n.InFilter(MESSAGE, owner, phrase.words.text, span=phrase.span)
 
 
-def _on_list(phrase: PhraseInContext) -> n.Condition:
-    name = phrase.words
+def _on_list(name: Words) -> n.Condition:
     return n.Like(column("list"), text(escape(name.text.lower()) + "%", name.span))
 
 
 KINDS = (
     PhraseKind(
-        name="about",
         spelling="about {words:release}",
         description="with these words in the subject",
-        rank=2,
-        meaning=lambda phrase: _has_words(phrase, "subject"),
+        meaning=lambda phrase, _: _has_words(phrase.words, "subject"),
         others=("SUBJECT words",),
     ),
     PhraseKind(
-        name="mentioning",
         spelling="mentioning {words:release}",
         description="with these words in subject or body",
-        rank=6,
-        meaning=lambda phrase: _has_words(phrase, "subject", "body"),
+        meaning=lambda phrase, _: _has_words(phrase.words, "subject", "body"),
         others=("CONTAINING words",),
     ),
     PhraseKind(
-        name="in",
         spelling="in {words:comp.databases}",
         description="of a newsgroup, such as comp.databases or comp.*",
-        rank=9,
-        meaning=_in_newsgroup,
+        meaning=lambda phrase, _: _in_newsgroup(phrase.words),
         others=("IN NEWSGROUP words",),
     ),
     PhraseKind(
-        name="in_filter",
         spelling="in filter {words:baseball}",
         description="that another filter finds",
-        rank=17,
-        meaning=_in_filter,
+        meaning=lambda phrase, _: _in_filter(phrase),
         extension=("owner", "in {owner}'s {words}"),
     ),
     PhraseKind(
-        name="on_list",
         spelling="on list {words:everyone}",
         description="of a mailing list",
-        rank=18,
-        meaning=_on_list,
+        meaning=lambda phrase, _: _on_list(phrase.words),
     ),
 )
