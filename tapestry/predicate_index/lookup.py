@@ -8,9 +8,9 @@ a window does not concern cost nothing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from tapestry.predicate_index.groups import EvaluationGroup, Member, visible_aud
 from tapestry.predicate_index.store import PredicateIndex, key_hashes, query_hashes
 
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
+Visible = Callable[[str], tuple[str, ...]]
 
 TEXTS = ("signature", "constants", "audiences")
 """Columns with few distinct rows: read as codes."""
@@ -35,23 +36,16 @@ class InMemoryLookup:
     """
 
     def __init__(self, index: PredicateIndex) -> None:
-        self._index = index
+        self.extractors = index.extractors
+        self.representatives = index.representatives
         self._segments = [_segment(path) for path in index.files()]
-
-    def extractors(self) -> Mapping[str, Collection[int]]:
-        """Return the offsets that are entered, by the name of their key extractor."""
-        return self._index.extractors()
-
-    def representatives(self) -> Mapping[str, str]:
-        """Return the text of a filter for each signature."""
-        return self._index.representatives()
 
     def candidate_groups(
         self, keys: Collection[PredicateKey], present: Collection[str]
     ) -> list[EvaluationGroup]:
         """Return the groups that have one of the keys, in order."""
         hashes = np.unique(key_hashes(keys))
-        visible = _Visible(present)
+        visible = _visible_to(present)
         groups: set[EvaluationGroup] = set()
         for segment in self._segments:
             codes = np.unique(segment.codes[segment.key_hashes.find(hashes)])
@@ -64,7 +58,7 @@ class InMemoryLookup:
         """Return the disjuncts of filters that belong to the groups."""
         wanted = set(groups)
         hashes = np.unique(query_hashes((group.signature, group.constants) for group in wanted))
-        visible = _Visible(present)
+        visible = _visible_to(present)
         members: set[Member] = set()
         for segment in self._segments:
             rows = segment.query_hashes.find(hashes)
@@ -77,15 +71,10 @@ class InMemoryLookup:
         return list(members)
 
 
-class _Visible(dict[str, tuple[str, ...]]):
-    """From audiences as they are entered to the visible ones, each worked out once."""
-
-    def __init__(self, present: Collection[str]) -> None:
-        self._present = frozenset(present)
-
-    def __missing__(self, audiences: str) -> tuple[str, ...]:
-        self[audiences] = visible_audiences(audiences.split("\n"), self._present)
-        return self[audiences]
+def _visible_to(present: Collection[str]) -> Visible:
+    """Return the function from audiences as they are entered to those that some row has."""
+    shown = frozenset(present)
+    return cache(lambda audiences: visible_audiences(audiences.split("\n"), shown))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +90,12 @@ class Segment:
     codes: Numbers
     texts: pa.Table
 
-    def groups(
-        self, codes: Numbers, visible: Mapping[str, tuple[str, ...]]
-    ) -> dict[int, EvaluationGroup]:
+    def groups(self, codes: Numbers, visible: Visible) -> dict[int, EvaluationGroup]:
         """Return the groups that the codes stand for, by code."""
         chosen = self.texts.take(pa.array(codes))
         columns = (chosen[name].cast(pa.string()).to_pylist() for name in TEXTS)
         return {
-            code: EvaluationGroup(signature, constants, visible[audiences])
+            code: EvaluationGroup(signature, constants, visible(audiences))
             for code, signature, constants, audiences in zip(codes.tolist(), *columns, strict=True)
         }
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,15 +19,15 @@ from tapestry.plan.group import merge
 from tapestry.plan.key_extractor import KeyExtractor, extract_tokens
 from tapestry.plan.predicate_keys import PredicateKey
 from tapestry.plan.relation import Range
-from tapestry.tables.find import by_key, by_time
+from tapestry.tables.find import by_key, by_time, within
 from tapestry.tables.log import Snapshot
 
 
+@dataclass(frozen=True, slots=True)
 class SnapshotRows:
     """Reads rows of one snapshot, by the hash runs and the bounds of row groups."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
-        self.snapshot = snapshot
+    snapshot: Snapshot
 
     def between(self, table: str, ranges: Sequence[Range], columns: Sequence[str]) -> pa.Table:
         """Return the rows whose ``ts`` lies in one of the ranges."""
@@ -57,9 +58,8 @@ def candidate_keys(
         every_offset = {offset for name in reading for offset in extractors[name]}
         slices = merge((max(since - o, BEGINNING), until - o) for o in every_offset)
         arrived = rows.between(table, slices, ["ts", *sorted(columns)])
-        ts = arrived["ts"].to_numpy()
         for offset in sorted(every_offset):
-            new = arrived.filter(pa.array((ts > since - offset) & (ts <= until - offset)))
+            new = within(arrived, [(since - offset, until - offset)])
             keys |= {
                 PredicateKey(name, offset, token)
                 for name, extractor in reading.items()
@@ -78,11 +78,8 @@ def _tokens(rows: SnapshotRows, extractor: KeyExtractor, new: pa.Table) -> set[s
         new = rows.having(table, key, values, [extractor.column or key])
     if extractor.kind == "any":
         return {""} if new.num_rows else set()
-    return {
-        token
-        for value in _values(new, extractor.column)
-        for token in extract_tokens(extractor.kind, value)
-    }
+    values = _values(new, extractor.column)
+    return {token for value in values for token in extract_tokens(extractor.kind, value)}
 
 
 def _values(rows: pa.Table, column: str) -> set[str]:

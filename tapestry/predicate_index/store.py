@@ -16,6 +16,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,11 +24,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable, WriterProperties, write_deltalake
-from deltalake.exceptions import DeltaError
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.sorted_hashes import Hashes, hash_texts
 from tapestry.plan.predicate_keys import PredicateKey
+from tapestry.tables.log import explained
 
 _COLUMNS = {
     "filter_id": pa.int64(),
@@ -142,10 +143,8 @@ class PredicateIndex:
 
     def representatives(self) -> dict[str, str]:
         """Return the text of a filter for each signature."""
-        texts: dict[str, str] = {}
-        for path in _files(self._representatives):
-            texts |= _texts(path)
-        return texts
+        texts = map(_texts, _files(self._representatives))
+        return {signature: text for by_file in texts for signature, text in by_file.items()}
 
     def files(self) -> list[str]:
         """Return the Parquet files of the newest version of the entries."""
@@ -159,21 +158,23 @@ class PredicateIndex:
     def extractors(self) -> dict[str, set[int]]:
         """Return the offsets that are entered, by the name of their key extractor."""
         offsets: dict[str, set[int]] = defaultdict(set)
-        for path in self.files():
-            for extractor, offset in _offsets(path):
-                offsets[extractor].add(offset)
+        for extractor, offset in chain.from_iterable(map(_offsets, self.files())):
+            offsets[extractor].add(offset)
         return dict(offsets)
 
-    def filter_count(self, signature: str) -> int:
-        """Return about how many filters have a disjunct of this signature.
+    def filter_counts(self) -> Counter[str]:
+        """Return about how many filters have a disjunct of each signature.
 
         A filter that was entered again counts again, until the files are merged.
         """
-        try:
-            changed = (self._entries / "_delta_log").stat().st_mtime_ns
-        except FileNotFoundError:
-            return 0
-        return _counts(self._entries, changed).get(signature, 0)
+        counts: Counter[str] = Counter()
+        columns = ["signature", "filter_id"]
+        for path in self.files():
+            rows = pq.read_table(path, columns=columns, read_dictionary=["signature"])
+            counted = rows.group_by("signature").aggregate([("filter_id", "count_distinct")])
+            for row in counted.to_pylist():
+                counts[row["signature"]] += row["filter_id_count_distinct"]
+        return counts
 
     def compact(
         self, current: Callable[[Collection[int]], Mapping[int, int]], *, full: bool = False
@@ -212,14 +213,9 @@ class PredicateIndex:
 
 def _write(path: Path, rows: pa.Table, mode: Literal["append", "overwrite"]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    try:
+    hint = "Make room on the disk, or make the directory yours to write; then run again."
+    with explained(f"Filters cannot be entered in {path}", hint):
         write_deltalake(str(path), rows, mode=mode, writer_properties=WRITER)
-    except (DeltaError, OSError) as error:
-        reason = str(error).partition("\n")[0]
-        raise TapestryError(
-            f"Filters cannot be entered in {path}: {reason}",
-            hint="Make room on the disk, or make the directory yours to write; then run again.",
-        ) from error
 
 
 def _files(path: Path) -> list[str]:
@@ -233,20 +229,6 @@ def _files(path: Path) -> list[str]:
 def _texts(path: str) -> dict[str, str]:
     rows = pq.read_table(path)
     return dict(zip(rows["signature"].to_pylist(), rows["text"].to_pylist(), strict=True))
-
-
-@lru_cache(maxsize=4096)
-def _filters(path: str) -> dict[str, int]:
-    rows = pq.read_table(path, columns=["signature", "filter_id"], read_dictionary=["signature"])
-    counts = rows.group_by("signature").aggregate([("filter_id", "count_distinct")])
-    columns = (counts[name].to_pylist() for name in ("signature", "filter_id_count_distinct"))
-    return dict(zip(*columns, strict=True))
-
-
-@lru_cache(maxsize=4)
-def _counts(entries: Path, _changed: int) -> Counter[str]:
-    """Return the filters of each signature, as they were when the log last changed."""
-    return sum((Counter(_filters(path)) for path in _files(entries)), Counter())
 
 
 @lru_cache(maxsize=4096)

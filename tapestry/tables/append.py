@@ -17,17 +17,15 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, WriterProperties, write_deltalake
-from deltalake.exceptions import DeltaError
 
 from tapestry.core.clock import next_instant, wall_clock, watermark_instant
-from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
 from tapestry.core.message import Annotation, Message
 from tapestry.core.ports import Clock
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.deduplicate import new_row_mask
 from tapestry.tables.hash_runs import extend_index_if_behind
-from tapestry.tables.log import Tables, newest_instant
+from tapestry.tables.log import Tables, explained, newest_instant
 from tapestry.tables.originals import Original, originals_to_arrow
 from tapestry.tables.rows import ORIGINALS, ROW_GROUP, stamped, to_arrow
 
@@ -98,13 +96,12 @@ def append_annotations(
     tables: Tables,
     clock: Clock,
     annotations: Sequence[Annotation],
-    cursor: Cursor | None = None,
     now: Callable[[], int] = wall_clock,
     forbidden: Forbidden = never,
 ) -> Receipt:
     """Append the annotations whose annid is new to the table; see append_messages."""
     rows = to_arrow(ANNOTATIONS, annotations)
-    return _append(tables, clock, ANNOTATIONS, rows, cursor, now, forbidden)
+    return _append(tables, clock, ANNOTATIONS, rows, None, now, forbidden)
 
 
 def advance_watermark(tables: Tables, clock: Clock, now: Callable[[], int] = wall_clock) -> int:
@@ -199,7 +196,8 @@ def _commit(
     transactions = [] if cursor is None else [Transaction(cursor.source, cursor.version)]
     if cursor is not None and cursor.content is not None:
         transactions.append(Transaction(cursor.source + _CONTENT, cursor.content))
-    try:
+    hint = "Make room on the disk, or make the directory yours to write; then run it again."
+    with explained(f"New rows cannot be written to {opened.table_uri}", hint):
         write_deltalake(
             opened,
             rows if ts is None else stamped(rows, ts),
@@ -207,9 +205,3 @@ def _commit(
             writer_properties=writer,
             commit_properties=CommitProperties(metadata, app_transactions=transactions),
         )
-    except (DeltaError, OSError) as error:
-        reason = str(error).partition("\n")[0]
-        raise TapestryError(
-            f"New rows cannot be written to {opened.table_uri}: {reason}",
-            hint="Make room on the disk, or make the directory yours to write; then run it again.",
-        ) from error

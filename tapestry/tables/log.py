@@ -7,6 +7,8 @@ concurrency is Delta's: a commit is the next entry of the log, or fails).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter
@@ -67,33 +69,35 @@ class Tables:
         (deletion vectors, column mapping, …) that are not honoured.
         """
         path = self.root / table
-        try:
+        hint = "Check that the data directory exists, is whole and is yours to write."
+        with explained(f"The table {path} cannot be opened", hint):
             if not DeltaTable.is_deltatable(str(path)):
-                self._create(table)
+                _create(path, table)
             opened = DeltaTable(str(path))
-        except (DeltaError, OSError) as error:
-            raise TapestryError(
-                f"The table {path} cannot be opened: {_first_line(error)}",
-                hint="Check that the data directory exists, is whole and is yours to write.",
-            ) from error
         _check(opened, table, path)
         return opened
 
-    def _create(self, table: str) -> None:
-        path = self.root / table
-        path.mkdir(parents=True, exist_ok=True)
-        try:
-            DeltaTable.create(
-                str(path),
-                arrow_schema(table),
-                mode="ignore",
-                name=table,
-                configuration={"delta.appendOnly": "true", "delta.dataSkippingStatsColumns": "ts"},
-            )
-        except DeltaError:
-            # Another process may have created it at the same moment.
-            if not DeltaTable.is_deltatable(str(path)):
-                raise
+
+@contextmanager
+def explained(failure: str, hint: str) -> Iterator[None]:
+    """Raise errors of Delta and of the disk as a TapestryError that says what failed, and why."""
+    try:
+        yield
+    except (DeltaError, OSError) as error:
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise TapestryError(f"{failure}: {reason}", hint=hint) from error
+
+
+def _create(path: Path, table: str) -> None:
+    path.mkdir(parents=True, exist_ok=True)
+    settings = {"delta.appendOnly": "true", "delta.dataSkippingStatsColumns": "ts"}
+    schema = arrow_schema(table)
+    try:
+        DeltaTable.create(str(path), schema, mode="ignore", name=table, configuration=settings)
+    except DeltaError:
+        # Another process may have created it at the same moment.
+        if not DeltaTable.is_deltatable(str(path)):
+            raise
 
 
 def data_files_of(table: DeltaTable) -> tuple[DataFile, ...]:
@@ -150,7 +154,3 @@ def _check(opened: DeltaTable, table: str, path: Path) -> None:
             f"The table {path} has no column {', '.join(missing)}.",
             hint="It was not made by Tapestry; choose another data directory.",
         )
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -40,12 +40,12 @@ class Command(TapestryCommand):
 
 def _groups(text: str) -> list[dict[str, object]]:
     """Return the signature of each disjunct, and how many filters here have it."""
-    index = PredicateIndex(services.tables().root)
+    filter_counts = PredicateIndex(services.tables().root).filter_counts()
     return [
         {
             "disjunct": plan.disjunct.monotone.index,
             "signature": plan.signature.name,
-            "filters": index.filter_count(plan.signature.name),
+            "filters": filter_counts[plan.signature.name],
         }
         for plan in compile_filter(text, Context()).plans
     ]
