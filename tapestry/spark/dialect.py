@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from sqlglot import exp
 
@@ -10,6 +11,9 @@ from tapestry.plan.lowering import sql
 from tapestry.plan.relation import Statement
 
 NOT_A_WORD = r"[^\p{L}\p{N}]+"
+
+Test = Callable[[exp.Expr, exp.Expr], exp.Expr]
+"""The test of a value by another expression."""
 
 
 def spark_sql(statement: Statement, names: Mapping[str, str]) -> str:
@@ -28,10 +32,6 @@ def _to_spark(node: exp.Expr, names: Mapping[str, str]) -> exp.Expr:
     return node
 
 
-def _spark_function(name: str) -> Callable[..., exp.Expr]:
-    return lambda *args: sql.call(name, *args)
-
-
 def _like(value: exp.Expr, pattern: exp.Expr) -> exp.Expr:
     return exp.ILike(this=value, expression=pattern)
 
@@ -48,37 +48,29 @@ def _has(value: exp.Expr, words: exp.Expr) -> exp.Expr:
     return sql.call("contains", _words(value), _words(words))
 
 
-def _among(value: exp.Expr, values: exp.Expr) -> exp.Expr:
+def _in(value: exp.Expr, values: exp.Expr) -> exp.Expr:
     return sql.call("array_contains", values, value)
 
 
-def _any(test: Callable[[exp.Expr, exp.Expr], exp.Expr]) -> Callable[..., exp.Expr]:
-    """Return the function of (set, value) that tells whether an element passes the test."""
+def _any_element(test: Test, elements: exp.Expr, value: exp.Expr) -> exp.Expr:
+    """Return whether an element of a set passes the test."""
+    body = test(exp.column("element"), value)
+    element = exp.Lambda(this=body, expressions=[exp.to_identifier("element")])
+    return sql.call("exists", elements, element)
 
-    def any_element(elements: exp.Expr, value: exp.Expr) -> exp.Expr:
-        body = test(exp.column("element"), value)
-        element = exp.Lambda(this=body, expressions=[exp.to_identifier("element")])
-        return sql.call("exists", elements, element)
 
-    return any_element
-
+COMPARISONS = {"eq": sql.eq, "ne": sql.ne, "lt": sql.lt, "le": sql.le, "gt": sql.gt, "ge": sql.ge}
+TESTS: dict[str, Test] = {"like": _like, "has": _has, "in": _in} | COMPARISONS
 
 FUNCTIONS: dict[str, Callable[..., exp.Expr]] = {
-    "visible": _spark_function("array_contains"),
+    "visible": partial(sql.call, "array_contains"),
     "text_like": _like,
     "text_has": _has,
-    "value_in": _among,
-    "set_like": _any(_like),
-    "set_has": _any(_has),
-    "set_in": _any(_among),
-    "set_eq": _any(sql.eq),
-    "set_ne": _any(sql.ne),
-    "set_lt": _any(sql.lt),
-    "set_le": _any(sql.le),
-    "set_gt": _any(sql.gt),
-    "set_ge": _any(sql.ge),
-} | {
-    f"text_{name}": _spark_function(name)
+    "value_in": _in,
+}
+FUNCTIONS |= {f"set_{name}": partial(_any_element, test) for name, test in TESTS.items()}
+FUNCTIONS |= {
+    f"text_{name}": partial(sql.call, name)
     for name in ("lower", "upper", "length", "trim", "substr", "coalesce")
 }
 """What ``plan.lowering.scope`` leaves to the engine, in Spark."""

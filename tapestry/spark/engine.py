@@ -18,6 +18,7 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.errors import PySparkException
+from pyspark.sql.pandas.types import from_arrow_schema
 from sqlglot import exp
 
 from tapestry.core.errors import TapestryError
@@ -40,9 +41,6 @@ LARGE = 1_000_000
 """Scanned rows from which on large tables are not broadcast: compressed, they look small."""
 
 log = logging.getLogger(__name__)
-
-SPARK = {pa.string(): "string", pa.int64(): "bigint", pa.float64(): "double"}
-"""Spark's name for each type of Arrow's."""
 
 
 class SparkEngine:
@@ -193,7 +191,7 @@ class SparkEngine:
         rows = self.local_rows.rows(view, statement, columns)
         if rows is None:
             paths = [data_file.path for data_file in self.local_rows.files(view)]
-            files = self.session.read.schema(_spark_schema(arrow_schema(view.table)))
+            files = self.session.read.schema(from_arrow_schema(arrow_schema(view.table)))
             return files.parquet(*paths).select(selected_columns(view.table, columns))
         key = self.local_rows.key(view, statement, columns)
         if key not in self._sent:
@@ -204,10 +202,9 @@ class SparkEngine:
         return any(overlaps(data_file, ranges) for data_file in self.snapshot.data_files(table))
 
     def _relation(self, relation: Relation) -> Any:
-        kinds = [ARROW[field.type] for field in relation.fields]
         schema = pa.schema(
-            (field.name, pa.list_(kind) if field.many else kind)
-            for field, kind in zip(relation.fields, kinds, strict=True)
+            (field.name, pa.list_(ARROW[field.type]) if field.many else ARROW[field.type])
+            for field in relation.fields
         )
         columns = zip(*relation.rows, strict=True) if relation.rows else ([] for _ in schema)
         return self._send(pa.table(list(map(pa.array, columns, schema.types)), schema=schema))
@@ -216,14 +213,4 @@ class SparkEngine:
         """Return rows as a DataFrame; the client cannot infer the columns of no rows."""
         if rows.num_rows:
             return self.session.createDataFrame(rows)
-        return self.session.createDataFrame([], _spark_schema(rows.schema))
-
-
-def _spark_schema(schema: pa.Schema) -> str:
-    kinds = (
-        f"array<{SPARK[field.type.value_type]}>"
-        if pa.types.is_list(field.type)
-        else SPARK[field.type]
-        for field in schema
-    )
-    return ", ".join(f"`{name}` {kind}" for name, kind in zip(schema.names, kinds, strict=True))
+        return self.session.createDataFrame([], from_arrow_schema(rows.schema))
