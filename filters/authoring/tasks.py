@@ -35,12 +35,12 @@ def preview(self: Task, text: str, user_id: int, live: bool = False) -> None:
 
 def preview_for(user: User, text: str, live: bool = False) -> dict[str, Any]:
     """Return how many messages a filter of this user would have matched, and the newest."""
-    from tapestry.run.ask import ask, preview
+    from tapestry.run.ask import ask
 
     audiences, context = people.audiences(user), people.context(user)
-    evaluate, at = ask if live else preview, latest_instant()
-    answer = evaluate(
-        services.engine_on, services.tables(), text, context, audiences, at, PREVIEW_ROWS
+    tables, at = services.tables(), latest_instant()
+    answer = ask(
+        services.engine_on, tables, text, context, audiences, at, PREVIEW_ROWS, so_far=not live
     )
     msgids = [card.msgid for card in answer.cards]
     return {"count": answer.count, "msgids": msgids, "live": live, "audiences": audiences}

@@ -33,35 +33,22 @@ def ask(
     audiences: Sequence[str],
     at: int,
     limit: int | None = None,
+    *,
+    so_far: bool = False,
 ) -> Answer:
-    """Return Q(at): the messages that satisfy the filter at the instant, by ``ts``."""
+    """Return Q(at): the messages that satisfy the filter at the instant, by ``ts``.
+
+    With ``so_far`` return QM(at): all that it would have matched until then, by ``matched_at``.
+    """
     asked = Subscription(0, compile_filter(text, context), tuple(audiences), BEGINNING)
-    statement = lower_at(signature_groups([(asked, at)]), at)
-    rows = evaluate(engine_on(snapshot(tables)), statement)
-    arrived: dict[str, int] = {}
-    for _, msgid, _, ts, *_ in rows:
-        arrived[msgid] = min(ts, arrived.get(msgid, ts))
-    return _newest(tables, arrived, audiences, limit)
-
-
-def preview(
-    engine_on: EngineOn,
-    tables: Tables,
-    text: str,
-    context: Context,
-    audiences: Sequence[str],
-    at: int,
-    limit: int | None = None,
-) -> Answer:
-    """Return QM(at): all that the filter would have matched so far, by ``matched_at``."""
-    asked = Subscription(0, compile_filter(text, context), tuple(audiences), BEGINNING)
-    matches = execute(engine_on(snapshot(tables)), [asked], at, lambda _: set())
-    return _newest(tables, {m.msgid: m.matched_at for m in matches}, audiences, limit)
-
-
-def _newest(
-    tables: Tables, instants: dict[str, int], audiences: Sequence[str], limit: int | None
-) -> Answer:
+    engine = engine_on(snapshot(tables))
+    instants: dict[str, int] = {}
+    if so_far:
+        matches = execute(engine, [asked], at, lambda _: set())
+        instants = {match.msgid: match.matched_at for match in matches}
+    else:
+        for _, msgid, _, ts, *_ in evaluate(engine, lower_at(signature_groups([(asked, at)]), at)):
+            instants[msgid] = min(ts, instants.get(msgid, ts))
     order = sorted(instants, key=lambda msgid: (-instants[msgid], msgid))[:limit]
     by_msgid = cards(tables, order, audiences)
     return Answer(len(instants), tuple(by_msgid[msgid] for msgid in order))

@@ -19,7 +19,7 @@ from filters.store.filter_store import DjangoClock, DjangoFilterStore, latest_in
 from filters.upkeep import rounds
 from tapestry.core.message import Annotation, Message
 from tapestry.predicate_index import store
-from tapestry.run.ask import preview
+from tapestry.run.ask import ask
 from tapestry.tables.append import append_annotations, append_messages
 from tapestry.tables.log import Tables
 
@@ -87,9 +87,8 @@ def test_whatever_happens_between_runs_each_match_is_stored_once(
                 lifecycle.resume(paused)
             until = rounds.run_round(latest_instant() + chance.choice([0, HOUR])).until
             for (user, text), installed in filters.items():
-                everything = preview(
-                    services.engine_on, tables, text, context(user), audiences(user), until
-                )
+                asked = (text, context(user), audiences(user), until)
+                everything = ask(services.engine_on, tables, *asked, so_far=True)
                 stored = Match.objects.filter(filter=installed).values_list("msgid", flat=True)
                 assert sorted(stored) == sorted(card.msgid for card in everything.cards), text
     assert Filter.objects.filter(enrolled=True).count() > len(filters) / 2
