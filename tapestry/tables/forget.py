@@ -46,6 +46,10 @@ def forget(tables: Tables, clock: Clock, audience: str, before: int | None = Non
     reads them fails and is repeated.  With it they stay for a week, as after a compaction, and
     tombstones prevent the messages from being ingested again.
     """
+
+    def keep(rows: pa.Table) -> pa.Table:
+        return rows.filter(pc.invert(_is_of_audience(rows, audience, before)))
+
     start = time.perf_counter()
     rows = dict.fromkeys(TABLES, 0)
     keys: set[str] = set()
@@ -61,7 +65,7 @@ def forget(tables: Tables, clock: Clock, audience: str, before: int | None = Non
                     mark_history_incomplete(tables.root)
                     if table == MESSAGES:
                         add_tombstones(tables.root, audience, removed)
-                _remove(tables, table, data_file, audience, before)
+                replace(tables.open(table), table, [data_file], keep)
                 rows[table] += len(removed)
                 keys.update(removed if table != ORIGINALS else ())
         for table in TABLES:
@@ -92,15 +96,6 @@ def _keys_of_audience(file: DataFile, table: str, audience: str, before: int | N
     rows = pq.read_table(file.path, columns=["audience", "ts", key], partitioning=None)
     keys: list[str] = rows.filter(_is_of_audience(rows, audience, before))[key].to_pylist()
     return keys
-
-
-def _remove(
-    tables: Tables, table: str, data_file: DataFile, audience: str, before: int | None
-) -> None:
-    def keep(rows: pa.Table) -> pa.Table:
-        return rows.filter(pc.invert(_is_of_audience(rows, audience, before)))
-
-    replace(tables.open(table), table, [data_file], keep)
 
 
 def _drop_history(tables: Tables, table: str) -> None:

@@ -17,18 +17,12 @@ from typing import Any
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tapestry.core.message import width
+from tapestry.core.message import Annotation, Message, width
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.find import by_key, by_time
 from tapestry.tables.hash_runs import text_array
 from tapestry.tables.log import DataFile, Snapshot, Tables, data_files_of
-from tapestry.tables.rows import (
-    AnnotationRow,
-    MessageRow,
-    annotation_row,
-    arrow_schema,
-    message_row,
-)
+from tapestry.tables.rows import AnnotationRow, MessageRow, arrow_schema, fields_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +81,7 @@ def message(tables: Tables, msgid: str, audiences: Collection[str]) -> MessageRo
 def read_copy(msgid: str, copy: Copy) -> MessageRow | None:
     """Return a copy of a message, None if there is none after all."""
     row = row_of_copy(copy.data_files, MESSAGES, msgid, copy, arrow_schema(MESSAGES).names)
-    return None if row is None else message_row(row)
+    return None if row is None else MessageRow(row["ts"], Message(**fields_of(MESSAGES, row)))
 
 
 def row_of_copy(
@@ -122,7 +116,7 @@ def annotations_on(
     data_files = data_files_of(tables.open(ANNOTATIONS))
     columns = tuple(arrow_schema(ANNOTATIONS).names)
     rows = lookup(data_files, ANNOTATIONS, "msgid", msgids, audiences, columns, root=tables.root)
-    return [annotation_row(row) for row in rows]
+    return [AnnotationRow(row["ts"], Annotation(**fields_of(ANNOTATIONS, row))) for row in rows]
 
 
 def lookup(

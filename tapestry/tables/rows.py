@@ -49,15 +49,17 @@ class AnnotationRow:
 ORIGINALS = "originals"
 """The table of messages as they were received; no filter reads it."""
 
-_ORIGINALS = pa.schema(
-    [
-        pa.field("msgid", pa.string(), nullable=False),
-        pa.field("ts", pa.int64(), nullable=False),
-        pa.field("audience", pa.string(), nullable=False),
-        pa.field("problems", pa.list_(pa.string())),
-        pa.field("raw", pa.binary()),
-    ]
-)
+_TYPES = {
+    table: {name: ARROW[type_] for name, type_ in columns.items()}
+    for table, columns in COLUMNS.items()
+}
+_TYPES[ORIGINALS] = {
+    "msgid": pa.string(),
+    "ts": pa.int64(),
+    "audience": pa.string(),
+    "problems": pa.list_(pa.string()),
+    "raw": pa.binary(),
+}
 
 
 def arrow_schema(table: str) -> pa.Schema:
@@ -65,15 +67,9 @@ def arrow_schema(table: str) -> pa.Schema:
 
     Sets are lists that are never null either (Delta cannot say so of its lists alone).
     """
-    if table == ORIGINALS:
-        return _ORIGINALS
-    required = {KEY_COLUMN[table], "ts", "audience"}
-    return pa.schema(
-        [
-            pa.field(name, ARROW[type_], nullable=name not in required)
-            for name, type_ in COLUMNS[table].items()
-        ]
-    )
+    required = {KEY_COLUMN.get(table, "msgid"), "ts", "audience"}
+    types = _TYPES[table].items()
+    return pa.schema([pa.field(name, kind, nullable=name not in required) for name, kind in types])
 
 
 def clean(text: str) -> str:
@@ -82,16 +78,13 @@ def clean(text: str) -> str:
     >>> clean("a\udc80b\0c") == "a\ufffdbc"
     True
     """
-    if "\0" in text:
-        text = text.replace("\0", "")
+    text = text.replace("\0", "")
     try:
         encoded = text.encode()
     except UnicodeEncodeError:
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         encoded = text.encode()
-    if len(encoded) <= LONGEST:
-        return text
-    return encoded[:LONGEST].decode(errors="ignore")
+    return text if len(encoded) <= LONGEST else encoded[:LONGEST].decode(errors="ignore")
 
 
 def to_arrow(table: str, items: Sequence[Message] | Sequence[Annotation]) -> pa.Table:
@@ -118,17 +111,8 @@ def stamped(rows: pa.Table, ts: int) -> pa.Table:
     return rows.set_column(position, rows.schema.field(position), stamps)
 
 
-def message_row(columns: Mapping[str, Any]) -> MessageRow:
-    """Return a row of the messages table, given as a mapping of its columns."""
-    return MessageRow(columns["ts"], Message(**_values("messages", columns)))
-
-
-def annotation_row(columns: Mapping[str, Any]) -> AnnotationRow:
-    """Return a row of the annotations table, given as a mapping of its columns."""
-    return AnnotationRow(columns["ts"], Annotation(**_values("annotations", columns)))
-
-
-def _values(table: str, columns: Mapping[str, Any]) -> dict[str, Any]:
+def fields_of(table: str, columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a Message or Annotation, given the columns of its row."""
     return {
         name: tuple(columns[name] or ()) if type_ is Type.SET else columns[name]
         for name, type_ in COLUMNS[table].items()

@@ -96,7 +96,7 @@ def test_who_dies_while_old_mail_goes_leaves_nothing_that_comes_twice(tables, mo
         raise RuntimeError
 
     with monkeypatch.context() as patched:
-        patched.setattr("tapestry.tables.forget._remove", die)
+        patched.setattr("tapestry.tables.forget.replace", die)
         with pytest.raises(RuntimeError):
             forget(tables, MemoryClock(), MINE, before=400)
     assert message(tables, "mine3", EVERYBODY)
