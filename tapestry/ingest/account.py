@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Literal
 from urllib.parse import quote
 
 from tapestry.core.errors import TapestryError
+from tapestry.ingest.quoted_reply import cause_without_secret, quoted_reply
 
 Security = Literal["tls", "starttls", "none"]
 Method = Literal["password", "xoauth2"]
@@ -90,6 +93,26 @@ def connection_lost(account: Account, reason: str) -> ConnectionLostError:
         f"{account.where} broke off: {reason}.",
         hint="Run the same again: it goes on where it stopped, and nothing comes twice.",
     )
+
+
+@contextmanager
+def protocol_explained(
+    account: Account, protocol_error: type[Exception], server: str
+) -> Iterator[None]:
+    """Raise errors of the connection and of the protocol as TapestryError, without the secret."""
+    try:
+        yield
+    except OSError as error:
+        raise explain_os_error(account, error) from error
+    except protocol_error as error:
+        lost = connection_lost(account, quoted_reply(error, account.secret))
+        raise lost from cause_without_secret(error, account.secret)
+    except MALFORMED as error:
+        protocol, name = account.kind.upper(), type(error).__name__
+        raise ConnectionLostError(
+            f"{account.where} answers with what is not {protocol} ({name}).",
+            hint=f"Check that host and port are those of {server}.",
+        ) from cause_without_secret(error, account.secret)
 
 
 def explain_os_error(account: Account, error: OSError) -> TapestryError:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import ssl
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,17 +19,15 @@ from imapclient.exceptions import IMAPClientAbortError, IMAPClientError, LoginEr
 
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.account import (
-    MALFORMED,
     TIMEOUT,
     Account,
     ConnectionLostError,
     RefusedError,
-    connection_lost,
-    explain_os_error,
+    protocol_explained,
     require_private_connection,
 )
 from tapestry.ingest.imap.folder import SERVER_FAULTS, MailboxStatus, NewMessages, unless_refused
-from tapestry.ingest.quoted_reply import cause_without_secret, is_plain, quoted_reply
+from tapestry.ingest.quoted_reply import is_plain
 from tapestry.ingest.stream import CursorOf, ListedFolder, MessageStream, read_within
 from tapestry.ingest.sync_state import SyncStates
 from tapestry.ingest.unavailable import UnavailableMessages, has_unavailable
@@ -174,21 +172,9 @@ def _authenticate(client: IMAPClient, account: Account) -> None:
         ) from None
 
 
-@contextmanager
-def explained(account: Account) -> Iterator[None]:
+def explained(account: Account) -> AbstractContextManager[None]:
     """Raise errors of the connection and the protocol as TapestryError."""
-    try:
-        yield
-    except OSError as error:
-        raise explain_os_error(account, error) from error
-    except IMAPClientError as error:
-        lost = connection_lost(account, quoted_reply(error, account.secret))
-        raise lost from cause_without_secret(error, account.secret)
-    except MALFORMED as error:
-        raise ConnectionLostError(
-            f"{account.where} answers with what is not IMAP ({type(error).__name__}).",
-            hint="Check that host and port are those of an IMAP server.",
-        ) from cause_without_secret(error, account.secret)
+    return protocol_explained(account, IMAPClientError, "an IMAP server")
 
 
 def _decoded(name: bytes | str | None) -> str:

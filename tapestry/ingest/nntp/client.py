@@ -14,12 +14,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from tapestry.ingest.account import (
-    MALFORMED,
     Account,
     ConnectionLostError,
     RefusedError,
     connection_lost,
-    explain_os_error,
+    protocol_explained,
     require_private_connection,
 )
 from tapestry.ingest.quoted_reply import cause_without_secret, quoted_reply
@@ -114,22 +113,16 @@ def code_of(error: Exception) -> int:
 @contextmanager
 def explained(account: Account) -> Iterator[None]:
     """Raise errors of the connection and the protocol as TapestryError."""
-    try:
-        yield
-    except (ssl.SSLEOFError, EOFError) as error:
-        raise connection_lost(account, "the line was cut") from error
-    except OSError as error:
-        raise explain_os_error(account, error) from error
-    except NNTPError as error:
-        if code_of(error) in (480, 483, 502):
+    with protocol_explained(account, NNTPError, "a news server"):
+        try:
+            yield
+        except (ssl.SSLEOFError, EOFError) as error:
+            raise connection_lost(account, "the line was cut") from error
+        except NNTPError as error:
+            if code_of(error) not in (480, 483, 502):
+                raise
+            reply = quoted_reply(error, account.secret)
             raise RefusedError(
-                f"{account.host} does not let everybody in: {quoted_reply(error, account.secret)}.",
+                f"{account.host} does not let everybody in: {reply}.",
                 hint="Give a user name and password, or ask those who run it.",
             ) from cause_without_secret(error, account.secret)
-        lost = connection_lost(account, quoted_reply(error, account.secret))
-        raise lost from cause_without_secret(error, account.secret)
-    except MALFORMED as error:
-        raise ConnectionLostError(
-            f"{account.where} answers with what is not NNTP ({type(error).__name__}).",
-            hint="Check that host and port are those of a news server.",
-        ) from cause_without_secret(error, account.secret)
