@@ -12,7 +12,7 @@ from filters.runtime import services
 from tapestry.core.clock import MINUTE
 from tapestry.core.message import PUBLIC
 from tapestry.core.schema import MESSAGES
-from tapestry.tables.deduplicate import new_row_mask
+from tapestry.tables.append import new_row_mask
 from tapestry.tables.find import by_time
 from tapestry.tables.log import Tables, data_files_of
 from tapestry.tables.read import lookup, message

@@ -14,6 +14,9 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, WriterProperties, write_deltalake
@@ -23,11 +26,12 @@ from tapestry.core.log import event
 from tapestry.core.message import Annotation, Message
 from tapestry.core.ports import Clock
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
-from tapestry.tables.deduplicate import new_row_mask
+from tapestry.tables.find import by_key
 from tapestry.tables.hash_runs import extend_index_if_behind
-from tapestry.tables.log import Tables, explained, newest_instant
+from tapestry.tables.log import Tables, data_files_of, explained, newest_instant
 from tapestry.tables.originals import Original, originals_to_arrow
 from tapestry.tables.rows import ORIGINALS, ROW_GROUP, stamped, to_arrow
+from tapestry.tables.tombstones import find_tombstones
 
 WRITER = WriterProperties(compression="ZSTD", compression_level=3, max_row_group_size=ROW_GROUP)
 ORIGINALS_WRITER = WriterProperties(compression="ZSTD", compression_level=3, max_row_group_size=64)
@@ -170,6 +174,28 @@ def _append(
         seconds=time.perf_counter() - start,
     )
     return receipt
+
+
+def new_row_mask(log: DeltaTable, table: str, rows: pa.Table, root: Path) -> pa.Array:
+    """Return for each row whether its key is neither in the log nor earlier in ``rows``.
+
+    The key of a message is its Message-ID and audience, of an annotation its annid.  Keys are
+    looked up in the index at ``root``; only rows newer than the index are scanned.  A message
+    with a tombstone is not new.
+    """
+    columns = ["msgid", "audience"] if table == MESSAGES else ["annid"]
+    keys = list(zip(*(rows.column(name).to_pylist() for name in columns), strict=True))
+    stored = by_key(data_files_of(log), root, table, columns[0], {key[0] for key in keys}, columns)
+    seen = set(zip(*(stored.column(name).to_pylist() for name in columns), strict=True))
+    if table == MESSAGES:
+        for audience, group in groupby(sorted(keys, key=itemgetter(1)), key=itemgetter(1)):
+            msgids = {msgid for msgid, _ in group}
+            seen.update((msgid, audience) for msgid in find_tombstones(root, audience, msgids))
+    is_new = []
+    for key in keys:
+        is_new.append(key not in seen)
+        seen.add(key)
+    return pa.array(is_new, type=pa.bool_())
 
 
 def _is_newer(opened: DeltaTable, cursor: Cursor) -> bool:
