@@ -68,11 +68,9 @@ def ingest(
     scheme = _SCHEME.match(what)
     if scheme and kind_of(scheme[1]):
         account, folder = _account_and_folder(what, ask_password)
-        errors = []
-        for report in pull_account(account, [folder], target, InMemorySyncStates()):
-            tally += report.tally
-            if report.error is not None:
-                errors.append(report.error)
+        reports = list(pull_account(account, [folder], target, InMemorySyncStates()))
+        tally = sum((report.tally for report in reports), tally)
+        errors = [report.error for report in reports if report.error]
         if errors:
             raise errors[0]  # after the other folders were pulled
     elif scheme:

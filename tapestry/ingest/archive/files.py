@@ -40,7 +40,7 @@ class Kind(Enum):
     MBOX = "mbox"
     MESSAGE = "message"
     EMPTY = "empty"
-    DAMAGED = "damaged"
+
     OTHER = "other"
 
 
@@ -68,16 +68,14 @@ def open_archive_source(what: str, audience: str, cursor_of: CursorOf) -> Messag
             raise TapestryError(
                 f"{what} is neither a file nor a directory.", hint="Write it to a file first."
             )
-        kind = kind_of(path)
     except OSError as error:
         raise _unreadable(path, error) from error
+    kind = kind_of(path)
     if kind is Kind.MBOX:
         items = _mbox(path, audience, cursor_of)
         return MessageStream(path.name, items, lambda: count_messages(path))
     if kind is Kind.MESSAGE:
         return MessageStream(path.name, _file(path), lambda: 1)
-    if kind is Kind.DAMAGED:
-        raise _damaged(path, 0)
     if kind is Kind.EMPTY:
         raise TapestryError(f"{what} is empty.", hint="Give a file that holds mail.")
     raise TapestryError(
@@ -87,17 +85,15 @@ def open_archive_source(what: str, audience: str, cursor_of: CursorOf) -> Messag
 
 
 def kind_of(path: Path) -> Kind:
-    """Return what a file holds, unpacked."""
+    """Return what a file holds, unpacked; TapestryError if it cannot be read."""
     try:
         with open_archive(path) as stream:
-            head = head_of(stream, 4096)
-    except BROKEN_STREAM:
-        return Kind.DAMAGED
+            head = head_of(stream, 4096).lstrip(b"\r\n")
+    except BROKEN_STREAM as error:
+        raise _damaged(path, 0) from error
     except OSError as error:
-        if error.errno is None:  # what bzip2 says of a damaged file
-            return Kind.DAMAGED
-        raise
-    head = head.lstrip(b"\r\n")
+        # What bzip2 says of a damaged file has no number.
+        raise (_unreadable(path, error) if error.errno else _damaged(path, 0)) from error
     if not head:
         return Kind.EMPTY
     if head.startswith(b"From "):
@@ -129,13 +125,9 @@ def _directory(path: Path, audience: str, cursor_of: CursorOf) -> MessageStream:
     failures: list[TapestryError] = []
     for file in _sorted_files(path):
         try:
-            kind = kind_of(file)
-        except OSError as error:
-            failures.append(_unreadable(file, error))
-            continue
-        by_kind[kind].append(file)
-        if kind is Kind.DAMAGED:
-            failures.append(_damaged(file, 0))
+            by_kind[kind_of(file)].append(file)
+        except TapestryError as error:
+            failures.append(error)
     mboxes, messages = by_kind[Kind.MBOX], by_kind[Kind.MESSAGE]
     if not mboxes and not messages and not failures:
         raise TapestryError(
