@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -39,7 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--repeat", type=int, default=5, help="measured runs of each filter")
 
 
-def measure(options: Mapping[str, Any]) -> dict[str, Any]:
+def measure(options: dict[str, Any]) -> dict[str, Any]:
     """Return the median milliseconds of each filter and of all: over the window, and of all."""
     from filters.bench.support import votes
     from filters.bench.support.evaluation import answer_count, match_count

@@ -5,7 +5,6 @@ from __future__ import annotations
 import statistics
 import time
 from argparse import ArgumentParser
-from collections.abc import Mapping
 from typing import Any
 
 from filters.bench.support.texts import MANY, PAPER, alternatives
@@ -24,7 +23,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--alternatives", type=int, default=256)
 
 
-def measure(options: Mapping[str, Any]) -> dict[str, float | int | str]:
+def measure(options: dict[str, Any]) -> dict[str, float | int | str]:
     """Return milliseconds per filter, medians; ``…_cpu_ms`` are those of this process alone.
 
     ``median`` and ``first`` are the demo's filters, known and new.

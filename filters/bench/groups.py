@@ -16,7 +16,6 @@ from __future__ import annotations
 import os
 import sys
 from argparse import ArgumentParser
-from collections.abc import Mapping
 from typing import Any
 
 from filters.bench.support import curve, footprint
@@ -47,7 +46,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--svg", metavar="FILE", help="draw the curve")
 
 
-def measure(options: Mapping[str, Any]) -> dict[str, Any]:
+def measure(options: dict[str, Any]) -> dict[str, Any]:
     """Return the median seconds of a warm round, and what runs one by one and installing take."""
     from filters.bench.support.bulk_install import OWNERS
     from filters.bench.support.harness import Harness

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -47,7 +47,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--only-delta", action="store_true", help="leave out the larger windows")
 
 
-def measure(options: Mapping[str, Any]) -> dict[str, Any]:
+def measure(options: dict[str, Any]) -> dict[str, Any]:
     """Return the median milliseconds of each query: in full, and over each window."""
     from filters.bench.support.evaluation import answer_count, match_count
     from tapestry.plan.compile import compile_filter

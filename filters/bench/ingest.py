@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import resource
 from argparse import ArgumentParser
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--before", type=int, default=0, help="messages in the table already")
 
 
-def measure(options: Mapping[str, Any]) -> dict[str, float | int | str]:
+def measure(options: dict[str, Any]) -> dict[str, float | int | str]:
     """Return what `ingest` reports of an archive, and its peak memory."""
     from filters.sample.letter import Letter, to_mbox
     from filters.sample.story import story

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from filters.bench.support import mail
@@ -35,7 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--repeat", type=int, default=31, help="measured lookups of each kind")
 
 
-def measure(options: Mapping[str, Any]) -> dict[str, float | int | str]:
+def measure(options: dict[str, Any]) -> dict[str, float | int | str]:
     """Return median milliseconds: of one message, and of batches by parent and by reply."""
     count, batch, repeat = options["messages"], options["batch"], options["repeat"]
     tables, public = services.tables(), (PUBLIC,)

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import time
 from argparse import ArgumentParser
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--command", choices=("up", "demo"), default="up", dest="started")
 
 
-def measure(options: Mapping[str, Any]) -> dict[str, float | int | str]:
+def measure(options: dict[str, Any]) -> dict[str, float | int | str]:
     """Return seconds to start and to stop, on an empty data directory."""
     command = [sys.executable, "manage.py", options["started"], "--port", str(free_port())]
     command += ["--data", str(services.data() / "started")]

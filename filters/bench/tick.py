@@ -5,18 +5,19 @@ from __future__ import annotations
 import os
 import statistics
 from argparse import ArgumentParser
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from filters.bench.support.timing import timed
 from filters.models import Filter
 from filters.runtime import services
+from filters.sample.letter import Letter
+from filters.sample.load import deliver, load
+from filters.sample.people import settle, write_filters
+from filters.sample.story import Event, Teller, story
 from filters.store.filter_store import DjangoClock
+from filters.upkeep import rounds
 from tapestry.core.clock import wall_clock
-
-if TYPE_CHECKING:
-    from filters.sample.letter import Letter
-    from filters.sample.story import Teller
+from tapestry.spark import server
 
 SUMMARY = "one round: the demo's filters, new messages, an archive; on a Spark of its own"
 
@@ -33,14 +34,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--repeat", type=int, default=10, help="measured rounds")
 
 
-def measure(options: Mapping[str, Any]) -> dict[str, float | int | str]:
+def measure(options: dict[str, Any]) -> dict[str, float | int | str]:
     """Return seconds of the first round and, of the warm ones, the median and the slowest."""
-    from filters.sample.load import deliver, load
-    from filters.sample.people import settle, write_filters
-    from filters.sample.story import Event, Teller, story
-    from filters.upkeep import rounds
-    from tapestry.spark import server
-
     run, mail = services.data() / "run", services.data() / "sample"
     run.mkdir()
     with server.serving(run) as remote:
@@ -50,12 +45,10 @@ def measure(options: Mapping[str, Any]) -> dict[str, float | int | str]:
         load(story(end, options["messages"]), end, mail, services.tables(), DjangoClock())
         write_filters()
         seconds: list[float] = []
-        matches = 0
         teller = Teller(seed=1, mark="b")
         for _ in range(options["repeat"] + 2):
             wall, report = timed(rounds.run_round)
             seconds.append(wall)
-            matches = len(report.matches)
             now = wall_clock()
             letters = [letter for _ in range(options["new"]) for letter in _thread(teller, now)]
             new = [Event(now, letter) for letter in letters[: options["new"]]]
@@ -64,7 +57,7 @@ def measure(options: Mapping[str, Any]) -> dict[str, float | int | str]:
         "filters": Filter.objects.count(),
         "archive": options["messages"],
         "new": options["new"],
-        "matches_last": matches,
+        "matches_last": len(report.matches),
         "first_s": round(seconds[0], 3),
         "second_s": round(seconds[1], 3),
         "median_s": round(statistics.median(seconds[2:]), 3),

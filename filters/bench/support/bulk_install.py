@@ -37,47 +37,37 @@ _NUMBER = 777
 class Template:
     """A signature: the TQL and the plan of a filter that has stand-ins for values."""
 
-    kind: str
+    stand_ins: tuple[str, ...]
     tql: str
     plan: Plan
 
     @classmethod
     def of(cls, kind: str) -> Template:
         """Return the template of a kind, by compiling one filter of it."""
-        phrase = KINDS[kind][0].format(*_stand_ins(kind))
-        compiled = compile_filter(phrase, Context())
+        stand_ins = (str(_NUMBER),) if kind in ("age", "votes") else _TEXTS
+        compiled = compile_filter(KINDS[kind][0].format(*stand_ins), Context())
         (plan,) = compiled.plans
-        return cls(kind, print_tql(compiled.checked), plan)
+        return cls(stand_ins, print_tql(compiled.checked), plan)
 
     def text(self, values: Sequence[str]) -> str:
         """Return the TQL of a filter with these values."""
-        return _filled(self.tql, _stand_ins(self.kind), values)
+        return str(self._value(self.tql, values))
 
     def constants(self, values: Sequence[str]) -> tuple[Constant, ...]:
         """Return the constants of a filter with these values."""
         return tuple(
-            replace(constant, value=_value(constant.value, _stand_ins(self.kind), values))
+            replace(constant, value=self._value(constant.value, values))
             for constant in self.plan.signature.constants
         )
 
-
-def _stand_ins(kind: str) -> tuple[str, ...]:
-    return (str(_NUMBER),) if kind in ("age", "votes") else _TEXTS
-
-
-def _filled(text: str, stand_ins: Sequence[str], values: Sequence[str]) -> str:
-    for stand_in, value in zip(stand_ins, values, strict=False):
-        text = text.replace(stand_in, value)
-    return text
-
-
-def _value(value: Value, stand_ins: Sequence[str], values: Sequence[str]) -> Value:
-    """Return a constant with the values instead of the stand-ins; durations are multiples."""
-    if isinstance(value, str):
-        return _filled(value, stand_ins, values)
-    if isinstance(value, int) and value and value % _NUMBER == 0:
-        return value // _NUMBER * int(values[0])
-    return value
+    def _value(self, template: Value, values: Sequence[str]) -> Value:
+        """Return a constant with the values instead of the stand-ins; durations are multiples."""
+        if isinstance(template, str):
+            for stand_in, value in zip(self.stand_ins, values, strict=False):
+                template = template.replace(stand_in, value)
+        elif isinstance(template, int) and template and template % _NUMBER == 0:
+            return template // _NUMBER * int(values[0])
+        return template
 
 
 class Population:
@@ -93,8 +83,8 @@ class Population:
         self.since = since
         self.templates = {kind: Template.of(kind) for kind in KINDS}
         self.count = 0
-        for template in self.templates.values():
-            self._check(template)
+        for kind in KINDS:
+            self._check(kind)
         User.objects.bulk_create(User(pk=n + 1, username=f"u{n}") for n in range(OWNERS))
         SharedWindow.objects.create(pk=1, since=since)
 
@@ -119,8 +109,7 @@ class Population:
             )
             for spec in specs
         )
-        templates = self.templates.values()
-        representatives = {t.plan.signature.name: t.tql for t in templates}
+        representatives = {t.plan.signature.name: t.tql for t in self.templates.values()}
         entries = [entry for spec in specs for entry in self._entries(spec)]
         self.index.add(entries, representatives)
 
@@ -141,10 +130,10 @@ class Population:
         template = self.templates[spec.kind]
         return disjunct_entries(self.due(spec), template.plan, template.constants(spec.values))
 
-    def _check(self, template: Template) -> None:
+    def _check(self, kind: str) -> None:
         """Raise TapestryError unless phrase and TQL of some filters compile to their entries."""
         specs = filter_specs(0, 2000, self.hot, self.weeks)
-        same_kind = [spec for spec in specs if spec.kind == template.kind]
+        same_kind = [spec for spec in specs if spec.kind == kind]
         for spec in same_kind[:: max(len(same_kind) // CHECKED, 1)][:CHECKED]:
             entered, due = set(self._entries(spec)), self.due(spec)
             for text in (spec.phrase, due.text):

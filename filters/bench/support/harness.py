@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import statistics
-import time
 from collections import defaultdict
+from functools import partial
 from itertools import cycle
 from typing import Any
 
@@ -114,9 +114,9 @@ class Harness:
             due = self.population.due(spec)
             compiled = compile_filter(due.text, Context(due.owner))
             subscription = Subscription(due.filter_id, compiled, due.audiences, since)
-            begin = time.perf_counter()
-            matches = execute(engine, [subscription], until, lambda pairs: set())
-            seconds.append(time.perf_counter() - begin)
+            run = partial(execute, engine, [subscription], until, lambda pairs: set())
+            wall, matches = timed(run)
+            seconds.append(wall)
             if {_essence(match) for match in matches} != together[due.filter_id]:
                 raise TapestryError(f"{spec.phrase!r} finds alone other messages than together.")
         return round(statistics.median(seconds), 4), len(seconds)
@@ -132,14 +132,11 @@ class Harness:
         Each is parsed, compiled, explained and stored; none is run yet.
         """
         count = self.population.count
-        texts = [
-            spec.phrase for spec in filter_specs(count, count + installed, 0, self.workload.weeks)
-        ]
-        owners = list(User.objects.order_by("pk")[: min(installed, OWNERS)])
-        begin = time.perf_counter()
-        for owner, text in zip(cycle(owners), texts, strict=False):
-            install(owner, text)
-        return round(60 * len(texts) / (time.perf_counter() - begin))
+        specs = filter_specs(count, count + installed, 0, self.workload.weeks)
+        owners = User.objects.order_by("pk")[: min(installed, OWNERS)]
+        new = [(owner, spec.phrase) for owner, spec in zip(cycle(owners), specs, strict=False)]
+        seconds, _ = timed(lambda: [install(owner, text) for owner, text in new])
+        return round(60 * len(new) / seconds)
 
 
 def _essence(match: Match) -> tuple[object, ...]:
