@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.db.models import Model, QuerySet
 
@@ -30,3 +30,8 @@ def in_batches(rows: QuerySet[Row], keys: Iterable[int]) -> Iterator[QuerySet[Ro
     """Yield those of the rows that have these primary keys, in order, batch by batch."""
     for batch in batched(sorted(set(keys))):
         yield rows.filter(pk__in=batch)
+
+
+def by_key(rows: QuerySet[Row], keys: Iterable[int], field: str) -> dict[int, Any]:
+    """Return a field of those of the rows that have these primary keys, by primary key."""
+    return dict(row for batch in in_batches(rows, keys) for row in batch.values_list("pk", field))

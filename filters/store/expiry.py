@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta, tzinfo
 
 from django.db.models import BigIntegerField, QuerySet, Value
 from django.db.models.functions import Greatest
 
 from filters.models import Filter
-from filters.runtime.batching import in_batches
+from filters.runtime.batching import by_key
 from tapestry.core.clock import to_instant, wall_clock
 from tapestry.core.ports import Change, Match
 
@@ -28,7 +28,8 @@ def drop_expired(
     matches: Sequence[Match], changes: Sequence[Change]
 ) -> tuple[Sequence[Match], Sequence[Change]]:
     """Leave out what was found after the ends of filters, as these are stored now."""
-    ends = _ends({match.filter_id for match in matches} | {change.filter_id for change in changes})
+    filter_ids = {match.filter_id for match in matches} | {change.filter_id for change in changes}
+    ends = by_key(Filter.objects.filter(end__isnull=False), filter_ids, "end")
     if not ends:
         return matches, changes
     kept = [m for m in matches if m.filter_id not in ends or m.matched_at <= ends[m.filter_id]]
@@ -44,11 +45,3 @@ def stop_ended(run: QuerySet[Filter], since: int, until: int) -> None:
     run.filter(end__lte=until).update(
         active=False, enrolled=False, since=reached, ran_at=wall_clock()
     )
-
-
-def _ends(filter_ids: Iterable[int]) -> dict[int, int]:
-    ending = Filter.objects.filter(end__isnull=False)
-    rows = (
-        row for batch in in_batches(ending, filter_ids) for row in batch.values_list("pk", "end")
-    )
-    return {pk: end for pk, end in rows if end is not None}

@@ -19,7 +19,7 @@ from django.db import transaction
 from filters.accounts import people
 from filters.models import Clock, Filter, PendingWindow, SharedWindow
 from filters.models import Match as StoredMatch
-from filters.runtime.batching import BATCH_SIZE, batched, in_batches
+from filters.runtime.batching import BATCH_SIZE, batched, by_key, in_batches
 from filters.store import expiry, live_changes, shared_window
 from tapestry.core.clock import wall_clock
 from tapestry.core.log import event
@@ -72,11 +72,7 @@ class DjangoFilterStore:
         wanted = set(pairs)
         found: set[tuple[int, str]] = set()
         for batch in batched(sorted(wanted), BATCH_SIZE // 2):
-            rows = StoredMatch.objects.filter(
-                filter__in={filter_id for filter_id, _ in batch},
-                msgid__in={msgid for _, msgid in batch},
-            )
-            found.update(rows.values_list("filter_id", "msgid"))
+            found.update(live_changes.rows_of(batch).values_list("filter_id", "msgid"))
         return found & wanted
 
     def commit(
@@ -154,10 +150,7 @@ class DjangoFilterStore:
                 shared_window.detach(filters)
 
     def revisions(self, filter_ids: Collection[int]) -> Mapping[int, int]:
-        found: dict[int, int] = {}
-        for filters in in_batches(Filter.objects.all(), filter_ids):
-            found.update(filters.values_list("pk", "revision"))
-        return found
+        return by_key(Filter.objects.all(), filter_ids, "revision")
 
 
 def _due_filters(

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from django.db.models import QuerySet
+
 from filters.models import Match
 from filters.runtime.batching import BATCH_SIZE, batched
 from tapestry.core.clock import BEGINNING, wall_clock
@@ -80,7 +82,7 @@ def _apply(
     restored: list[Match] = []
     updated: list[Match] = []
     retracted: list[Match] = []
-    stored = _stored(batch)
+    stored = {(row.filter_id, row.msgid): row for row in rows_of(batch)}
     for pair, net_change in batch.items():
         row = stored.get(pair)
         present = row is not None and row.retracted_at is None
@@ -107,10 +109,10 @@ def _apply(
     _delete_unshown([row.pk for row in retracted])
 
 
-def _stored(pairs: Iterable[Pair]) -> dict[Pair, Match]:
+def rows_of(pairs: Iterable[Pair]) -> QuerySet[Match]:
+    """Return the rows that have the filter and the message of some of the pairs."""
     filter_ids, msgids = zip(*pairs, strict=True)
-    rows = Match.objects.filter(filter__in=set(filter_ids), msgid__in=set(msgids))
-    return {(row.filter_id, row.msgid): row for row in rows}
+    return Match.objects.filter(filter__in=set(filter_ids), msgid__in=set(msgids))
 
 
 def _begin(row: Match, at: int, shown_at: int) -> None:

@@ -18,7 +18,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from filters.models import Filter, PendingWindow, SharedWindow
-from filters.runtime.batching import in_batches
+from filters.runtime.batching import by_key, in_batches
 from tapestry.core.clock import BEGINNING
 from tapestry.core.ports import DueFilter
 
@@ -94,7 +94,4 @@ def unchanged(filters: Sequence[DueFilter]) -> bool:
     """Lock filters, and tell whether all are still enrolled, and of the revision given."""
     revisions = {due_filter.filter_id: due_filter.revision for due_filter in filters}
     enrolled = Filter.objects.select_for_update().filter(enrolled=True, active=True)
-    stored: dict[int, int] = {}
-    for rows in in_batches(enrolled, revisions):
-        stored.update(rows.values_list("pk", "revision"))
-    return stored == revisions
+    return by_key(enrolled, revisions, "revision") == revisions
