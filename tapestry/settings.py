@@ -130,7 +130,6 @@ CSRF_COOKIE_NAME = "tapestry_csrf"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = bool(_HOSTS)
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-CSRF_FAILURE_VIEW = "filters.site.errors.csrf_failed"
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"

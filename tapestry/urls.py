@@ -9,8 +9,3 @@ urlpatterns = [
     path("", include("filters.urls")),
     path("admin/", admin.site.urls),
 ]
-
-handler400 = "filters.site.errors.bad_request"
-handler403 = "filters.site.errors.forbidden"
-handler404 = "filters.site.errors.not_found"
-handler500 = "filters.site.errors.server_error"

@@ -1,1 +1,1 @@
-"""What holds for every page: headers, errors, health."""
+"""What holds for every page: headers, failures of a part, health."""

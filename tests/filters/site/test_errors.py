@@ -88,3 +88,9 @@ def test_what_is_everybodys_may_be_kept(client: Client, alice: User, as_user: Si
         style = browser.get("/static/filters/site.css")
         assert style.status_code == 200
         assert "no-store" not in style.headers.get("Cache-Control", "")
+
+
+def test_a_form_without_its_token_is_answered_kindly(db: None) -> None:
+    response = Client(enforce_csrf_checks=True).post("/sign-in/")
+    assert response.status_code == 403
+    assert "This page has gone stale" in response.content.decode()
