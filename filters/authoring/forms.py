@@ -11,7 +11,9 @@ from django.core.exceptions import ValidationError
 from django.forms.models import model_to_dict
 from django.utils import timezone
 
+from filters.authoring.lifecycle import change, install
 from filters.models import Filter, filter_name
+from filters.store.expiry import last_instant
 from filters.templatetags.mail import moment
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.timeliness import parse_timeliness
@@ -86,15 +88,35 @@ class FilterForm(forms.Form):
             initial = model_to_dict(changed, ["text", *OPTIONS])
             initial |= {"mail": mail, "until": self.last_day}
         super().__init__(data, initial=initial)
-        self.other_filters = owner.filters.exclude(pk=changed.pk if changed else 0)
+        self.owner, self.changed = owner, changed
 
-    def options(self) -> dict[str, str]:
-        """Return the options that a new filter and a changed one have in common."""
-        return {name: self.cleaned_data[name] for name in OPTIONS}
+    def store(self) -> Filter:
+        """Install the filter, or change it; another text, mail or mode starts it again.
+
+        Raises TapestryError where the text is not a filter.
+        """
+        given, changed = self.cleaned_data, self.changed
+        options = {name: given[name] for name in OPTIONS}
+        existing = given["mail"] == "existing"
+        zone = timezone.get_current_timezone()
+        end = last_instant(given["until"], zone) if given["until"] else None
+        if changed is None:
+            return install(self.owner, given["text"], existing=existing, end=end, **options)
+        same = given["text"] == changed.text and existing == (changed.start is None)
+        same &= given["mode"] in ("", changed.mode)
+        change(
+            changed,
+            given["text"],
+            existing=None if same else existing,
+            end="as before" if given["until"] == self.last_day else end,
+            **options,
+        )
+        return changed
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]
-        if self.other_filters.filter(name=name).exists():
+        others = self.owner.filters.exclude(pk=self.changed.pk if self.changed else 0)
+        if others.filter(name=name).exists():
             raise ValidationError("You have a filter of that name; choose another.")
         return name
 

@@ -6,12 +6,12 @@ from filters.authoring.views import completions, editor, filter_list
 
 urlpatterns = [
     path("filters/", filter_list.filter_list, name="filters"),
-    path("filters/new/", editor.new, name="new-filter"),
+    path("filters/new/", editor.write, name="new-filter"),
     path("filters/understand/", editor.understand, name="understand"),
     path("filters/complete/", completions.completions, name="complete"),
     path("filters/preview/", editor.preview, name="preview"),
     path("filters/preview/<uuid:task>/", editor.preview_result, name="preview-result"),
-    path("filter/<slug:name>/edit/", editor.edit, name="edit-filter"),
+    path("filter/<slug:name>/edit/", editor.write, name="edit-filter"),
     path("filter/<slug:name>/pause/", filter_list.pause, name="pause-filter"),
     path("filter/<slug:name>/resume/", filter_list.resume, name="resume-filter"),
     path("filter/<slug:name>/delete/", filter_list.delete, name="delete-filter"),

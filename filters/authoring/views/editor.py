@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import re
-from datetime import date
 from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from filters.accounts import people
 from filters.accounts.requests import PersonRequest
-from filters.authoring import lifecycle, previews, understanding
+from filters.authoring import previews, understanding
 from filters.authoring.forms import MODES, TIMELINESS, FilterForm
 from filters.authoring.tasks import start_preview
 from filters.models import Filter
-from filters.store.expiry import last_instant
 from tapestry.core.errors import TapestryError
 from tapestry.query.phrases.phrasebook import phrasebook
 
@@ -35,53 +32,23 @@ EXAMPLES = (
 
 
 @require_http_methods(["GET", "POST"])
-def new(request: PersonRequest) -> HttpResponse:
-    """Write a filter and install it."""
+def write(request: PersonRequest, name: str | None = None) -> HttpResponse:
+    """Write a filter and install it, or change the one of this name."""
+    mine = Filter.objects.filter(owner=request.user)
+    changed = None if name is None else get_object_or_404(mine, name=name)
     data = request.POST if request.method == "POST" else None
-    form = FilterForm(data, owner=request.user, text=request.GET.get("text", ""))
+    text = request.GET.get("text", "")
+    form = FilterForm(data, owner=request.user, changed=changed, text=text)
     if not form.is_valid():
-        return _page(request, form, None)
-    given = form.cleaned_data
+        return _page(request, form)
     try:
-        made = lifecycle.install(
-            request.user,
-            given["text"],
-            existing=given["mail"] == "existing",
-            end=_end(given["until"]),
-            **form.options(),
-        )
+        stored = form.store()
     except TapestryError as error:
         form.add_error("text", error.message)
-        return _page(request, form, None)
-    messages.success(request, f"{made.name} is installed; what it finds appears here.")
-    return redirect(made)
-
-
-@require_http_methods(["GET", "POST"])
-def edit(request: PersonRequest, name: str) -> HttpResponse:
-    """Change a filter; another text or mode starts it again."""
-    changed = get_object_or_404(Filter, owner=request.user, name=name)
-    data = request.POST if request.method == "POST" else None
-    form = FilterForm(data, owner=request.user, changed=changed)
-    if not form.is_valid():
-        return _page(request, form, changed)
-    given = form.cleaned_data
-    existing = given["mail"] == "existing"
-    same = given["text"] == changed.text and existing == (changed.start is None)
-    same &= given["mode"] in ("", changed.mode)
-    try:
-        lifecycle.change(
-            changed,
-            given["text"],
-            existing=None if same else existing,
-            end="as before" if given["until"] == form.last_day else _end(given["until"]),
-            **form.options(),
-        )
-    except TapestryError as error:
-        form.add_error("text", error.message)
-        return _page(request, form, changed)
-    messages.success(request, f"{changed.name} is changed.")
-    return redirect(changed)
+        return _page(request, form)
+    done = "is changed." if changed else "is installed; what it finds appears here."
+    messages.success(request, f"{stored.name} {done}")
+    return redirect(stored)
 
 
 @require_POST
@@ -116,12 +83,12 @@ def preview_result(request: PersonRequest, task: UUID) -> HttpResponse:
     return render(request, "filters/authoring/_preview.html", context)
 
 
-def _page(request: PersonRequest, form: FilterForm, changed: Filter | None) -> HttpResponse:
+def _page(request: PersonRequest, form: FilterForm) -> HttpResponse:
     text = str(form["text"].value() or "").strip()
     live = form["mode"].value() == Filter.Mode.LIVE
     context = {
         "form": form,
-        "changed": changed,
+        "changed": form.changed,
         "timeliness": TIMELINESS,
         "modes": [(radio, MODES[radio.data["value"]]) for radio in form["mode"]],
         "examples": EXAMPLES,
@@ -130,10 +97,6 @@ def _page(request: PersonRequest, form: FilterForm, changed: Filter | None) -> H
     }
     status = 400 if form.errors else 200
     return render(request, "filters/authoring/write.html", context, status=status)
-
-
-def _end(last_day: date | None) -> int | None:
-    return last_instant(last_day, timezone.get_current_timezone()) if last_day else None
 
 
 def _live(request: PersonRequest) -> bool:
