@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,8 @@ No other mail has these values.
 """
 
 NAMES = list(KINDS)
+_SENDERS = ("sender", "replied", "replies", "pair")
+"""Kinds whose letters are from somebody of their own."""
 
 _SYLLABLES = [c + v for c in "bdfghklmnprstvz" for v in "aeiou"]
 
@@ -183,9 +186,7 @@ class Workload:
         """Return a round of ``count`` letters, LEAST or more."""
         letters = [self._letter(number, place) for place in range(count)]
         made = Round()
-        self._address(number, letters, made)
-        for kind in ("word", "group", "groups"):
-            self._strew(kind, letters, made)
+        self._write(number, letters, made)
         made.letters = [Message(**letter) for letter in letters]
         self._vote(number, made)
         for rank, copy in COPIES:
@@ -205,35 +206,30 @@ class Workload:
             "inreplyto": above if chance.random() < mail.REPLIES else None,
         }
 
-    def _address(self, number: int, letters: Sequence[dict[str, Any]], made: Round) -> None:
-        """Give the first letters the senders and parents that hot filters ask for."""
+    def _write(self, number: int, letters: Sequence[dict[str, Any]], made: Round) -> None:
+        """Put hot values into letters: senders and parents into the first, then the others."""
         unused = iter(letters)
-        for kind in ("sender", "replied", "replies", "pair"):
-            for rank, copy in COPIES:
+        for kind, (rank, copy) in product((*_SENDERS, "word", "group", "groups"), COPIES):
+            texts = values(kind, rank, self.weeks)
+            if kind in _SENDERS:
                 letter = next(unused)
-                texts = values(kind, rank, self.weeks)
                 letter["sender"] = f"{texts[0]}@example.org"
                 letter["sender_name"] = f"{texts[0].title()} Stone"
                 letter["inreplyto"] = None
-                match = letter["msgid"]
-                if kind == "replied":
-                    match = letter["inreplyto"] = self._old(number, 2 * rank + copy)
-                elif kind == "replies":
-                    letter["inreplyto"] = _msgid("asked", rank)
-                elif kind == "pair":
-                    letter["subject"] += f" {texts[1]}"
-                made.expected[kind, rank].add(match)
-
-    def _strew(self, kind: str, letters: Sequence[dict[str, Any]], made: Round) -> None:
-        """Put the hot words or newsgroups of a kind into letters."""
-        for rank, copy in COPIES:
-            (text,) = values(kind, rank, self.weeks)
-            letter = letters[(7 * rank + 50 * copy + NAMES.index(kind)) % LEAST]
-            if kind == "word":
-                letter["subject"] += f" {text}"
             else:
-                letter["newsgroups"] += (text if kind == "group" else f"{text}.talk",)
-            made.expected[kind, rank].add(letter["msgid"])
+                letter = letters[(7 * rank + 50 * copy + NAMES.index(kind)) % LEAST]
+            match = letter["msgid"]
+            if kind == "replied":
+                match = letter["inreplyto"] = self._old(number, 2 * rank + copy)
+            elif kind == "replies":
+                letter["inreplyto"] = _msgid("asked", rank)
+            elif kind in ("pair", "word"):
+                letter["subject"] += f" {texts[-1]}"
+            elif kind == "group":
+                letter["newsgroups"] += texts
+            elif kind == "groups":
+                letter["newsgroups"] += (f"{texts[0]}.talk",)
+            made.expected[kind, rank].add(match)
 
     def _vote(self, number: int, made: Round) -> None:
         """Add votes: on one message more than any hot threshold, on another half as many."""
