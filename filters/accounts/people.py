@@ -77,7 +77,4 @@ def time_zone(user: User) -> ZoneInfo:
 
 
 def _profile(user: User) -> Profile:
-    try:
-        return user.profile
-    except Profile.DoesNotExist:
-        return Profile(user=user)
+    return getattr(user, "profile", None) or Profile(user=user)

@@ -31,12 +31,5 @@ class OutboxAnnotation(models.Model):
         return f"{self.kind} on {self.msgid}"
 
     def as_annotation(self) -> Annotation:
-        return Annotation(
-            annid=self.annid,
-            msgid=self.msgid,
-            owner=self.owner.get_username(),
-            kind=self.kind,
-            value=self.value,
-            number=self.number,
-            audience=self.audience,
-        )
+        owner, content = self.owner.get_username(), (self.kind, self.value, self.number)
+        return Annotation(self.annid, self.msgid, owner, *content, self.audience)

@@ -51,7 +51,7 @@ class Teller:
         voice = Voice(topic, self.random)
         author = self._author(CAST)
         thread = Thread(voice, voice.subject(), self._newsgroups(topic), [])
-        self._add(thread, at, author, thread.subject, voice.first(author), ())
+        self._add(thread, at, author, None)
         return thread
 
     def reply(self, thread: Thread, at: int, author: Person | None = None) -> Letter:
@@ -60,10 +60,7 @@ class Teller:
         before = [letter for letter in before if letter.author is not author] or thread.letters[:1]
         parent = self.random.choice([before[0], before[-1], self.random.choice(before)])
         author = author or self._author([other for other in CAST if other is not parent.author])
-        subject = thread.subject if thread.subject.startswith("Re: ") else f"Re: {thread.subject}"
-        body = thread.voice.reply(author, parent)
-        references = (*parent.references, parent.msgid)[-12:]
-        return self._add(thread, at, author, subject, body, references)
+        return self._add(thread, at, author, parent)
 
     def private(self, at: int, owner: Person) -> Letter:
         """Write a letter to one person, for nobody else's eyes."""
@@ -102,16 +99,16 @@ class Teller:
         msgid, annid = letter.msgid, f"{kind}.{owner}.{letter.msgid}"
         return Event(at, Annotation(annid, msgid, owner, kind, value, number, letter.audience))
 
-    def _add(
-        self,
-        thread: Thread,
-        at: int,
-        author: Person,
-        subject: str,
-        body: str,
-        references: tuple[str, ...],
-    ) -> Letter:
-        mailing_list = thread.voice.topic.list_name
+    def _add(self, thread: Thread, at: int, author: Person, parent: Letter | None) -> Letter:
+        subject, voice = thread.subject, thread.voice
+        references: tuple[str, ...] = ()
+        if parent is None:
+            body = voice.first(author)
+        else:
+            subject = subject if subject.startswith("Re: ") else f"Re: {subject}"
+            body = voice.reply(author, parent)
+            references = (*parent.references, parent.msgid)[-12:]
+        mailing_list = voice.topic.list_name
         to = (("", f"{mailing_list}@{DOMAIN}"),) if mailing_list else ()
         message = (self._msgid(), at, author, subject, body, to, thread.newsgroups, mailing_list)
         letter = Letter(*message, references, self._attachment())

@@ -34,6 +34,7 @@ FIELDS = (*WHERE, "client_id", "audience", "every")
 MOST_FOLDERS = 500
 _HOST = re.compile(r"[A-Za-z0-9_.:\-]{1,253}")
 _UNSEEN = re.compile(r"[\x00-\x1f\x7f]")
+_UNSEEN_INPUT = forms.PasswordInput(attrs={"autocomplete": "off"})
 
 
 class SourceForm(forms.Form):
@@ -46,27 +47,17 @@ class SourceForm(forms.Form):
     port = forms.IntegerField(label="Port", min_value=1, max_value=65535, required=False)
     user = forms.CharField(label="User name", max_length=254, required=False)
     method = forms.ChoiceField(
-        label="Log in with",
-        choices=Source.Method.choices,
-        initial="password",
-        required=False,
+        label="Log in with", choices=Source.Method.choices, initial="password", required=False
     )
     secret = forms.CharField(
-        label="Password",
-        max_length=8192,
-        required=False,
-        strip=False,
-        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
+        label="Password", max_length=8192, required=False, strip=False, widget=_UNSEEN_INPUT
     )
     token_url = forms.URLField(
         label="Where a refresh token is renewed", required=False, assume_scheme="https"
     )
     client_id = forms.CharField(label="Client id", max_length=200, required=False)
     client_secret = forms.CharField(
-        label="Client secret",
-        max_length=1000,
-        required=False,
-        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
+        label="Client secret", max_length=1000, required=False, widget=_UNSEEN_INPUT
     )
     audience = forms.ChoiceField()
     every = forms.TypedChoiceField(label="Looked at", choices=EVERY, coerce=int, initial=60)
@@ -93,8 +84,7 @@ class SourceForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         given = super().clean() or self.cleaned_data
-        given.setdefault("method", "password")
-        given["method"] = given["method"] or "password"
+        given["method"] = given.get("method") or "password"
         security = given.get("security")
         given["port"] = given.get("port") or usual_port(self.kind, tls=security == "tls")
         for name in ("user", "secret"):
