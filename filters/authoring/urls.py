@@ -2,13 +2,13 @@
 
 from django.urls import path
 
-from filters.authoring.views import completions, editor, filter_list
+from filters.authoring.views import editor, filter_list
 
 urlpatterns = [
     path("filters/", filter_list.filter_list, name="filters"),
     path("filters/new/", editor.write, name="new-filter"),
     path("filters/understand/", editor.understand, name="understand"),
-    path("filters/complete/", completions.completions, name="complete"),
+    path("filters/complete/", editor.completions, name="complete"),
     path("filters/preview/", editor.preview, name="preview"),
     path("filters/preview/<uuid:task>/", editor.preview_result, name="preview-result"),
     path("filter/<slug:name>/edit/", editor.write, name="edit-filter"),

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from filters.inbox.views import inbox, message, original
+from filters.inbox.views import inbox, message
 
 urlpatterns = [
     path("", inbox.inbox, name="inbox"),
@@ -11,7 +11,7 @@ urlpatterns = [
     path("sidebar/", inbox.sidebar, name="sidebar"),
     path("read/", inbox.mark_all_read, name="mark-all-read"),
     path("message/", message.message, name="message"),
-    path("message/original/", original.original, name="original"),
-    path("message/original/file/", original.download, name="original-file"),
+    path("message/original/", message.original, name="original"),
+    path("message/original/file/", message.download, name="original-file"),
     path("message/annotate/", message.annotate, name="annotate"),
 ]

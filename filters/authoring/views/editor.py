@@ -1,4 +1,4 @@
-"""Writing a filter: understood as one types, previewed by the worker, then installed."""
+"""Writing a filter: completed and understood as it is typed, previewed, then installed."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from filters.accounts.requests import PersonRequest
 from filters.authoring import previews, understanding
 from filters.authoring.forms import MODES, TIMELINESS, FilterForm
 from filters.authoring.tasks import start_preview
+from filters.authoring.vocabulary import vocabulary
 from filters.models import Filter
 from tapestry.core.errors import TapestryError
+from tapestry.query.phrases.completion import complete, is_whole
 from tapestry.query.phrases.phrasebook import phrasebook
 
 PATIENCE = 60
@@ -49,6 +51,24 @@ def write(request: PersonRequest, name: str | None = None) -> HttpResponse:
     done = "is changed." if changed else "is installed; what it finds appears here."
     messages.success(request, f"{stored.name} {done}")
     return redirect(stored)
+
+
+@require_GET
+def completions(request: PersonRequest) -> HttpResponse:
+    """Show completions at the cursor of a text; the first is chosen inside an unfinished word.
+
+    After a complete phrase, with no word begun, they are shown only on request (``all``).
+    """
+    text, at = request.GET.get("text", ""), request.GET.get("at", "")
+    place = int(at) if re.fullmatch("[0-9]{1,6}", at) else len(text)
+    before = text[:place]
+    offered = complete(text, place, vocabulary(request.user, before))
+    in_word = bool(offered) and offered[0].start < len(before)
+    is_phrase = bool(offered) and is_whole(before)
+    if is_phrase and not in_word and "all" not in request.GET:
+        offered = ()
+    context = {"completions": offered, "chosen": in_word and not is_phrase}
+    return render(request, "filters/authoring/_completions.html", context)
 
 
 @require_POST

@@ -1,6 +1,8 @@
-"""The message page, and what one can say of a message."""
+"""The message page, what a reader can say of a message, and the message as it came."""
 
 from __future__ import annotations
+
+import re
 
 from django.http import Http404, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect, render
@@ -11,7 +13,16 @@ from filters.inbox import listing, reading
 from filters.inbox.forms import AnnotationForm
 from filters.inbox.outbox import annotate as keep_annotation
 from filters.inbox.tasks import append_soon
+from filters.runtime import services
 from filters.templatetags.mail import message_address
+from tapestry.ingest.mime.charset import decode
+from tapestry.tables.originals import Original
+from tapestry.tables.originals import original as read_original
+
+SHOWN = 256 * 1024
+"""Bytes of an original that its page shows; the file has all of them."""
+
+_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 @require_GET
@@ -55,8 +66,45 @@ def annotate(request: PersonRequest) -> HttpResponse:
     return render(request, "filters/inbox/_standing.html", context)
 
 
+@require_GET
+def original(request: PersonRequest) -> HttpResponse:
+    """Show the message that ``id`` names as it came, and what could not be read of it."""
+    msgid = request.GET.get("id", "")
+    stored, audience = _original(request, msgid)
+    context = {
+        "msgid": msgid,
+        "audience": audience,
+        "text": decode(stored.raw[:SHOWN]),
+        "size": len(stored.raw),
+        "is_cut": len(stored.raw) > SHOWN,
+        "problems": stored.problems,
+    }
+    return render(request, "filters/inbox/original.html", context)
+
+
+@require_GET
+def download(request: PersonRequest) -> HttpResponse:
+    """Give the original bytes of the message that ``id`` names, as a file."""
+    msgid = request.GET.get("id", "")
+    name = _NOT_IN_A_NAME.sub("-", msgid).strip(".-")[:80] or "message"
+    stored, _ = _original(request, msgid)
+    response = HttpResponse(stored.raw, content_type="message/rfc822")
+    response["Content-Disposition"] = f'attachment; filename="{name}.eml"'
+    response["X-Content-Type-Options"] = "nosniff"
+    return response
+
+
 def _reading(request: PersonRequest, msgid: str, audience: str | None) -> reading.Reading:
     shown = reading.read(request.user, msgid, audience)
     if shown is None:
         raise Http404("There is no such message, or it is not yours to see.")
     return shown
+
+
+def _original(request: PersonRequest, msgid: str) -> tuple[Original, str]:
+    """Return the original of the copy that is meant, and the audience of that copy."""
+    for copy in reading.find(request.user, msgid, request.GET.get("in"))[:1]:
+        stored = read_original(services.tables(), msgid, copy)
+        if stored is not None:
+            return stored, copy.audience
+    raise Http404("There is no such message, it is not yours to see, or it was not kept.")
