@@ -164,35 +164,30 @@ def _due_filters(
         for users in in_batches(active.prefetch_related("groups"), owner_ids)
         for user in users
     }
-    return [
-        _due_filter(filter_, *owners[filter_.owner_id], windows.get(filter_.pk))
-        for filter_ in sorted(filters, key=attrgetter("pk"))
-        if filter_.owner_id in owners
-    ]
-
-
-def _due_filter(
-    filter_: Filter,
-    owner: str,
-    addresses: tuple[str, ...],
-    audiences: tuple[str, ...],
-    pending: PendingWindow | None,
-) -> DueFilter:
-    text = filter_ if pending is None else pending
-    return DueFilter(
-        filter_id=filter_.pk,
-        text=text.tql,
-        owner=owner,
-        addresses=addresses,
-        audiences=audiences,
-        since=text.since,
-        start=text.start,
-        revision=filter_.revision,
-        until=None if pending is None else pending.until,
-        pending_window=None if pending is None else pending.pk,
-        live=filter_.is_live,
-        explanation=text.explanation,
-    )
+    due = []
+    for filter_ in sorted(filters, key=attrgetter("pk")):
+        if filter_.owner_id not in owners:
+            continue
+        owner, addresses, audiences = owners[filter_.owner_id]
+        pending = windows.get(filter_.pk)
+        text = filter_ if pending is None else pending
+        due.append(
+            DueFilter(
+                filter_id=filter_.pk,
+                text=text.tql,
+                owner=owner,
+                addresses=addresses,
+                audiences=audiences,
+                since=text.since,
+                start=text.start,
+                revision=filter_.revision,
+                until=None if pending is None else pending.until,
+                pending_window=None if pending is None else pending.pk,
+                live=filter_.is_live,
+                explanation=text.explanation,
+            )
+        )
+    return due
 
 
 def _advance(filters: Sequence[DueFilter], until: int) -> Iterator[bool]:
