@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from tapestry.query.context import Context
 from tapestry.rewrite.monotonicity import Monotonicity
-
-if TYPE_CHECKING:
-    from tapestry.query.context import Context
 
 FilterName = tuple[str, str]
 """An owner and the name of a filter, in small letters."""

@@ -76,9 +76,5 @@ class ErrorPages:
         if request.headers.get("HX-Request"):
             notice = format_html('<p class="banner bad" role="alert">{} {}</p>', sentence, hint)
             return HttpResponse(notice, status=503)
-        return render(
-            request,
-            "error.html",
-            {"title": "Not just now", "sentence": sentence, "hint": hint},
-            status=503,
-        )
+        context = {"title": "Not just now", "sentence": sentence, "hint": hint}
+        return render(request, "error.html", context, status=503)

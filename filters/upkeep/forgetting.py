@@ -51,7 +51,8 @@ def forget(audience: str, before: int | None = None) -> Report:
         paused = 0
         if before is None:
             paused = Source.objects.filter(audience=audience, active=True).update(active=False)
-        _forget_waiting(audience, before)
+        waiting = OutboxAnnotation.objects.filter(audience=audience)
+        (waiting if before is None else waiting.filter(created__lt=before)).delete()
         gone = forget_rows(services.tables(), DjangoClock(), audience, before)
         with transaction.atomic():
             matches = _forget_deliveries(audience, before, gone.keys)
@@ -62,12 +63,6 @@ def forget(audience: str, before: int | None = None) -> Report:
                 RetiredName.objects.filter(name=audience).delete()
     rows = gone.rows
     return Report(rows["messages"], rows["annotations"], rows["originals"], matches, paused)
-
-
-def _forget_waiting(audience: str, before: int | None) -> None:
-    """Delete annotations from the outbox: none is appended to the table after this."""
-    annotations = OutboxAnnotation.objects.filter(audience=audience)
-    (annotations if before is None else annotations.filter(created__lt=before)).delete()
 
 
 def _forget_deliveries(audience: str, before: int | None, keys: frozenset[str]) -> int:
@@ -89,12 +84,8 @@ def _forget_deliveries(audience: str, before: int | None, keys: frozenset[str]) 
 def _begin_again(audience: str, which: QuerySet[Filter]) -> None:
     """Let filters that have seen an audience begin again: its removal is no event."""
     kind, _, name = audience.partition(":")
-    owners = User.objects.all()
-    if kind == "user":
-        owners = owners.filter(username=name)
-    elif kind == "group":
-        owners = owners.filter(groups__name=name)
-    begin_again(which.filter(owner__in=owners))
+    members = {"user": Q(username=name), "group": Q(groups__name=name)}.get(kind, Q())
+    begin_again(which.filter(owner__in=User.objects.filter(members)))
 
 
 @contextmanager
