@@ -32,9 +32,6 @@ FIGURES = {
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--annotations", type=int, default=100_000, help="votes in the table")
     parser.add_argument("--delta", type=int, default=1000, help="new votes in the window")
-    parser.add_argument(
-        "--scattered", action="store_true", help="votes on any message at any time, not in its days"
-    )
     parser.add_argument("--repeat", type=int, default=5, help="measured runs of each filter")
 
 
@@ -48,9 +45,7 @@ def measure(options: dict[str, Any]) -> dict[str, Any]:
     from tapestry.spark.session import LOCAL, connect
 
     runs = range(options["repeat"] + 2)
-    since, until = votes.fill(
-        services.tables(), options["annotations"], options["delta"], options["scattered"]
-    )
+    since, until = votes.fill(services.tables(), options["annotations"], options["delta"])
     engine_on_all = partial(SparkEngine, connect(LOCAL), snapshot(services.tables()))
     filters: dict[str, dict[str, float | int]] = {}
     for name, text in FILTERS.items():

@@ -30,27 +30,22 @@ INTERVAL = 26 * SECOND
 FILE = 250_000
 
 
-def fill(tables: Tables, annotations: int, delta: int, scattered: bool) -> tuple[int, int]:
+def fill(tables: Tables, annotations: int, delta: int) -> tuple[int, int]:
     """Write messages with about VOTES votes each, then the new votes; return the window of these.
 
-    The new votes are on CURRENT messages, and those before, unless they are scattered, on the
-    CURRENT that were voted on at their time.
+    Every vote is on one of the CURRENT messages that were voted on at its time.
     """
     chance = random.Random(7)
     messages = max((annotations + delta) // VOTES, CURRENT)
     mail = [Message(msgid=f"m{n}@x.org", sender=f"p{n % 50}@x.org") for n in range(messages)]
     append_dated(tables, MESSAGES, mail, [BEGIN] * messages)
 
-    def message_of(number: int) -> int:
-        if scattered and number < annotations:
-            return number % messages
-        newest = min(number // VOTES, messages - 1)
-        return newest - chance.randrange(min(CURRENT, newest + 1))
-
     def vote(number: int) -> Annotation:
         owner = f"u{chance.randrange(5 * VOTES)}"
         value = 1.0 if chance.random() < 0.55 else -1.0
-        return Annotation(f"a{number}", f"m{message_of(number)}@x.org", owner, "vote", None, value)
+        newest = min(number // VOTES, messages - 1)
+        voted_on = newest - chance.randrange(min(CURRENT, newest + 1))
+        return Annotation(f"a{number}", f"m{voted_on}@x.org", owner, "vote", None, value)
 
     for low, high in pairwise([*range(0, annotations, FILE), annotations, annotations + delta]):
         ts = [_arrival(number) for number in range(low, high)]
