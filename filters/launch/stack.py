@@ -179,12 +179,10 @@ def interruptible() -> Iterator[None]:
             raise Interrupted
 
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    handlers = {number: signal.getsignal(number) for number in numbers}
-    heeded = [number for number in numbers if handlers[number] != signal.SIG_IGN]
-    for number in heeded:
-        signal.signal(number, interrupt)
+    heeded = [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, interrupt) for number in heeded}
     try:
         yield
     finally:
-        for number in heeded:
-            signal.signal(number, handlers[number])
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -132,10 +132,9 @@ class Listener:
         try:
             # In this thread: the refresh of a token may take long, and no other watch waits.
             watch_mailbox(_account_of(source), folder, on_mail, watcher.stop.is_set)
-        except TapestryError as error:
-            self._failed(key, watcher, error)
         except Exception as error:
-            log.exception("Listening to source %s failed.", source_id)
+            if not isinstance(error, TapestryError):
+                log.exception("Listening to source %s failed.", source_id)
             self._failed(key, watcher, error)
         finally:
             watcher.listens = False
