@@ -15,6 +15,7 @@ MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 WEEK = 7 * DAY
+UNITS = {"week": WEEK, "day": DAY, "hour": HOUR, "minute": MINUTE, "second": SECOND}
 
 BEGINNING = -(2**62)
 """Minus infinity: where the first window of a filter over existing mail begins."""

@@ -112,11 +112,9 @@ class _Checker:
                 return n.Or.of([self.condition(arg, scope) for arg in node.args], node.span)
             case n.Not():
                 arg = self.condition(node.arg, scope)
-                return (
-                    n.Truth(not arg.value)
-                    if isinstance(arg, n.Truth)
-                    else n.Not(arg, span=node.span)
-                )
+                if isinstance(arg, n.Truth):
+                    return n.Truth(not arg.value)
+                return n.Not(arg, span=node.span)
             case n.Exists():
                 bindings, inner = self._bind(node.bindings, scope)
                 return n.Exists(bindings, self.condition(node.condition, inner), span=node.span)
@@ -247,8 +245,7 @@ class _Checker:
         return name if owner == self.asker else f"{owner}.{name}"
 
 
-def _test(node: n.Condition, scope: Scope) -> n.Condition:
-    """Check a condition that has terms in it, and no conditions."""
+def _test(node: n.Test, scope: Scope) -> n.Condition:
     match node:
         case n.Compare(op="IN", right=n.Call(args=items)):
             term = typed(node.left, scope)
@@ -269,8 +266,6 @@ def _test(node: n.Condition, scope: Scope) -> n.Condition:
             term = typed(node.term, scope)
             refuse_now(term, "before IS NULL")
             return n.Truth(False) if type_of(term) is Type.SET else n.IsNull(term, span=node.span)
-        case _:
-            raise TypeError(f"no condition: {node!r}")
 
 
 def _between(node: n.Between, scope: Scope) -> n.Condition:

@@ -68,25 +68,22 @@ def refuse_now(term: n.Term, where: str) -> None:
 
 def in_list(term: n.Term, items: list[n.Term], span: Span | None) -> n.Condition:
     """Return ``term IN (items)``: an InList of the constants, ``=`` for the others."""
+    listed = type_of(term) is not Type.NULL and not reads_now(term)
     tests: list[n.Condition] = []
-    constants: list[str | int | float] = []
+    values: list[str | int | float] = []
     kinds: list[Type] = []
     for item in items:
         test = compare("=", term, item, item.span)
-        constant = isinstance(item, n.Literal) and item.value is not None
-        if test in tests:
-            continue
-        if not constant or type_of(term) is Type.NULL or reads_now(term):
+        if listed and isinstance(item, n.Literal) and item.value is not None:
+            values.append(item.value)
+            kinds.append(item.type)
+        elif test not in tests:
             tests.append(test)
-            continue
-        assert isinstance(item, n.Literal) and item.value is not None
-        constants.append(item.value)
-        kinds.append(item.type)
-    if constants:
+    if values:
         kind = Type.NUMBER if Type.NUMBER in kinds else kinds[0]
         if kind is Type.NUMBER:
-            constants = [float(value) for value in constants]
-        tests.insert(0, n.InList(term, n.Values(tuple(constants), kind, span=span), span=span))
+            values = [float(value) for value in values]
+        tests.insert(0, n.InList(term, n.Values(tuple(values), kind, span=span), span=span))
     return n.Or.of(tests, span)
 
 

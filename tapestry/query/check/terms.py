@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 
 from tapestry.core.clock import to_datetime
 from tapestry.core.errors import Span, TapestryError
@@ -26,6 +27,9 @@ _EXAMPLES = {
     **{name: f"{name}(m.subject)" for name in ("lower", "upper", "trim", "length")},
     "substr": "substr(m.subject, 1, 3)",
 }
+
+
+_COMPUTE = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 
 
 def a(kind: Type) -> str:
@@ -188,7 +192,7 @@ def _arith(op: str, left: n.Term, right: n.Term, span: Span | None) -> n.Term:
         return n.Literal(None, Type.NULL, span=span)
     if isinstance(left, n.Literal) and isinstance(right, n.Literal):
         assert isinstance(left.value, int | float) and isinstance(right.value, int | float)
-        return _constant(_compute(op, left.value, right.value), kind, span)
+        return _constant(_COMPUTE[op](left.value, right.value), kind, span)
     if kinds == (Type.DURATION, Type.INSTANT):
         left, right = right, left
     return n.Arith(op, left, right, kind, span=span)
@@ -227,12 +231,6 @@ def _no_arith(op: str, left: Type, right: Type, span: Span | None) -> TapestryEr
     elif {left, right} & {Type.INSTANT, Type.DURATION} and Type.TEXT in (left, right):
         hint = "Write an instant as TIMESTAMP '2026-01-31 12:00:00'."
     return TapestryError(message, span, hint)
-
-
-def _compute(op: str, left: float, right: float) -> float:
-    if op == "*":
-        return left * right
-    return left + right if op == "+" else left - right
 
 
 def _constant(value: float, kind: Type, span: Span | None) -> n.Literal:

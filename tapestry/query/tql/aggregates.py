@@ -46,7 +46,7 @@ def aggregate(parser: Parser, name: Token) -> n.Aggregate:
     if not distinct and parser.accept("*"):
         if name.word != "COUNT":
             raise _no_column(name, start)
-    elif start.kind in ("name", "quoted") and parser.after.word in (",", ":", "IN"):
+    elif start.is_name and parser.after.word in (",", ":", "IN"):
         if distinct or name.word != "COUNT":
             raise _no_column(name, start)
         bindings = exists.bindings(parser)

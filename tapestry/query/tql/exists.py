@@ -35,7 +35,7 @@ def bindings(parser: Parser) -> tuple[Binding, ...]:
     found: dict[str, Binding] = {}
     while True:
         token = parser.token
-        if token.kind not in ("name", "quoted") or token.word in RESERVED:
+        if not token.is_name or token.word in RESERVED:
             raise parser.unexpected("a variable", "Write EXISTS (r: r.inreplyto = m.msgid).")
         parser.take()
         table = MESSAGES
@@ -57,7 +57,7 @@ def bindings(parser: Parser) -> tuple[Binding, ...]:
 
 def table_of(parser: Parser) -> str:
     """Read the name of a table."""
-    if parser.token.kind not in ("name", "quoted"):
+    if not parser.token.is_name:
         raise parser.unexpected("“messages” or “annotations”")
     token = parser.take()
     return table_named(token.value, token.span)

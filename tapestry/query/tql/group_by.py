@@ -10,7 +10,6 @@ of every message x; a group has a row, which is said where the HAVING does not i
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass, replace
 
 from tapestry.core.errors import Span, TapestryError
@@ -21,14 +20,9 @@ from tapestry.query.tql.expressions import Parser
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.parsed import Branch
 
-_COMPARE = {
-    "=": operator.eq,
-    "<>": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
+_HOLDS_OF_ZERO = {1: ("<", "<=", "<>"), 0: ("=", "<=", ">="), -1: (">", ">=", "<>")}
+"""Of the sign of a number, the operators by which zero compares with it."""
+
 _ORDER = "Write ORDER BY COUNT(*) DESC LIMIT 10, after GROUP BY m.msgid."
 
 
@@ -222,5 +216,5 @@ def _of_none(node: n.Condition) -> bool | None:
             inner = _of_none(node.arg)
             return None if inner is None else not inner
         case n.Threshold(n.Aggregate(function="COUNT"), op, n.Literal(int() | float() as value)):
-            return bool(_COMPARE[op](0, value))
+            return op in _HOLDS_OF_ZERO[(value > 0) - (value < 0)]
     return None

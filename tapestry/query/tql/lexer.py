@@ -56,6 +56,11 @@ class Token(NamedTuple):
         """Return its place."""
         return Span(self.start, self.end)
 
+    @property
+    def is_name(self) -> bool:
+        """Return whether it can be a name, in double quotes or not."""
+        return self.kind in ("name", "quoted")
+
 
 def tokens_of(text: str) -> list[Token]:
     """Return the tokens, the last of kind end; after a wrong one no others follow.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-from tapestry.core.clock import DAY, HOUR, MINUTE, SECOND, WEEK, parse_instant
+from tapestry.core.clock import UNITS, parse_instant
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import Type
 from tapestry.query.limits import MAX_DURATION, MAX_INTEGER, too_long
@@ -14,16 +14,8 @@ from tapestry.query.tree.nodes import Arith, Literal, Now, Term, Truth
 
 WORDS = frozenset({"TRUE", "FALSE", "NULL"})
 
-UNITS = {
-    "WEEK": WEEK,
-    "DAY": DAY,
-    "HOUR": HOUR,
-    "MINUTE": MINUTE,
-    "SECOND": SECOND,
-    "MILLISECOND": SECOND // 1000,
-    "MICROSECOND": 1,
-}
-_CALENDAR = ("MONTH", "QUARTER", "YEAR")
+_LENGTHS = {**UNITS, "millisecond": 1000, "microsecond": 1}
+_CALENDAR = ("month", "quarter", "year")
 
 _AMOUNT = re.compile(r"\s*([+-]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+))\s*([A-Za-z]*)\s*", re.ASCII)
 
@@ -63,20 +55,20 @@ def _integer(digits: str) -> int | None:
 
 def is_unit(word: str) -> bool:
     """Return whether a word in capitals is a unit of time, singular or plural."""
-    single = word.removesuffix("S")
-    return single in UNITS or single in _CALENDAR
+    single = word.lower().removesuffix("s")
+    return single in _LENGTHS or single in _CALENDAR
 
 
 def duration(digits: str, unit: str, span: Span) -> Literal:
     """Return a DURATION in microseconds; months and years are refused."""
-    single = unit.upper().removesuffix("S")
+    single = unit.lower().removesuffix("s")
     if single in _CALENDAR:
         raise TapestryError(
             f"{single.capitalize()}s have no fixed length.",
             span,
             "Days and weeks are fixed lengths: write 30 days, or 52 weeks.",
         )
-    length = UNITS[single]
+    length = _LENGTHS[single]
     if abs(float(digits)) * length > MAX_DURATION:
         raise too_long(span)
     return Literal(round(Decimal(digits) * length), Type.DURATION, span=span)

@@ -64,7 +64,7 @@ def _branches(parser: Parser) -> tuple[Branch, ...]:
             raise TapestryError(
                 "A filter is one query.", parser.token.span, "Leave out what follows."
             )
-    elif first.word in _STATEMENTS and parser.after.kind in ("name", "quoted"):
+    elif first.word in _STATEMENTS and parser.after.is_name:
         raise TapestryError(
             "A filter can only select messages.",
             first.span,
@@ -172,7 +172,7 @@ class _Expressions(Parser):
 
     def _quoted(self) -> n.Term:
         token = self.take()
-        if self.token.word == "." and self.after.kind in ("name", "quoted"):
+        if self.token.word == "." and self.after.is_name:
             return self._column(token)
         if known_column(token.value):
             return n.Column("", token.value, span=token.span)
@@ -197,7 +197,7 @@ class _Expressions(Parser):
 
     def _column(self, variable: Token) -> n.Column:
         self.expect(".")
-        if self.token.kind not in ("name", "quoted"):
+        if not self.token.is_name:
             raise self.unexpected("a column", "Name one, such as m.subject.")
         column = self.take()
         return n.Column(variable.value, column.value, span=Span(variable.start, column.end))
@@ -212,11 +212,7 @@ class _Expressions(Parser):
             found: n.Term | n.Condition = literals.dateadd(self, start)
             self.depth -= 1
             return found
-        args: list[n.Term] = []
-        if self.token.word != ")":
-            args.append(self.term())
-            while self.accept(","):
-                args.append(self.term())
+        args = [] if self.token.word == ")" else self.listed(self.term)
         self.expect(")", "“,” or “)”")
         self.depth -= 1
         span = self.since(start)

@@ -123,25 +123,23 @@ def _braces(parser: Parser, left: n.Term, operator: Token, at: int) -> n.Conditi
         hint = "Write NOT (m.to = {…})."
         raise TapestryError("Braces can only follow “=”.", operator.span, hint)
     parser.expect("{")
-    tests: list[n.Literal | n.Like] = []
-    while True:
-        start = parser.token.start
+
+    def test() -> n.Literal | n.Like:
+        start = parser.token
         if parser.accept("LIKE"):
             pattern = _text(parser, "LIKE", "LIKE '%bill%'")
-            tests.append(n.Like(left, pattern, span=parser.since(start)))
-        elif parser.token.kind == "text":
-            token = parser.take()
-            tests.append(n.Literal(token.value, Type.TEXT, span=token.span))
-        else:
-            raise parser.unexpected("a text or “LIKE”", "Write {'joe@example.org', LIKE '%bill%'}.")
-        if not parser.accept(","):
-            break
+            return n.Like(left, pattern, span=parser.since(start.start))
+        if start.kind == "text":
+            return n.Literal(parser.take().value, Type.TEXT, span=start.span)
+        raise parser.unexpected("a text or “LIKE”", "Write {'joe@example.org', LIKE '%bill%'}.")
+
+    tests = parser.listed(test)
     parser.expect("}", "“,” or “}”")
     return n.Braces(left, tuple(tests), span=parser.since(at))
 
 
 def _in(parser: Parser, left: n.Term, at: int) -> n.Condition:
-    if parser.token.kind in ("name", "quoted"):
+    if parser.token.is_name:
         return _in_filter(parser, left, at)
     opening = parser.expect("(", "“(” or the name of a filter")
     parser.enter()
@@ -151,9 +149,7 @@ def _in(parser: Parser, left: n.Term, at: int) -> n.Condition:
         span = Span(opening.start, parser.token.end)
         raise TapestryError("The list of IN is empty.", span, "Put a value into it.")
     else:
-        items = [parser.term()]
-        while parser.accept(","):
-            items.append(parser.term())
+        items = parser.listed(parser.term)
         parser.expect(")", "“,” or “)”")
         values = n.Call("list", tuple(items), span=parser.since(opening.start))
         found = n.Compare("IN", left, values, span=parser.since(at))
@@ -177,7 +173,7 @@ def _in_filter(parser: Parser, left: n.Term, at: int) -> n.Condition:
     if parser.token.word in RESERVED:
         raise parser.unexpected("the name of a filter")
     owner, name = None, parser.take().value
-    if parser.token.word == "." and parser.after.kind in ("name", "quoted"):
+    if parser.token.word == "." and parser.after.is_name:
         parser.take()
         owner, name = name, parser.take().value
     return n.InFilter(left.name, owner, name, span=parser.since(at))
@@ -191,7 +187,7 @@ def _top(parser: Parser, left: n.Column, at: int) -> n.Top:
     parser.take()
     limit = group_by.limit(parser)
     name = left.name.lower()
-    if parser.token.kind in ("name", "quoted") and parser.token.word != "BY":
+    if parser.token.is_name and parser.token.word != "BY":
         name = variable(parser.take())
     parser.expect("BY", "“BY” and an aggregate")
     start = parser.token

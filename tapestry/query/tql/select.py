@@ -19,19 +19,22 @@ from tapestry.query.tree.parsed import Branch
 
 def starts(parser: Parser) -> bool:
     """Return whether a SELECT comes next, in parentheses or not."""
-    count = 0
-    while parser.ahead(count).word == "(" and count <= MAX_NESTING:
-        count += 1
-    return parser.ahead(count).word == "SELECT"
+    return parser.ahead(_parentheses(parser)).word == "SELECT"
 
 
 def starts_aggregate(parser: Parser) -> bool:
     """Return whether the SELECT that comes next, in parentheses, selects an aggregate."""
-    count = 0
-    while parser.ahead(count).word == "(":
-        count += 1
+    count = _parentheses(parser)
     selected = parser.ahead(count + 1).word in AGGREGATES and parser.ahead(count + 2).word == "("
     return count > 0 and selected
+
+
+def _parentheses(parser: Parser) -> int:
+    """Return how many parentheses are opened next, counting to just above the limit."""
+    count = 0
+    while parser.ahead(count).word == "(" and count <= MAX_NESTING:
+        count += 1
+    return count
 
 
 def query(parser: Parser) -> tuple[Branch, ...]:
@@ -174,9 +177,7 @@ def _branch(parser: Parser) -> list[Select]:
     if not parser.accept("DISTINCT"):
         parser.accept("ALL")
     start = parser.token.start
-    items = [_item(parser)]
-    while parser.accept(","):
-        items.append(_item(parser))
+    items = parser.listed(lambda: _item(parser))
     span = parser.since(start)
     parser.expect("FROM")
     parser.scopes.append(set())
@@ -192,11 +193,7 @@ def _item(parser: Parser) -> n.Term | n.Aggregate:
     token = parser.token
     if parser.accept("*"):
         return n.Column("", "*", span=token.span)
-    if (
-        token.kind in ("name", "quoted")
-        and parser.after.word == "."
-        and parser.ahead(2).word == "*"
-    ):
+    if token.is_name and parser.after.word == "." and parser.ahead(2).word == "*":
         parser.at += 3
         return n.Column(token.value, "*", span=parser.since(token.start))
     # With the parenthesis around its SELECT, that of an aggregate counts as one.
@@ -241,13 +238,13 @@ def _table(parser: Parser) -> n.Binding:
         raise TapestryError(
             "A table’s name stands here, not a SELECT.", token.span, "Write EXISTS (r: …) instead."
         )
-    if token.kind not in ("name", "quoted"):
+    if not token.is_name:
         raise parser.unexpected("the name of a table", "The tables are messages and annotations.")
     parser.take()
     table = table_named(token.value, token.span)
     name = token
     if parser.accept("AS") or _is_alias(parser.token):
-        if parser.token.kind not in ("name", "quoted"):
+        if not parser.token.is_name:
             raise parser.unexpected("a variable")
         name = parser.take()
     called = variable(name)

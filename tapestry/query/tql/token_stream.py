@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from tapestry.core.errors import Span
 from tapestry.query.limits import MAX_NESTING, too_deep
 from tapestry.query.tql.lexer import Token, tokens_of
 from tapestry.query.tree.parsed import MisreadError
+
+Item = TypeVar("Item")
 
 _HINTS = {
     "a value": "Write a column such as m.subject, or a constant such as 'spark', 5 or 2 weeks.",
@@ -61,6 +66,13 @@ class Cursor:
                 return False
         self.at += len(words)
         return True
+
+    def listed(self, read: Callable[[], Item]) -> list[Item]:
+        """Read one item or several, with commas between them."""
+        items = [read()]
+        while self.accept(","):
+            items.append(read())
+        return items
 
     def expect(self, word: str, what: str | None = None) -> Token:
         """Step over a word that must come next."""

@@ -162,7 +162,7 @@ def _threshold(node: n.Threshold, depths: Depths, *, exact: bool) -> n.Condition
         op = "<=" if op == "=" else ">"
     if op not in (">", ">=", "<", "<="):
         return replace(node, aggregate=aggregate)
-    least = value - 1 if op in (">=", "<") else value
+    least = _above(op, value)
     term = aggregate.term
     tables = {binding.var: binding.table for binding in aggregate.bindings}
     if least == 0 and (term is None or _never_null(term, tables)):
@@ -170,7 +170,7 @@ def _threshold(node: n.Threshold, depths: Depths, *, exact: bool) -> n.Condition
         above = _exists(rows, depths, exact=exact or op in ("<", "<="))
     else:
         above = n.Threshold(aggregate, ">", n.Literal(least, Type.INTEGER))
-    return n.Not(above) if op in ("<", "<=") else above
+    return _unless_below(op, above)
 
 
 def _rows(node: n.Aggregate, depths: Depths) -> n.Aggregate:
@@ -201,19 +201,19 @@ def _compare(node: n.Compare, depths: Depths) -> n.Condition:
         op, left, right = FLIPPED[op], right, left
     match right:
         case n.Literal(int(value), Type.INTEGER) if type_of(left) is Type.INTEGER:
-            return _integer_comparison(op, left, value)
+            bound = n.Literal(_above(op, value), Type.INTEGER)
+            if op in ("=", "<>"):
+                return n.Compare(op, left, bound)
+            return _unless_below(op, n.Compare(">", left, bound))
     return found if left is found.left else n.Compare(op, left, right)
 
 
-def _integer_comparison(op: str, left: n.Term, value: int) -> n.Condition:
-    """Return a comparison of whole numbers by ``>``, negated if need be."""
-    match op:
-        case ">=" | "<":
-            above: n.Condition = n.Compare(">", left, n.Literal(value - 1, Type.INTEGER))
-        case ">" | "<=":
-            above = n.Compare(">", left, n.Literal(value, Type.INTEGER))
-        case _:
-            return n.Compare(op, left, n.Literal(value, Type.INTEGER))
+def _above(op: str, value: int) -> int:
+    """Return the bound of a comparison of whole numbers with ``value``, if written by ``>``."""
+    return value - 1 if op in (">=", "<") else value
+
+
+def _unless_below(op: str, above: n.Condition) -> n.Condition:
     return n.Not(above) if op in ("<", "<=") else above
 
 

@@ -211,11 +211,7 @@ class And(Node):
         >>> And.of([a, And((b, c))]) == And((a, b, c)), And.of([a]) == a, And.of([])
         (True, True, Truth(value=True))
         """
-        parts = tuple(parts)
-        if len(parts) == 1:
-            return parts[0]
-        flat = [arg for part in parts for arg in (part.args if isinstance(part, And) else (part,))]
-        return And(tuple(flat), span=span) if flat else Truth(True, span=span)
+        return _flat(And, parts, span)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,11 +223,15 @@ class Or(Node):
     @staticmethod
     def of(parts: Iterable[Condition], span: Span | None = None) -> Condition:
         """Return the OR of any number of conditions, flat; FALSE of none, the one of one."""
-        parts = tuple(parts)
-        if len(parts) == 1:
-            return parts[0]
-        flat = [arg for part in parts for arg in (part.args if isinstance(part, Or) else (part,))]
-        return Or(tuple(flat), span=span) if flat else Truth(False, span=span)
+        return _flat(Or, parts, span)
+
+
+def _flat(kind: type[And | Or], parts: Iterable[Condition], span: Span | None) -> Condition:
+    parts = tuple(parts)
+    if len(parts) == 1:
+        return parts[0]
+    flat = [arg for part in parts for arg in (part.args if isinstance(part, kind) else (part,))]
+    return kind(tuple(flat), span=span) if flat else Truth(kind is And, span=span)
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,24 +273,10 @@ class InFilter(Node):
     name: str
 
 
-Condition = (
-    Compare
-    | Like
-    | Has
-    | IsNull
-    | InList
-    | Exists
-    | InQuery
-    | Threshold
-    | Top
-    | And
-    | Or
-    | Not
-    | Truth
-    | Between
-    | Braces
-    | InFilter
-)
+Test = Compare | Like | Has | IsNull | InList | Between | Braces
+"""What has terms in it, and no conditions."""
+
+Condition = Test | Exists | InQuery | InFilter | Threshold | Top | And | Or | Not | Truth
 
 
 @dataclass(frozen=True, slots=True)

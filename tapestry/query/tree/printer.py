@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tapestry.core.clock import DAY, HOUR, MINUTE, SECOND, WEEK, to_datetime
+from tapestry.core.clock import SECOND, UNITS, to_datetime
 from tapestry.core.schema import MESSAGES, Type
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.identifiers import RESERVED, FreshNames
@@ -15,13 +15,6 @@ from tapestry.query.tree.parsed import MESSAGE
 from tapestry.query.tree.walk import columns_of, walk
 
 OR, AND, NOT = range(3)
-_UNITS = (
-    (WEEK, "week"),
-    (DAY, "day"),
-    (HOUR, "hour"),
-    (MINUTE, "minute"),
-    (SECOND, "second"),
-)
 
 
 def print_tql(query: n.CheckedQuery) -> str:
@@ -49,12 +42,13 @@ def print_sql(query: n.CheckedQuery) -> str:
 def print_duration(microseconds: int) -> tuple[str, str]:
     """Return a duration as an amount and its largest whole unit.
 
+    >>> from tapestry.core.clock import DAY, MINUTE
     >>> print_duration(14 * DAY), print_duration(90 * MINUTE), print_duration(SECOND // 2)
     (('2', 'weeks'), ('90', 'minutes'), ('0.5', 'seconds'))
     """
     size = abs(microseconds)
     length, unit = next(
-        ((length, unit) for length, unit in _UNITS if size and size % length == 0),
+        ((length, unit) for unit, length in UNITS.items() if size and size % length == 0),
         (SECOND, "second"),
     )
     whole, rest = divmod(size, length)
@@ -118,19 +112,10 @@ class _Printer:
 
     def _negated(self, arg: n.Condition) -> str:
         match arg:
-            case (
-                n.IsNull()
-                | n.Like()
-                | n.Has()
-                | n.InList()
-                | n.InQuery()
-                | n.InFilter()
-                | n.Exists()
-                | n.Top()
-            ):
-                return self._test(arg, "NOT ")
-            case _:
+            case n.And() | n.Or() | n.Not() | n.Truth() | n.Compare() | n.Threshold():
                 return "NOT " + self.condition(arg, NOT)
+            case _:
+                return self._test(arg, "NOT ")
 
     def _test(self, node: n.Condition, negated: str) -> str:
         match node:

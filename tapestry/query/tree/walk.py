@@ -94,13 +94,7 @@ def walk(node: Any) -> Iterator[n.Node]:
 
 def depth(node: Any) -> int:
     """Return how many nodes stand in each other at most."""
-    deepest = 0
-    for name in _KINDS[type(node)].parts:
-        part = getattr(node, name)
-        for child in part if type(part) is tuple else (part,):
-            if child is not None:
-                deepest = max(deepest, depth(child))
-    return 1 + deepest
+    return 1 + max(map(depth, children(node)), default=0)
 
 
 def change_children(node: N, change: Callable[[Any], Any]) -> N:
