@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from tapestry.core.errors import Span, TapestryError
 from tapestry.query.check.checker import check
 from tapestry.query.context import Context
@@ -38,6 +40,9 @@ def parse(text: str, context: Context, depth: int = 0) -> Parsed:
     If it is in neither, the error is that of the notation that got further.
     """
     check_text(text)
+    if tql.cannot_be(text):
+        with suppress(MisreadError):
+            return phrases.parse(text, context, depth)
     try:
         return tql.parse(text, depth)
     except MisreadError as error:

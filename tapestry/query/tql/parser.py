@@ -6,6 +6,8 @@ sides is checked as it is met, so a parenthesis never has to be read twice.
 
 from __future__ import annotations
 
+import re
+
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import Type
 from tapestry.query.check.scope import known_column
@@ -38,6 +40,7 @@ _POWER = {
     "-": SUM,
     "*": PRODUCT,
 }
+_TWO_WORDS = re.compile(r"\s*([^\W\d]\w*)\s+([^\W\d]\w*)")
 _STATEMENTS = ("ALTER", "CREATE", "DELETE", "DROP", "EXPLAIN", "INSERT", "MERGE", "UPDATE")
 
 
@@ -54,6 +57,22 @@ def parse(text: str, depth: int = 0) -> Parsed:
             for branch in branches:
                 check_terms(branch.condition)
     return Parsed(branches, "tql")
+
+
+def cannot_be(text: str) -> bool:
+    """Tell, by its first two words, that ``parse`` of a text would raise a MisreadError.
+
+    No value is followed by a name that is no operator; only NOT, SELECT and statements are.
+
+    >>> cannot_be("replies by Jones"), cannot_be("replies IN baseball"), cannot_be("replies")
+    (True, False, False)
+    """
+    words = _TWO_WORDS.match(text)
+    return (
+        words is not None
+        and words[1].upper() not in ("NOT", "SELECT", *_STATEMENTS)
+        and words[2].upper() not in _POWER
+    )
 
 
 def _branches(parser: Parser) -> tuple[Branch, ...]:
