@@ -13,24 +13,20 @@ class Span:
     end: int
 
 
+@dataclass(eq=False, repr=False)
 class TapestryError(Exception):
     """What is wrong (``message``, a sentence), where, and what to do instead (``hint``).
 
     ``span`` is the place in ``text``, if the error is about a filter.
     """
 
-    def __init__(
-        self,
-        message: str,
-        span: Span | None = None,
-        hint: str | None = None,
-        text: str | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.message = message
-        self.span = span
-        self.hint = hint
-        self.text = text
+    message: str
+    span: Span | None = None
+    hint: str | None = None
+    text: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__init__(self.message)
 
     @property
     def offset(self) -> int | None:

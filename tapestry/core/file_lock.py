@@ -23,13 +23,10 @@ def file_lock(path: Path, *, wait: float = 0.0, mode: int = -1) -> Iterator[bool
     default that of the umask.  Raises OSError if the file cannot be made.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(path, mode=mode)
     try:
-        lock.acquire(timeout=wait)
+        acquired = FileLock(path, mode=mode).acquire(timeout=wait)
     except Timeout:
         yield False
         return
-    try:
+    with acquired:
         yield True
-    finally:
-        lock.release()

@@ -105,7 +105,7 @@ def complete(
         word = _WORD.match(after)
         end = at + (word.end() if word else 0)
         candidates = _continued(place, typed, vocabulary) if place else []
-        if not candidates and not (place and place.takes("WORD")):
+        if not candidates and not (place and "WORD" in place.accepts):
             candidates = _columns(text, typed)
     spaced = text[end : end + 1].isspace()
     meanings = {name.rstrip() if spaced else name: meaning for name, meaning in candidates}

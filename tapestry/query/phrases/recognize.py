@@ -10,15 +10,13 @@ from dataclasses import replace
 
 from tapestry.core.errors import TapestryError
 from tapestry.query.check.checker import check
-from tapestry.query.phrases import parser as phrases
+from tapestry.query.frontend import parse
 from tapestry.query.phrases.nodes import Joined, Negated, PhraseNode, depth_of
 from tapestry.query.phrases.patterns import NOBODY, longest, phrase_like
 from tapestry.query.phrases.printer import print_phrase
-from tapestry.query.tql import parser as tql
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.canonical import canonicalize
 from tapestry.query.tree.ordering import alpha_normalize, order_as_phrase
-from tapestry.query.tree.parsed import MisreadError
 
 MOST = 40
 """Conditions with more parts than this have no phrase: nobody would read it."""
@@ -86,20 +84,12 @@ def _size(node: n.Condition) -> int:
 def _means(text: str, usual: n.Condition) -> bool:
     """Tell whether a text is a phrase, spelled canonically, that means a canonical condition."""
     try:
-        tql.parse(text)
-        return False
-    except MisreadError:
-        pass
+        parsed = parse(text, NOBODY)
+        read = check(parsed, text, NOBODY, parse)
     except TapestryError:
         return False
-    try:
-        parsed = phrases.parse(text, NOBODY)
-        read = check(parsed, text, NOBODY, phrases.parse)
-    except TapestryError:
-        return False
-    return parsed.phrase == text and alpha_normalize(
-        canonicalize(read.condition)
-    ) == alpha_normalize(usual)
+    meaning = canonicalize(read.condition)
+    return parsed.phrase == text and alpha_normalize(meaning) == alpha_normalize(usual)
 
 
 # Parts joined by and, or, not

@@ -38,14 +38,10 @@ class Place:
     phrase: InteractiveParser | None = None
     before: lark.Token | None = None
 
-    def takes(self, terminal: str) -> bool:
-        """Return whether a terminal can stand here."""
-        return terminal in self.accepts
-
     @property
     def ends_phrase(self) -> bool:
         """Return whether what is written is whole."""
-        return self.takes("OR")
+        return "OR" in self.accepts
 
     @property
     def kind(self) -> str | None:
@@ -74,50 +70,54 @@ def place_after(text: str) -> Place | None:
     token = None
     try:
         for token in parser.iter_parse():
-            phrase = _after(phrase, token) or _after(_begin(), token)
+            phrase = _continued(phrase, token) if phrase else None
+            phrase = phrase or _continued(_begin(), token)
     except lark.UnexpectedInput:
         return None
     return Place(frozenset(parser.accepts()), phrase, token)
 
 
+def _continued(phrase: InteractiveParser, token: lark.Token) -> InteractiveParser | None:
+    """Return the parser of a phrase after one more token, None if the token is not part of it."""
+    try:
+        return _fed(phrase, token)
+    except lark.UnexpectedToken:
+        return None
+
+
 def continuations(place: Place) -> Iterator[Continuation]:
     """Yield what can follow at a place, each up to its next value or its end."""
-    within = _walk(place.phrase, ()) if place.phrase else ()
-    first = set()
-    for terminals, kind, more in within:
-        first.add(terminals[0])
-        yield Continuation(terminals, kind, more, within=True)
+    continuing = list(_walk(place.phrase, within=True)) if place.phrase else []
+    yield from continuing
     for terminal in _JOINING:
-        if place.takes(terminal) and (terminal != "AND" or place.ends_phrase):
+        if terminal in place.accepts and (terminal != "AND" or place.ends_phrase):
             yield Continuation((terminal,), terminal.lower(), more=True, within=False)
-    if place.takes("FROM") and (place.phrase is None or place.ends_phrase):
-        for terminals, kind, more in _openings():
-            if terminals[0] not in first:
-                yield Continuation(terminals, kind, more, within=False)
-
-
-Way = tuple[tuple[str, ...], str, bool]
-"""Terminals, the kind of phrase that they lead to, and whether something must follow."""
+    if "FROM" in place.accepts and (place.phrase is None or place.ends_phrase):
+        first = {way.terminals[0] for way in continuing}
+        yield from (way for way in _openings() if way.terminals[0] not in first)
 
 
 @functools.cache
-def _openings() -> tuple[Way, ...]:
+def _openings() -> tuple[Continuation, ...]:
     """Return the ways into a new phrase."""
-    return tuple(_walk(_begin(), ()))
+    return tuple(_walk(_begin(), within=False))
 
 
-def _walk(phrase: InteractiveParser, terminals: tuple[str, ...]) -> Iterator[Way]:
+def _walk(
+    phrase: InteractiveParser, *, within: bool, terminals: tuple[str, ...] = ()
+) -> Iterator[Continuation]:
     """Yield the halts of one phrase, from a place inside it on."""
     accepts = phrase.accepts()
     if terminals:
         halts = _END not in accepts and not accepts.isdisjoint(_VALUES)
         kind = _shortest(phrase) if halts or _END in accepts else None
         if kind:
-            yield terminals, kind, halts
+            yield Continuation(terminals, kind, halts, within)
     if len(terminals) < _LONGEST:
         for terminal in (*_FIXED, *(() if terminals else ("NUMBER",))):
             if terminal in accepts:
-                yield from _walk(_fed(phrase, terminal), (*terminals, terminal))
+                fed = _fed(phrase, _sample(terminal))
+                yield from _walk(fed, within=within, terminals=(*terminals, terminal))
 
 
 def _shortest(phrase: InteractiveParser) -> str | None:
@@ -125,12 +125,12 @@ def _shortest(phrase: InteractiveParser) -> str | None:
     for _ in range(_LONGEST):
         accepts = phrase.accepts()
         if _END in accepts:
-            kind: str = _copy(phrase).feed_eof().kind
+            kind: str = phrase.copy(deepcopy_values=False).feed_eof().kind
             return kind
         terminal = next((name for name in (*_VALUES, *_FIXED) if name in accepts), None)
         if terminal is None:
             return None
-        phrase = _fed(phrase, terminal)
+        phrase = _fed(phrase, _sample(terminal))
     return None
 
 
@@ -138,25 +138,12 @@ def _begin() -> InteractiveParser:
     return grammar("phrase").parse_interactive()
 
 
-def _copy(phrase: InteractiveParser) -> InteractiveParser:
-    copied: InteractiveParser = phrase.copy(deepcopy_values=False)
-    return copied
+def _sample(terminal: str) -> lark.Token:
+    return lark.Token(terminal, _SAMPLES.get(terminal, terminal))
 
 
-def _fed(phrase: InteractiveParser, terminal: str) -> InteractiveParser:
-    """Return the parser after a terminal that it accepts."""
-    fed = _copy(phrase)
-    fed.feed_token(lark.Token(terminal, _SAMPLES.get(terminal, terminal)))
-    return fed
-
-
-def _after(phrase: InteractiveParser | None, token: lark.Token) -> InteractiveParser | None:
-    """Return the parser of a phrase after one more token, None if the token is not part of it."""
-    if phrase is None:
-        return None
-    fed = _copy(phrase)
-    try:
-        fed.feed_token(token)
-    except lark.UnexpectedToken:
-        return None
+def _fed(phrase: InteractiveParser, token: lark.Token) -> InteractiveParser:
+    """Return the parser after one more token; raises lark.UnexpectedToken."""
+    fed: InteractiveParser = phrase.copy(deepcopy_values=False)
+    fed.feed_token(token)
     return fed

@@ -36,10 +36,10 @@ class Vocabulary:
 
 def names_at(place: Place, typed: str, vocabulary: Vocabulary) -> Named:
     """Return the names that can stand at a place and begin with what is typed."""
-    if not place.takes("WORD"):
+    if "WORD" not in place.accepts:
         return []
     kind, typed = place.kind, typed.lower()
-    if place.takes("ME"):
+    if "ME" in place.accepts:
         me = [("me", "you yourself")] if "me".startswith(typed) else []
         return me if kind in _USERS else [*me, *_people(typed, vocabulary)]
     match kind:

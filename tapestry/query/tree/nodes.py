@@ -211,7 +211,11 @@ class And(Node):
         >>> And.of([a, And((b, c))]) == And((a, b, c)), And.of([a]) == a, And.of([])
         (True, True, Truth(value=True))
         """
-        return _flat(And, parts, span)
+        parts = tuple(parts)
+        if len(parts) == 1:
+            return parts[0]
+        flat = [arg for part in parts for arg in (part.args if isinstance(part, And) else (part,))]
+        return And(tuple(flat), span=span) if flat else Truth(True, span=span)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,15 +227,11 @@ class Or(Node):
     @staticmethod
     def of(parts: Iterable[Condition], span: Span | None = None) -> Condition:
         """Return the OR of any number of conditions, flat; FALSE of none, the one of one."""
-        return _flat(Or, parts, span)
-
-
-def _flat(kind: type[And | Or], parts: Iterable[Condition], span: Span | None) -> Condition:
-    parts = tuple(parts)
-    if len(parts) == 1:
-        return parts[0]
-    flat = [arg for part in parts for arg in (part.args if isinstance(part, kind) else (part,))]
-    return kind(tuple(flat), span=span) if flat else Truth(kind is And, span=span)
+        parts = tuple(parts)
+        if len(parts) == 1:
+            return parts[0]
+        flat = [arg for part in parts for arg in (part.args if isinstance(part, Or) else (part,))]
+        return Or(tuple(flat), span=span) if flat else Truth(False, span=span)
 
 
 @dataclass(frozen=True, slots=True)
