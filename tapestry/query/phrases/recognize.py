@@ -6,17 +6,20 @@ same canonical form.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 from tapestry.core.errors import TapestryError
 from tapestry.query.check.checker import check
-from tapestry.query.frontend import parse
+from tapestry.query.phrases import parser as phrases
 from tapestry.query.phrases.nodes import Joined, Negated, PhraseNode, depth_of
 from tapestry.query.phrases.patterns import NOBODY, longest, phrase_like
 from tapestry.query.phrases.printer import print_phrase
+from tapestry.query.tql import parser as tql
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.canonical import canonicalize
 from tapestry.query.tree.ordering import alpha_normalize, order_as_phrase
+from tapestry.query.tree.parsed import MisreadError
 
 MOST = 40
 """Conditions with more parts than this have no phrase: nobody would read it."""
@@ -84,8 +87,11 @@ def _size(node: n.Condition) -> int:
 def _means(text: str, usual: n.Condition) -> bool:
     """Tell whether a text is a phrase, spelled canonically, that means a canonical condition."""
     try:
-        parsed = parse(text, NOBODY)
-        read = check(parsed, text, NOBODY, parse)
+        with suppress(MisreadError):
+            tql.parse(text)
+            return False
+        parsed = phrases.parse(text, NOBODY)
+        read = check(parsed, text, NOBODY, phrases.parse)
     except TapestryError:
         return False
     meaning = canonicalize(read.condition)
