@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from tapestry.query.tree.nodes import Binding
+from tapestry.query.tree import nodes as n
 from tapestry.rewrite.incremental.at_starts import at_starts
 from tapestry.rewrite.monotone.bound_in_time import end, starts, upper_bounds
 from tapestry.rewrite.stages import Conjunction, DeltaQuery, MonotoneDisjunct
 
 
-def absent_after_end(message: Binding, disjunct: MonotoneDisjunct) -> tuple[DeltaQuery, ...] | None:
+def absent_after_end(
+    message: n.Binding, disjunct: MonotoneDisjunct
+) -> tuple[DeltaQuery, ...] | None:
     """Return the delta queries of "no reply for the last two weeks" and its like.
 
     Applies where no NOT EXISTS contains another.  Law: the inside of NOT EXISTS holds for each of

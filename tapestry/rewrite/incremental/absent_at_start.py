@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from tapestry.query.tree.nodes import Binding
+from tapestry.query.tree import nodes as n
 from tapestry.rewrite.incremental.at_starts import at_starts
 from tapestry.rewrite.monotonicity import Monotonicity, analyze
 from tapestry.rewrite.stages import DeltaQuery, MonotoneDisjunct
 
 
-def absent_at_start(message: Binding, disjunct: MonotoneDisjunct) -> tuple[DeltaQuery, ...] | None:
+def absent_at_start(
+    message: n.Binding, disjunct: MonotoneDisjunct
+) -> tuple[DeltaQuery, ...] | None:
     """Return the delta queries of a disjunct in which every NOT EXISTS can only turn false.
 
     Law: the first instant at which a binding can hold is C, its last start.  NOT EXISTS that

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tapestry.query.tree.nodes import Binding
+from tapestry.query.tree import nodes as n
 from tapestry.rewrite.incremental.at_starts import at_starts
 from tapestry.rewrite.stages import DeltaQuery, MonotoneDisjunct
 
 
-def age(message: Binding, disjunct: MonotoneDisjunct) -> tuple[DeltaQuery, ...] | None:
+def age(message: n.Binding, disjunct: MonotoneDisjunct) -> tuple[DeltaQuery, ...] | None:
     """Return the delta queries of a condition on the message alone that time makes true.
 
     Law: matched_at is the last start, if it comes before the first end [Terry92 §4.2].  "Two

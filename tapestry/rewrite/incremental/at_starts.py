@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tapestry.query.tree.nodes import Binding
+from tapestry.query.tree import nodes as n
 from tapestry.rewrite.monotone.bound_in_time import end, surely_before, upper_bounds
 from tapestry.rewrite.stages import Conjunction, DeltaQuery, MonotoneDisjunct
 
 
-def at_starts(rule: str, message: Binding, disjunct: MonotoneDisjunct) -> tuple[DeltaQuery, ...]:
+def at_starts(rule: str, message: n.Binding, disjunct: MonotoneDisjunct) -> tuple[DeltaQuery, ...]:
     """Return one delta query per start, driven by it, for the bindings in which it is the last.
 
     Law: for a binding that holds in [C, D), C = max(starts), exactly C is a candidate, by

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from tapestry.query.tree.nodes import Binding, Condition
+from tapestry.query.tree import nodes as n
 from tapestry.rewrite.monotone.bound_in_time import arrival
 from tapestry.rewrite.stages import (
     Conjunction,
@@ -24,11 +24,11 @@ class Event:
     """An event point of each of the bindings that meet ``plain``."""
 
     point: EventPoint
-    bindings: tuple[Binding, ...]
-    plain: tuple[Condition, ...]
+    bindings: tuple[n.Binding, ...]
+    plain: tuple[n.Condition, ...]
 
 
-def general(message: Binding, disjunct: MonotoneDisjunct) -> tuple[DeltaQuery, ...]:
+def general(message: n.Binding, disjunct: MonotoneDisjunct) -> tuple[DeltaQuery, ...]:
     """Return a delta query for every event of the disjunct, negation under negation included.
 
     Law (DESIGN.md, "The instants at which an answer can change"): between two events the
@@ -68,9 +68,9 @@ def _delta_query(event: Event, test: Conjunction) -> DeltaQuery:
 
 
 def _events(
-    around: tuple[Binding, ...],
-    fresh: tuple[Binding, ...],
-    plain: tuple[Condition, ...],
+    around: tuple[n.Binding, ...],
+    fresh: tuple[n.Binding, ...],
+    plain: tuple[n.Condition, ...],
     part: Conjunction,
 ) -> Iterator[Event]:
     fresh = (*fresh, *part.bindings)
@@ -95,9 +95,9 @@ def _events(
 
 
 def _counted(
-    around: tuple[Binding, ...],
-    fresh: tuple[Binding, ...],
-    plain: tuple[Condition, ...],
+    around: tuple[n.Binding, ...],
+    fresh: tuple[n.Binding, ...],
+    plain: tuple[n.Condition, ...],
     aggregate: NormalAggregate,
 ) -> Iterator[Event]:
     for row in aggregate.rows:
@@ -105,7 +105,7 @@ def _counted(
 
 
 def _ranked(
-    around: tuple[Binding, ...], plain: tuple[Condition, ...], top: TopKTest
+    around: tuple[n.Binding, ...], plain: tuple[n.Condition, ...], top: TopKTest
 ) -> Iterator[Event]:
     for row in top.among:
         yield from _events(around, (top.binding,), plain, row)

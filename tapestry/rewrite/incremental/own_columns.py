@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tapestry.query.tree.nodes import Binding
+from tapestry.query.tree import nodes as n
 from tapestry.rewrite.incremental.at_starts import at_starts
 from tapestry.rewrite.stages import DeltaQuery, MonotoneDisjunct
 
 
-def own_columns(message: Binding, disjunct: MonotoneDisjunct) -> tuple[DeltaQuery, ...] | None:
+def own_columns(message: n.Binding, disjunct: MonotoneDisjunct) -> tuple[DeltaQuery, ...] | None:
     """Return the one delta query of a condition on the message's own, unchanging columns.
 
     Law: matched_at is the message's ``ts``.

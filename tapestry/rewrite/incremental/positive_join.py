@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tapestry.query.tree.nodes import Binding
+from tapestry.query.tree import nodes as n
 from tapestry.rewrite.incremental.at_starts import at_starts
 from tapestry.rewrite.stages import DeltaQuery, MonotoneDisjunct
 
 
-def positive_join(message: Binding, disjunct: MonotoneDisjunct) -> tuple[DeltaQuery, ...] | None:
+def positive_join(message: n.Binding, disjunct: MonotoneDisjunct) -> tuple[DeltaQuery, ...] | None:
     """Return a delta query for each table of a semi-join, driven by that table's new rows.
 
     Law: matched_at is the least, over the bindings, of the last start before the first end

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from tapestry.core.schema import Type
-from tapestry.query.tree.nodes import Binding, Column, Compare
+from tapestry.query.tree import nodes as n
 from tapestry.rewrite.stages import Conjunction, EventPoint, MonotoneDisjunct
 
 
 def bound_in_time(
-    index: int, message: Binding, conjunction: Conjunction
+    index: int, message: n.Binding, conjunction: Conjunction
 ) -> MonotoneDisjunct | None:
     """Return the conjunction with its starts and ends, or None if it can never hold.
 
@@ -30,7 +30,7 @@ def bound_in_time(
     return MonotoneDisjunct(index, conjunction, lower, upper)
 
 
-def starts(conjunction: Conjunction, *more: Binding) -> tuple[EventPoint, ...]:
+def starts(conjunction: Conjunction, *more: n.Binding) -> tuple[EventPoint, ...]:
     """Return the event points from which a binding can hold, without those another implies.
 
     ``more`` are variables bound around the conjunction.
@@ -56,16 +56,16 @@ def starts(conjunction: Conjunction, *more: Binding) -> tuple[EventPoint, ...]:
     return tuple(last.values())
 
 
-def arrival(binding: Binding) -> EventPoint:
+def arrival(binding: n.Binding) -> EventPoint:
     """Return the instant at which a row of a binding becomes visible.
 
-    >>> arrival(Binding("r", "messages")).term.name
+    >>> arrival(n.Binding("r", "messages")).term.name
     'ts'
     """
-    return EventPoint(Column(binding.var, "ts", Type.INSTANT))
+    return EventPoint(n.Column(binding.var, "ts", Type.INSTANT))
 
 
-def upper_bounds(conjunction: Conjunction) -> tuple[Compare, ...]:
+def upper_bounds(conjunction: Conjunction) -> tuple[n.Compare, ...]:
     """Return the temporal predicates that turn false as time goes on.
 
     >>> from tapestry.rewrite.examples import conjunction
@@ -77,11 +77,10 @@ def upper_bounds(conjunction: Conjunction) -> tuple[Compare, ...]:
     )
 
 
-def end(predicate: Compare) -> EventPoint:
+def end(predicate: n.Compare) -> EventPoint:
     """Return the first instant at which ``now() < e`` or ``now() <= e`` is false.
 
-    >>> from tapestry.query.tree.nodes import Now
-    >>> end(Compare("<=", Now(), Column("m", "date", Type.INSTANT))).shift
+    >>> end(n.Compare("<=", n.Now(), n.Column("m", "date", Type.INSTANT))).shift
     1
     """
     return EventPoint(predicate.right, 1 if predicate.op == "<=" else 0)
@@ -90,7 +89,7 @@ def end(predicate: Compare) -> EventPoint:
 def surely_before(left: EventPoint, right: EventPoint, equal: bool = False) -> bool:
     """Tell whether left < right (or <=) for every row, by their offsets from one column.
 
-    >>> sent = Column("m", "date", Type.INSTANT)
+    >>> sent = n.Column("m", "date", Type.INSTANT)
     >>> surely_before(EventPoint(sent), EventPoint(sent, 1))
     True
     """
@@ -104,7 +103,7 @@ def surely_before(left: EventPoint, right: EventPoint, equal: bool = False) -> b
 def offset(point: EventPoint) -> int:
     """Return the microseconds between an anchored event point and its column.
 
-    >>> offset(EventPoint(Column("m", "date", Type.INSTANT), 1))
+    >>> offset(EventPoint(n.Column("m", "date", Type.INSTANT), 1))
     1
     """
     anchor = point.anchor
