@@ -7,7 +7,7 @@ from filters.inbox.views import inbox, message
 urlpatterns = [
     path("", inbox.inbox, name="inbox"),
     path("in/<slug:name>/", inbox.inbox, name="filter"),
-    path("in/<slug:name>/gone/", inbox.inbox, {"gone": True}, name="filter-gone"),
+    path("in/<slug:name>/gone/", inbox.inbox, {"retracted": True}, name="filter-retracted"),
     path("sidebar/", inbox.sidebar, name="sidebar"),
     path("read/", inbox.mark_all_read, name="mark-all-read"),
     path("message/", message.message, name="message"),

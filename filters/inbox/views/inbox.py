@@ -17,25 +17,25 @@ PAGE = 50
 
 
 @require_GET
-def inbox(request: PersonRequest, name: str | None = None, *, gone: bool = False) -> HttpResponse:
+def inbox(request: PersonRequest, name: str | None = None, *, retracted: bool = False) -> HttpResponse:
     """Show the list, and the message that ``open`` names; htmx gets the list alone.
 
-    ``gone``: the list of the messages that have left a live filter.
+    ``retracted``: the list of the messages that have left a live filter.
     """
     filter_ = None if name is None else get_object_or_404(Filter, owner=request.user, name=name)
     here = reverse("inbox") if filter_ is None else filter_.get_absolute_url()
-    if filter_ is not None and gone:
-        here = reverse("filter-gone", args=[filter_.name])
-    cards = listing.cards(request.user, filter_, retracted=gone)
+    if filter_ is not None and retracted:
+        here = reverse("filter-retracted", args=[filter_.name])
+    cards = listing.cards(request.user, filter_, retracted=retracted)
     page = Paginator(cards, PAGE).get_page(request.GET.get("page"))
     is_fragment = wants_fragment(request)
     opened = None if is_fragment else request.GET.get("open")
     shown = reading.read(request.user, opened, request.GET.get("in")) if opened else None
     if shown is not None:
         listing.mark_read(request.user, shown.message.msgid)
-    context: dict[str, object] = {"page": page, "here": here, "filter": filter_, "gone": gone}
-    context["rows"] = listing.rows(request.user, page, filter_, retracted=gone)
-    if filter_ is not None and filter_.is_live and not gone:
+    context: dict[str, object] = {"page": page, "here": here, "filter": filter_, "retracted": retracted}
+    context["rows"] = listing.rows(request.user, page, filter_, retracted=retracted)
+    if filter_ is not None and filter_.is_live and not retracted:
         left = listing.visible(request.user, retracted=True).filter(filter=filter_)
         context["left"] = left.count()
     if is_fragment:

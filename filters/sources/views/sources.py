@@ -74,7 +74,7 @@ def resume(request: PersonRequest, pk: int) -> HttpResponse:
 
 
 @require_POST
-def look(request: PersonRequest, pk: int) -> HttpResponse:
+def pull_now(request: PersonRequest, pk: int) -> HttpResponse:
     return _look_now(mine(request, pk))
 
 

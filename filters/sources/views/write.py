@@ -90,7 +90,7 @@ def _write(request: PersonRequest, stored: Source, was: Source | None) -> HttpRe
             raise Http404
         stored.refresh_from_db()
     if not stored.folder_patterns:
-        return redirect("source-places", stored.pk)
+        return redirect("source-folders", stored.pk)
     messages.success(request, "That is stored, and the server lets you in.")
     pull_soon(stored.pk)
     return redirect(stored)
