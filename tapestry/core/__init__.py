@@ -1,1 +1,1 @@
-"""What every room shares: messages, the schema, errors, time, ports.  No I/O."""
+"""What every room shares: messages, schema, errors, time, ports, logs, files and processes."""

@@ -1,11 +1,14 @@
-"""What the rooms ask of the application, as Protocols; ``filters/store`` implements them."""
+"""What the rooms ask of the application, as Protocols; ``filters/store`` implements them.
+
+``SyncStates`` alone is implemented beside the sources (``filters/sources/sync_state.py``).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 
 class LockedClock(Protocol):
@@ -148,3 +151,17 @@ class FilterStore(Protocol):
 
     def detach(self, filter_ids: Collection[int] | None) -> None:
         """Give filters, or all, windows of their own, which begin where the shared one ended."""
+
+
+class SyncStates(Protocol):
+    """The stored sync states of the folders of one account and audience (``ingest/sync_state.py``)."""
+
+    @property
+    def durable(self) -> bool:
+        """Whether the states outlive the process, so that a later pull can go by them."""
+
+    def load(self, folder: str) -> dict[str, Any]:
+        """Return the state of a folder, empty if none is stored."""
+
+    def save(self, folder: str, state: dict[str, Any]) -> None:
+        """Replace the state of a folder, at once."""

@@ -1,1 +1,1 @@
-"""Wire to bytes to Message to append: archives and IMAP mailboxes."""
+"""Wire to bytes to Message to append: archives, IMAP mailboxes and news."""

@@ -5,6 +5,7 @@ what ─> stream ─> bytes ─ parse ─> Message ─ append (with cursor) ─>
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import time
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
+from tapestry.core.log import event
 from tapestry.core.message import PUBLIC
 from tapestry.core.ports import Clock
 from tapestry.ingest.account import Account
@@ -30,6 +32,8 @@ from tapestry.tables.log import Tables
 
 AskPassword = Callable[[str], str]
 """Ask a person for the password of an address."""
+
+log = logging.getLogger(__name__)
 
 LARGE = 4 * 1024 * 1024
 """Bytes of an archive on disk from which on several processes parse it."""
@@ -82,7 +86,18 @@ def ingest(
     else:
         stream = open_archive_source(what, audience, partial(cursor_of, tables))
         ingest_batches(stream, replace(target, workers=_workers(path_of(what))), tally)
-    return IngestReport(**asdict(tally), seconds=time.monotonic() - start)
+    report = IngestReport(**asdict(tally), seconds=time.monotonic() - start)
+    event(
+        log,
+        "pull",
+        kind=scheme[1].lower() if scheme else "archive",
+        read=report.read,
+        added=report.added,
+        known=report.duplicates,
+        broken=report.broken,
+        seconds=report.seconds,
+    )
+    return report
 
 
 def _workers(path: Path) -> int:

@@ -7,21 +7,7 @@ Message-IDs that show that a news server has renumbered its articles, and unavai
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
-
-
-class SyncStates(Protocol):
-    """The stored sync states of the folders of one account and audience."""
-
-    @property
-    def durable(self) -> bool:
-        """Whether the states outlive the process, so that a later pull can go by them."""
-
-    def load(self, folder: str) -> dict[str, Any]:
-        """Return the state of a folder, empty if none is stored."""
-
-    def save(self, folder: str, state: dict[str, Any]) -> None:
-        """Replace the state of a folder, at once."""
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The laws of live filters: what is told of an answer's changes, replayed, is the answer.
 
-``laws`` explains how a law is run; ``oracle`` is the judge here too.
+``filter_laws`` explains how a law is run; ``oracle`` is the judge here too.
 """
 
 from __future__ import annotations

@@ -17,7 +17,9 @@ PAGE = 50
 
 
 @require_GET
-def inbox(request: PersonRequest, name: str | None = None, *, retracted: bool = False) -> HttpResponse:
+def inbox(
+    request: PersonRequest, name: str | None = None, *, retracted: bool = False
+) -> HttpResponse:
     """Show the list, and the message that ``open`` names; htmx gets the list alone.
 
     ``retracted``: the list of the messages that have left a live filter.
@@ -33,7 +35,12 @@ def inbox(request: PersonRequest, name: str | None = None, *, retracted: bool = 
     shown = reading.read(request.user, opened, request.GET.get("in")) if opened else None
     if shown is not None:
         listing.mark_read(request.user, shown.message.msgid)
-    context: dict[str, object] = {"page": page, "here": here, "filter": filter_, "retracted": retracted}
+    context: dict[str, object] = {
+        "page": page,
+        "here": here,
+        "filter": filter_,
+        "retracted": retracted,
+    }
     context["rows"] = listing.rows(request.user, page, filter_, retracted=retracted)
     if filter_ is not None and filter_.is_live and not retracted:
         left = listing.visible(request.user, retracted=True).filter(filter=filter_)

@@ -18,6 +18,7 @@ from imapclient import IMAPClient, imap_utf7
 from imapclient.exceptions import IMAPClientAbortError, IMAPClientError, LoginError
 
 from tapestry.core.errors import TapestryError
+from tapestry.core.ports import SyncStates
 from tapestry.ingest.account import (
     TIMEOUT,
     Account,
@@ -29,7 +30,6 @@ from tapestry.ingest.account import (
 from tapestry.ingest.imap.folder import SERVER_FAULTS, MailboxStatus, NewMessages, unless_refused
 from tapestry.ingest.quoted_reply import is_plain
 from tapestry.ingest.stream import CursorOf, ListedFolder, MessageStream, read_within
-from tapestry.ingest.sync_state import SyncStates
 from tapestry.ingest.unavailable import UnavailableMessages, has_unavailable
 
 # At level DEBUG the library logs every line it sends, passwords and tokens too.

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from tapestry.core.ports import SyncStates
 from tapestry.ingest.account import MALFORMED
 from tapestry.ingest.nntp.client import Client, NNTPError, code_of
 from tapestry.ingest.nntp.token_bucket import TokenBucket
 from tapestry.ingest.quoted_reply import is_plain
 from tapestry.ingest.stream import Item
-from tapestry.ingest.sync_state import SyncStates
 from tapestry.ingest.unavailable import FetchResult, UnavailableMessages, hold_server_faults
 
 _WINDOW = 500

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tapestry.core.errors import TapestryError
+from tapestry.core.ports import SyncStates
 from tapestry.ingest.account import TIMEOUT, Account
 from tapestry.ingest.nntp.client import Client, NNTPError, code_of, connected, explained
 from tapestry.ingest.nntp.group import NewArticles, NewsgroupStatus, renumbered
@@ -18,7 +19,6 @@ from tapestry.ingest.nntp.token_bucket import TokenBucket
 from tapestry.ingest.nntp.wildmat import check_pattern, is_pattern, matches
 from tapestry.ingest.quoted_reply import is_plain
 from tapestry.ingest.stream import CursorOf, ListedFolder, MessageStream, read_within
-from tapestry.ingest.sync_state import SyncStates
 from tapestry.ingest.unavailable import UnavailableMessages, has_unavailable
 
 ARTICLES_PER_SECOND = 50.0
