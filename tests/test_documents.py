@@ -110,6 +110,22 @@ def test_links(name):
         assert not anchor or anchor[1:] in anchors(target), anchor
 
 
+def test_every_term_of_the_glossary_stands_in_its_file():
+    rows = [
+        row.strip("| ").split(" | ")
+        for row in text_of(GLOSSARY).splitlines()
+        if row.startswith("| ") and row.endswith("` |")
+    ]
+    assert len(rows) > 50
+    missing = []
+    for terms, _, file in rows:
+        words = " ".join((ROOT / file.strip("`")).read_text().split()).lower()
+        missing += [
+            (term, file) for term in terms.split(", ") if term.strip("`").lower() not in words
+        ]
+    assert not missing
+
+
 @pytest.mark.parametrize("name", [GLOSSARY, PAPERS])
 def test_each_row_names_a_file(name):
     rows = re.findall(r"^\| [^|]+ \| [^|]+ \| ([^|]+) \|$", text_of(name), re.MULTILINE)

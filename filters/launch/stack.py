@@ -1,4 +1,7 @@
-"""Everything running: started in order, watched, stopped together."""
+"""Everything running: started in order, watched, stopped together.
+
+A part that ends again and again is not restarted for ever (a circuit breaker).
+"""
 
 from __future__ import annotations
 

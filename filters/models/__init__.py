@@ -1,4 +1,7 @@
-"""What the relational database keeps: people, filters, matches, the outbox, sources, the clock."""
+"""What the relational database keeps: people, filters, matches, the outbox, sources, the clock.
+
+A filter is a continuous query: written once, evaluated over all that comes.
+"""
 
 from __future__ import annotations
 

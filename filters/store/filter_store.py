@@ -1,7 +1,8 @@
 """The ports of ``tapestry.core`` on Django's database: the clock, the filters, the matches.
 
 A window is committed exactly once: its watermark advances in the transaction that stores its
-matches, and only if it is still where the window begins (compare-and-set).
+matches, and only if it is still where the window begins: compare-and-set, that is optimistic
+concurrency.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""File locks: one process and thread at a time, on one machine.
+"""Advisory locks on files: one process and thread at a time, on one machine.
 
 The library `filelock` uses flock(2): the kernel releases the lock when its holder ends, in any
 way, and a child that is forked meanwhile does not inherit it.

@@ -154,7 +154,7 @@ class FilterStore(Protocol):
 
 
 class SyncStates(Protocol):
-    """The stored sync states of the folders of one account and audience (``ingest/sync_state.py``)."""
+    """The stored sync states of the folders of one account and audience."""
 
     @property
     def durable(self) -> bool:

@@ -1,7 +1,8 @@
 """The columns of the two tables (LANGUAGE.md, "Columns") and their types.
 
 Instants are stored as 64-bit integers, microseconds since 1970 UTC: every comparison and
-every "two weeks later" is then exact integer arithmetic in every engine.
+every "two weeks later" is then exact integer arithmetic in every engine.  ``date`` is a
+message's event time, ``ts`` its processing time: when the row became visible here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""When a match is shown: at once, or at the next time that its owner has chosen."""
+"""Batch delivery: a match is shown at once, or at the next time that its owner has chosen."""
 
 from __future__ import annotations
 

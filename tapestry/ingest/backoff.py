@@ -1,4 +1,4 @@
-"""How long to wait before a server that failed is tried again."""
+"""Exponential backoff: how long to wait before a server that failed is tried again."""
 
 from __future__ import annotations
 

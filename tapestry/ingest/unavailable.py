@@ -1,4 +1,4 @@
-"""Unavailable messages: those that a server lists and does not deliver (a dead-letter list).
+"""Unavailable messages: those that a server lists and does not deliver (a dead letter queue).
 
 Some servers answer NO (RFC 5530: UNAVAILABLE), or drop the connection, whenever a message that
 they cannot read is fetched.  It would block all messages after it.  So it is put aside, the

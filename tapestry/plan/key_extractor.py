@@ -1,7 +1,8 @@
 """Key extractors: which tokens the new rows of a table have, for the predicate index to probe with.
 
-A token is a value of a column, a word of it, or a text with which it begins or ends.  A filter
-is entered under tokens of its constants; a row that concerns it has one of them.
+A token of an event, the arrival of a row, is a value of a column, a word of it, or a text with
+which it begins or ends.  A filter is entered under tokens of its constants; a row that concerns
+it has one of them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Evaluation groups: filters that ask the same and see the same share one evaluation.
+"""Evaluation groups, for shared evaluation: filters that ask and see the same are evaluated once.
 
 predicate keys ─ candidate_groups ─> groups ─ evaluate once each ─> answers ─ members ─> filters
 """

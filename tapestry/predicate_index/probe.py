@@ -2,7 +2,8 @@
 
     new rows, and those that became ``offset`` old ─ key extractors ─> tokens ─> predicate keys
 
-Each row is read and its tokens extracted once, for all filters.
+This is the content-based matching of publish/subscribe systems.  Each row is read and its tokens
+extracted once, for all filters.
 """
 
 from __future__ import annotations

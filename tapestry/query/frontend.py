@@ -1,4 +1,4 @@
-"""The door of this room: a filter's text, in any notation, to a checked tree."""
+"""The front end of the compiler: a filter's text, in any notation, to a checked tree."""
 
 from __future__ import annotations
 

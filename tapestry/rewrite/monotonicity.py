@@ -1,6 +1,6 @@
 """Is a filter monotone?  How the truth of every operator changes as time goes on.
 
-A query is monotone if it only ever gains rows; that is the same as non-blocking [Law11 §3].
+A monotone query only ever gains rows; just those can be run by non-blocking operators [Law11 §3].
 The tables are append-only, so a condition can change for two reasons only: a row arrives, or
 ``now()`` moves on.  ``trend`` says of each operator, with its reason, in which directions that
 can change its truth; ``analyze`` derives from it how a disjunct has to be run.

@@ -1,5 +1,8 @@
 """The order of the rules, and the only makers of the stages.
 
+This is incremental view maintenance: a filter's matches are a materialized view, kept up to date
+by its delta queries from the new rows and the passage of time.
+
 Negation normal form, temporal predicates, disjunctive normal form, intervals, delta queries:
 
 condition ─ push_not ─ expand_in_query ─ isolate_now ─ simplify ─ distribute ─> NormalQuery

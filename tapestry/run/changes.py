@@ -3,7 +3,7 @@
     events ─> Q at the window's start and at each event ─ compare ─> insert, delete, update
 
 Continuous query notification [OracleCQ07]: every change in order (transactional), or the
-difference between the ends of the window (compressed).
+difference between the ends of the window (compressed), also called a query delta.
 """
 
 from __future__ import annotations

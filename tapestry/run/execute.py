@@ -2,8 +2,9 @@
 
     filters ─ compile ─> groups ─ lower ─> one statement ─ engine ─> candidates ─ decide ─> matches
 
-Filters of one signature share a statement, as rows of its constant table [Chen00 §3].  The
-engine is Spark in the product; anything that answers a Statement serves.
+Filters of one signature share a statement, as rows of its constant table: multi-query
+optimization [Chen00 §3].  The engine is Spark in the product; anything that answers a Statement
+serves.
 """
 
 from __future__ import annotations

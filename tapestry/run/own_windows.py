@@ -1,7 +1,7 @@
 """Run filters that are not enrolled in the shared window, each over a window of its own.
 
-A window begins where the filter's last one ended (its watermark); filters of one signature still
-share a plan, whatever their windows.
+A window begins where the filter's last one ended (its watermark, the checkpoint of its progress);
+filters of one signature still share a plan, whatever their windows.
 """
 
 from __future__ import annotations

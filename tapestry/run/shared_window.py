@@ -5,7 +5,8 @@
 An evaluation group is what many filters have in common: a signature, constants and audiences.  It
 is evaluated once, by the plans that a filter with a window of its own is run with
 (``execute.py``), and only if one of its predicate keys is among the tokens of the window (the law
-of ``plan/predicate_keys.py``).
+of ``plan/predicate_keys.py``).  This is a query split: what filters share is run once, and the
+fan-out hands its answers to each.
 """
 
 from __future__ import annotations

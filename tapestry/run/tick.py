@@ -3,7 +3,8 @@
     clock ─> until ─┬─ filters with windows of their own, each from its own since ─┬─> commit
                     └─ all enrolled filters, from the shared since ────────────────┘
 
-``until`` is the watermark: all that was stamped up to it is visible.  A commit is a
+``until`` is the watermark: all that was stamped up to it is visible.  The windows (since, until]
+of a filter are tumbling windows: they follow each other without a gap.  A commit is a
 compare-and-set of the window's start, so that each match is stored exactly once.  A filter that
 has been run up to ``until`` by itself is entered in the predicate index, and enrolled in the
 shared window.

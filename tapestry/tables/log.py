@@ -1,4 +1,4 @@
-"""The append-only Delta logs: opened, checked, resolved to the data files of one version.
+"""The append-only logs, in the table format Delta: opened, checked, resolved to data files.
 
 A snapshot is the data files of one version of each log.  Files are immutable, so that a run
 reads its snapshot with snapshot isolation, while appends and compaction go on (optimistic

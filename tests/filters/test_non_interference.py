@@ -1,4 +1,4 @@
-"""Whoever has private mail, what somebody else sees is the same as if there were none of it."""
+"""Non-interference: what a person sees is the same, whatever private mail others have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Put the SELECTs of many disjuncts together in one statement."""
+"""Put the SELECTs of many disjuncts together in one statement, each common subexpression once."""
 
 from __future__ import annotations
 

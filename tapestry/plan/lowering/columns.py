@@ -1,7 +1,8 @@
 """What a relation of candidates has for columns, and how it is joined.
 
 Candidates are a relation ``(filter_id, disjunct, audiences, c, constants …, columns …)``: the
-rows of a filter's own SELECT, with all that what is nested in it must know of them.
+rows of a filter's own SELECT, with all that what is nested in it must know of them.  EXISTS is a
+semi-join with it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The delta queries of a disjunct that can only begin to hold at its last start."""
+"""The delta rule of a disjunct that can only begin to hold at its last start."""
 
 from __future__ import annotations
 
