@@ -22,7 +22,7 @@ from filters.models import Clock, Filter, PendingWindow, SharedWindow
 from filters.models import Match as StoredMatch
 from filters.runtime.batching import BATCH_SIZE, batched, by_key, in_batches
 from filters.store import expiry, live_changes, shared_window
-from tapestry.core.clock import wall_clock
+from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.log import event
 from tapestry.core.ports import Change, DueFilter, Match
 from tapestry.deliver.timeliness import parse_timeliness, shown_at
@@ -92,7 +92,7 @@ class DjangoFilterStore:
             shown = _when_shown((*matches, *changes), stored_at)
             _store(matches, stored_at, shown)
             live_changes.apply_changes(filters, until, changes, shown)
-        _log_delivery(until, len(filters), len(matches), len(changes))
+        _log_delivery(until, stored_at, filters, matches, changes)
         return True
 
     def fail(self, failed: DueFilter, message: str) -> None:
@@ -137,7 +137,7 @@ class DjangoFilterStore:
             if since is not None:
                 running = Filter.objects.filter(active=True, enrolled=True)
                 expiry.stop_ended(running, since, until)
-        _log_delivery(until, len(filters), len(matches))
+        _log_delivery(until, stored_at, filters, matches)
         return True
 
     enroll = staticmethod(shared_window.enroll)
@@ -243,6 +243,20 @@ def _when_shown(found: Iterable[Match | Change], stored_at: int) -> dict[int, in
     }
 
 
-def _log_delivery(until: int, filters: int, matches: int, changes: int = 0) -> None:
+def _log_delivery(
+    until: int,
+    stored_at: int,
+    filters: Sequence[DueFilter],
+    matches: Sequence[Match],
+    changes: Sequence[Change] = (),
+) -> None:
     if matches or changes:
-        event(log, "delivery", until=until, filters=filters, matches=matches, changes=changes)
+        event(
+            log,
+            "delivery",
+            until=until,
+            filters=len(filters),
+            matches=len(matches),
+            changes=len(changes),
+            seconds=(wall_clock() - stored_at) / SECOND,
+        )

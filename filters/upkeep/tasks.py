@@ -9,6 +9,7 @@ from filters.upkeep import rounds
 from filters.upkeep.forgetting import forget_old
 from tapestry.celery import app
 from tapestry.core.errors import TapestryError
+from tapestry.core.log import line
 
 log = logging.getLogger(__name__)
 
@@ -20,7 +21,7 @@ def tick() -> None:
             try:
                 rounds.run_round()
             except TapestryError as error:
-                log.error("No run: %s %s", error.message, error.hint or "")
+                log.error("%s", line("tick", error=error.message, hint=error.hint))
 
 
 @app.task(name="filters.compact", ignore_result=True)
