@@ -139,7 +139,7 @@ class NamedGroupAdmin(GroupAdmin):
 
 @admin.register(models.RetiredName)
 class RetiredNameAdmin(Pages):
-    """Names that are not free: whoever took one could read its mail; forgetting it frees them."""
+    """Names that are not free: a new owner could read their mail.  Forgetting it frees them."""
 
     list_display = ["name"]
 

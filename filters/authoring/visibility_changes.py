@@ -62,7 +62,7 @@ def _me_changed(instance: User | Profile, **_: Any) -> None:
     if old_name is not None:
         user = instance if isinstance(instance, User) else instance.user
         for name in {old_name, user.username}:
-            recompile_all_of(name, None)  # whoever saves may be in a transaction: no clock
+            recompile_all_of(name, None)  # the save may be part of a transaction: no clock
 
 
 def _members_changed(
@@ -71,7 +71,7 @@ def _members_changed(
     if isinstance(instance, User):
         if action in ("post_add", "post_remove", "post_clear"):
             _change_audiences(User.objects.filter(pk=instance.pk))
-    elif action == "pre_clear":  # afterwards nobody knows who they were
+    elif action == "pre_clear":  # afterwards the members are unknown
         _group_goes(instance)
     elif action in ("post_add", "post_remove"):
         _change_audiences(User.objects.filter(pk__in=pk_set or ()))

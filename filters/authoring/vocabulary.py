@@ -29,16 +29,16 @@ def vocabulary(user: User, text: str) -> Vocabulary:
     Another person's shared filters are looked up once the text names that person.
     """
     names = _names(people.audiences(user))
-    own = user.filters.order_by("name").values_list("name", flat=True)[:MOST]
-    return Vocabulary(tuple(own), _shared(user, text), names.newsgroups, names.lists, names.people)
+    filters = tuple(user.filters.order_by("name").values_list("name", flat=True)[:MOST])
+    return Vocabulary(filters, _shared(user, text), names.newsgroups, names.lists, names.people)
 
 
 def _shared(user: User, text: str) -> tuple[tuple[str, str], ...]:
     owners = {form for owner in _OWNER.findall(text) for form in (owner, owner.lower())}
     if not owners:
         return ()
-    theirs = Filter.objects.filter(owner__username__in=owners)
-    visible = theirs.filter(visibility=Filter.Visibility.SHARED) | theirs.filter(owner=user)
+    filters = Filter.objects.filter(owner__username__in=owners)
+    visible = filters.filter(visibility=Filter.Visibility.SHARED) | filters.filter(owner=user)
     rows = visible.order_by("name").values_list("owner__username", "name")[:MOST]
     return tuple((owner, name) for owner, name in rows)
 

@@ -39,7 +39,7 @@ class TapestryCommand(BaseCommand):
                     logging.getLogger(name).setLevel(logging.WARNING)
             super().run_from_argv(argv)
         except BrokenPipeError:
-            # Who read our output has gone (`… | head`); Python would complain at its end.
+            # The reader of the output has ended (`… | head`); Python would complain at its end.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except (TapestryError, OSError, DatabaseError) as error:
             if "--traceback" in argv:

@@ -113,7 +113,7 @@ def _listener() -> str:
 
 
 def _sources() -> str:
-    """Say no more than whether all is well: whose they are, and errors, are on their page."""
+    """Say only whether all is well: the page of a source shows its owner its errors."""
     active = Source.objects.filter(active=True, owner__is_active=True)
     if not active.exists():
         return "there are none"

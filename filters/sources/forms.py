@@ -65,12 +65,12 @@ class SourceForm(forms.Form):
     def __init__(self, data: Any, *, owner: User, kind: str, was: Source | None) -> None:
         super().__init__(data, initial={name: getattr(was, name) for name in FIELDS if was})
         self.kind, self.was = kind, was
-        mine = f"user:{owner.get_username()}"
-        audiences = dict.fromkeys([mine, *people.audiences(owner)])
+        private = f"user:{owner.get_username()}"
+        audiences = dict.fromkeys([private, *people.audiences(owner)])
         self.fields["audience"] = forms.ChoiceField(
             label="Who may see what comes",
             choices=[(name, audience_in_words(name)) for name in audiences],
-            initial=PUBLIC if kind == Source.Kind.NNTP else mine,
+            initial=PUBLIC if kind == Source.Kind.NNTP else private,
         )
         if kind == Source.Kind.NNTP:
             for name in ("method", "token_url", "client_id", "client_secret"):

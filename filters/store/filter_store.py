@@ -71,10 +71,10 @@ class DjangoFilterStore:
 
     def known(self, pairs: Collection[tuple[int, str]]) -> set[tuple[int, str]]:
         wanted = set(pairs)
-        found: set[tuple[int, str]] = set()
+        stored: set[tuple[int, str]] = set()
         for batch in batched(sorted(wanted), BATCH_SIZE // 2):
-            found.update(live_changes.rows_of(batch).values_list("filter_id", "msgid"))
-        return found & wanted
+            stored.update(live_changes.rows_of(batch).values_list("filter_id", "msgid"))
+        return stored & wanted
 
     def commit(
         self,
@@ -231,14 +231,14 @@ def _store(matches: Sequence[Match], stored_at: int, shown: Mapping[int, int]) -
     )
 
 
-def _when_shown(found: Iterable[Match | Change], stored_at: int) -> dict[int, int]:
+def _when_shown(delivered: Iterable[Match | Change], stored_at: int) -> dict[int, int]:
     """Return the instant at which each filter shows what it found, by its timeliness."""
     filters = Filter.objects.select_related("owner__profile")
     return {
         filter_.pk: shown_at(
             parse_timeliness(filter_.timeliness), stored_at, people.time_zone(filter_.owner)
         )
-        for rows in in_batches(filters, (match.filter_id for match in found))
+        for rows in in_batches(filters, (match.filter_id for match in delivered))
         for filter_ in rows
     }
 

@@ -39,16 +39,16 @@ class NetChange:
 
 def net_changes(changes: Iterable[Change]) -> dict[Pair, NetChange]:
     """Return the net change of each (filter, message), given all changes in order."""
-    found: dict[Pair, NetChange] = {}
+    net: dict[Pair, NetChange] = {}
     for change in changes:
         pair = (change.filter_id, change.msgid)
         if change.op == "insert":
-            found[pair] = NetChange(change, change.at)
-        elif change.op == "update" and pair in found:
-            found[pair] = replace(found[pair], last=change)
+            net[pair] = NetChange(change, change.at)
+        elif change.op == "update" and pair in net:
+            net[pair] = replace(net[pair], last=change)
         else:
-            found[pair] = NetChange(change)
-    return found
+            net[pair] = NetChange(change)
+    return net
 
 
 def apply_changes(

@@ -129,13 +129,13 @@ def body(text: str | None) -> SafeString:
 def _linked(line: str) -> SafeString:
     pieces = []
     last = 0
-    for found in _URL.finditer(line):
-        url = found[0].rstrip(_AFTER_URL)
-        if url.count("(") > url.count(")") and found[0][len(url) : len(url) + 1] == ")":
+    for address in _URL.finditer(line):
+        url = address[0].rstrip(_AFTER_URL)
+        if url.count("(") > url.count(")") and address[0][len(url) : len(url) + 1] == ")":
             url += ")"
-        pieces.append((escape(line[last : found.start()]),))
+        pieces.append((escape(line[last : address.start()]),))
         link = '<a href="{0}" rel="noopener noreferrer nofollow" target="_blank">{0}</a>'
         pieces.append((format_html(link, url),))
-        last = found.start() + len(url)
+        last = address.start() + len(url)
     pieces.append((escape(line[last:]),))
     return format_html_join("", "{}", pieces)

@@ -66,10 +66,10 @@ def forget(audience: str, before: int | None = None) -> Report:
 
 
 def _forget_deliveries(audience: str, before: int | None, keys: frozenset[str]) -> int:
-    theirs = Q(audience=audience)
-    cards = Card.objects.filter(theirs if before is None else theirs & Q(ts__lt=before))
+    of_audience = Q(audience=audience)
+    cards = Card.objects.filter(of_audience if before is None else of_audience & Q(ts__lt=before))
     old = Q() if before is None else Q(card__ts__lt=before) | Q(card=None)
-    count = drop_invisible(Match.objects.filter(theirs & old))
+    count = drop_invisible(Match.objects.filter(of_audience & old))
     cards.delete()
     for match in Match.objects.exclude(evidence=[]).iterator() if keys else ():
         if keys.intersection(match.evidence):

@@ -16,8 +16,8 @@ log = logging.getLogger(__name__)
 
 @app.task(name="filters.tick", ignore_result=True)
 def tick() -> None:
-    with rounds.round_lock(wait=False) as mine:
-        if mine:
+    with rounds.round_lock(wait=False) as acquired:
+        if acquired:
             try:
                 rounds.run_round()
             except TapestryError as error:

@@ -36,8 +36,8 @@ EXAMPLES = (
 @require_http_methods(["GET", "POST"])
 def write(request: PersonRequest, name: str | None = None) -> HttpResponse:
     """Write a filter and install it, or change the one of this name."""
-    mine = Filter.objects.filter(owner=request.user)
-    changed = None if name is None else get_object_or_404(mine, name=name)
+    filters = Filter.objects.filter(owner=request.user)
+    changed = None if name is None else get_object_or_404(filters, name=name)
     data = request.POST if request.method == "POST" else None
     text = request.GET.get("text", "")
     form = FilterForm(data, owner=request.user, changed=changed, text=text)

@@ -23,21 +23,21 @@ def filter_list(request: PersonRequest) -> HttpResponse:
 @require_POST
 def pause(request: PersonRequest, name: str) -> HttpResponse:
     """Stop running a filter; once resumed it goes on from its watermark."""
-    lifecycle.pause(_mine(request, name))
+    lifecycle.pause(_filter_of(request, name))
     return redirect("filters")
 
 
 @require_POST
 def resume(request: PersonRequest, name: str) -> HttpResponse:
     """Run a filter again, also one that failed: it may compile by now."""
-    lifecycle.resume(_mine(request, name))
+    lifecycle.resume(_filter_of(request, name))
     return redirect("filters")
 
 
 @require_http_methods(["GET", "POST"])
 def delete(request: PersonRequest, name: str) -> HttpResponse:
     """Ask, then delete a filter and its matches; messages stay."""
-    doomed = _mine(request, name)
+    doomed = _filter_of(request, name)
     if request.method == "POST":
         lifecycle.delete(doomed)
         messages.success(request, f"The filter {name} is gone.")
@@ -45,5 +45,5 @@ def delete(request: PersonRequest, name: str) -> HttpResponse:
     return render(request, "filters/authoring/delete.html", {"doomed": doomed})
 
 
-def _mine(request: PersonRequest, name: str) -> Filter:
+def _filter_of(request: PersonRequest, name: str) -> Filter:
     return get_object_or_404(Filter, owner=request.user, name=name)

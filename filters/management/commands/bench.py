@@ -51,8 +51,8 @@ class Command(TapestryCommand):
 
 
 def _measure_elsewhere() -> int:
-    theirs = ("DATABASE_URL", "REDIS_URL", "SPARK_REMOTE")
-    kept = {name: value for name, value in os.environ.items() if name not in theirs}
+    addresses = ("DATABASE_URL", "REDIS_URL", "SPARK_REMOTE")
+    kept = {name: value for name, value in os.environ.items() if name not in addresses}
     command = [sys.executable, *sys.orig_argv[1:]]
     try:
         with interruptible(), tempfile.TemporaryDirectory(prefix="tapestry-bench-") as data:

@@ -33,7 +33,7 @@ def sources(request: PersonRequest) -> HttpResponse:
 @require_GET
 def source(request: PersonRequest, pk: int) -> HttpResponse:
     """Show how a source is doing: its folders or groups, and what came when."""
-    shown = mine(request, pk)
+    shown = source_of(request, pk)
     context = {
         "source": shown,
         "folders": shown.folders.order_by("name")[:MOST_FOLDERS],
@@ -47,7 +47,7 @@ def source(request: PersonRequest, pk: int) -> HttpResponse:
 @require_POST
 def test(request: PersonRequest, pk: int) -> HttpResponse:
     """Try the connection now, and say how it went."""
-    tried = mine(request, pk)
+    tried = source_of(request, pk)
     try:
         try_out(account_of(tried))
     except TapestryError as error:
@@ -60,7 +60,7 @@ def test(request: PersonRequest, pk: int) -> HttpResponse:
 @require_POST
 def pause(request: PersonRequest, pk: int) -> HttpResponse:
     """Stop pulling a source; once resumed it goes on from where it stopped."""
-    paused = mine(request, pk)
+    paused = source_of(request, pk)
     Source.objects.filter(pk=paused.pk).update(active=False)
     return redirect(paused)
 
@@ -68,20 +68,20 @@ def pause(request: PersonRequest, pk: int) -> HttpResponse:
 @require_POST
 def resume(request: PersonRequest, pk: int) -> HttpResponse:
     """Pull a source again, and at once."""
-    resumed = mine(request, pk)
+    resumed = source_of(request, pk)
     Source.objects.filter(pk=resumed.pk).update(active=bool(resumed.folder_patterns), failures=0)
     return _look_now(resumed)
 
 
 @require_POST
 def pull_now(request: PersonRequest, pk: int) -> HttpResponse:
-    return _look_now(mine(request, pk))
+    return _look_now(source_of(request, pk))
 
 
 @require_http_methods(["GET", "POST"])
 def delete(request: PersonRequest, pk: int) -> HttpResponse:
     """Ask, then delete a source; the messages that came from it stay."""
-    doomed = mine(request, pk)
+    doomed = source_of(request, pk)
     if request.method == "POST":
         messages.success(request, f"{doomed} is no source any more; its mail stays.")
         doomed.delete()
@@ -95,8 +95,8 @@ def try_out(account: Account) -> None:
         pass
 
 
-def mine(request: PersonRequest, pk: int) -> Source:
-    """Return one's own source; nobody else's is there."""
+def source_of(request: PersonRequest, pk: int) -> Source:
+    """Return a source of the person who asks; 404 for those of others."""
     return get_object_or_404(Source, owner=request.user, pk=pk)
 
 

@@ -15,7 +15,7 @@ from filters.models.source import Source
 from filters.sources.credentials import SECRETS, account_of, keep_secret, read_secret
 from filters.sources.forms import FIELDS, FoldersForm, SourceForm
 from filters.sources.tasks import pull_soon
-from filters.sources.views.sources import PATIENCE, mine, try_out
+from filters.sources.views.sources import PATIENCE, source_of, try_out
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.nntp.wildmat import is_pattern
@@ -41,13 +41,13 @@ def new(request: PersonRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def edit(request: PersonRequest, pk: int) -> HttpResponse:
     """Change a source; its secret stays, unseen, where none is given."""
-    return _write(request, mine(request, pk), mine(request, pk))
+    return _write(request, source_of(request, pk), source_of(request, pk))
 
 
 @require_http_methods(["GET", "POST"])
 def folders(request: PersonRequest, pk: int) -> HttpResponse:
     """Choose the folders of a mailbox, or groups by name and pattern."""
-    chosen = mine(request, pk)
+    chosen = source_of(request, pk)
     if request.method == "GET":
         initial = {"folders": "\n".join(chosen.folder_patterns)}
         form = FoldersForm(kind=chosen.kind, initial=initial)
