@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from django import forms
-from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 
 from filters.accounts import people
@@ -62,17 +61,18 @@ class SourceForm(forms.Form):
     audience = forms.ChoiceField()
     every = forms.TypedChoiceField(label="Looked at", choices=EVERY, coerce=int, initial=60)
 
-    def __init__(self, data: Any, *, owner: User, kind: str, was: Source | None) -> None:
-        super().__init__(data, initial={name: getattr(was, name) for name in FIELDS if was})
-        self.kind, self.was = kind, was
-        private = f"user:{owner.get_username()}"
-        audiences = dict.fromkeys([private, *people.audiences(owner)])
+    def __init__(self, data: Any, *, source: Source) -> None:
+        initial = {name: getattr(source, name) for name in FIELDS} if source.pk else {}
+        super().__init__(data, initial=initial)
+        self.source = source
+        private = f"user:{source.owner.get_username()}"
+        audiences = dict.fromkeys([private, *people.audiences(source.owner)])
         self.fields["audience"] = forms.ChoiceField(
             label="Who may see what comes",
             choices=[(name, audience_in_words(name)) for name in audiences],
-            initial=PUBLIC if kind == Source.Kind.NNTP else private,
+            initial=PUBLIC if source.is_news else private,
         )
-        if kind == Source.Kind.NNTP:
+        if source.is_news:
             for name in ("method", "token_url", "client_id", "client_secret"):
                 del self.fields[name]
 
@@ -86,13 +86,13 @@ class SourceForm(forms.Form):
         given = super().clean() or self.cleaned_data
         given["method"] = given.get("method") or "password"
         security = given.get("security")
-        given["port"] = given.get("port") or usual_port(self.kind, tls=security == "tls")
+        given["port"] = given.get("port") or usual_port(self.source.kind, tls=security == "tls")
         for name in ("user", "secret"):
             if _UNSEEN.search(given.get(name) or ""):
                 self.add_error(name, "There is a character in it that cannot be seen.")
         if security == "none" and given.get("user") and not is_this_machine(given.get("host", "")):
             self.add_error("security", "A password is sent over TLS only, but to this machine.")
-        if self.kind == Source.Kind.IMAP and not given.get("user"):
+        if not self.source.is_news and not given.get("user"):
             self.add_error("user", "Give the name with which you log in to your mailbox.")
         self._check_secret(given)
         if given.get("token_url"):
@@ -105,9 +105,9 @@ class SourceForm(forms.Form):
     def _check_secret(self, given: dict[str, Any]) -> None:
         if given.get("secret") or not given.get("user"):
             return
-        if self.was is None:
+        if not self.source.pk:
             self.add_error("secret", "Give the password, or the token.")
-        elif any(given.get(name, "") != getattr(self.was, name) for name in WHERE if name in given):
+        elif any(given[name] != getattr(self.source, name) for name in WHERE if name in given):
             self.add_error("secret", "Give the password again: it is to be sent elsewhere.")
 
 

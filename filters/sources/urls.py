@@ -6,9 +6,9 @@ from filters.sources.views import sources, write
 
 urlpatterns = [
     path("sources/", sources.sources, name="sources"),
-    path("sources/new/", write.new, name="new-source"),
+    path("sources/new/", write.write, name="new-source"),
     path("source/<int:pk>/", sources.source, name="source"),
-    path("source/<int:pk>/edit/", write.edit, name="edit-source"),
+    path("source/<int:pk>/edit/", write.write, name="edit-source"),
     path("source/<int:pk>/places/", write.folders, name="source-folders"),
     path("source/<int:pk>/test/", sources.test, name="test-source"),
     path("source/<int:pk>/look/", sources.pull_now, name="pull-source"),

@@ -30,43 +30,17 @@ _OUTCOME = ("error", "hint", "failures", "due_at")
 
 @sensitive_post_parameters("secret", "client_secret")
 @require_http_methods(["GET", "POST"])
-def new(request: PersonRequest) -> HttpResponse:
-    """Describe a source, try it, and keep it; it is pulled once folders are chosen."""
+def write(request: PersonRequest, pk: int | None = None) -> HttpResponse:
+    """Describe a source, or change one; try it, and keep it.
+
+    A new source is pulled once folders are chosen.  The secret of a source that is changed stays,
+    unseen, where none is given.
+    """
     kind = request.POST.get("kind") or request.GET.get("kind")
     kind = kind if kind in Source.Kind.values else str(Source.Kind.IMAP)
-    return _write(request, Source(owner=request.user, kind=kind), None)
-
-
-@sensitive_post_parameters("secret", "client_secret")
-@require_http_methods(["GET", "POST"])
-def edit(request: PersonRequest, pk: int) -> HttpResponse:
-    """Change a source; its secret stays, unseen, where none is given."""
-    return _write(request, source_of(request, pk), source_of(request, pk))
-
-
-@require_http_methods(["GET", "POST"])
-def folders(request: PersonRequest, pk: int) -> HttpResponse:
-    """Choose the folders of a mailbox, or groups by name and pattern."""
-    chosen = source_of(request, pk)
-    if request.method == "GET":
-        initial = {"folders": "\n".join(chosen.folder_patterns)}
-        form = FoldersForm(kind=chosen.kind, initial=initial)
-        return _choose(request, chosen, form, chosen.folder_patterns)
-    ticked = request.POST.getlist("folder")
-    form = FoldersForm(request.POST, kind=chosen.kind, ticked=ticked)
-    if not form.is_valid() or "show" in request.POST:
-        return _choose(request, chosen, form, form.cleaned_data.get("folders", ticked))
-    Source.objects.filter(pk=chosen.pk).update(
-        folder_patterns=form.cleaned_data["folders"], active=True, due_at=wall_clock(), failures=0
-    )
-    pull_soon(chosen.pk)
-    messages.success(request, "What is there comes in now; this page says how far it is.")
-    return redirect(chosen)
-
-
-def _write(request: PersonRequest, stored: Source, was: Source | None) -> HttpResponse:
+    stored = Source(owner=request.user, kind=kind) if pk is None else source_of(request, pk)
     data = request.POST if request.method == "POST" else None
-    form = SourceForm(data, owner=request.user, kind=stored.kind, was=was)
+    form = SourceForm(data, source=stored)
     if not form.is_valid():
         return _page(request, form, stored)
     given = form.cleaned_data
@@ -94,6 +68,26 @@ def _write(request: PersonRequest, stored: Source, was: Source | None) -> HttpRe
     messages.success(request, "That is stored, and the server lets you in.")
     pull_soon(stored.pk)
     return redirect(stored)
+
+
+@require_http_methods(["GET", "POST"])
+def folders(request: PersonRequest, pk: int) -> HttpResponse:
+    """Choose the folders of a mailbox, or groups by name and pattern."""
+    chosen = source_of(request, pk)
+    if request.method == "GET":
+        initial = {"folders": "\n".join(chosen.folder_patterns)}
+        form = FoldersForm(kind=chosen.kind, initial=initial)
+        return _choose(request, chosen, form, chosen.folder_patterns)
+    ticked = request.POST.getlist("folder")
+    form = FoldersForm(request.POST, kind=chosen.kind, ticked=ticked)
+    if not form.is_valid() or "show" in request.POST:
+        return _choose(request, chosen, form, form.cleaned_data.get("folders", ticked))
+    Source.objects.filter(pk=chosen.pk).update(
+        folder_patterns=form.cleaned_data["folders"], active=True, due_at=wall_clock(), failures=0
+    )
+    pull_soon(chosen.pk)
+    messages.success(request, "What is there comes in now; this page says how far it is.")
+    return redirect(chosen)
 
 
 def _keep_secrets(stored: Source, given: dict[str, Any]) -> bool:
