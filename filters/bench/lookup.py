@@ -42,9 +42,8 @@ def measure(options: dict[str, Any]) -> dict[str, float | int | str]:
     filled, _ = timed(lambda: mail.fill(tables, count, 500))
 
     def cards(column: str, msgids: Sequence[str]) -> int:
-        log = data_files_of(tables.open(MESSAGES))
         columns = ("msgid", "ts", "audience", "inreplyto", "subject")
-        return len(lookup(log, MESSAGES, column, msgids, public, columns, root=tables.root))
+        return len(lookup(tables, MESSAGES, column, msgids, public, columns))
 
     recent = _parents(tables, batch)
     old = mail.parents(0, count, batch)

@@ -84,7 +84,7 @@ def _read_cards(
     parents: dict[str, str | None] = {}
     files = data_files_of(tables.open(MESSAGES))
     for audience, msgids in wanted.items():
-        for row in lookup(files, MESSAGES, "msgid", msgids, [audience], COLUMNS, root=tables.root):
+        for row in lookup(tables, MESSAGES, "msgid", msgids, [audience], COLUMNS, files):
             parents.setdefault(row["msgid"], row["inreplyto"])
             texts = {name: row[name] or "" for name in ("sender", "sender_name", "subject")}
             cards.append(

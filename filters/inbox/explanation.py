@@ -13,7 +13,7 @@ from typing import Any
 from filters.accounts import people
 from filters.models import Match
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
-from tapestry.tables.log import Tables, data_files_of
+from tapestry.tables.log import Tables
 from tapestry.tables.read import lookup
 
 MAX_ROWS = 6
@@ -77,8 +77,7 @@ def _rows(
         return rows
     for table, columns in ((MESSAGES, _OF_MESSAGE), (ANNOTATIONS, _OF_ANNOTATION)):
         key = columns[0]
-        files = data_files_of(tables.open(table))
-        for row in lookup(files, table, key, keys, audiences, columns, root=tables.root):
+        for row in lookup(tables, table, key, keys, audiences, columns):
             rows[row[key]].append(row)
     return rows
 

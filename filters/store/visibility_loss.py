@@ -42,7 +42,7 @@ def drop_invisible(matches: QuerySet[Match], lost: Collection[str] = ()) -> int:
         copies: dict[str, list[str]] = defaultdict(list)
         columns = ("msgid", "audience")
         msgids = {match.msgid for match in batch}
-        rows = lookup(files, MESSAGES, "msgid", msgids, audiences, columns, root=tables.root)
+        rows = lookup(tables, MESSAGES, "msgid", msgids, audiences, columns, files)
         for row in narrowest_first(rows):
             copies[row["msgid"]].append(row["audience"])
         moved, invisible = [], []

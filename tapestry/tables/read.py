@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from operator import itemgetter
-from pathlib import Path
 from typing import Any
 
 import pyarrow.compute as pc
@@ -58,7 +57,7 @@ def copies(tables: Tables, msgid: str, audiences: Collection[str]) -> list[Copy]
     """Return the copies of a message that one of the audiences may see, the narrowest first."""
     data_files = data_files_of(tables.open(MESSAGES))
     columns = ("audience", "ts")
-    rows = lookup(data_files, MESSAGES, "msgid", [msgid], audiences, columns, root=tables.root)
+    rows = lookup(tables, MESSAGES, "msgid", [msgid], audiences, columns, data_files)
     return [Copy(**row, data_files=data_files) for row in narrowest_first(rows)]
 
 
@@ -100,10 +99,8 @@ def row_of_copy(
 
 def cards(tables: Tables, msgids: Iterable[str], audiences: Collection[str]) -> dict[str, Card]:
     """Return what a list shows of each message that one of the audiences may see."""
-    data_files = data_files_of(tables.open(MESSAGES))
     by_msgid: dict[str, Card] = {}
-    columns = (*CARD, "audience")
-    rows = lookup(data_files, MESSAGES, "msgid", msgids, audiences, columns, root=tables.root)
+    rows = lookup(tables, MESSAGES, "msgid", msgids, audiences, (*CARD, "audience"))
     for row in narrowest_first(rows):
         by_msgid.setdefault(row["msgid"], card_of(row))
     return by_msgid
@@ -113,28 +110,28 @@ def annotations_on(
     tables: Tables, msgids: Iterable[str], audiences: Collection[str]
 ) -> list[AnnotationRow]:
     """Return the annotations of these messages that one of the audiences may see, oldest first."""
-    data_files = data_files_of(tables.open(ANNOTATIONS))
-    columns = tuple(arrow_schema(ANNOTATIONS).names)
-    rows = lookup(data_files, ANNOTATIONS, "msgid", msgids, audiences, columns, root=tables.root)
+    columns = arrow_schema(ANNOTATIONS).names
+    rows = lookup(tables, ANNOTATIONS, "msgid", msgids, audiences, columns)
     return [AnnotationRow(row["ts"], Annotation(**fields_of(ANNOTATIONS, row))) for row in rows]
 
 
 def lookup(
-    data_files: Iterable[DataFile],
+    tables: Tables,
     table: str,
     column: str,
     values: Iterable[str],
     audiences: Collection[str],
     columns: Iterable[str],
-    root: Path | None = None,
+    data_files: Iterable[DataFile] | None = None,
 ) -> list[dict[str, Any]]:
     """Return the rows whose ``column`` is among ``values``, seen by ``audiences``, oldest first.
 
-    They are found by the index at ``root``; without it, the column is scanned.
+    ``data_files`` are those of a snapshot, by default of the newest.
     """
+    files = data_files_of(tables.open(table)) if data_files is None else data_files
     names = list(columns)
     wanted = list(dict.fromkeys([*names, "ts", "audience"]))
-    matching = by_key(data_files, root, table, column, set(values), wanted)
+    matching = by_key(files, tables.root, table, column, set(values), wanted)
     visible = matching.filter(pc.is_in(matching["audience"], text_array(audiences)))
     rows = sorted(visible.to_pylist(), key=itemgetter("ts", "audience"))
     return [{name: row[name] for name in names} for row in rows]

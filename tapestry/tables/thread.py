@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from tapestry.core.schema import MESSAGES
@@ -41,7 +40,7 @@ def thread(tables: Tables, msgid: str, audiences: Collection[str]) -> list[Threa
     once.
     """
     data_files = data_files_of(tables.open(MESSAGES))
-    root = _start(tables.root, data_files, msgid, audiences)
+    root = _start(tables, data_files, msgid, audiences)
     if root is None:
         return []
     known = {root["msgid"]: root}
@@ -49,9 +48,7 @@ def thread(tables: Tables, msgid: str, audiences: Collection[str]) -> list[Threa
     level = [root["msgid"]]
     while level and len(known) < LARGEST:
         parents, level = level, []
-        rows = lookup(
-            data_files, MESSAGES, "inreplyto", parents, audiences, _COLUMNS, root=tables.root
-        )
+        rows = lookup(tables, MESSAGES, "inreplyto", parents, audiences, _COLUMNS, data_files)
         for row in _narrowest_copies(rows):
             if row["msgid"] not in known and len(known) < LARGEST:
                 known[row["msgid"]] = row
@@ -61,7 +58,7 @@ def thread(tables: Tables, msgid: str, audiences: Collection[str]) -> list[Threa
 
 
 def _start(
-    directory: Path, data_files: tuple[DataFile, ...], msgid: str, audiences: Collection[str]
+    tables: Tables, data_files: tuple[DataFile, ...], msgid: str, audiences: Collection[str]
 ) -> dict[str, Any] | None:
     columns = (*_COLUMNS, "references")
     root: dict[str, Any] | None = None
@@ -72,7 +69,7 @@ def _start(
         if above not in nearby:
             # References usually name the whole chain, so one more lookup finds all of it.
             wanted = [above, *(root["references"] if root else ())]
-            rows = lookup(data_files, MESSAGES, "msgid", wanted, audiences, columns, root=directory)
+            rows = lookup(tables, MESSAGES, "msgid", wanted, audiences, columns, data_files)
             for row in _narrowest_copies(rows):
                 nearby.setdefault(row["msgid"], row)
         if above not in nearby:
