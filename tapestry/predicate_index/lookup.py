@@ -8,9 +8,9 @@ a window does not concern cost nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,6 @@ from tapestry.predicate_index.groups import EvaluationGroup, Member, visible_aud
 from tapestry.predicate_index.store import PredicateIndex, key_hashes, query_hashes
 
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
-Visible = Callable[[str], tuple[str, ...]]
 
 TEXTS = ("signature", "constants", "audiences")
 """Columns with few distinct rows: read as codes."""
@@ -35,46 +34,48 @@ class InMemoryLookup:
     ``present`` are the audiences that some row has.
     """
 
-    def __init__(self, index: PredicateIndex) -> None:
+    def __init__(self, index: PredicateIndex, present: Collection[str]) -> None:
         self.extractors = index.extractors
         self.representatives = index.representatives
+        self.present = frozenset(present)
         self._segments = [_segment(path) for path in index.files()]
 
-    def candidate_groups(
-        self, keys: Collection[PredicateKey], present: Collection[str]
-    ) -> list[EvaluationGroup]:
+    def candidate_groups(self, keys: Collection[PredicateKey]) -> list[EvaluationGroup]:
         """Return the groups that have one of the keys, in order."""
         hashes = np.unique(key_hashes(keys))
-        visible = _visible_to(present)
         groups: set[EvaluationGroup] = set()
         for segment in self._segments:
             codes = np.unique(segment.codes[segment.key_hashes.find(hashes)])
-            groups.update(segment.groups(codes, visible).values())
+            groups.update(self._groups(segment, codes).values())
         return sorted(groups)
 
-    def members(
-        self, groups: Collection[EvaluationGroup], present: Collection[str]
-    ) -> list[Member]:
+    def members(self, groups: Collection[EvaluationGroup]) -> list[Member]:
         """Return the disjuncts of filters that belong to the groups."""
         wanted = set(groups)
         hashes = np.unique(query_hashes((group.signature, group.constants) for group in wanted))
-        visible = _visible_to(present)
         members: set[Member] = set()
         for segment in self._segments:
             rows = segment.query_hashes.find(hashes)
             codes = segment.codes[rows]
-            group_of = segment.groups(np.unique(codes), visible)
+            group_of = self._groups(segment, np.unique(codes))
             numbers = (column[rows].tolist() for column in segment.numbers)
             for code, filter_id, revision, disjunct in zip(codes.tolist(), *numbers, strict=True):
                 if group_of[code] in wanted:
                     members.add(Member(filter_id, revision, disjunct, group_of[code]))
         return list(members)
 
-
-def _visible_to(present: Collection[str]) -> Visible:
-    """Return the function from audiences as they are entered to those that some row has."""
-    shown = frozenset(present)
-    return cache(lambda audiences: visible_audiences(audiences.split("\n"), shown))
+    def _groups(self, segment: Segment, codes: Numbers) -> dict[int, EvaluationGroup]:
+        """Return the groups that the codes of a segment stand for, by code."""
+        chosen = segment.texts.take(pa.array(codes))
+        signatures, constants, entered = (
+            chosen[name].cast(pa.string()).to_pylist() for name in TEXTS
+        )
+        visible = {
+            audiences: visible_audiences(audiences.split("\n"), self.present)
+            for audiences in set(entered)
+        }
+        groups = map(EvaluationGroup, signatures, constants, map(visible.__getitem__, entered))
+        return dict(zip(codes.tolist(), groups, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +90,6 @@ class Segment:
     numbers: tuple[Numbers, Numbers, Numbers]
     codes: Numbers
     texts: pa.Table
-
-    def groups(self, codes: Numbers, visible: Visible) -> dict[int, EvaluationGroup]:
-        """Return the groups that the codes stand for, by code."""
-        chosen = self.texts.take(pa.array(codes))
-        columns = (chosen[name].cast(pa.string()).to_pylist() for name in TEXTS)
-        return {
-            code: EvaluationGroup(signature, constants, visible(audiences))
-            for code, signature, constants, audiences in zip(codes.tolist(), *columns, strict=True)
-        }
 
 
 @lru_cache(maxsize=512)

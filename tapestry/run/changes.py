@@ -30,13 +30,6 @@ State = tuple[int, str, int]
 """A filter_id, a msgid and an instant: does the message match then, and how?"""
 
 
-def changes(
-    engine: Engine, subscriptions: Iterable[Subscription], until: int, *, net: bool
-) -> list[Change]:
-    """Return the changes of each filter's answer in its (since, until]."""
-    return change_windows(engine, subscriptions, [until], net=net)[0]
-
-
 def change_windows(
     engine: Engine,
     subscriptions: Iterable[Subscription],

@@ -32,13 +32,9 @@ def run_isolated(
     by_plan: dict[str, list[Item]] = defaultdict(list)
     for item in items:
         by_plan[plan(item)].append(item)
-    results: list[Result] = []
-    failures: list[tuple[Item, TapestryError]] = []
-    for same_plan in by_plan.values():
-        more_results, more_failures = set_aside(run, same_plan)
-        results += more_results
-        failures += more_failures
-    return results, failures
+    outcomes = [set_aside(run, same_plan) for same_plan in by_plan.values()]
+    results = [result for of_plan, _ in outcomes for result in of_plan]
+    return results, [failure for _, of_plan in outcomes for failure in of_plan]
 
 
 def set_aside(

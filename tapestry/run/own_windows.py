@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import TypeVar
 
 from tapestry.core.errors import TapestryError
@@ -17,7 +18,7 @@ from tapestry.core.ports import Change, DueFilter, FilterStore, Match
 from tapestry.plan.compile import compile_due
 from tapestry.plan.engine import Engine, TooManyError, check_engine
 from tapestry.plan.explanation import explanation
-from tapestry.run.changes import changes
+from tapestry.run.changes import change_windows
 from tapestry.run.execute import Subscription, execute
 from tapestry.run.limits import run_isolated
 from tapestry.tables.log import Snapshot, Tables, snapshot
@@ -25,6 +26,8 @@ from tapestry.tables.log import Snapshot, Tables, snapshot
 log = logging.getLogger(__name__)
 
 Delivery = TypeVar("Delivery", Match, Change)
+
+_plan = attrgetter("compiled.key")
 
 HALVINGS = 24
 """How often a window is halved at most, before its filter is refused."""
@@ -73,7 +76,7 @@ def run_own_windows(
         return execute(engine, subscriptions, until, store.known)
 
     def find_changes(subscriptions: Sequence[Subscription]) -> list[Change]:
-        return changes(engine, subscriptions, until, net=False)
+        return change_windows(engine, subscriptions, [until], net=False)[0]
 
     kept_filters = [s for s in subscriptions if not due[s.filter_id].live]
     live_filters = [s for s in subscriptions if due[s.filter_id].live]
@@ -125,10 +128,6 @@ def refuse(store: FilterStore, due_filter: DueFilter, error: TapestryError) -> N
     in_text = error.span is not None or error.text is not None
     message = "Its text does not compile." if in_text else error.message
     event(log, "refused", filter_id=due_filter.filter_id, error=message)
-
-
-def _plan(subscription: Subscription) -> str:
-    return subscription.compiled.key
 
 
 def _first_part(

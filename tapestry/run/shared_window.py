@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import itemgetter
@@ -51,7 +51,6 @@ def run_shared_window(
     rows: SnapshotRows,
     lookup: InMemoryLookup,
     store: FilterStore,
-    present: Collection[str],
     since: int,
     until: int,
     *,
@@ -59,13 +58,12 @@ def run_shared_window(
 ) -> SharedWindowResult:
     """Return the matches of all enrolled filters with since < matched_at <= until.
 
-    ``present`` are the audiences that any row has.  ``engine_on`` is called only if there are
-    candidate groups.  ``history_complete``: no row on which filters may count was ever
-    removed, so what matched at ``since`` was delivered.
+    ``engine_on`` is called only if there are candidate groups.  ``history_complete``: no row on
+    which filters may count was ever removed, so what matched at ``since`` was delivered.
     """
     extractors = lookup.extractors()
     keys = candidate_keys(rows, extractors, since, until) if extractors else set()
-    candidates = lookup.candidate_groups(keys, present) if keys else []
+    candidates = lookup.candidate_groups(keys) if keys else []
     if not candidates:
         return SharedWindowResult()
     engine = engine_on()
@@ -74,12 +72,12 @@ def run_shared_window(
         signature: _plan(texts.get(signature, ""), signature)
         for signature in {group.signature for group in candidates}
     }
-    unknown: set[int] = set()  # no filter has the signature: another version entered them
+    errors: dict[int, TapestryError | None] = {}
     numbered_rows: list[tuple[Plan, ConstantRow]] = []
     for number, group in enumerate(candidates):
         plan = plans[group.signature]
         if plan is None:
-            unknown.add(number)
+            errors[number] = None  # no filter has the signature: another version entered it
         else:
             row = ConstantRow(number, 0, _constants(plan, group), group.audiences, since, until)
             numbered_rows.append((plan, row))
@@ -95,12 +93,8 @@ def run_shared_window(
     answers, failures = run_isolated(find_rows, numbered_rows, lambda item: item[0].signature.key)
     if failures:
         check_engine(engine)
-    errors = {row.filter_id: error for (_, row), error in failures}
-    numbers = {row[0] for row in answers} | set(errors) | unknown
-    if not numbers:
-        return SharedWindowResult()
-    groups = {number: candidates[number] for number in numbers}
-    return fan_out(engine, lookup, store, present, groups, answers, errors)
+    errors |= {row.filter_id: error for (_, row), error in failures}
+    return fan_out(engine, lookup, store, candidates, answers, errors)
 
 
 def _constants(plan: Plan, group: EvaluationGroup) -> tuple[Constant, ...]:
@@ -137,39 +131,38 @@ def fan_out(
     engine: Engine,
     lookup: InMemoryLookup,
     store: FilterStore,
-    present: Collection[str],
-    groups: Mapping[int, EvaluationGroup],
+    groups: Sequence[EvaluationGroup],
     answers: Sequence[Row],
-    errors: Mapping[int, TapestryError],
+    errors: Mapping[int, TapestryError | None],
 ) -> SharedWindowResult:
     """Return what the answers of groups are for the filters that belong to them [Chen00 §3.3].
 
     The predicate index may lag behind the database, so the application is asked for each member: a
     filter that is not what the index says is stale, and is given a window of its own.
 
-    Rows of ``answers`` and ``errors`` name a group by its number in ``groups``; a group with
-    neither could not be evaluated, and its members are stale.
+    Rows of ``answers`` and ``errors`` name a group by its number in ``groups``.  The error of a
+    group without a plan is None: its members are stale.
     """
     result = SharedWindowResult()
-    members = set(lookup.members(list(groups.values()), present))
+    numbers = {row[0] for row in answers} | set(errors)
+    if not numbers:
+        return result
+    members = set(lookup.members([groups[number] for number in numbers]))
     enrolled = store.enrolled({member.filter_id for member in members})
     due = {due_filter.filter_id: due_filter for due_filter in enrolled}
-    evaluated = {groups[number] for number in {row[0] for row in answers} | set(errors)}
-    shown = frozenset(present)
     members_of: dict[EvaluationGroup, list[Member]] = defaultdict(list)
     for member in members:
         due_filter = due.get(member.filter_id)
         if due_filter is None or due_filter.revision != member.revision:
             continue
-        visible = visible_audiences(due_filter.audiences, shown)
-        if member.group in evaluated and visible == member.group.audiences:
+        if visible_audiences(due_filter.audiences, lookup.present) == member.group.audiences:
             members_of[member.group].append(member)
         else:
             result.stale.add(member.filter_id)
     failed: dict[int, TapestryError] = {}
     for number, error in errors.items():
         filter_ids = {member.filter_id for member in members_of[groups[number]]}
-        if isinstance(error, TooManyError):
+        if error is None or isinstance(error, TooManyError):
             result.stale |= filter_ids
         else:
             failed |= dict.fromkeys(filter_ids, error)

@@ -126,9 +126,8 @@ def _run_shared(
     result = run_shared_window(
         lambda: engine_on(seen),
         SnapshotRows(seen),
-        InMemoryLookup(index),
+        InMemoryLookup(index, audiences_in(seen)),
         store,
-        audiences_in(seen),
         since,
         until,
         history_complete=is_history_complete(tables.root),

@@ -19,7 +19,7 @@ from support.sqlite_engine import SqliteEngine
 from tapestry.core.clock import BEGINNING
 from tapestry.core.ports import Change
 from tapestry.core.schema import KEY_COLUMN
-from tapestry.run.changes import change_windows, changes
+from tapestry.run.changes import change_windows
 from tapestry.run.execute import Subscription
 
 
@@ -43,7 +43,7 @@ def follow(world: World, judge: oracle.Oracle, net: bool) -> list[list[Change]]:
     runs = []
     for until in world.schedule:
         asked = Subscription(0, plan, world.audiences, since, world.start)
-        reported = changes(engine, [asked], until, net=net)
+        reported = change_windows(engine, [asked], [until], net=net)[0]
         assert reported == sorted(reported, key=lambda change: (change.at, change.msgid))
         assert len({(change.at, change.msgid) for change in reported}) == len(reported)
         if net:
@@ -115,11 +115,11 @@ def live_filters_run_together_tell_what_each_would_alone(
         for filter_id, query in enumerate(queries)
     ]
     engine = SqliteEngine(world.data)
-    together = changes(engine, asked, until, net=net)
+    together = change_windows(engine, asked, [until], net=net)[0]
     assert together == [
         reported
         for subscription in asked
-        for reported in changes(engine, [subscription], until, net=net)
+        for reported in change_windows(engine, [subscription], [until], net=net)[0]
     ]
     for subscription, query in zip(asked, queries, strict=True):
         judge = oracle.Oracle(query, world.data, subscription.audiences)

@@ -30,20 +30,20 @@ def entered(index, count):
 def test_it_finds_the_groups_and_their_members(tmp_path, present):
     index = PredicateIndex(tmp_path)
     entered(index, 30)
-    found, naive = InMemoryLookup(index), NaiveLookup.of(index)
+    found, naive = InMemoryLookup(index, present), NaiveLookup.of(index, present)
     assert found.extractors() == naive.extractors()
     keys = {PredicateKey(e.extractor, e.offset, e.token) for e in naive.entries[::2]}
     keys |= {
         PredicateKey("messages is sender", 0, "nobody@x.org"),
         PredicateKey("messages any -", 5, ""),
     }
-    groups = found.candidate_groups(keys, present)
-    assert groups == naive.candidate_groups(keys, present)
+    groups = found.candidate_groups(keys)
+    assert groups == naive.candidate_groups(keys)
     assert len(groups) > 3
-    assert set(found.members(groups, present)) == set(naive.members(groups, present))
+    assert set(found.members(groups)) == set(naive.members(groups))
     half = groups[::2]
-    assert set(found.members(half, present)) == set(naive.members(half, present)) != set()
-    assert found.candidate_groups([], present) == found.members([], present) == []
+    assert set(found.members(half)) == set(naive.members(half)) != set()
+    assert found.candidate_groups([]) == found.members([]) == []
 
 
 def test_what_is_kept_in_memory_is_bounded(tmp_path, monkeypatch):

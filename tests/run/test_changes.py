@@ -10,7 +10,7 @@ from support.sqlite_engine import SqliteEngine
 from tapestry.core.clock import BEGINNING
 from tapestry.core.schema import Type
 from tapestry.query.tree import nodes as n
-from tapestry.run.changes import changes
+from tapestry.run.changes import change_windows
 from tapestry.run.execute import Subscription
 
 by_name = pytest.mark.parametrize("law", change_laws.LAWS, ids=lambda law: law.__name__)
@@ -111,7 +111,7 @@ def test_another_reply_is_an_update_where_it_is_the_evidence():
     data = table([("q", 0, None), ("s", 2, "q"), ("r", 5, "q")])
     query = n.CheckedQuery("m", n.Exists((R,), REPLY), "")
     asked = Subscription(0, filter_laws.compiled(query, "general"), ("public",), BEGINNING)
-    found = changes(SqliteEngine(data), [asked], 9, net=False)
+    found = change_windows(SqliteEngine(data), [asked], [9], net=False)[0]
     assert [(change.op, change.msgid, change.at, change.evidence) for change in found] == [
         ("insert", "q", 2, ("s",)),
         ("update", "q", 5, ("r",)),

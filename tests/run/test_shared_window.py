@@ -57,7 +57,7 @@ def delivered(worlds):
     first, *rest = worlds[0].schedule
     data = worlds[0].data
     present = {row["audience"] for rows in data.values() for row in rows}
-    engine, rows, lookup = SqliteEngine(data), DictRows(data), NaiveLookup()
+    engine, rows, lookup = SqliteEngine(data), DictRows(data), NaiveLookup(present)
     store = Store({}, set())
     asked = []
     for i, one in enumerate(worlds):
@@ -73,7 +73,7 @@ def delivered(worlds):
     since = first
     for until in rest:
         result = run_shared_window(
-            lambda: engine, rows, lookup, store, present, since, until, history_complete=True
+            lambda: engine, rows, lookup, store, since, until, history_complete=True
         )
         assert not result.failed
         assert {due.filter_id for due in result.filters} == {m.filter_id for m in result.matches}
@@ -109,13 +109,11 @@ def shared_window(size):
     engine = SqliteEngine({"messages": messages, "annotations": []})
     text = f"m.subject HAS 'no{size}'"
     due = DueFilter(0, text, "terry", (), ("public",), 1, 0)
-    lookup, store = NaiveLookup(), Store({0: due}, set())
+    lookup, store = NaiveLookup({"public"}), Store({0: due}, set())
     lookup.add(*index_entries(due, compile_filter(text, Context("terry"))))
     rows = DictRows({"messages": messages, "annotations": []})
     with counted() as work:
-        result = run_shared_window(
-            lambda: engine, rows, lookup, store, {"public"}, 1, 3, history_complete=True
-        )
+        result = run_shared_window(lambda: engine, rows, lookup, store, 1, 3, history_complete=True)
         matches = explained(result.matches, result.filters)
     assert {match.explanation for match in matches} == {f"about no{size}"}
     assert len(matches) == size

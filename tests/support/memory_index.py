@@ -14,14 +14,15 @@ from tapestry.tables.rows import arrow_schema
 class NaiveLookup:
     """What ``InMemoryLookup`` answers, by loops over the entries."""
 
-    def __init__(self):
+    def __init__(self, present=()):
+        self.present = present
         self.entries = []
         self.texts = {}
 
     @classmethod
-    def of(cls, index):
+    def of(cls, index, present=()):
         """Return one with the entries of an index's files."""
-        lookup = cls()
+        lookup = cls(present)
         rows = [row for path in index.files() for row in pq.read_table(path).to_pylist()]
         names = [field.name for field in fields(IndexEntry)]
         entries = [IndexEntry(**{name: row[name] for name in names}) for row in rows]
@@ -42,14 +43,15 @@ class NaiveLookup:
     def representatives(self):
         return self.texts
 
-    def candidate_groups(self, keys, present):
+    def candidate_groups(self, keys):
         asked = {(key.extractor, key.offset, key.token) for key in keys}
         candidates = [e for e in self.entries if (e.extractor, e.offset, e.token) in asked]
-        return sorted({_group(entry, present) for entry in candidates})
+        return sorted({_group(entry, self.present) for entry in candidates})
 
-    def members(self, groups, present):
+    def members(self, groups):
         found = [
-            Member(e.filter_id, e.revision, e.disjunct, _group(e, present)) for e in self.entries
+            Member(e.filter_id, e.revision, e.disjunct, _group(e, self.present))
+            for e in self.entries
         ]
         return [member for member in found if member.group in groups]
 

@@ -10,7 +10,7 @@ from tapestry.core.clock import BEGINNING
 from tapestry.plan.compile import compile_filter
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
-from tapestry.run.changes import changes
+from tapestry.run.changes import change_windows
 from tapestry.run.execute import Subscription, execute
 
 SECOND = 1_000_000
@@ -52,7 +52,7 @@ def as_the_oracle_says(text, messages, votes, schedule):
     plan = compile_filter(text, Context(), "general")
     for until in schedule:
         asked = Subscription(0, plan, ("public",), since)
-        for one in changes(SqliteEngine(data), [asked], until, net=False):
+        for one in change_windows(SqliteEngine(data), [asked], [until], net=False)[0]:
             (held.discard if one.op == "delete" else held.add)(one.msgid)
         assert held == judge.answer(until), until
         since = until
