@@ -14,10 +14,9 @@ from operator import add
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import Clock
-from tapestry.core.schema import MESSAGES
 from tapestry.ingest.parallel import parse_batches
-from tapestry.ingest.stream import Batch, CursorOf, MessageStream
-from tapestry.tables.append import Cursor, Forbidden, append_messages, never
+from tapestry.ingest.stream import Batch, MessageStream
+from tapestry.tables.append import Forbidden, append_messages, never
 from tapestry.tables.log import Tables
 from tapestry.tables.originals import Original
 
@@ -67,19 +66,6 @@ class IngestTarget:
     workers: int = 0
     forbidden: Forbidden = never
 
-    def cursors_by_now(self) -> CursorOf:
-        """Return a lookup of the cursors of all origins as they are at this moment.
-
-        For many origins it is several times as fast as ``tapestry.tables.append.cursor_of``.
-        """
-        log = self.tables.open(MESSAGES)
-
-        def stored(origin: str) -> Cursor | None:
-            version = log.transaction_version(origin)
-            return None if version is None else Cursor(origin, version)
-
-        return stored
-
 
 def ingest_batches(stream: MessageStream, target: IngestTarget, tally: Tally) -> bool:
     """Append the messages of a stream, counting them in ``tally``; return whether it ended.
@@ -108,7 +94,7 @@ def ingest_batches(stream: MessageStream, target: IngestTarget, tally: Tally) ->
         tally.read += len(messages)
         tally.added += receipt.added
         tally.duplicates += receipt.duplicates
-        tally.broken += sum(parsed.broken for parsed in messages)
+        tally.broken += sum(bool(parsed.problems) for parsed in messages)
         if progress and messages:
             progress(tally.read, total)
         if target.stop():

@@ -11,15 +11,18 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import SyncStates
+from tapestry.core.schema import MESSAGES
 from tapestry.ingest.account import Account, ConnectionLostError, RefusedError
 from tapestry.ingest.backoff import pause_after
 from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
 from tapestry.ingest.session import MailSession, open_session
 from tapestry.ingest.stream import CursorOf
 from tapestry.ingest.unavailable import UnavailableError
+from tapestry.tables.append import stored_cursor
 
 MOST_LOSSES = 6
 """Times in a row that the connection may be lost while no message comes."""
@@ -68,7 +71,7 @@ def pull_account(
                 if waiting is None:
                     waiting = deque(order(session.expand(patterns)))
                 # One snapshot of the cursors: a session moves only those of its own folders.
-                cursor_of = target.cursors_by_now()
+                cursor_of = partial(stored_cursor, target.tables.open(MESSAGES))
                 while waiting:
                     report = _pull_folder(
                         session, waiting[0], target, cursor_of, sync_states, tally

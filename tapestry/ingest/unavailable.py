@@ -160,9 +160,7 @@ class UnavailableMessages:
     def _retry(self, fetch_again: Callable[[int], FetchResult]) -> Iterator[Item]:
         """Yield those messages that are due and come this time."""
         now = time.time()
-        for number in [
-            int(number) for number, (_, due_at) in self.missing.items() if due_at <= now
-        ]:
+        for number in [int(key) for key, (_, due_at) in self.missing.items() if due_at <= now]:
             times = int(self.missing[str(number)][0]) + 1
             due_at = time.time() + pause_after(times, ASK_AGAIN, LONGEST_PAUSE)
             self.missing[str(number)] = [times, due_at]

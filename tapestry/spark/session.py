@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import atexit
 import logging
-import shutil
 import socket
-import tempfile
 import threading
 import time
 import warnings
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlsplit
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
-from tapestry.spark import server as spark_server
+from tapestry.spark.server import serving
 
 LOCAL = "local"
 """Instead of an address: start a server for this process, which ends with it."""
@@ -110,12 +110,10 @@ def _opened(remote: str) -> Any:
 
 def _own_server() -> str:
     """Start a Spark Connect server that ends with this process, and return its address."""
-    run = Path(tempfile.mkdtemp(prefix="tapestry-spark-"))
-    atexit.register(shutil.rmtree, run, ignore_errors=True)
-    server = spark_server.start(run)
-    atexit.register(server.stop)
-    server.wait()
-    return server.remote
+    until_exit = ExitStack()
+    atexit.register(until_exit.close)
+    run = TemporaryDirectory(prefix="tapestry-spark-", ignore_cleanup_errors=True)
+    return until_exit.enter_context(serving(Path(until_exit.enter_context(run))))
 
 
 def require_listening(remote: str, timeout: float = 2.0) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -124,10 +124,17 @@ def advance_watermark(tables: Tables, clock: Clock, now: Callable[[], int] = wal
 def cursor_of(tables: Tables, source: str) -> Cursor | None:
     """Return how far a source has been ingested, or None if it never was."""
     opened = tables.open(MESSAGES)
+    cursor = stored_cursor(opened, source)
+    return cursor and replace(cursor, content=opened.transaction_version(source + _CONTENT))
+
+
+def stored_cursor(opened: DeltaTable, source: str) -> Cursor | None:
+    """Return how far a source without contents has been ingested into an opened table.
+
+    For many sources it is several times as fast as ``cursor_of``.
+    """
     version = opened.transaction_version(source)
-    if version is None:
-        return None
-    return Cursor(source, version, opened.transaction_version(source + _CONTENT))
+    return None if version is None else Cursor(source, version)
 
 
 def _append(

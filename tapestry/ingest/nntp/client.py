@@ -1,17 +1,17 @@
 """A connection to a news server: nntplib, with verified TLS and no limit on a line's length.
 
 Python dropped `nntplib` after 3.12; `standard-nntplib` keeps the same module.  It no longer
-changes: the three private methods that are overridden here stay.  (`pynntp` returns lines that
+changes: the two private methods that are overridden here stay.  (`pynntp` returns lines that
 begin with a dot twice, and its licence would bind this program.)
 """
 
 from __future__ import annotations
 
-import socket
 import ssl
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 
 from tapestry.ingest.account import (
     Account,
@@ -34,21 +34,6 @@ LONGEST_LINE = 64 * 1024 * 1024
 class Client(nntplib.NNTP):
     """A connection to a news server, in reader mode (RFC 3977, section 5.3)."""
 
-    def __init__(self, account: Account, timeout: float) -> None:
-        self._use_tls = account.security == "tls"
-        super().__init__(account.host, account.port, readermode=True, timeout=timeout)
-
-    def _create_socket(self, timeout: float) -> socket.socket:
-        connection = socket.create_connection((self.host, self.port), timeout)
-        if not self._use_tls:
-            return connection
-        try:
-            context = ssl.create_default_context()
-            return context.wrap_socket(connection, server_hostname=self.host)
-        except BaseException:
-            connection.close()
-            raise
-
     def _getline(self, strip_crlf: bool = True) -> bytes:
         """Return one line; raise EOFError if the connection ended within it."""
         line = self.file.readline(LONGEST_LINE)
@@ -66,15 +51,22 @@ class Client(nntplib.NNTP):
         ]
 
 
+class TlsClient(Client, nntplib.NNTP_SSL):
+    """A connection with TLS from the start."""
+
+
 @contextmanager
 def connected(account: Account, timeout: float) -> Iterator[Client]:
     """Connect, start TLS, authenticate if there is a user; close the connection at the end."""
     with explained(account):
-        client = Client(account, timeout)
+        tls = ssl.create_default_context()
+        with_tls = partial(TlsClient, ssl_context=tls)
+        connect: Callable[..., Client] = with_tls if account.security == "tls" else Client
+        client = connect(account.host, account.port, readermode=True, timeout=timeout)
     try:
         with explained(account):
             if account.security == "starttls" and "STARTTLS" in client.getcapabilities():
-                client.starttls(ssl.create_default_context())
+                client.starttls(tls)
             elif account.security != "tls":
                 require_private_connection(account)
             if account.user:
