@@ -22,10 +22,9 @@ from tapestry.core.log import event
 from tapestry.core.ports import Change, Clock, DueFilter, FilterStore, Match
 from tapestry.plan.compile import compile_due
 from tapestry.plan.engine import Engine
-from tapestry.predicate_index.entries import index_entries
 from tapestry.predicate_index.lookup import InMemoryLookup
 from tapestry.predicate_index.probe import SnapshotRows
-from tapestry.predicate_index.store import IndexEntry, IndexFullError, PredicateIndex
+from tapestry.predicate_index.store import IndexEntry, IndexFullError, PredicateIndex, index_entries
 from tapestry.run.own_windows import Run, explained, refuse, run_own_windows
 from tapestry.run.shared_window import run_shared_window
 from tapestry.tables.append import advance_watermark

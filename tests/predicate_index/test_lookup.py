@@ -9,9 +9,8 @@ from tapestry.core.ports import DueFilter
 from tapestry.plan.compile import compile_filter
 from tapestry.plan.predicate_keys import PredicateKey
 from tapestry.predicate_index import store
-from tapestry.predicate_index.entries import index_entries
 from tapestry.predicate_index.lookup import InMemoryLookup
-from tapestry.predicate_index.store import IndexFullError, PredicateIndex
+from tapestry.predicate_index.store import IndexFullError, PredicateIndex, index_entries
 from tapestry.query.context import Context
 
 TEXTS = ("from joe@x.org", "from ann@x.org", "about lunch", "in comp.*", "three weeks old",

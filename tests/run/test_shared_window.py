@@ -14,8 +14,8 @@ from support.work import counted
 from tapestry.core.clock import BEGINNING
 from tapestry.core.ports import DueFilter
 from tapestry.plan.compile import compile_filter
-from tapestry.predicate_index import entries
-from tapestry.predicate_index.entries import index_entries
+from tapestry.predicate_index import store
+from tapestry.predicate_index.store import index_entries
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.query.tree.printer import print_tql
@@ -143,11 +143,11 @@ def test_a_key_that_is_forgotten_is_noticed(forgotten, monkeypatch):
     true = [[filter_laws.expected(world) for world in run] for run in runs]
     assert true == [[[{}, {}, {"m0": 4}]]] * 2
     assert [delivered(run) for run in runs] == true
-    real = entries.predicate_keys
+    real = store.predicate_keys
 
     def forgetful(disjunct, constants):
         keys = sorted(real(disjunct, constants), key=str)
         return frozenset(keys[:forgotten] + keys[forgotten + 1 :])
 
-    monkeypatch.setattr(entries, "predicate_keys", forgetful)
+    monkeypatch.setattr(store, "predicate_keys", forgetful)
     assert [delivered(run) for run in runs] != true

@@ -19,8 +19,12 @@ from tapestry.core.message import audiences_of
 from tapestry.core.ports import DueFilter
 from tapestry.plan.compile import Plan, compile_filter
 from tapestry.plan.signature import Constant, Value
-from tapestry.predicate_index.entries import disjunct_entries, index_entries
-from tapestry.predicate_index.store import IndexEntry, PredicateIndex
+from tapestry.predicate_index.store import (
+    IndexEntry,
+    PredicateIndex,
+    disjunct_entries,
+    index_entries,
+)
 from tapestry.query.context import Context
 from tapestry.query.tree.printer import print_tql
 
