@@ -67,22 +67,22 @@ def parse_timeliness(text: str) -> Timeliness:
     )
 
 
-def shown_at(timeliness: Timeliness, found_at: int, zone: tzinfo) -> int:
-    """Return the instant at which a match found at ``found_at`` is shown to its owner.
+def shown_at(timeliness: Timeliness, stored_at: int, zone: tzinfo) -> int:
+    """Return the instant at which a match stored at ``stored_at`` is shown to its owner.
 
-    Periods are counted from 1970, so that matches found in one period are shown together at
+    Periods are counted from 1970, so that matches of one period are shown together at
     its end.  A local time that the clocks skip counts as the instant after the gap; one that
     they repeat counts once, the first time.
 
     >>> from datetime import UTC
-    >>> shown_at(Timeliness(every=10), found_at=21, zone=UTC)
+    >>> shown_at(Timeliness(every=10), stored_at=21, zone=UTC)
     30
     """
     if timeliness.minute is None:
         if not timeliness.every:
-            return found_at
-        return -(-found_at // timeliness.every) * timeliness.every
-    local = to_datetime(found_at).astimezone(zone)
+            return stored_at
+        return -(-stored_at // timeliness.every) * timeliness.every
+    local = to_datetime(stored_at).astimezone(zone)
     day = datetime(local.year, local.month, local.day)
     if timeliness.weekday is not None:
         day += timedelta(days=(timeliness.weekday - day.weekday()) % 7)
@@ -90,6 +90,6 @@ def shown_at(timeliness: Timeliness, found_at: int, zone: tzinfo) -> int:
     while True:
         moment = day + timedelta(minutes=timeliness.minute)
         instant = to_instant(moment.replace(tzinfo=zone))
-        if instant >= found_at:
+        if instant >= stored_at:
             return instant
         day += step

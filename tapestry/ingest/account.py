@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Literal
@@ -72,10 +72,9 @@ def is_this_machine(host: str) -> bool:
     """
     if host.lower() in ("localhost", "localhost."):
         return True
-    try:
+    with suppress(ValueError):
         return ip_address(host).is_loopback
-    except ValueError:
-        return False
+    return False
 
 
 def require_private_connection(account: Account) -> None:

@@ -100,10 +100,8 @@ def execute_windows(
     ]
     runs: list[list[Match]] = [[] for _ in instants]
     delivered: set[Pair] = set()
-    groups = signature_groups(windows)
-    for row in sorted(
-        first_candidates(engine, groups, max(instants, default=0)), key=itemgetter(0)
-    ):
+    rows = first_candidates(engine, signature_groups(windows), max(instants, default=0))
+    for row in sorted(rows, key=itemgetter(0)):
         n, run = divmod(row[0], len(instants))
         match = _match(row, filters[n].filter_id)
         if (match.filter_id, match.msgid) not in delivered:

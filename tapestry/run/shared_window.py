@@ -98,12 +98,8 @@ def run_shared_window(
 
 
 def _constants(plan: Plan, group: EvaluationGroup) -> tuple[Constant, ...]:
-    return tuple(
-        replace(constant, value=tuple(value) if constant.many else value)
-        for constant, value in zip(
-            plan.signature.constants, json.loads(group.constants), strict=True
-        )
-    )
+    constants = zip(plan.signature.constants, json.loads(group.constants), strict=True)
+    return tuple(replace(c, value=tuple(value) if c.many else value) for c, value in constants)
 
 
 def _not_matching_before(

@@ -37,7 +37,7 @@ class Limits:
     keys: int = 100_000
     """Keys of one lookup."""
 
-    found: int = 150_000
+    looked_up: int = 150_000
     """Rows with these keys, and rows newer than the index that a lookup scans."""
 
     bytes: int = 64 * 1024 * 1024
@@ -87,10 +87,10 @@ class LocalRows:
         if keys is None or len(keys) > self.limits.keys:
             return None
         column, root = view.key_lookup.column, self.snapshot.root
-        if unindexed(data_files, root, view.table, column) > self.limits.found:
+        if unindexed(data_files, root, view.table, column) > self.limits.looked_up:
             return None
         rows = by_key(data_files, root, view.table, column, keys, names)
-        many = rows.num_rows > self.limits.found or rows.nbytes > self.limits.bytes
+        many = rows.num_rows > self.limits.looked_up or rows.nbytes > self.limits.bytes
         return None if many else rows
 
     def _keys(

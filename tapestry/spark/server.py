@@ -133,13 +133,13 @@ def serving(run: Path) -> Iterator[str]:
 def find_java() -> Path:
     """Return the ``java`` to use (JAVA_HOME's, else the PATH's); TapestryError below 17."""
     home = os.environ.get("JAVA_HOME")
-    found = shutil.which("java", path=f"{home}/bin" if home else None)
-    if found is None:
+    executable = shutil.which("java", path=f"{home}/bin" if home else None)
+    if executable is None:
         where = f"in JAVA_HOME ({home})" if home else "on the PATH"
         raise TapestryError(
             f"Spark needs Java 17 or newer, and there is none {where}.", hint=JAVA_HINT
         )
-    java = Path(found).resolve()
+    java = Path(executable).resolve()
     output = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
     version = java_version(output)
     if version is None or version < 17:
@@ -155,8 +155,8 @@ def java_version(output: str) -> int | None:
     >>> java_version('openjdk version "17.0.15" 2025-04-15'), java_version('version "1.8.0_402"')
     (17, 8)
     """
-    found = re.search(r'version "(?:1\.)?(\d+)', output)
-    return int(found[1]) if found else None
+    version = re.search(r'version "(?:1\.)?(\d+)', output)
+    return int(version[1]) if version else None
 
 
 def _spark_home() -> Path:
