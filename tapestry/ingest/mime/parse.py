@@ -79,11 +79,6 @@ class Parsed:
     message: Message
     problems: tuple[str, ...] = ()
 
-    @property
-    def broken(self) -> bool:
-        """Whether anything could not be read."""
-        return bool(self.problems)
-
 
 def parse(raw: bytes, source: str | None = None, audience: str = PUBLIC) -> Parsed:
     r"""Read one message from its bytes; never raises.
