@@ -19,22 +19,38 @@ DELIVERED = n.Binding(MESSAGE, MESSAGES)
 
 
 def condition(text: str) -> n.Condition:
-    """Return the checked condition of a filter."""
+    """Return the checked condition of a filter.
+
+    >>> print_condition(condition("NOT m.size<1"))
+    'NOT m.size < 1'
+    """
     return read(text, Context()).condition
 
 
 def conjunction(text: str) -> Conjunction:
-    """Return the first disjunct of a filter in normal form."""
+    """Return the first disjunct of a filter in normal form.
+
+    >>> show((conjunction("NOT (m.size < 10 OR m.list = 'a')"),))
+    m.size >= 10 AND m.list <> 'a'
+    """
     return normal(read(text, Context())).disjuncts[0]
 
 
 def disjunct(text: str) -> MonotoneDisjunct:
-    """Return the first disjunct of a filter, with its interval."""
+    """Return the first disjunct of a filter, with its interval.
+
+    >>> [point(start) for start in disjunct("m.date <= now()").starts]
+    ['m.date', 'm.ts']
+    """
     return monotone(normal(read(text, Context()))).disjuncts[0]
 
 
 def point(event: EventPoint) -> str:
-    """Return an event point as text."""
+    """Return an event point as text.
+
+    >>> point(EventPoint(n.Column("m", "ts"))), point(EventPoint(n.Column("m", "ts"), 1))
+    ('m.ts', 'just after m.ts')
+    """
     shown = print_term(event.term)
     return f"just after {shown}" if event.shift else shown
 
@@ -43,6 +59,9 @@ def show(stage: n.Condition | tuple[Conjunction | DeltaQuery, ...]) -> None:
     """Print a condition, or each conjunction or delta query on a line of its own.
 
     That C, the candidate's instant, is in the window (since, until] is left out.
+
+    >>> show(condition("m.size > 1 and m.list = 'a'"))
+    m.size > 1 AND m.list = 'a'
     """
     for part in stage if isinstance(stage, tuple) else (stage,):
         match part:
@@ -59,5 +78,10 @@ def show(stage: n.Condition | tuple[Conjunction | DeltaQuery, ...]) -> None:
 def show_fast(
     rule: Callable[[n.Binding, MonotoneDisjunct], tuple[DeltaQuery, ...] | None], text: str
 ) -> None:
-    """Print the delta queries that a fast rule makes of a filter's first disjunct, if any."""
+    """Print the delta queries that a fast rule makes of a filter's first disjunct, if any.
+
+    >>> from tapestry.rewrite.incremental.own_columns import own_columns
+    >>> show_fast(own_columns, "m.size > 1024")
+    C is m.ts: m.size > 1024
+    """
     show(rule(DELIVERED, disjunct(text)) or ())

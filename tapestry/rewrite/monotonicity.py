@@ -27,7 +27,11 @@ class Trend(Enum):
 
     @property
     def negated(self) -> Trend:
-        """Return the trend of NOT."""
+        """Return the trend of NOT.
+
+        >>> Trend.RISING.negated, Trend.CHANGING.negated
+        (<Trend.FALLING: 'once false, stays false'>, <Trend.CHANGING: 'turns true and false'>)
+        """
         return {Trend.RISING: Trend.FALLING, Trend.FALLING: Trend.RISING}.get(self, self)
 
 
@@ -54,7 +58,11 @@ class Analysis:
 
     @property
     def explanation(self) -> str:
-        """Return both in one line."""
+        """Return both in one line.
+
+        >>> Analysis(Monotonicity.AT_EVENTS, "the aggregate can rise and fall").explanation
+        'evaluated at events: the aggregate can rise and fall'
+        """
         return f"{self.monotonicity.value}: {self.justification}"
 
 

@@ -31,12 +31,24 @@ class Conjunction:
 
     @property
     def aggregate_tests(self) -> tuple[HavingTest | TopKTest, ...]:
-        """Return the tests of aggregates."""
+        """Return the tests of aggregates.
+
+        >>> from tapestry.rewrite.examples import conjunction
+        >>> part = conjunction("COUNT(r: r.inreplyto = m.msgid) < 5 AND m.size > 1")
+        >>> [type(test).__name__ for test in part.aggregate_tests]
+        ['HavingTest']
+        """
         return (*self.having_tests, *self.top_k_tests)
 
     @property
     def nested(self) -> tuple[Conjunction | HavingTest | TopKTest, ...]:
-        """Return the tests of rows that the conjunction itself does not bind."""
+        """Return the tests of rows that the conjunction itself does not bind.
+
+        >>> from tapestry.rewrite.examples import conjunction
+        >>> part = conjunction("NOT EXISTS (r: r.size > 1) AND COUNT(r: r.size = m.size) < 5")
+        >>> [type(test).__name__ for test in part.nested]
+        ['Conjunction', 'HavingTest']
+        """
         return (*self.not_exists, *self.aggregate_tests)
 
 
@@ -117,7 +129,14 @@ class EventPoint:
 
     @property
     def anchor(self) -> tuple[n.Column, int, tuple[tuple[int, n.Literal], ...]] | None:
-        """Return (column, constant offset, slotted offsets) if the term is column ± durations."""
+        """Return (column, constant offset, slotted offsets) if the term is column ± durations.
+
+        >>> from tapestry.rewrite.examples import disjunct
+        >>> *_, start = disjunct("m.ts < now() - 1 day").starts
+        >>> column, offset, ((sign, duration),) = start.anchor or ()
+        >>> column.name, offset, sign, duration.value
+        ('ts', 1, 1, 86400000000)
+        """
         return _anchor(self.term, self.shift)
 
 
@@ -199,7 +218,15 @@ class IncrementalQuery:
 
     @property
     def delta_queries(self) -> tuple[DeltaQuery, ...]:
-        """Return the delta queries of all disjuncts."""
+        """Return the delta queries of all disjuncts.
+
+        >>> from tapestry.query.context import Context
+        >>> from tapestry.query.frontend import read
+        >>> from tapestry.rewrite.pipeline import rewrite
+        >>> query = rewrite(read("m.size > 1024 OR m.ts < now() - 1 day", Context()))
+        >>> [delta_query.rule for delta_query in query.delta_queries]
+        ['own_columns', 'age']
+        """
         return tuple(
             delta_query for disjunct in self.disjuncts for delta_query in disjunct.delta_queries
         )
