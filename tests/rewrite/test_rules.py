@@ -1,7 +1,7 @@
 """Every rule: what it makes of a filter, and what it leaves alone.
 
-A case of ``fixtures/rewrite/RULE.spec`` says ``expect=RULE`` or ``expect-not=RULE``.  Rules of
-the normal stage show the condition as the rule leaves it; the others every disjunct.
+A case of ``fixtures/rewrite/STAGE/RULE.spec`` says ``expect=RULE`` or ``expect-not=RULE``.
+Rules of the normal stage show the condition as the rule leaves it; the others every disjunct.
 """
 
 import time
@@ -30,11 +30,16 @@ from tapestry.rewrite.restore import (
 from tapestry.rewrite.stages import NormalQuery
 
 SPECS = FIXTURES / "rewrite"
+REFUSED = SPECS / "refused.spec"
 TERRY = Context("terry", ("terry@parc.com",))
 
 NORMAL = {rule.__name__: rule for rule in pipeline.NORMAL}
 INCREMENTAL = {rule.__name__: rule for rule in (*pipeline.FAST, general)}
-RULES = [*NORMAL, "distribute", "bound_in_time", *INCREMENTAL]
+RULES = [*NORMAL.values(), distribute, bound_in_time, *INCREMENTAL.values()]
+FIXTURE_OF = {
+    rule.__name__: SPECS.joinpath(*rule.__module__.split(".")[2:]).with_suffix(".spec")
+    for rule in RULES
+}
 
 
 def up_to(name, text):
@@ -110,7 +115,7 @@ def show(name, text):
     return show_incremental(name, text)
 
 
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("name", FIXTURE_OF)
 def test_a_rule_does_what_its_fixture_shows(datadriven, name):
     def evaluate(case):
         fired, shown = show(name, case.input)
@@ -120,18 +125,18 @@ def test_a_rule_does_what_its_fixture_shows(datadriven, name):
         assert fired is wanted[kind], f"line {case.line}: {shown}"
         return shown
 
-    datadriven(SPECS / f"{name}.spec", evaluate)
+    datadriven(FIXTURE_OF[name], evaluate)
 
 
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("name", FIXTURE_OF)
 def test_a_rule_has_a_case_in_which_it_fires_and_one_in_which_it_must_not(name):
-    text = (SPECS / f"{name}.spec").read_text()
+    text = FIXTURE_OF[name].read_text()
     assert f" expect={name}\n" in text
     assert f" expect-not={name}\n" in text
 
 
 def test_no_fixture_is_without_a_rule():
-    assert {path.stem for path in SPECS.glob("*.spec")} == {*RULES, "refused"}
+    assert set(SPECS.rglob("*.spec")) == {*FIXTURE_OF.values(), REFUSED}
 
 
 def test_what_is_refused_is_refused_in_a_second_with_its_place(datadriven):
@@ -142,7 +147,7 @@ def test_what_is_refused_is_refused_in_a_second_with_its_place(datadriven):
         assert time.process_time() - started < 1
         return caught.value.render()
 
-    datadriven(SPECS / "refused.spec", evaluate)
+    datadriven(REFUSED, evaluate)
 
 
 def test_256_disjuncts_are_not_too_many():

@@ -229,7 +229,7 @@ def _counts(part):
 
 @pytest.mark.parametrize("counting", [False, True], ids=["plain", "counting"])
 def test_the_examples_of_every_rule_deliver_the_same_on_spark(session, tmp_path, counting):
-    cases = [case for file in sorted(RULES.glob("*.spec")) for case in parse(file.read_text())[0]]
+    cases = [case for file in sorted(RULES.rglob("*.spec")) for case in parse(file.read_text())[0]]
     plans = []
     for text in dict.fromkeys(case.input for case in cases):
         with suppress(TapestryError):

@@ -58,7 +58,7 @@ def own(select, kind):
 
 def corpus():
     """Return every filter of the rules' fixtures."""
-    for path in sorted(RULES.glob("*.spec")):
+    for path in sorted(RULES.rglob("*.spec")):
         if path.stem != "refused":
             yield from (case.input for case in datadriven.parse(path.read_text())[0])
 
