@@ -1,4 +1,4 @@
-"""What every test shares: one Spark, one Redis, a data directory; no silent skip under CI."""
+"""What every test shares: the start of each server, a data directory; no silent skip under CI."""
 
 import os
 
@@ -46,6 +46,24 @@ def redis_url(run_directory):
     finally:
         if server.child is not None:
             stop([server.child])
+
+
+@pytest.fixture(scope="module")
+def dovecot():
+    """A mail server that runs as long as the tests of one file do."""
+    from support.servers.dovecot import running_dovecot
+
+    with running_dovecot() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def inn():
+    """A news server that runs as long as the tests of one file do."""
+    from support.servers.inn import running_inn
+
+    with running_inn() as server:
+        yield server
 
 
 @pytest.fixture

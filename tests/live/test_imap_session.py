@@ -39,6 +39,7 @@ def provider():
 
 @pytest.fixture(scope="module")
 def server(provider):
+    # A server of its own: this one has a certificate, and asks the provider about tokens.
     with running_dovecot(AUTHORITY, f"{provider.url}/check?token=") as running:
         yield running
 
@@ -148,6 +149,7 @@ def test_a_certificate_for_another_name_is_refused(server, authority):
 def test_the_password_is_never_sent_in_the_clear_to_another_machine(server, monkeypatch):
     # What counts is the name: to anybody but this machine the line may be overheard.
     monkeypatch.setattr("tapestry.ingest.account.is_this_machine", lambda host: False)
+    # Another of its own: its log is read from the start.
     with running_dovecot() as plain:
         for security in ("none", "starttls"):
             refused = pytest.raises(RefusedError, match="the password would travel for all to read")

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from support.servers.dovecot import PASSWORD, USER, running_dovecot
+from support.servers.dovecot import PASSWORD, USER
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(1800)]
 
@@ -54,12 +54,11 @@ def pull(server, folder, root):
     "count",
     [pytest.param(8_000, id="8000"), pytest.param(100_000, id="100000", marks=pytest.mark.long)],
 )
-def test_memory_does_not_grow_with_the_folder(tmp_path, count):
-    with running_dovecot() as server:
-        fill(server, "Small", 2_000)
-        fill(server, "Large", count)
-        small = pull(server, "Small", tmp_path / "small")
-        large = pull(server, "Large", tmp_path / "large")
+def test_memory_does_not_grow_with_the_folder(dovecot, tmp_path, count):
+    fill(dovecot, f"Small-{count}", 2_000)
+    fill(dovecot, f"Large-{count}", count)
+    small = pull(dovecot, f"Small-{count}", tmp_path / "small")
+    large = pull(dovecot, f"Large-{count}", tmp_path / "large")
     assert (small["added"], large["added"]) == (2_000, count)
     # A batch is 2,000 messages.  What does grow is the list of known keys, a little.
     assert large["peak"] < small["peak"] + 100, (small, large)

@@ -8,7 +8,7 @@ import time
 import pytest
 from django.contrib.auth.models import User
 from support.servers.cutting_proxy import CuttingProxy
-from support.servers.dovecot import PASSWORD, USER, running_dovecot
+from support.servers.dovecot import PASSWORD, USER
 
 from filters.models.source import Source
 from filters.sources.credentials import account_of, keep_secret
@@ -27,23 +27,17 @@ def mail(n):
     return f"Message-ID: <{n}@x.org>\r\nFrom: joe@x.org\r\n\r\nHi\r\n".encode()
 
 
-@pytest.fixture(scope="module")
-def server():
-    with running_dovecot() as running:
-        yield running
-
-
 @pytest.fixture
-def line(server):
-    proxy = CuttingProxy(server.port)
+def line(dovecot):
+    proxy = CuttingProxy(dovecot.port)
     yield proxy
     proxy.close()
 
 
 @pytest.fixture
-def folder(server, request):
+def folder(dovecot, request):
     name = request.node.name
-    server.put(name)
+    dovecot.put(name)
     return name
 
 
@@ -85,22 +79,22 @@ class Listening:
         self.thread.join(SOON)
 
 
-def test_mail_is_heard_of_within_seconds(server, folder):
-    listening = Listening(server.port, folder)
+def test_mail_is_heard_of_within_seconds(dovecot, folder):
+    listening = Listening(dovecot.port, folder)
     for n in range(2):
         before = len(listening.notified)
-        server.put(folder, mail(n))
+        dovecot.put(folder, mail(n))
         wait_for(lambda: len(listening.notified) > before)  # noqa: B023
     listening.end()
     assert listening.error is None
 
 
-def test_mail_is_heard_of_while_listening_is_begun_anew_all_the_time(server, folder, monkeypatch):
+def test_mail_is_heard_of_while_listening_is_begun_anew_all_the_time(dovecot, folder, monkeypatch):
     monkeypatch.setattr("tapestry.ingest.imap.idle.RENEW", 0.01)
-    listening = Listening(server.port, folder)
+    listening = Listening(dovecot.port, folder)
     for n in range(5):
         before = len(listening.notified)
-        server.put(folder, mail(n))
+        dovecot.put(folder, mail(n))
         wait_for(lambda: len(listening.notified) > before)  # noqa: B023
     listening.end()
     assert listening.error is None
@@ -114,8 +108,8 @@ def test_a_line_that_is_cut_is_noticed(line, folder):
     assert isinstance(listening.error, ConnectionLostError)
 
 
-def test_a_wrong_folder_is_one_sentence(server):
-    listening = Listening(server.port, "Nowhere")
+def test_a_wrong_folder_is_one_sentence(dovecot):
+    listening = Listening(dovecot.port, "Nowhere")
     assert "has no mailbox Nowhere" in listening.error.message
 
 
@@ -150,20 +144,22 @@ def listener(source, monkeypatch):
     made.stop()
 
 
-def test_a_source_is_pulled_when_mail_comes(server, source, folder, listener):
+def test_a_source_is_pulled_when_mail_comes(dovecot, source, folder, listener):
     assert due() == [source.pk]
     source.refresh_from_db()
     assert source.listened_at is not None
     Source.objects.update(due_at=2**62)
-    server.put(folder, mail(1))
+    dovecot.put(folder, mail(1))
     wait_for(due, listener.turn)
     assert listener.pulled == [source.pk] * len(listener.pulled)
 
 
-def test_after_a_broken_line_one_listens_again(server, source, folder, listener, line, monkeypatch):
+def test_after_a_broken_line_one_listens_again(
+    dovecot, source, folder, listener, line, monkeypatch
+):
     monkeypatch.setattr("filters.sources.listening.pause_after", lambda *_args, **_named: 0.1)
     line.hang_up()
-    server.put(folder, mail(1))
+    dovecot.put(folder, mail(1))
     before = len(listener.pulled)
     wait_for(lambda: len(listener.pulled) > before, listener.turn)
 

@@ -30,6 +30,7 @@ AUTHORITY = trustme.CA()
 
 @pytest.fixture(scope="module")
 def running():
+    # A server of its own: this one has a certificate.
     with running_inn(AUTHORITY) as server:
         yield server
 

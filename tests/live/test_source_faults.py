@@ -21,7 +21,6 @@ import pytest
 from support.paths import TESTS
 from support.servers.cutting_proxy import CuttingProxy
 from support.servers.dovecot import PASSWORD, USER, running_dovecot
-from support.servers.inn import running_inn
 from support.servers.site import environment_for
 
 from tapestry.tables.log import Tables
@@ -227,18 +226,13 @@ def campaign(box, data, rounds, seed):
     assert sum(faults.values()) == rounds
 
 
-@pytest.fixture(scope="module")
-def news():
-    with running_inn() as server:
-        yield server
-
-
 @pytest.mark.parametrize("rounds", ROUNDS)
 def test_a_mailbox_is_whole_after_every_fault(rounds, data_dir):
+    # A server of its own: every campaign begins with an empty mailbox.
     with running_dovecot() as server:
         campaign(Mailbox(server), data_dir, rounds, seed=rounds)
 
 
 @pytest.mark.parametrize("rounds", ROUNDS)
-def test_newsgroups_are_whole_after_every_fault(news, rounds, data_dir):
-    campaign(News(news), data_dir, rounds, seed=rounds)
+def test_newsgroups_are_whole_after_every_fault(inn, rounds, data_dir):
+    campaign(News(inn), data_dir, rounds, seed=rounds)

@@ -2,7 +2,7 @@
 
 import pytest
 from support.servers.dovecot import PASSWORD as MAIL_PASSWORD
-from support.servers.dovecot import USER, running_dovecot
+from support.servers.dovecot import USER
 from support.servers.site import end, manage, start, wait_ready
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
@@ -19,11 +19,10 @@ def mail(n):
 
 
 @pytest.fixture
-def mailbox():
-    with running_dovecot() as server:
-        server.put("INBOX", *map(mail, range(3)))
-        server.put("Lists", mail(7))
-        yield server
+def mailbox(dovecot):
+    dovecot.put("INBOX", *map(mail, range(3)))
+    dovecot.put("Lists", mail(7))
+    return dovecot
 
 
 @pytest.fixture

@@ -107,8 +107,8 @@ class TestUnderstanding:
 
 class TestPreview:
     @pytest.fixture(autouse=True)
-    def parts(self, engine: None, redis_server: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("REDIS_URL", redis_server)
+    def parts(self, engine: None, redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("REDIS_URL", redis_url)
 
     def compute(self, user: User, text: str, *mode: bool) -> str:
         task_id = str(uuid.uuid4())
@@ -151,10 +151,10 @@ class TestPreview:
         assert f'hx-get="/filters/preview/{task}/?turn=2"' in page
 
     def test_what_was_forgotten_or_is_a_left_groups_is_shown_no_more(
-        self, mail: Tables, alice: User, as_user: SignIn, redis_server: str
+        self, mail: Tables, alice: User, as_user: SignIn, redis_url: str
     ) -> None:
         task = self.compute(alice, "from mary@example.org")
-        with redis.Redis.from_url(redis_server) as server:
+        with redis.Redis.from_url(redis_url) as server:
             kept = str(server.get(f"tapestry:preview:{alice.pk}:{task}"))
         assert "secret@example.org" in kept and "between us" not in kept
         forget("user:alice")

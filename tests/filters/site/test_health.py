@@ -21,10 +21,10 @@ from tapestry.tables.log import Tables
 
 @pytest.fixture
 def all_parts(
-    redis_server: str, monkeypatch: pytest.MonkeyPatch, db: None, data: object
+    redis_url: str, monkeypatch: pytest.MonkeyPatch, db: None, data: object
 ) -> Iterator[None]:
     """Redis, a port that answers as Spark's would, and a worker that has just run."""
-    monkeypatch.setenv("REDIS_URL", redis_server)
+    monkeypatch.setenv("REDIS_URL", redis_url)
     with socket.create_server(("127.0.0.1", 0)) as spark:
         monkeypatch.setenv("SPARK_REMOTE", f"sc://127.0.0.1:{spark.getsockname()[1]}")
         Heartbeat.objects.create(pk=1, started_at=wall_clock(), ended_at=wall_clock())

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
-from support.servers.inn import PASSWORD, USER, Inn, running_inn
+from support.servers.inn import PASSWORD, USER, Inn
 
 from filters.models.source import Folder, Source
 from filters.sources import tasks
@@ -20,14 +20,13 @@ pytestmark = pytest.mark.live
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Inn]:
-    with running_inn() as running:
-        running.post(
-            article(1, "comp.misc,comp.sys.misc"),
-            article(2, "comp.sys.next"),
-            article(3, "test.one"),
-        )
-        yield running
+def server(inn: Inn) -> Inn:
+    inn.post(
+        article(1, "comp.misc,comp.sys.misc"),
+        article(2, "comp.sys.next"),
+        article(3, "test.one"),
+    )
+    return inn
 
 
 def article(n: int, groups: str) -> bytes:

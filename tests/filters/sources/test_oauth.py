@@ -48,6 +48,7 @@ def provider(judge: Provider) -> Provider:
 
 @pytest.fixture(scope="module")
 def server(judge: Provider) -> Iterator[Dovecot]:
+    # A server of its own: this one asks the provider about tokens.
     with running_dovecot(tokens=f"{judge.url}/check?token=") as running:
         running.put("INBOX", b"Message-ID: <1@x.org>\r\nFrom: joe@x.org\r\n\r\nHi\r\n")
         yield running

@@ -10,7 +10,7 @@ import pytest
 from cryptography.fernet import Fernet
 from django.contrib.auth.models import User
 from django.test import Client
-from support.servers.dovecot import PASSWORD, USER, Dovecot, running_dovecot
+from support.servers.dovecot import PASSWORD, USER, Dovecot
 
 from filters.models.source import Folder, Pull, Source
 from filters.sources import pulling, tasks
@@ -28,11 +28,10 @@ pytestmark = pytest.mark.live
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Dovecot]:
-    with running_dovecot() as running:
-        running.put("INBOX", *map(mail, range(3)))
-        running.put("Lists", mail(7))
-        yield running
+def server(dovecot: Dovecot) -> Dovecot:
+    dovecot.put("INBOX", *map(mail, range(3)))
+    dovecot.put("Lists", mail(7))
+    return dovecot
 
 
 def mail(n: int) -> bytes:
