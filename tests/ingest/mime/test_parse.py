@@ -366,3 +366,9 @@ def test_the_parser_corpus_is_read_without_a_crash(shared_mail):
     assert broken < count / 4
     assert odd <= 2
     assert min(senders, dates, bodies) > count * 0.7
+
+
+def test_what_answers_itself_starts_a_thread():
+    raw = b"Message-ID: <a@x>\nIn-Reply-To: <a@x>\nReferences: <b@x> <a@x>\n\nhi"
+    assert parse(raw).message.inreplyto == "b@x"
+    assert parse(raw.replace(b"<b@x> ", b"")).message.inreplyto is None
