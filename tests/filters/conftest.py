@@ -131,7 +131,7 @@ def mail(db: None, tables: Tables) -> Tables:
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch, tables: Tables) -> None:
     """Answer statements without a JVM: the product's plans, on the tables' rows, by SQLite."""
-    from support.sqlite_engine import SqliteEngine
+    from support.engines.sqlite_engine import SqliteEngine
 
     from filters.runtime import services
     from tapestry.tables.log import Snapshot

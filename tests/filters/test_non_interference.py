@@ -173,7 +173,7 @@ def test_what_others_have_changes_nothing_of_what_one_sees(
     monkeypatch: pytest.MonkeyPatch,
     seed: int,
 ) -> None:
-    from support.sqlite_engine import SqliteEngine
+    from support.engines.sqlite_engine import SqliteEngine
 
     def engine_on(_snapshot: object) -> SqliteEngine:
         names = ("messages", "annotations")

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from laws import filter_laws
 from laws.filter_laws import Law
 from support import oracle
+from support.engines.sqlite_engine import SqliteEngine
 from support.generators import random_filters
 from support.generators.random_filters import World
-from support.sqlite_engine import SqliteEngine
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.ports import Change

@@ -11,11 +11,12 @@ from dataclasses import replace
 
 from hypothesis import HealthCheck, Phase, given, reject, settings
 from hypothesis import strategies as st
-from support import nested_loops, oracle
+from support import oracle
+from support.engines import nested_loops
+from support.engines.sqlite_engine import SqliteEngine
 from support.generators import random_filters
 from support.generators.random_filters import World
 from support.generators.terms import disjoin
-from support.sqlite_engine import SqliteEngine
 
 from tapestry.core.clock import BEGINNING, SECOND
 from tapestry.core.errors import TapestryError

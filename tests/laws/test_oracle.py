@@ -3,7 +3,8 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import nested_loops, oracle
+from support import oracle
+from support.engines import nested_loops
 from support.generators import random_filters
 from support.generators.terms import column, integer, number, text
 

@@ -1,7 +1,7 @@
 """Filters of many alternatives: those of one shape share a plan; what explodes is refused."""
 
 import pytest
-from support.sqlite_engine import SqliteEngine
+from support.engines.sqlite_engine import SqliteEngine
 from support.work import SECOND, counted
 
 from filters.bench.support.texts import MANY, alternatives

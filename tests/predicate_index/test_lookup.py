@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from support.memory_index import NaiveLookup
+from support.engines.memory_index import NaiveLookup
 
 from tapestry.core.ports import DueFilter
 from tapestry.plan.compile import compile_filter

@@ -3,9 +3,9 @@
 import pytest
 from laws import change_laws, filter_laws
 from support import oracle
+from support.engines.sqlite_engine import SqliteEngine
 from support.generators.random_filters import World
 from support.generators.terms import column, integer, number
-from support.sqlite_engine import SqliteEngine
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.schema import Type

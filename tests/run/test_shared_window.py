@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import strategies as st
 from laws import filter_laws
+from support.engines.memory_index import DictRows, NaiveLookup
+from support.engines.sqlite_engine import SqliteEngine
 from support.generators import random_filters
 from support.generators.random_filters import World
-from support.memory_index import DictRows, NaiveLookup
-from support.sqlite_engine import SqliteEngine
 from support.work import counted
 
 from tapestry.core.clock import BEGINNING

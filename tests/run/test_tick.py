@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import write_deltalake
 from support.clocks import MemoryClock
-from support.sqlite_engine import SqliteEngine
+from support.engines.sqlite_engine import SqliteEngine
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from support.datadriven import parse
+from support.engines.sqlite_engine import SqliteEngine
 from support.generators import random_filters
 from support.paths import FIXTURES
-from support.sqlite_engine import SqliteEngine
 
 from tapestry.core.clock import BEGINNING, DAY, WEEK
 from tapestry.core.errors import TapestryError

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.clocks import MemoryClock
-from support.sqlite_engine import SqliteEngine
+from support.engines.sqlite_engine import SqliteEngine
 
 from tapestry.core.message import Message
 from tapestry.query.context import Context

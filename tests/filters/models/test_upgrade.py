@@ -21,7 +21,7 @@ django.setup()
 from filters.management.base import make_database_ready
 from filters.runtime import services
 from filters.upkeep import rounds
-from support.sqlite_engine import SqliteEngine
+from support.engines.sqlite_engine import SqliteEngine
 make_database_ready()
 names = ("messages", "annotations")
 services.engine_on = lambda snapshot: SqliteEngine(

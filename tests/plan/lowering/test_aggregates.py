@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from support import oracle
-from support.sqlite_engine import SqliteEngine
+from support.engines.sqlite_engine import SqliteEngine
 
 from tapestry.core.clock import BEGINNING
 from tapestry.plan.compile import compile_filter
