@@ -115,15 +115,15 @@ def live_filters_run_together_tell_what_each_would_alone(
         for filter_id, query in enumerate(queries)
     ]
     engine = SqliteEngine(world.data)
-    together = change_windows(engine, asked, [until], net=net)[0]
-    assert together == [
+    all_changes = change_windows(engine, asked, [until], net=net)[0]
+    assert all_changes == [
         reported
         for subscription in asked
         for reported in change_windows(engine, [subscription], [until], net=net)[0]
     ]
     for subscription, query in zip(asked, queries, strict=True):
         judge = oracle.Oracle(query, world.data, subscription.audiences)
-        reported = [change for change in together if change.filter_id == subscription.filter_id]
+        reported = [change for change in all_changes if change.filter_id == subscription.filter_id]
         assert replayed(judge.answer(subscription.since), reported) == judge.answer(until)
 
 

@@ -47,11 +47,11 @@ class Plants(list[Plant]):
     def caught_by(self, law: filter_laws.Law):
         """Return the decorator that adds a fault which the law must catch."""
 
-        def register(plant: Callable[[pytest.MonkeyPatch], None]):
+        def add(plant: Callable[[pytest.MonkeyPatch], None]):
             self.append(Plant(law, plant, self.aggregates))
             return plant
 
-        return register
+        return add
 
     def one_for_each_law(self) -> list[Plant]:
         return list({plant.law: plant for plant in self}.values())

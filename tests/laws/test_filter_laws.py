@@ -28,7 +28,7 @@ M = n.Binding("m", MESSAGES)
 BOTH = ("public", "user:alice")
 
 
-def held(condition, rows, schedule, start=None):
+def delivered(condition, rows, schedule, start=None):
     world = World(n.CheckedQuery("m", condition, ""), _data(rows), BOTH, schedule, start)
     runs = [filter_laws.times(matches) for matches in filter_laws.run(world)]
     assert runs == filter_laws.expected(world)
@@ -44,18 +44,18 @@ def _data(rows):
 
 def test_a_message_that_matched_at_the_start_is_not_news_when_another_audience_gets_it():
     rows = [{"ts": 0}, {"ts": 10, "audience": "user:alice"}]
-    assert held(n.Truth(True), rows, (20,), start=5) == [{}]
+    assert delivered(n.Truth(True), rows, (20,), start=5) == [{}]
 
 
 def test_an_empty_set_does_not_equal_null_and_so_not_of_it_holds():
     equal = n.Compare("=", column(M, "to"), NULL)
-    assert held(n.Not(equal), [{"ts": 0}], (20,)) == [{"m0": 0}]
-    assert held(n.Not(equal), [{"ts": 0, "to": ("x",)}], (20,)) == [{}]
+    assert delivered(n.Not(equal), [{"ts": 0}], (20,)) == [{"m0": 0}]
+    assert delivered(n.Not(equal), [{"ts": 0, "to": ("x",)}], (20,)) == [{}]
 
 
 def test_a_null_that_cancels_leaves_a_comparison_unknown():
     date, ts = column(M, "date"), column(M, "ts")
     age = n.Arith("-", n.Now(), date, Type.DURATION)
     older = n.Compare(">", age, n.Arith("-", ts, date, Type.DURATION))
-    assert held(older, [{"ts": 1}], (20,)) == [{}]
-    assert held(older, [{"ts": 1, "date": 0}], (20,)) == [{"m0": 2}]
+    assert delivered(older, [{"ts": 1}], (20,)) == [{}]
+    assert delivered(older, [{"ts": 1, "date": 0}], (20,)) == [{"m0": 2}]

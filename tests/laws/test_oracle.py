@@ -71,7 +71,7 @@ def voted(*votes):
     }
 
 
-def found(condition, data, t):
+def answer_at(condition, data, t):
     query = n.CheckedQuery("m", condition, "")
     answer = oracle.answer(query, data, PUBLIC, t)
     assert answer == nested_loops.answer(query, data, PUBLIC, t)
@@ -80,19 +80,24 @@ def found(condition, data, t):
 
 def test_votes_cancel_and_a_null_is_not_a_zero():
     data = voted((1, "one", "al", 1.0), (2, "one", "bo", -1.0), (3, "two", "al", None))
-    none = n.Threshold(aggregate("SUM", "number"), "=", number(0.0))
-    assert [found(none, data, t) for t in (0, 1, 2, 3)] == [set(), set(), {"one"}, {"one"}]
-    some = n.Not(n.Threshold(aggregate("SUM", "number"), "<", number(1.0)))
-    assert [found(some, data, t) for t in (0, 1, 2, 3)] == [set(), {"one"}, set(), set()]
+    zero = n.Threshold(aggregate("SUM", "number"), "=", number(0.0))
+    assert [answer_at(zero, data, t) for t in (0, 1, 2, 3)] == [set(), set(), {"one"}, {"one"}]
+    not_below_one = n.Not(n.Threshold(aggregate("SUM", "number"), "<", number(1.0)))
+    assert [answer_at(not_below_one, data, t) for t in (0, 1, 2, 3)] == [
+        set(),
+        {"one"},
+        set(),
+        set(),
+    ]
 
 
 def test_people_count_once_and_messages_without_votes_count_none():
     data = voted((1, "one", "al", 1.0), (1, "one", "al", 1.0), (1, "two", "al", 1.0))
     data["annotations"].append({"annid": "a9", "ts": 2, "msgid": "two", "owner": "bo"})
     people = n.Threshold(aggregate("COUNT", "owner", True), ">=", integer(2))
-    assert found(people, data, 2) == {"two"}
-    assert found(n.Threshold(aggregate("COUNT"), ">=", integer(2)), data, 1) == {"one"}
-    assert found(n.Threshold(aggregate("COUNT"), "=", integer(0)), data, 1) == {"three"}
+    assert answer_at(people, data, 2) == {"two"}
+    assert answer_at(n.Threshold(aggregate("COUNT"), ">=", integer(2)), data, 1) == {"one"}
+    assert answer_at(n.Threshold(aggregate("COUNT"), "=", integer(0)), data, 1) == {"three"}
 
 
 def test_a_window_empties_itself():
@@ -113,11 +118,11 @@ def test_ranks_are_by_value_then_by_msgid_and_only_for_what_counts():
         by = aggregate(function, "number", condition=votes)
         return n.Top(column(M, "msgid"), integer(limit), x, by, among)
 
-    assert [found(top(1, "SUM"), data, t) for t in (0, 1, 2)] == [set(), {"two"}, {"one"}]
-    assert found(top(3, "COUNT"), data, 3) == {"one", "two"}
-    assert found(n.Not(top(3, "SUM")), data, 3) == {"three"}
+    assert [answer_at(top(1, "SUM"), data, t) for t in (0, 1, 2)] == [set(), {"two"}, {"one"}]
+    assert answer_at(top(3, "COUNT"), data, 3) == {"one", "two"}
+    assert answer_at(n.Not(top(3, "SUM")), data, 3) == {"three"}
     but_one = n.Compare("<>", column(x, "msgid"), text("one"))
-    assert found(top(1, "MAX", but_one), data, 3) == {"two"}
+    assert answer_at(top(1, "MAX", but_one), data, 3) == {"two"}
 
 
 def test_a_message_of_two_audiences_has_one_rank():
@@ -128,8 +133,8 @@ def test_a_message_of_two_audiences_has_one_rank():
     by = aggregate("COUNT", condition=votes)
     top = n.Top(column(M, "msgid"), integer(2), x, by, n.Truth(True))
     for judge in (oracle, nested_loops):
-        both = ("public", "user:bob")
-        assert judge.answer(n.CheckedQuery("m", top, ""), data, both, 2) == {"two", "three"}
+        audiences = ("public", "user:bob")
+        assert judge.answer(n.CheckedQuery("m", top, ""), data, audiences, 2) == {"two", "three"}
 
 
 @pytest.mark.parametrize(
@@ -215,11 +220,11 @@ def test_sql_and_loops_agree_on_aggregates_and_ranks(query, data, audiences, t):
 )
 def test_no_aggregate_changes_between_two_instants(query, data, audiences):
     judge = oracle.Oracle(query, data, audiences)
-    held = judge.answer(-20)
+    last_answer = judge.answer(-20)
     for t in range(-19, 60):
         if t not in judge.events:
-            assert judge.answer(t) == held
-        held = judge.answer(t)
+            assert judge.answer(t) == last_answer
+        last_answer = judge.answer(t)
 
 
 @settings(deadline=None)

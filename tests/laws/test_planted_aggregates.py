@@ -271,9 +271,9 @@ def the_net_change_is_the_first_change(patch):
             return runs
         kept = []
         for run, end in zip(runs, instants, strict=True):
-            first = {(one.filter_id, one.msgid): one for one in reversed(run)}
-            kept.append(sorted((replace(one, at=end) for one in first.values()),
-                               key=lambda one: (one.filter_id, one.msgid)))  # fmt: skip
+            first = {(change.filter_id, change.msgid): change for change in reversed(run)}
+            kept.append(sorted((replace(change, at=end) for change in first.values()),
+                               key=lambda change: (change.filter_id, change.msgid)))  # fmt: skip
         return kept
 
     patch.setattr(changes, "change_windows", wrong)
@@ -286,6 +286,6 @@ def test_a_planted_fault_is_caught(planted, monkeypatch):
         planted.search()
 
 
-@pytest.mark.parametrize("plant", PLANTS.one_for_each_law(), ids=lambda one: one.law.__name__)
+@pytest.mark.parametrize("plant", PLANTS.one_for_each_law(), ids=lambda plant: plant.law.__name__)
 def test_nothing_is_caught_where_nothing_is_planted(plant):
     plant.search(25)

@@ -143,16 +143,16 @@ def aggregates(inner):
 
 def counted(inner):
     """Return conditions in which rows that meet a condition are counted and ranked."""
-    found = aggregates(inner)
+    aggregate = aggregates(inner)
     limits = st.integers(1, 10_000)
     return st.one_of(
-        st.builds("{} {} {}".format, found, ops, st.integers(-5, 5)),
-        st.builds("{} {} {}".format, st.floats(-5, 5), ops, found),
-        st.builds("{} NOT BETWEEN -1 AND 2 * 3".format, found),
-        st.builds("m IN TOP {} BY {}".format, limits, found),
-        st.builds("m NOT IN TOP {} BY {} AMONG {}".format, limits, found, inner),
-        st.builds("m IN TOP {} BY {} AMONG ({})".format, limits, found, inner),
-        st.builds("m IN TOP {} m BY {}".format, limits, found),
+        st.builds("{} {} {}".format, aggregate, ops, st.integers(-5, 5)),
+        st.builds("{} {} {}".format, st.floats(-5, 5), ops, aggregate),
+        st.builds("{} NOT BETWEEN -1 AND 2 * 3".format, aggregate),
+        st.builds("m IN TOP {} BY {}".format, limits, aggregate),
+        st.builds("m NOT IN TOP {} BY {} AMONG {}".format, limits, aggregate, inner),
+        st.builds("m IN TOP {} BY {} AMONG ({})".format, limits, aggregate, inner),
+        st.builds("m IN TOP {} m BY {}".format, limits, aggregate),
         st.builds(
             "m.msgid IN (SELECT m.msgid FROM messages m, annotations a WHERE {} GROUP BY m.msgid "
             "HAVING COUNT(*) {} 1 ORDER BY SUM(a.number) DESC LIMIT {})".format,

@@ -164,7 +164,7 @@ def test_after_a_broken_line_one_listens_again(
     wait_for(lambda: len(listener.pulled) > before, listener.turn)
 
 
-def test_who_pauses_a_source_is_not_listened_to(source, listener):
+def test_a_paused_source_is_not_listened_to(source, listener):
     Source.objects.update(active=False)
     wait_for(lambda: not listener.watchers, listener.turn)
     Source.objects.update(active=True)

@@ -226,7 +226,7 @@ def test_one_logs_in_over_tls(server, tables, clock, authority, security):
         assert [report.tally.added for report in reports] == [1]
 
 
-def test_who_has_not_logged_in_does_not_see_what_is_for_members(server, tables, clock):
+def test_a_reader_who_has_not_logged_in_does_not_see_the_groups_of_members(server, tables, clock):
     with pytest.raises(TapestryError) as caught:
         ingest(server.url("secret.plans"), tables, clock)
     assert "has no newsgroup" in caught.value.message or "does not let" in caught.value.message

@@ -32,16 +32,16 @@ def subscription(number, text):
     return Subscription(number, compile_filter(text, Context()), ("public",), BEGINNING)
 
 
-def test_who_finds_too_much_is_set_aside_from_those_alike(engine, monkeypatch):
+def test_a_filter_that_finds_too_much_is_set_aside_from_those_alike(engine, monkeypatch):
     monkeypatch.setattr(engine, "most_rows", 100)
     asked = [subscription(n, f"m.size >= {least}") for n, least in enumerate((390, 0, 395, 380))]
 
-    def run(some):
-        return execute(engine, some, 2**60, lambda pairs: set())
+    def run(subscriptions):
+        return execute(engine, subscriptions, 2**60, lambda pairs: set())
 
-    found, over = set_aside(run, asked)
-    assert {match.filter_id for match in found} == {0, 2, 3}
-    assert len(found) == 10 + 5 + 20
+    matches, over = set_aside(run, asked)
+    assert {match.filter_id for match in matches} == {0, 2, 3}
+    assert len(matches) == 10 + 5 + 20
     assert [subscription.filter_id for subscription, _ in over] == [1]
     assert "more than 100 messages" in over[0][1].message
     assert over[0][1].half == engine.snapshot.messages[0].max_ts
@@ -63,7 +63,7 @@ def test_what_takes_too_long_is_given_up(engine, monkeypatch):
 
 
 def test_a_plan_that_fails_fails_for_all():
-    def run(some):
+    def run(subscriptions):
         raise TapestryError("No.")
 
     assert [item for item, _ in set_aside(run, [1, 2])[1]] == [1, 2]

@@ -29,13 +29,13 @@ class Store:
     """The enrolled filters, and what they have delivered."""
 
     due: dict[int, DueFilter]
-    found: set[tuple[int, str]]
+    delivered: set[tuple[int, str]]
 
     def enrolled(self, ids):
         return [self.due[i] for i in sorted(ids) if i in self.due]
 
     def known(self, pairs):
-        return set(pairs) & self.found
+        return set(pairs) & self.delivered
 
 
 def shared_windows_deliver_what_the_oracle_does(draw: st.DataObject, aggregates: bool) -> None:
@@ -60,16 +60,16 @@ def delivered(worlds):
     engine, rows, lookup = SqliteEngine(data), DictRows(data), NaiveLookup(present)
     store = Store({}, set())
     asked = []
-    for i, one in enumerate(worlds):
-        text = print_tql(one.query)
-        due = DueFilter(i, text, "terry", (), one.audiences, first, one.start)
+    for i, world in enumerate(worlds):
+        text = print_tql(world.query)
+        due = DueFilter(i, text, "terry", (), world.audiences, first, world.start)
         plan = compile_filter(text, Context("terry"))
         lookup.add(*index_entries(due, plan))
         store.due[i] = due
-        since = BEGINNING if one.start is None else one.start
-        asked.append(Subscription(i, plan, one.audiences, since, one.start))
+        since = BEGINNING if world.start is None else world.start
+        asked.append(Subscription(i, plan, world.audiences, since, world.start))
     runs = [execute(engine, asked, first, store.known)]
-    store.found |= {(m.filter_id, m.msgid) for m in runs[0]}
+    store.delivered |= {(m.filter_id, m.msgid) for m in runs[0]}
     since = first
     for until in rest:
         result = run_shared_window(
@@ -78,7 +78,7 @@ def delivered(worlds):
         assert not result.failed
         assert {due.filter_id for due in result.filters} == {m.filter_id for m in result.matches}
         runs.append(result.matches)
-        store.found |= {(m.filter_id, m.msgid) for m in result.matches}
+        store.delivered |= {(m.filter_id, m.msgid) for m in result.matches}
         since = until
     return [
         [filter_laws.times([m for m in matches if m.filter_id == i]) for matches in runs]
@@ -86,16 +86,18 @@ def delivered(worlds):
     ]
 
 
-both = pytest.mark.parametrize("aggregates", (False, True), ids=("plain", "aggregates"))
+with_and_without_aggregates = pytest.mark.parametrize(
+    "aggregates", (False, True), ids=("plain", "aggregates")
+)
 
 
-@both
+@with_and_without_aggregates
 def test_shared_windows_deliver_what_the_oracle_does(aggregates):
     filter_laws.check(shared_windows_deliver_what_the_oracle_does, 60, aggregates)
 
 
 @pytest.mark.long
-@both
+@with_and_without_aggregates
 def test_shared_windows_in_a_long_campaign(aggregates):
     filter_laws.check(shared_windows_deliver_what_the_oracle_does, 2000, aggregates)
 

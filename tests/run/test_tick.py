@@ -38,10 +38,10 @@ class Store:
         self.changes = []
         self.failed = {}
         self.since = None
-        self.together = set()
+        self.enrolled_ids = set()
 
     def due(self, now):
-        return [due for number, due in self.filters.items() if number not in self.together]
+        return [due for number, due in self.filters.items() if number not in self.enrolled_ids]
 
     def known(self, pairs):
         return {(m.filter_id, m.msgid) for m in self.matches} & set(pairs)
@@ -63,7 +63,7 @@ class Store:
 
     def enrolled(self, ids):
         return [
-            replace(self.filters[i], since=self.since) for i in sorted(self.together & set(ids))
+            replace(self.filters[i], since=self.since) for i in sorted(self.enrolled_ids & set(ids))
         ]
 
     def commit_shared(self, since, until, filters, matches):
@@ -74,13 +74,13 @@ class Store:
 
     def enroll(self, filters, until):
         if self.since == until:
-            self.together |= {
+            self.enrolled_ids |= {
                 due.filter_id for due in filters if self.filters[due.filter_id].since == until
             }
 
     def detach(self, ids):
-        for i in self.together & (self.together if ids is None else set(ids)):
-            self.together.remove(i)
+        for i in self.enrolled_ids & (self.enrolled_ids if ids is None else set(ids)):
+            self.enrolled_ids.remove(i)
             due = self.filters[i]
             self.filters[i] = replace(due, since=self.since, revision=due.revision + 1)
 
@@ -101,10 +101,10 @@ class Narrow(SqliteEngine):
     """An engine that gives no more than three answers at once."""
 
     def fetch(self, statement):
-        found = super().fetch(statement)
-        if len(found) > 3:
-            raise TooManyError(3, sorted(row[4] for row in found)[len(found) // 2])
-        return found
+        rows = super().fetch(statement)
+        if len(rows) > 3:
+            raise TooManyError(3, sorted(row[4] for row in rows)[len(rows) // 2])
+        return rows
 
 
 def engine(kind):
@@ -185,7 +185,7 @@ def test_where_nothing_can_be_run_the_run_fails(mail):
     assert store.failed == {}
 
 
-def test_where_nothing_can_be_run_no_joined_filter_is_to_blame(mail):
+def test_where_nothing_can_be_run_no_enrolled_filter_is_to_blame(mail):
     store = Store(good="about lunch")
     since = run(mail, store).until
     append_messages(*mail, [Message("c@x", subject="lunch")])
@@ -195,7 +195,7 @@ def test_where_nothing_can_be_run_no_joined_filter_is_to_blame(mail):
     assert [m.msgid for m in run(mail, store).matches] == ["c@x"]
 
 
-def test_a_filter_that_fails_alone_does_not_stop_those_that_are_joined(mail):
+def test_a_filter_that_fails_alone_does_not_stop_those_that_are_enrolled(mail):
     store = Store(good="about lunch")
     run(mail, store)
     store.filters[1] = DueFilter(
@@ -207,7 +207,7 @@ def test_a_filter_that_fails_alone_does_not_stop_those_that_are_joined(mail):
     assert store.failed == {1: "Spark did not answer."}
 
 
-def test_a_joined_filter_that_cannot_be_run_does_not_stop_the_others(mail):
+def test_an_enrolled_filter_that_cannot_be_run_does_not_stop_the_others(mail):
     store = Store(bad="m.subject = 'poison'", good="about lunch")
     run(mail, store)
     append_messages(*mail, [Message("d@x", subject="poison"), Message("e@x", subject="lunch")])
@@ -233,7 +233,7 @@ def test_an_index_of_another_version_counts_as_missing_and_is_made_anew(mail):
     enrolled_by_version_1(root)
     append_messages(*mail, [Message("c@x", subject="lunch")])
     assert [m.msgid for m in run(mail, store).matches] == ["c@x"]
-    assert store.together == {0}
+    assert store.enrolled_ids == {0}
     assert not (root / "register").exists()
     assert PredicateIndex(root).files()
     append_messages(*mail, [Message("d@x", subject="lunch")])
@@ -245,11 +245,11 @@ def test_filters_for_which_the_index_has_no_room_run_by_themselves(mail, monkeyp
     monkeypatch.setattr(index_store, "MOST_ENTRIES", 1)
     store = Store(lunch="about lunch", dinner="about dinner", mary="from mary")
     run(mail, store)
-    assert len(store.together) == 1
+    assert len(store.enrolled_ids) == 1
     for n in range(3):
         append_messages(*mail, [Message(f"{word}{n}@x", subject=word) for word in MEALS])
-        found = {(m.filter_id, m.msgid) for m in run(mail, store).matches}
-        assert found == {(0, f"lunch{n}@x"), (1, f"dinner{n}@x")}
+        matches = {(m.filter_id, m.msgid) for m in run(mail, store).matches}
+        assert matches == {(0, f"lunch{n}@x"), (1, f"dinner{n}@x")}
     assert store.failed == {}
     refused = [line for line in caplog.messages if line.startswith("not_enrolled ")]
     assert len(refused) == 4
@@ -264,13 +264,13 @@ def test_there_is_room_again_when_filters_are_gone(mail, monkeypatch):
     monkeypatch.setattr(index_store, "SHRINK_EVERY", -1)
     store = Store(lunch="about lunch", dinner="about dinner")
     run(mail, store)
-    (gone,) = store.together
-    store.together.clear()
+    (gone,) = store.enrolled_ids
+    store.enrolled_ids.clear()
     del store.filters[gone]
     for _ in range(2):
         append_messages(*mail, [Message(f"{len(store.matches)}@x")])
         run(mail, store)
-    assert store.together == {0, 1} - {gone}
+    assert store.enrolled_ids == {0, 1} - {gone}
 
 
 def test_each_run_is_one_line_in_the_log(mail, caplog):
@@ -304,7 +304,7 @@ def test_filters_are_entered_again_where_the_index_is_lost(mail):
     shutil.rmtree(mail[0].root / "predicate_index")
     append_messages(*mail, [Message("c@x", subject="lunch")])
     assert [m.msgid for m in run(mail, store).matches] == ["c@x"]
-    assert store.together == {0}
+    assert store.enrolled_ids == {0}
     append_messages(*mail, [Message("d@x", subject="lunch")])
     assert [m.msgid for m in run(mail, store).matches] == ["d@x"]
 
@@ -318,14 +318,16 @@ def test_what_a_filter_may_see_now_counts_even_if_nobody_told_the_index(mail):
         [Message("c@x", subject="lunch"), Message("d@x", subject="lunch", audience="user:alice")],
     )
     assert run(mail, store).matches == ()
-    assert store.together == set()
+    assert store.enrolled_ids == set()
     assert {m.msgid for m in run(mail, store).matches} == {"c@x", "d@x"}
 
 
 def test_filters_whose_signature_has_changed_run_by_themselves_again(mail, monkeypatch):
     store = Store(lunch="about lunch")
     run(mail, store)
-    monkeypatch.setattr("tapestry.plan.signature.Signature.name", property(lambda one: "other"))
+    monkeypatch.setattr(
+        "tapestry.plan.signature.Signature.name", property(lambda signature: "other")
+    )
     append_messages(*mail, [Message("c@x", subject="lunch")])
     assert run(mail, store).matches == ()
     assert [m.msgid for m in run(mail, store).matches] == ["c@x"]
@@ -363,52 +365,52 @@ def test_a_window_that_another_run_took_is_not_stored(mail):
     assert len(store.matches) == 1
 
 
-def many(some):
-    return [Message(f"{n}@x", subject="lunch" if n % 2 else "tea", size=n) for n in some]
+def many(numbers):
+    return [Message(f"{n}@x", subject="lunch" if n % 2 else "tea", size=n) for n in numbers]
 
 
 def until_done(mail, store):
     """Run until nothing is found any more; return how many matches each run had."""
-    found = []
-    while not found or found[-1]:
-        found.append(len(run(mail, store, Narrow).matches))
-    return found
+    counts = []
+    while not counts or counts[-1]:
+        counts.append(len(run(mail, store, Narrow).matches))
+    return counts
 
 
 def test_what_finds_too_much_at_once_is_run_in_parts(mail):
     for n in range(9):
         append_messages(*mail, many([n]))
-    store = Store(all="m.size >= 0", lunch="about lunch", one="m.msgid = '3@x'")
-    found = until_done(mail, store)
-    assert len(found) >= 4
-    assert max(found) <= 7
+    store = Store(all="m.size >= 0", lunch="about lunch", third="m.msgid = '3@x'")
+    counts = until_done(mail, store)
+    assert len(counts) >= 4
+    assert max(counts) <= 7
     assert sorted((m.filter_id, m.msgid) for m in store.matches) == sorted(
         [(0, f"{n}@x") for n in range(9)]
         + [(1, name) for name in ("a@x", "1@x", "3@x", "5@x", "7@x")]
         + [(2, "3@x")]
     )
     assert store.failed == {}
-    assert store.together == {0, 1, 2}
+    assert store.enrolled_ids == {0, 1, 2}
 
 
-def test_who_finds_too_much_together_goes_on_alone_and_comes_back(mail):
-    store = Store(all="m.size >= 0", one="m.msgid = '3@x'")
+def test_an_enrolled_filter_that_finds_too_much_goes_on_alone_and_comes_back(mail):
+    store = Store(all="m.size >= 0", third="m.msgid = '3@x'")
     run(mail, store, Narrow)
     for n in range(9):
         append_messages(*mail, many([n]))
     assert [m.filter_id for m in run(mail, store, Narrow).matches] == [1]
-    assert store.together == {1}
+    assert store.enrolled_ids == {1}
     until_done(mail, store)
     assert [m.msgid for m in store.matches if m.filter_id == 0] == [f"{n}@x" for n in range(9)]
     assert store.failed == {}
-    assert store.together == {0, 1}
+    assert store.enrolled_ids == {0, 1}
 
 
 def test_too_much_in_one_instant_is_said(mail):
     append_messages(*mail, many(range(9)))
-    store = Store(all="m.size >= 0", one="m.msgid = '3@x'")
+    store = Store(all="m.size >= 0", third="m.msgid = '3@x'")
     while not store.failed:
         run(mail, store, Narrow)
     assert store.failed == {0: "It finds more than 3 messages in one run."}
     assert [(m.filter_id, m.msgid) for m in store.matches] == [(1, "3@x")]
-    assert store.together == {1}
+    assert store.enrolled_ids == {1}

@@ -91,7 +91,7 @@ def test_what_was_forgotten_as_a_whole_may_come_again(tables):
     assert not list(tables.root.rglob("*.hashes"))
 
 
-def test_who_dies_while_old_mail_goes_leaves_nothing_that_comes_twice(tables, monkeypatch):
+def test_a_run_that_dies_while_it_forgets_old_mail_lets_nothing_come_twice(tables, monkeypatch):
     def die(*_):
         raise RuntimeError
 

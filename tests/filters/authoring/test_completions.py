@@ -35,8 +35,8 @@ def page_of(client: Client, text: str, **more: object) -> str:
 
 
 def texts(client: Client, text: str, **more: object) -> list[str]:
-    found = re.findall(r'data-text="([^"]*)"', page_of(client, text, **more))
-    return [html.unescape(each) for each in found]
+    escaped = re.findall(r'data-text="([^"]*)"', page_of(client, text, **more))
+    return [html.unescape(completion) for completion in escaped]
 
 
 def test_it_lists_what_could_stand_there_and_what_it_means(alice: User, as_user: SignIn) -> None:

@@ -27,7 +27,7 @@ def arrive(mail: Tables, subject: str) -> str:
     return msgid
 
 
-def found(user: User, name: str) -> set[str]:
+def matched(user: User, name: str) -> set[str]:
     matches = listing.visible(user).filter(filter__name=name)
     return set(matches.values_list("msgid", flat=True))
 
@@ -46,12 +46,12 @@ def test_a_change_reaches_those_who_refer_to_it_from_its_moment_on(
     lifecycle.change(sport, "about tennis", existing=True)
     after = {arrive(mail, "cricket two"), arrive(mail, "tennis two")}
     rounds.run_round()
-    assert found(carol, "mine") == {"cricket-one@example.org", "tennis-two@example.org"}
-    assert found(bob, "sport") == {
+    assert matched(carol, "mine") == {"cricket-one@example.org", "tennis-two@example.org"}
+    assert matched(bob, "sport") == {
         *before,
         "tennis-two@example.org",
     }
-    assert after - found(carol, "mine") == {"cricket-two@example.org"}
+    assert after - matched(carol, "mine") == {"cricket-two@example.org"}
     assert "tennis" in state(mine).tql
     assert not PendingWindow.objects.exists()
 
@@ -65,7 +65,7 @@ def test_what_an_older_text_had_left_to_find_is_delivered_as_it_would_have_been(
     arrive(mail, "cricket two")
     arrive(mail, "tennis two")
     rounds.run_round()
-    assert found(carol, "f") == {"cricket-one@example.org", "tennis-two@example.org"}
+    assert matched(carol, "f") == {"cricket-one@example.org", "tennis-two@example.org"}
     assert Match.objects.get(msgid="cricket-one@example.org").explanation == "about cricket"
 
 
@@ -81,7 +81,7 @@ def test_several_changes_between_two_runs_lose_nothing(mail: Tables, carol: User
     arrive(mail, "chess four")
     arrive(mail, "cricket five")
     rounds.run_round()
-    assert {msgid.partition("@")[0] for msgid in found(carol, "f")} == {
+    assert {msgid.partition("@")[0] for msgid in matched(carol, "f")} == {
         "cricket-one",
         "tennis-two",
         "golf-three",
@@ -89,20 +89,20 @@ def test_several_changes_between_two_runs_lose_nothing(mail: Tables, carol: User
     }
 
 
-def test_the_rest_of_an_older_text_is_stored_once(mail: Tables, carol: User) -> None:
+def test_the_pending_window_of_an_older_text_is_stored_once(mail: Tables, carol: User) -> None:
     made = lifecycle.install(carol, "about cricket", name="f", existing=False)
     arrive(mail, "cricket one")
     lifecycle.change(made, "about tennis", existing=False)
     store = DjangoFilterStore()
     due = store.due(latest_instant())
-    assert [(one.text, one.pending_window is None) for one in due] == [
+    assert [(due_filter.text, due_filter.pending_window is None) for due_filter in due] == [
         ("m.subject HAS 'cricket'", False)
     ]
     assert store.commit(due, latest_instant(), [])
     assert not store.commit(due, latest_instant(), [])
 
 
-def test_a_rest_may_be_run_in_parts(mail: Tables, carol: User) -> None:
+def test_a_pending_window_may_be_run_in_parts(mail: Tables, carol: User) -> None:
     made = lifecycle.install(carol, "about cricket", name="f", existing=False)
     arrive(mail, "cricket one")
     lifecycle.change(made, "about tennis", existing=False)
@@ -114,28 +114,32 @@ def test_a_rest_may_be_run_in_parts(mail: Tables, carol: User) -> None:
     assert not store.commit([part], end, [])
     assert store.due(latest_instant()) == [replace(due, since=end)]
     rounds.run_round()
-    assert found(carol, "f") == {"cricket-one@example.org"}
+    assert matched(carol, "f") == {"cricket-one@example.org"}
     assert not PendingWindow.objects.exists()
 
 
-def test_a_rest_that_cannot_be_run_waits_until_its_owner_resumes(mail: Tables, carol: User) -> None:
+def test_a_pending_window_that_cannot_be_run_waits_until_its_owner_resumes(
+    mail: Tables, carol: User
+) -> None:
     made = lifecycle.install(carol, "about cricket", name="f", existing=False)
     arrive(mail, "cricket one")
     lifecycle.change(made, "about tennis", existing=False)
     PendingWindow.objects.update(error="Spark could not run it.")
     rounds.run_round()
-    assert found(carol, "f") == set()
+    assert matched(carol, "f") == set()
     lifecycle.resume(made)
     rounds.run_round()
-    assert found(carol, "f") == {"cricket-one@example.org"}
+    assert matched(carol, "f") == {"cricket-one@example.org"}
 
 
-def test_through_another_filter_too(mail: Tables, bob: User, carol: User) -> None:
-    one = lifecycle.install(bob, "about cricket", name="one", visibility="shared")
+def test_a_change_reaches_those_who_refer_through_another_filter(
+    mail: Tables, bob: User, carol: User
+) -> None:
+    first = lifecycle.install(bob, "about cricket", name="one", visibility="shared")
     lifecycle.install(bob, "in filter one", name="two", visibility="shared")
-    three = lifecycle.install(carol, "in bob's two and not replies", name="three")
-    lifecycle.change(one, "about tennis")
-    assert "tennis" in state(three).tql and "cricket" not in three.tql
+    third = lifecycle.install(carol, "in bob's two and not replies", name="three")
+    lifecycle.change(first, "about tennis")
+    assert "tennis" in state(third).tql and "cricket" not in third.tql
 
 
 @pytest.mark.parametrize("how", ["unshared", "renamed", "deleted"])
@@ -155,7 +159,7 @@ def test_where_it_may_be_used_no_more_the_others_stop_and_say_so(
     assert "sport" in state(mine).error
     arrive(mail, "cricket late")
     rounds.run_round()
-    assert found(carol, "mine") == {early}
+    assert matched(carol, "mine") == {early}
     if how == "deleted":
         lifecycle.install(bob, "about tennis", name="sport", visibility="shared")
     else:
@@ -163,16 +167,16 @@ def test_where_it_may_be_used_no_more_the_others_stop_and_say_so(
     assert state(mine).error == ""
     last = arrive(mail, "tennis last")
     rounds.run_round()
-    assert found(carol, "mine") == {early, last}
+    assert matched(carol, "mine") == {early, last}
 
 
 def test_a_circle_is_refused_where_it_would_close_and_named(carol: User) -> None:
-    one = lifecycle.install(carol, "about cricket", name="one")
+    first = lifecycle.install(carol, "about cricket", name="one")
     lifecycle.install(carol, "in filter one", name="two")
     lifecycle.install(carol, "in filter two", name="three")
     with pytest.raises(TapestryError, match="one → three → two → one"):
-        lifecycle.change(one, "in filter three")
-    assert state(one).text == "about cricket"
+        lifecycle.change(first, "in filter three")
+    assert state(first).text == "about cricket"
 
 
 def test_a_change_of_options_alone_does_not_start_a_filter_again(mail: Tables, carol: User) -> None:
@@ -201,7 +205,7 @@ def test_new_addresses_of_mine_count_from_the_moment_they_are_stored(
     assert "new@example.org" in state(hers).tql
     append_messages(mail, DjangoClock(), [Message("n@x", to=("new@example.org",))])
     rounds.run_round()
-    assert found(carol, "mine") == found(bob, "hers") == {"n@x"}
+    assert matched(carol, "mine") == matched(bob, "hers") == {"n@x"}
 
 
 @pytest.mark.parametrize("how", ["installed", "changed"])

@@ -130,9 +130,9 @@ class TestStoring:
         until = latest_instant() + 1
         due = store.due(until)
         Filter.objects.update(revision=1)
-        told = [self.change(made, "why", "delete", 5), self.change(made, "how", "insert", 6)]
-        assert not store.commit(due, until, [], told)
-        assert [each.msgid for each in Match.objects.all()] == ["why@example.org"]
+        changes = [self.change(made, "why", "delete", 5), self.change(made, "how", "insert", 6)]
+        assert not store.commit(due, until, [], changes)
+        assert [stored.msgid for stored in Match.objects.all()] == ["why@example.org"]
         assert match("why").retracted_at is None
 
     def test_a_failure_in_the_middle_stores_nothing(
@@ -188,9 +188,9 @@ class TestStoring:
 
     def test_the_fate_of_a_message_is_its_last_change(self) -> None:
         def fate(*ops: Op) -> tuple[str, int | None]:
-            told = [Change(1, "a@x", op, at) for at, op in enumerate(ops)]
-            [found] = live_changes.net_changes(told).values()
-            return found.last.op, found.began
+            changes = [Change(1, "a@x", op, at) for at, op in enumerate(ops)]
+            [net] = live_changes.net_changes(changes).values()
+            return net.last.op, net.began
 
         assert fate("insert") == ("insert", 0)
         assert fate("insert", "update") == ("update", 0)

@@ -37,9 +37,9 @@ def test_a_private_filter_cannot_be_read_by_somebody_of_a_like_name(
 
 def test_of_like_names_the_one_as_written_counts_then_ones_own_then_the_oldest(db: None) -> None:
     small, capital, loud = (person(name) for name in ("alice", "Alice", "ALICE"))
-    for one in (small, capital, loud):
-        subject = f"about {one.get_username()}-{one.pk}"
-        lifecycle.install(one, subject, name="open", visibility=Filter.Visibility.SHARED)
+    for user in (small, capital, loud):
+        subject = f"about {user.get_username()}-{user.pk}"
+        lifecycle.install(user, subject, name="open", visibility=Filter.Visibility.SHARED)
 
     def meant(asker: User, owner: str | None) -> str:
         return people.resolver(asker)(owner, "open").rpartition("-")[2]
@@ -95,10 +95,10 @@ def test_what_others_filters_say_is_shown_by_their_names(
         browser.get(f"/filter/{made.name}/delete/"),
         browser.get("/message/", {"id": "plan@example.org"}, headers={"HX-Request": "true"}),
     ]
-    said = [page.content.decode().replace("to alice@example.org</div>", "") for page in pages]
-    assert shown in said[0] and shown in said[1]
-    assert not any("al@example.com" in one for one in said)
-    assert not any("alice@" in one for one in said[:3])
+    contents = [page.content.decode().replace("to alice@example.org</div>", "") for page in pages]
+    assert shown in contents[0] and shown in contents[1]
+    assert not any("al@example.com" in content for content in contents)
+    assert not any("alice@" in content for content in contents[:3])
 
 
 def test_a_match_through_another_persons_filter_names_that_filter(

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("engine")
 PARC = "group:parc"
 
 
-def test_who_joins_a_group_is_given_what_its_mail_would_have_brought(
+def test_a_person_who_joins_a_group_is_given_what_its_mail_would_have_brought(
     tables: Tables, alice: User, carol: User
 ) -> None:
     arrive(tables, "old", audience=PARC)
@@ -37,8 +37,8 @@ def test_who_joins_a_group_is_given_what_its_mail_would_have_brought(
     arrive(tables, "new", audience=PARC)
     run()
     run()
-    found = set(Match.objects.values_list("filter__name", "msgid"))
-    assert found == {
+    delivered = set(Match.objects.values_list("filter__name", "msgid"))
+    assert delivered == {
         ("all", "mine@example.org"),
         ("all", "old@example.org"),
         ("all", "new@example.org"),
@@ -49,7 +49,7 @@ def test_who_joins_a_group_is_given_what_its_mail_would_have_brought(
 
 @pytest.mark.parametrize("arrives", ["before", "after"])
 @pytest.mark.parametrize("leaves", ["leaves", "is cleared", "is deleted", "is renamed"])
-def test_who_leaves_a_group_keeps_what_is_there_for_others_too(
+def test_a_person_who_leaves_a_group_keeps_what_is_there_for_others_too(
     tables: Tables, alice: User, arrives: str, leaves: str
 ) -> None:
     arrive(tables, "a", audience=PARC)
@@ -111,14 +111,14 @@ def test_a_live_filter_does_not_go_on_with_what_was_forgotten(
     run()
     forget(PARC, latest_instant() + 1 if old else None)
     run()
-    found = set(Match.objects.filter(retracted_at=None).values_list("filter__name", "msgid"))
-    assert found == {("score", "c@example.org"), ("top", "c@example.org")}
+    delivered = set(Match.objects.filter(retracted_at=None).values_list("filter__name", "msgid"))
+    assert delivered == {("score", "c@example.org"), ("top", "c@example.org")}
 
 
-@pytest.mark.parametrize("apart", [True, False])
+@pytest.mark.parametrize("restarted", [True, False])
 @pytest.mark.parametrize("old", [True, False])
 def test_a_vote_that_is_forgotten_stands_in_nobodys_way(
-    tables: Tables, alice: User, apart: bool, old: bool
+    tables: Tables, alice: User, restarted: bool, old: bool
 ) -> None:
     arrive(tables, "b")
     vote(tables, "w", "b", -1.0, PARC)
@@ -129,7 +129,7 @@ def test_a_vote_that_is_forgotten_stands_in_nobodys_way(
     assert listed(alice) == set()
     forget(PARC, latest_instant() + 1 if old else None)
     run()
-    if apart:
+    if restarted:
         lifecycle.pause(made)
         lifecycle.resume(made)
     vote(tables, "z", "b")

@@ -79,7 +79,7 @@ def test_a_filter_of_somebody_else_is_not_there(
     assert as_user(bob).get("/in/jones/").status_code == 404
 
 
-def test_who_has_left_a_group_sees_its_mail_no_more(
+def test_a_person_who_has_left_a_group_no_longer_sees_its_mail(
     mail: Tables, alice: User, as_user: SignIn
 ) -> None:
     deliver(mail, alice, "jones", "parc@example.org", audience="group:parc")

@@ -42,7 +42,7 @@ class TestAudiences:
         run()
         assert (listed(bob), listed(carol)) == (set(), {"plan"})
 
-    def test_who_leaves_or_joins_a_group_sees_its_mail_accordingly(
+    def test_a_person_who_leaves_or_joins_a_group_sees_its_mail_accordingly(
         self, mail: Tables, bob: User
     ) -> None:
         install(bob, "starting a thread")

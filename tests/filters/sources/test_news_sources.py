@@ -108,7 +108,7 @@ def test_a_pattern_that_stands_for_nothing_is_no_error(
     assert source.error == "" and source.pulled_at is not None
 
 
-def test_who_logs_in_gives_a_password(server: Inn, alice: User, as_user: SignIn) -> None:
+def test_a_login_needs_a_password(server: Inn, alice: User, as_user: SignIn) -> None:
     client = as_user(alice)
     response = client.post("/sources/new/", described(server, user=USER))
     assert "Give the password" in response.content.decode()

@@ -244,7 +244,7 @@ def test_an_edit_without_a_secret_does_not_lose_a_token_that_was_replaced(
     assert {read_secret(source)["secret"]} == provider.refresh
 
 
-def test_who_gives_a_new_token_during_a_renewal_is_not_overruled(
+def test_a_token_given_during_a_renewal_is_not_overwritten(
     source: Source, provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     provider.rotates = True
@@ -262,7 +262,7 @@ def test_who_gives_a_new_token_during_a_renewal_is_not_overruled(
     assert source.access_token == ""
 
 
-def test_who_comes_second_uses_the_token_that_the_first_got(
+def test_the_second_renewal_uses_the_token_that_the_first_got(
     source: Source, provider: Provider
 ) -> None:
     provider.rotates = True

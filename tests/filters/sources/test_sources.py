@@ -358,7 +358,9 @@ def test_more_than_two_pulls_wait_for_their_turn(source: Source, tables: Tables)
     assert len(msgids(tables)) == 4
 
 
-def test_who_may_not_sign_in_any_more_is_not_pulled_for(source: Source, alice: User) -> None:
+def test_no_mail_is_pulled_for_a_person_who_may_no_longer_sign_in(
+    source: Source, alice: User
+) -> None:
     alice.is_active = False
     alice.save()
     assert due() == []

@@ -178,12 +178,14 @@ def test_after_every_run_the_list_is_what_the_filter_answers(
         if chance.random() < 0.4:
             Filter.objects.update(active=True)
             until = rounds.run_round(latest_instant() + chance.choice([0, HOUR])).until
-            for (user, text), each in filters.items():
+            for (user, text), installed in filters.items():
                 answer = ask(
                     services.engine_on, tables, text, context(user), audiences(user), until
                 )
-                held = listing.visible(user).filter(filter=each).values_list("msgid", flat=True)
-                assert sorted(held) == sorted(card.msgid for card in answer.cards), text
+                shown = (
+                    listing.visible(user).filter(filter=installed).values_list("msgid", flat=True)
+                )
+                assert sorted(shown) == sorted(card.msgid for card in answer.cards), text
 
 
 class TestMatchingOtherwise:

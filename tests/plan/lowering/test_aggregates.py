@@ -140,7 +140,7 @@ def test_a_rank_counts_rows_that_are_alike_each(function, ages):
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3])
-def test_who_does_not_change_moves_up_into_the_last_place(limit):
+def test_a_message_that_does_not_change_moves_up_into_the_last_place(limit):
     """The first, by votes that end, falls; each place is taken by one whose votes are older."""
     names = [f"s{n}" for n in range(limit + 2)]
     votes = [
@@ -155,7 +155,7 @@ def test_who_does_not_change_moves_up_into_the_last_place(limit):
     as_the_oracle_says(text, messages, votes, [25, 40])
 
 
-def test_who_does_not_change_is_first_again_where_one_is_voted_down():
+def test_a_message_that_does_not_change_is_first_again_where_another_is_voted_down():
     votes = [vote("u1", "up", 2, 3.0), vote("s1", "still", 2, 2.0), vote("t1", "third", 2, 1.0)]
     votes += [vote("u2", "up", 9, -2.5)]
     text = f"m IN TOP 1 BY SUM(a.number {VOTES})"
