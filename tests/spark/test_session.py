@@ -3,7 +3,6 @@
 import os
 import signal
 import threading
-import time
 
 import pytest
 from support.clocks import MemoryClock
@@ -76,6 +75,19 @@ def asked(engine, text="m.size < 3"):
     return [match.msgid for match in execute(engine, [window], 2**60, lambda pairs: set())]
 
 
+def running_tasks(session):
+    """Return the event that Spark works on a statement of this session."""
+    working = threading.Event()
+
+    def look(stages, inflight_tasks, operation_id, done):
+        if inflight_tasks:
+            working.set()
+
+    session.conf.set("spark.connect.progress.reportInterval", "100ms")
+    session.registerProgressHandler(look)
+    return working
+
+
 SLOW = f"EXISTS (r: r.size + m.size = {2 * MANY}) OR m.size = 1"
 """Nothing but one message, after some tens of millions of comparisons."""
 
@@ -84,14 +96,15 @@ def test_a_statement_under_way_is_asked_once_more(server, mail, caplog):
     caplog.set_level("INFO", logger="tapestry.spark")
     engine = engine_on(server, mail)
     asked(engine)
-    found = []
-    under_way = threading.Thread(target=lambda: found.append(asked(engine, SLOW)))
-    under_way.start()
-    time.sleep(1)
-    assert not found
+    answers = []
+    working = running_tasks(engine.session)
+    asking = threading.Thread(target=lambda: answers.append(asked(engine, SLOW)))
+    asking.start()
+    assert working.wait(60)
+    assert not answers
     server.kill_and_start()
-    under_way.join()
-    assert found == [["1@x"]]
+    asking.join()
+    assert answers == [["1@x"]]
     assert not is_lost(connect(server.remote))
     assert {"spark_restart", "spark_session_lost"} <= {line.split()[0] for line in caplog.messages}
 
