@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from tapestry.core.clock import parse_instant
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import Type
@@ -25,9 +27,11 @@ def compare(op: str, left: n.Term, right: n.Term, span: Span | None) -> n.Compar
         op, left, right = FLIPPED[op], right, left
     if not comparable(type_of(left), type_of(right)):
         raise _incomparable(left, right, span)
-    if reads_now(left) or reads_now(right):
-        _check_now(left, right, span)
-    _check_reach(left, right)
+    if (reads_now(left) or reads_now(right)) and abs(_count_now(left) - _count_now(right)) > 1:
+        raise TapestryError("now() stands here more than once on balance.", span, NOW_HINT)
+    for term in (left, right):  # its durations together could leave the range of instants
+        if type_of(term) in (Type.INSTANT, Type.DURATION) and _reach(term) > MAX_DURATION:
+            raise too_long(term.span)
     return n.Compare(op, left, right, span=span)
 
 
@@ -107,31 +111,16 @@ def _incomparable(left: n.Term, right: n.Term, span: Span | None) -> TapestryErr
 
 def _as_instant(term: n.Term) -> str:
     if isinstance(term, n.Literal) and isinstance(term.value, str):
-        try:
+        with suppress(ValueError):
             parse_instant(term.value)
-        except (ValueError, OverflowError):
-            return "2026-01-31 12:00:00"
-        return term.value
+            return term.value
     return "2026-01-31 12:00:00"
-
-
-def _check_now(left: n.Term, right: n.Term, span: Span | None) -> None:
-    """Refuse a comparison that cannot be brought to the form ``now() op e``."""
-    if abs(_count_now(left) - _count_now(right)) > 1:
-        raise TapestryError("now() stands here more than once on balance.", span, NOW_HINT)
 
 
 def _count_now(term: n.Term) -> int:
     """Return how often ``now()`` counts in a sum of instants and durations."""
     form = linear(term)
     return form.coefficient(n.Now()) if form else 0
-
-
-def _check_reach(left: n.Term, right: n.Term) -> None:
-    """Refuse a sum whose durations together could leave the range of instants."""
-    for term in (left, right):
-        if type_of(term) in (Type.INSTANT, Type.DURATION) and _reach(term) > MAX_DURATION:
-            raise too_long(term.span)
 
 
 def _reach(term: n.Term) -> int:

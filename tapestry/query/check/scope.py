@@ -78,6 +78,27 @@ def outside(name: str) -> str:
     return " " + name
 
 
+def no_variable(name: str, span: Span | None, known: list[str]) -> TapestryError:
+    """Return the error of a variable that is not among those known."""
+    hint = advice(name, known, "Known here:")
+    return TapestryError(f"No variable “{name}” is known here.", span, hint)
+
+
+def ambiguous(written: Column, name: str, variables: Iterable[str]) -> TapestryError:
+    """Return the error of a column that several variables have."""
+    choices = " or ".join(f"{variable}.{name}" for variable in variables)
+    message = f"“{written.name}” could belong to more than one variable."
+    return TapestryError(message, written.span, f"Write {choices}.")
+
+
+def no_column(written: Column, bindings: list[Binding]) -> TapestryError:
+    """Return the error of a column that none of the variables has."""
+    shown = f"{written.var}.{written.name}" if written.var else written.name
+    here = dict.fromkeys(column for binding in bindings for column in COLUMNS[binding.table])
+    hint = advice(written.name, here, "The columns here are")
+    return TapestryError(f"There is no column “{shown}”.", written.span, hint)
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """The variables of one FROM or EXISTS: what its author calls them -> what they are.
@@ -112,8 +133,7 @@ class Scope:
                 "Only the message that is ranked can be named there, and what is bound inside.",
             )
         if found is None:
-            hint = advice(name, self._names(), "Known here:")
-            raise TapestryError(f"No variable “{name}” is known here.", span, hint)
+            raise no_variable(name, span, self._names())
         return found
 
     def column(self, written: Column) -> Column:
@@ -138,34 +158,20 @@ class Scope:
             return self.variable(written.var, written.span)
         name = written.name.lower()
         for scope in self._outward():
-            owners = [
-                (called, binding)
+            owners = {
+                called: binding
                 for called, binding in scope.variables.items()
                 if name in COLUMNS[binding.table]
-            ]
+            }
             if len(owners) > 1:
-                choices = " or ".join(f"{called}.{name}" for called, _ in owners)
-                raise TapestryError(
-                    f"“{written.name}” could belong to more than one variable.",
-                    written.span,
-                    f"Write {choices}.",
-                )
-            if owners:
-                return owners[0][1]
+                raise ambiguous(written, name, owners)
+            for binding in owners.values():
+                return binding
         if self.find(written.name):
             message = f"“{written.name}” is a variable, not a value."
             raise TapestryError(message, written.span, f"Name a column: {name}.msgid.")
-        here = dict.fromkeys(
-            column
-            for scope in self._outward()
-            for binding in scope.variables.values()
-            for column in COLUMNS[binding.table]
-        )
-        raise TapestryError(
-            f"There is no column “{written.name}”.",
-            written.span,
-            advice(written.name, here, "The columns here are"),
-        )
+        bindings = [b for scope in self._outward() for b in scope.variables.values()]
+        raise no_column(written, bindings)
 
     def _hides(self, name: str) -> bool:
         return any(

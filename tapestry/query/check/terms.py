@@ -23,10 +23,6 @@ _FUNCTIONS = {
     "substr": Type.TEXT,
     "coalesce": Type.NULL,
 }
-_EXAMPLES = {
-    **{name: f"{name}(m.subject)" for name in ("lower", "upper", "trim", "length")},
-    "substr": "substr(m.subject, 1, 3)",
-}
 
 
 _COMPUTE = {"+": operator.add, "-": operator.sub, "*": operator.mul}
@@ -114,10 +110,11 @@ def _call(call: n.Call, scope: Scope) -> n.Term:
             raise TapestryError(message, arg.span, NOW_HINT)
     if name == "coalesce":
         return n.Call(name, args, _common(args, call.span), span=call.span)
-    wanted = 3 if name == "substr" else 1
-    if len(args) != wanted and not (name == "substr" and len(args) == 2):
-        many = "a text, a position and perhaps a length" if name == "substr" else "one text"
-        raise TapestryError(f"{name}() takes {many}.", call.span, f"Write {_EXAMPLES[name]}.")
+    if name == "substr" and len(args) not in (2, 3):
+        message = "substr() takes a text, a position and perhaps a length."
+        raise TapestryError(message, call.span, "Write substr(m.subject, 1, 3).")
+    if name != "substr" and len(args) != 1:
+        raise TapestryError(f"{name}() takes one text.", call.span, f"Write {name}(m.subject).")
     if type_of(args[0]) is not Type.TEXT:
         message = f"{name}() takes a text, not {a(type_of(args[0]))}."
         raise TapestryError(message, args[0].span, "Give it a column such as m.subject.")
@@ -170,7 +167,7 @@ def _common(args: tuple[n.Term, ...], span: Span | None) -> Type:
 def _negative(term: n.Term, span: Span | None) -> n.Term:
     kind = type_of(term)
     if isinstance(term, n.Literal) and isinstance(term.value, int | float) and kind in _NEGATIVE:
-        return _constant(-term.value, kind, span)
+        return constant(-term.value, kind, span)
     if kind is Type.NULL:
         return term
     if kind not in _NEGATIVE:
@@ -192,7 +189,7 @@ def _arith(op: str, left: n.Term, right: n.Term, span: Span | None) -> n.Term:
         return n.Literal(None, Type.NULL, span=span)
     if isinstance(left, n.Literal) and isinstance(right, n.Literal):
         assert isinstance(left.value, int | float) and isinstance(right.value, int | float)
-        return _constant(_COMPUTE[op](left.value, right.value), kind, span)
+        return constant(_COMPUTE[op](left.value, right.value), kind, span)
     if kinds == (Type.DURATION, Type.INSTANT):
         left, right = right, left
     return n.Arith(op, left, right, kind, span=span)
@@ -233,7 +230,7 @@ def _no_arith(op: str, left: Type, right: Type, span: Span | None) -> TapestryEr
     return TapestryError(message, span, hint)
 
 
-def _constant(value: float, kind: Type, span: Span | None) -> n.Literal:
+def constant(value: float, kind: Type, span: Span | None) -> n.Literal:
     """Return a literal; refuse what no column could hold."""
     if kind is Type.NUMBER:
         value = float(value)

@@ -194,12 +194,8 @@ def _words(way: Continuation, number: str, unit: str) -> str:
     wrong = _SINGULAR.values() if single else _SINGULAR
     if number and any(terminal in wrong for terminal in way.terminals[:2]):
         return ""
-    spelled = {
-        "NUMBER": number,
-        "UNIT": unit.removesuffix("s") if single else unit,
-        "KB": "KB",
-        "MB": "MB",
-    }
+    unit = unit.removesuffix("s") if single else unit
+    spelled = {"NUMBER": number, "UNIT": unit, "KB": "KB", "MB": "MB"}
     return " ".join(spelled.get(terminal, terminal.lower()) for terminal in way.terminals)
 
 

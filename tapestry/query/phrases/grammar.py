@@ -11,20 +11,8 @@ from typing import Any
 import lark
 
 from tapestry.core.errors import Span
+from tapestry.query.phrases import nodes
 from tapestry.query.phrases.catalogue import KINDS
-from tapestry.query.phrases.nodes import (
-    NO_AMOUNT,
-    NO_WHO,
-    NO_WORDS,
-    Amount,
-    Joined,
-    Negated,
-    Phrase,
-    PhraseNode,
-    Who,
-    Words,
-    depth_of,
-)
 
 _NUMBERS = """
     zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
@@ -109,90 +97,88 @@ def _text(token: lark.Token) -> str:
     return inner.replace('""', '"') if value[0] == '"' else inner
 
 
-def _amount(number: lark.Token, unit: lark.Token | None = None) -> Amount:
+def _amount(number: lark.Token, unit: lark.Token | None = None) -> nodes.Amount:
     word = str(number).lower()
     value = Decimal(NUMBERS.index(word) if word in NUMBERS else word)
     value = abs(value) if value.is_zero() else value
     if unit is None:
-        return Amount(value, _span(number, number))
-    return Amount(value, _span(number, unit), str(unit).lower().removesuffix("s"))
+        return nodes.Amount(value, _span(number, number))
+    return nodes.Amount(value, _span(number, unit), str(unit).lower().removesuffix("s"))
 
 
-def _joined(word: str, parts: list[PhraseNode]) -> PhraseNode:
+def _joined(word: str, parts: list[nodes.PhraseNode]) -> nodes.PhraseNode:
     if len(parts) == 1:
         return parts[0]
-    flat = tuple(
-        inner
-        for part in parts
-        for inner in (part.parts if isinstance(part, Joined) and part.word == word else (part,))
-    )
-    return Joined(word, flat, 1 + max(depth_of(part) for part in flat))
+    flat: list[nodes.PhraseNode] = []
+    for part in parts:
+        flat += part.parts if isinstance(part, nodes.Joined) and part.word == word else (part,)
+    return nodes.Joined(word, tuple(flat), 1 + max(map(nodes.depth_of, flat)))
 
 
 def _place(piece: Any) -> Span:
     return _span(piece, piece) if isinstance(piece, lark.Token) else piece.span
 
 
-def _phrase(kind: str, pieces: list[Any]) -> Phrase:
+def _phrase(kind: str, pieces: list[Any]) -> nodes.Phrase:
     """Return a phrase made of the words and values that stand in it."""
-    amounts = [piece for piece in pieces if isinstance(piece, Amount)]
-    words = [piece for piece in pieces if isinstance(piece, Words)]
+    amounts = [piece for piece in pieces if isinstance(piece, nodes.Amount)]
+    words = [piece for piece in pieces if isinstance(piece, nodes.Words)]
     units = [piece.type for piece in pieces if isinstance(piece, lark.Token)]
-    amount = amounts[0] if amounts else NO_AMOUNT
+    amount = amounts[0] if amounts else nodes.NO_AMOUNT
     if amounts and units[-1] in ("KB", "MB"):
-        amount = Amount(amount.value, amount.span, units[-1])
-    return Phrase(
+        amount = nodes.Amount(amount.value, amount.span, units[-1])
+    return nodes.Phrase(
         kind,
         Span(_place(pieces[0]).start, _place(pieces[-1]).end),
-        who=next((piece for piece in pieces if isinstance(piece, Who)), NO_WHO),
-        words=words[-1] if words else NO_WORDS,
-        owner=words[0] if len(words) > 1 else NO_WORDS,
+        who=next((piece for piece in pieces if isinstance(piece, nodes.Who)), nodes.NO_WHO),
+        words=words[-1] if words else nodes.NO_WORDS,
+        owner=words[0] if len(words) > 1 else nodes.NO_WORDS,
         amount=amount,
-        upper=amounts[1] if len(amounts) > 1 else NO_AMOUNT,
+        upper=amounts[1] if len(amounts) > 1 else nodes.NO_AMOUNT,
     )
 
 
-class _Build(lark.Transformer[Any, PhraseNode]):
+class _Build(lark.Transformer[Any, nodes.PhraseNode]):
     """Make nodes of what the grammar finds."""
 
-    def __getattr__(self, rule: str) -> Callable[[list[Any]], Phrase]:
+    def __getattr__(self, rule: str) -> Callable[[list[Any]], nodes.Phrase]:
         if rule.startswith(_PREFIX):
             return functools.partial(_phrase, rule.removeprefix(_PREFIX))
         raise AttributeError(rule)
 
-    def start(self, children: list[PhraseNode]) -> PhraseNode:
+    def start(self, children: list[nodes.PhraseNode]) -> nodes.PhraseNode:
         return children[0]
 
-    def disjunction(self, children: list[Any]) -> PhraseNode:
+    def disjunction(self, children: list[Any]) -> nodes.PhraseNode:
         return _joined("or", [child for child in children if not isinstance(child, lark.Token)])
 
-    def conjunction(self, children: list[Any]) -> PhraseNode:
+    def conjunction(self, children: list[Any]) -> nodes.PhraseNode:
         return _joined("and", [child for child in children if not isinstance(child, lark.Token)])
 
-    def negated(self, children: list[Any]) -> PhraseNode:
-        return Negated(children[1], 1 + depth_of(children[1]))
+    def negated(self, children: list[Any]) -> nodes.PhraseNode:
+        return nodes.Negated(children[1], 1 + nodes.depth_of(children[1]))
 
-    def group(self, children: list[Any]) -> PhraseNode:
-        node: PhraseNode = children[1]
+    def group(self, children: list[Any]) -> nodes.PhraseNode:
+        node: nodes.PhraseNode = children[1]
         return node
 
-    def who(self, children: list[lark.Token]) -> Who:
+    def who(self, children: list[lark.Token]) -> nodes.Who:
         token, text = children[0], _text(children[0])
         kind = "name"
         if token.type == "ME":
             kind = "me"
         elif "@" in text and not any(character.isspace() for character in text):
             kind, text = "domain" if text.startswith("@") else "address", text.lower()
-        return Who(kind, text, _span(token, token))
+        return nodes.Who(kind, text, _span(token, token))
 
-    def words(self, children: list[lark.Token]) -> Words:
-        return Words(_text(children[0]), _span(children[0], children[0]))
+    def words(self, children: list[lark.Token]) -> nodes.Words:
+        return nodes.Words(_text(children[0]), _span(children[0], children[0]))
 
-    def owner(self, children: list[lark.Token]) -> Words:
-        return Words(str(children[0])[:-2], _span(children[0], children[0]))
+    def owner(self, children: list[lark.Token]) -> nodes.Words:
+        return nodes.Words(str(children[0])[:-2], _span(children[0], children[0]))
 
-    def number(self, children: list[lark.Token]) -> Amount:
+    def number(self, children: list[lark.Token]) -> nodes.Amount:
         return _amount(children[0])
 
-    def age(self, children: list[lark.Token]) -> Amount:
+    def age(self, children: list[lark.Token]) -> nodes.Amount:
         return _amount(children[0], children[1])

@@ -56,17 +56,17 @@ def parse_phrase(text: str) -> PhraseNode:
     """Return the syntax tree of a phrase; raises MisreadError if it is none."""
     try:
         return grammar().parse(text)  # type: ignore[return-value]
-    except lark.UnexpectedInput as error:
+    except (lark.UnexpectedToken, lark.UnexpectedCharacters) as error:
         raise _misread(text, error) from None
 
 
-def _misread(text: str, error: lark.UnexpectedInput) -> TapestryError:
+def _misread(text: str, error: lark.UnexpectedToken | lark.UnexpectedCharacters) -> TapestryError:
     """Say which word cannot stand where it does, and what could."""
     at = error.pos_in_stream
-    ended = isinstance(error, lark.UnexpectedToken) and error.token.type == "$END"
-    if at is None or ended:
+    if at is None or (isinstance(error, lark.UnexpectedToken) and error.token.type == "$END"):
         at = len(text)
-    expected = _expected(error)
+    allowed = error.expected if isinstance(error, lark.UnexpectedToken) else error.allowed
+    expected = set(allowed or ())
     piece = _PIECE.search(text, at)
     if piece is None:
         message = "The phrase ends too soon."
@@ -85,14 +85,6 @@ def _misread(text: str, error: lark.UnexpectedInput) -> TapestryError:
     if near:
         hint = f"Did you mean “{near}”? {hint}"
     return MisreadError(f"“{word[:40]}” is not understood here.", span, hint)
-
-
-def _expected(error: lark.UnexpectedInput) -> set[str]:
-    if isinstance(error, lark.UnexpectedToken):
-        return set(error.expected)
-    if isinstance(error, lark.UnexpectedCharacters):
-        return set(error.allowed or ())
-    return set()
 
 
 def _could_stand(expected: set[str]) -> str:

@@ -4,45 +4,36 @@ from __future__ import annotations
 
 import re
 
+from tapestry.query.phrases import nodes
 from tapestry.query.phrases.catalogue import KINDS
 from tapestry.query.phrases.grammar import CONNECTIVES, KEYWORDS, NUMBERS
-from tapestry.query.phrases.nodes import (
-    NO_WHO,
-    NO_WORDS,
-    Amount,
-    Joined,
-    Negated,
-    Phrase,
-    PhraseNode,
-    Who,
-)
 
 _TAKEN = frozenset((*KEYWORDS, *CONNECTIVES, *NUMBERS))
 _PLAIN = re.compile(r"[\w@.+*$&=/#!?:;~^|<>{}\[\]-]+")
 
 
-def print_phrase(node: PhraseNode, within: str = "") -> str:
+def print_phrase(node: nodes.PhraseNode, within: str = "") -> str:
     """Return the canonical spelling; ``within`` is the word that joins it with others."""
     match node:
-        case Joined():
+        case nodes.Joined():
             text = f" {node.word} ".join([print_phrase(part, node.word) for part in node.parts])
             return f"({text})" if within in ("not", "and") else text
-        case Negated():
+        case nodes.Negated():
             return "not " + print_phrase(node.part, "not")
-        case Phrase():
+        case nodes.Phrase():
             return _phrase(node)
 
 
-def _phrase(phrase: Phrase) -> str:
+def _phrase(phrase: nodes.Phrase) -> str:
     kind = KINDS[phrase.kind]
     template = kind.template
     if kind.extension:
         slot, extended = kind.extension
-        template = template if getattr(phrase, slot) in (NO_WHO, NO_WORDS) else extended
+        template = template if getattr(phrase, slot) in (nodes.NO_WHO, nodes.NO_WORDS) else extended
     amount, upper = phrase.amount, phrase.upper
     singular = amount.value == 1
     return template.format(
-        who=_who(phrase.who),
+        who="me" if phrase.who.kind == "me" else quoted(phrase.who.text),
         words=quoted(phrase.words.text),
         owner=phrase.owner.text,
         number=_number(amount),
@@ -53,10 +44,6 @@ def _phrase(phrase: Phrase) -> str:
         upper=_age(upper),
         low=_number(amount) if amount.unit in ("", upper.unit) else _age(amount),
     )
-
-
-def _who(who: Who) -> str:
-    return "me" if who.kind == "me" else quoted(who.text)
 
 
 def quoted(text: str) -> str:
@@ -71,12 +58,12 @@ def quoted(text: str) -> str:
     return f'"{doubled}"'
 
 
-def _number(amount: Amount) -> str:
+def _number(amount: nodes.Amount) -> str:
     """Return a number in words up to twenty, else in digits.
 
     >>> from decimal import Decimal
     >>> from tapestry.core.errors import Span
-    >>> [_number(Amount(Decimal(text), Span(0, 1))) for text in ("2.0", "21", "1.50")]
+    >>> [_number(nodes.Amount(Decimal(text), Span(0, 1))) for text in ("2.0", "21", "1.50")]
     ['two', '21', '1.5']
     """
     value = amount.value
@@ -86,5 +73,5 @@ def _number(amount: Amount) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text.lstrip("0") or "0"
 
 
-def _age(amount: Amount) -> str:
+def _age(amount: nodes.Amount) -> str:
     return f"{_number(amount)} {amount.unit}{'' if amount.value == 1 else 's'}"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tapestry.core.errors import TapestryError
 from tapestry.core.schema import MESSAGES
-from tapestry.query.check.scope import table_named
+from tapestry.query.check.scope import table_named, variable_named
 from tapestry.query.tql import select
-from tapestry.query.tql.expressions import Parser, variable
+from tapestry.query.tql.expressions import Parser
 from tapestry.query.tree.identifiers import RESERVED
 from tapestry.query.tree.nodes import Binding, Condition, Exists
 
@@ -25,9 +27,7 @@ def exists(parser: Parser) -> Condition:
         parser.scopes.pop()
     parser.expect(")")
     parser.depth -= 1
-    if isinstance(found, Exists):
-        return Exists(found.bindings, found.condition, span=parser.since(start))
-    return found
+    return replace(found, span=parser.since(start)) if isinstance(found, Exists) else found
 
 
 def bindings(parser: Parser) -> tuple[Binding, ...]:
@@ -47,7 +47,7 @@ def bindings(parser: Parser) -> tuple[Binding, ...]:
                 token.span,
                 "Give one another name.",
             )
-        name = variable(token)
+        name = variable_named(token.value, token.span)
         found[name] = Binding(name, table, span=token.span)
         if not parser.accept(","):
             break

@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from tapestry.core.errors import Span, TapestryError
-from tapestry.query.check.scope import known_column, variable_named
+from tapestry.query.check.scope import known_column
 from tapestry.query.limits import MAX_NESTING, too_deep
 from tapestry.query.tql.lexer import Token
 from tapestry.query.tql.token_stream import Cursor
@@ -114,8 +114,3 @@ def check_terms(root: n.Node) -> None:
             if depth > MAX_NESTING and node.span:
                 raise too_deep(node.span)
         stack += [(part, depth) for part in children(node)]
-
-
-def variable(token: Token) -> str:
-    """Return the name of a variable as it is compared: in lower case."""
-    return variable_named(token.value, token.span)

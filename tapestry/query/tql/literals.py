@@ -8,6 +8,7 @@ from decimal import Decimal
 from tapestry.core.clock import UNITS, parse_instant
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import Type
+from tapestry.query.check.terms import constant
 from tapestry.query.limits import MAX_DURATION, MAX_INTEGER, too_long
 from tapestry.query.tql.expressions import Parser
 from tapestry.query.tree.nodes import Arith, Literal, Now, Term, Truth
@@ -33,24 +34,10 @@ def number(parser: Parser, minus: int | None = None) -> Literal:
 
 def plain_number(digits: str, span: Span) -> Literal:
     """Return an INTEGER if there are digits only, else a NUMBER."""
-    if digits.lstrip("+-").isdigit():
-        value = _integer(digits)
-        if value is None:
-            raise TapestryError(
-                "This number is beyond 64 bits.", span, f"The largest integer is {MAX_INTEGER}."
-            )
-        return Literal(value, Type.INTEGER, span=span)
-    real = float(digits)
-    if real in (float("inf"), float("-inf")):
-        raise TapestryError("This number is too large.", span, "Write a smaller one.")
-    return Literal(real, Type.NUMBER, span=span)
-
-
-def _integer(digits: str) -> int | None:
-    if len(digits.lstrip("+-0")) > 19:
-        return None
-    value = int(digits)
-    return value if -MAX_INTEGER - 1 <= value <= MAX_INTEGER else None
+    if not digits.lstrip("+-").isdigit():
+        return constant(float(digits), Type.NUMBER, span)
+    is_short = len(digits.lstrip("+-0")) <= 19  # int() takes no text of thousands of digits
+    return constant(int(digits) if is_short else MAX_INTEGER + 1, Type.INTEGER, span)
 
 
 def is_unit(word: str) -> bool:

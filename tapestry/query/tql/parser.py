@@ -12,19 +12,8 @@ from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import Type
 from tapestry.query.check.scope import known_column
 from tapestry.query.limits import MAX_NESTING, check_length
-from tapestry.query.tql import aggregates, exists, literals, predicates, select
-from tapestry.query.tql.expressions import (
-    AND,
-    COMPARE,
-    NOT,
-    OR,
-    PRODUCT,
-    SUM,
-    Parser,
-    as_term,
-    check_terms,
-    only_compared,
-)
+from tapestry.query.tql import aggregates, exists, expressions, literals, predicates, select
+from tapestry.query.tql.expressions import AND, COMPARE, NOT, OR, PRODUCT, SUM, Parser
 from tapestry.query.tql.lexer import Token
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.identifiers import RESERVED
@@ -55,7 +44,7 @@ def parse(text: str, depth: int = 0) -> Parsed:
         branches = _branches(parser)
         if parser.most_made > MAX_NESTING:
             for branch in branches:
-                check_terms(branch.condition)
+                expressions.check_terms(branch.condition)
     return Parsed(branches, "tql")
 
 
@@ -114,7 +103,7 @@ class _Expressions(Parser):
                 left = self._junction(left, word, power, start)
             elif isinstance(left, n.Aggregate):
                 if power != COMPARE:
-                    raise only_compared(left.span)
+                    raise expressions.only_compared(left.span)
                 left = predicates.threshold(self, left, start)
                 self.most_made, self.made = max(self.most_made, self.made), 0
             elif not isinstance(left, n.TERMS):
@@ -127,7 +116,7 @@ class _Expressions(Parser):
             else:
                 self.take()
                 operand = self.token
-                right = as_term(self.expression(power), operand.span)
+                right = expressions.as_term(self.expression(power), operand.span)
                 self.made += 1
                 left = n.Arith(word, left, right, span=self.since(start.start))
 
@@ -184,7 +173,7 @@ class _Expressions(Parser):
             return literals.number(self, start)
         self.enter()
         operand = self.token
-        inner = as_term(self.expression(PRODUCT), operand.span)
+        inner = expressions.as_term(self.expression(PRODUCT), operand.span)
         self.depth -= 1
         self.made += 1
         return n.Call("-", (inner,), span=self.since(start))

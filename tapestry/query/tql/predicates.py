@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import MESSAGES, Type
-from tapestry.query.check.scope import Scope
+from tapestry.query.check.scope import Scope, variable_named
 from tapestry.query.check.terms import typed
 from tapestry.query.tql import group_by, select
-from tapestry.query.tql.expressions import NOT, Parser, only_compared, variable
+from tapestry.query.tql.expressions import NOT, Parser, only_compared
 from tapestry.query.tql.lexer import Token
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.identifiers import RESERVED
@@ -188,7 +188,8 @@ def _top(parser: Parser, left: n.Column, at: int) -> n.Top:
     limit = group_by.limit(parser)
     name = left.name.lower()
     if parser.token.is_name and parser.token.word != "BY":
-        name = variable(parser.take())
+        token = parser.take()
+        name = variable_named(token.value, token.span)
     parser.expect("BY", "“BY” and an aggregate")
     start = parser.token
     # Nothing around it is known inside it.

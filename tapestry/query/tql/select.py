@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import COLUMNS
-from tapestry.query.check.scope import advice, is_message, table_named
+from tapestry.query.check import scope
 from tapestry.query.limits import MAX_NESTING
 from tapestry.query.tql import group_by
-from tapestry.query.tql.expressions import Parser, only_compared, variable
+from tapestry.query.tql.expressions import Parser, only_compared
 from tapestry.query.tql.group_by import Select
 from tapestry.query.tql.lexer import Token
 from tapestry.query.tree import nodes as n
@@ -241,13 +241,13 @@ def _table(parser: Parser) -> n.Binding:
     if not token.is_name:
         raise parser.unexpected("the name of a table", "The tables are messages and annotations.")
     parser.take()
-    table = table_named(token.value, token.span)
+    table = scope.table_named(token.value, token.span)
     name = token
     if parser.accept("AS") or _is_alias(parser.token):
         if not parser.token.is_name:
             raise parser.unexpected("a variable")
         name = parser.take()
-    called = variable(name)
+    called = scope.variable_named(name.value, name.span)
     if called in parser.scopes[-1]:
         hint = f"Write {table} r, and r.msgid."
         raise TapestryError(f"The variable “{called}” stands here twice.", name.span, hint)
@@ -262,12 +262,12 @@ def _is_alias(token: Token) -> bool:
 def _delivered(select: Select) -> n.Binding:
     """Return the variable whose messages a SELECT delivers."""
     items, bindings = select.items, select.bindings
-    messages = [binding.var for binding in bindings if is_message(binding)]
+    messages = [binding.var for binding in bindings if scope.is_message(binding)]
     example = f"Write SELECT {messages[0] if messages else 'm'}.msgid."
     item = items[0]
     if len(items) == 1 and isinstance(item, n.Column) and item.name.lower() in ("msgid", "*"):
         owner = _check_item(item, bindings)
-        if owner is not None and is_message(owner):
+        if owner is not None and scope.is_message(owner):
             _check_group(select, item, owner.var)
             return owner
     elif len(items) == 1 and isinstance(item, n.Column):
@@ -299,23 +299,9 @@ def _check_item(item: n.Column, bindings: tuple[n.Binding, ...]) -> n.Binding | 
     ]
     if len(owners) == 1 or (owners and item.name == "*"):
         return owners[0] if len(owners) == 1 else None
-    shown = f"{item.var}.{item.name}" if item.var else item.name
     if owners:
-        choices = " or ".join(f"{owner.var}.{item.name}" for owner in owners)
-        message = f"“{shown}” could belong to more than one variable."
-        raise TapestryError(message, item.span, f"Write {choices}.")
-    names = [binding.var for binding in bindings]
-    if item.var and item.var.lower() not in names:
-        message = f"No variable “{item.var}” is known here."
-        raise TapestryError(message, item.span, advice(item.var, names, "Known here:"))
-    here = dict.fromkeys(
-        column
-        for binding in bindings
-        if item.var.lower() in ("", binding.var)
-        for column in COLUMNS[binding.table]
-    )
-    raise TapestryError(
-        f"There is no column “{shown}”.",
-        item.span,
-        advice(item.name, here, "The columns here are"),
-    )
+        raise scope.ambiguous(item, item.name, [owner.var for owner in owners])
+    named = [binding for binding in bindings if item.var.lower() in ("", binding.var)]
+    if not named:
+        raise scope.no_variable(item.var, item.span, [binding.var for binding in bindings])
+    raise scope.no_column(item, named)
