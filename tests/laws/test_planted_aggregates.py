@@ -276,7 +276,7 @@ def the_net_change_is_the_first_change(patch):
                                key=lambda change: (change.filter_id, change.msgid)))  # fmt: skip
         return kept
 
-    patch.setattr(changes, "change_windows", wrong)
+    patch.setattr(change_laws, "change_windows", wrong)
 
 
 @pytest.mark.parametrize("planted", PLANTS, ids=lambda planted: planted.name)
