@@ -70,12 +70,12 @@ def resume(request: PersonRequest, pk: int) -> HttpResponse:
     """Pull a source again, and at once."""
     resumed = source_of(request, pk)
     Source.objects.filter(pk=resumed.pk).update(active=bool(resumed.folder_patterns), failures=0)
-    return _look_now(resumed)
+    return _pull_now(resumed)
 
 
 @require_POST
 def pull_now(request: PersonRequest, pk: int) -> HttpResponse:
-    return _look_now(source_of(request, pk))
+    return _pull_now(source_of(request, pk))
 
 
 @require_http_methods(["GET", "POST"])
@@ -100,7 +100,7 @@ def source_of(request: PersonRequest, pk: int) -> Source:
     return get_object_or_404(Source, owner=request.user, pk=pk)
 
 
-def _look_now(source_to_pull: Source) -> HttpResponse:
+def _pull_now(source_to_pull: Source) -> HttpResponse:
     make_due(source_to_pull.pk)
     pull_soon(source_to_pull.pk)
     return redirect(source_to_pull)

@@ -37,19 +37,7 @@ _CONNECTIVES = {
 DESCRIPTIONS = {name: kind.description for name, kind in KINDS.items()} | _CONNECTIVES
 """What each kind of phrase finds, and what each connective means."""
 
-_LIKELIEST = """
-    from about with_no_reply replies old mentioning voted_for_by among_the_top_by_votes in to
-    replies_by replies_to replied_to replied_to_by tagged newer_than in_filter on_list
-    starting_a_thread with_attachments with_no_reply_by with_no_reply_for voted_for_by_more_than
-    with_more_than among_the_top_by_votes_this_week among_the_top_by_replies with_a_score_above
-    with_at_least with_fewer_than larger_than between_and_old cc starting_a_thread_of_more_than
-    voted_against_by voted_against_by_more_than with_a_score_below among_the_top_by_votes_today
-    among_the_top_by_replies_this_week among_the_top_by_replies_today annotated_by
-"""
-ORDER = (*_LIKELIEST.split(), *_CONNECTIVES)
-"""What is offered first; a kind of phrase that is not listed comes last."""
-
-_RANKS = {name: rank for rank, name in enumerate(ORDER)}
+_RANKS = {name: kind.rank for name, kind in KINDS.items()} | dict.fromkeys(_CONNECTIVES, len(KINDS))
 _JOINING = {"AND": -3, "OR": -2, "BUT": -1}
 """Where a phrase is whole, these come before another phrase."""
 
@@ -157,7 +145,7 @@ def _continued(place: Place, typed: str, vocabulary: Vocabulary) -> Named:
 def _rank(way: Continuation) -> tuple[bool, int]:
     """Rank what goes on with a phrase before what joins phrases, and that before a new one."""
     joins = not way.within and way.terminals[0] in _JOINING
-    return not way.within, _JOINING[way.terminals[0]] if joins else _RANKS.get(way.kind, len(ORDER))
+    return not way.within, _JOINING[way.terminals[0]] if joins else _RANKS[way.kind]
 
 
 def _is_canonical(way: Continuation) -> bool:

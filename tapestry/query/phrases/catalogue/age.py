@@ -27,17 +27,20 @@ KINDS = (
     PhraseKind(
         spelling="{age:two weeks} old",
         description="that arrived longer ago than this",
+        rank=4,
         meaning=lambda phrase, _: _arrived(phrase, "<"),
         others=("OLDER THAN age",),
     ),
     PhraseKind(
         spelling="newer than {age:two weeks}",
         description="that arrived since then",
+        rank=15,
         meaning=lambda phrase, _: _arrived(phrase, ">"),
     ),
     PhraseKind(
         spelling="between {low:two} and {upper:three weeks} old",
         description="of an age between these two",
+        rank=30,
         meaning=lambda phrase, _: _between(phrase),
     ),
 )

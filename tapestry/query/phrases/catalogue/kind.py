@@ -28,6 +28,7 @@ class PhraseKind:
 
     ``spelling``: its canonical spelling, each slot with an example: ``from {who:Jones}``.
     ``description``: what it finds, in a few words.
+    ``rank``: its place among completions, the likeliest first.
     ``meaning``: the condition on ``m`` that a phrase of this kind means to the person of a context,
     in the nodes a parser of TQL would make.
     ``others``: other spellings, each one alternative of a rule for lark.  A word in capitals is
@@ -37,6 +38,7 @@ class PhraseKind:
 
     spelling: str
     description: str
+    rank: int
     meaning: Callable[[Phrase, Context], n.Condition]
     others: tuple[str, ...] = ()
     extension: tuple[str, str] | None = None

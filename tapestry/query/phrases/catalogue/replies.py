@@ -39,11 +39,13 @@ KINDS = (
     PhraseKind(
         spelling="replies",
         description="that answer another message",
+        rank=3,
         meaning=lambda *_: _HAS_PARENT,
     ),
     PhraseKind(
         spelling="replies by {who:Jones}",
         description="that this person wrote in answer to somebody",
+        rank=10,
         meaning=lambda phrase, context: n.And(
             (_HAS_PARENT, c.sender_is(MESSAGE, phrase.who, context))
         ),
@@ -51,48 +53,57 @@ KINDS = (
     PhraseKind(
         spelling="replies to {who:Jones}",
         description="that answer this person",
+        rank=11,
         meaning=_parent_is_by,
     ),
     PhraseKind(
         spelling="replied to",
         description="that have been answered",
+        rank=12,
         meaning=lambda *_: _has_reply(),
     ),
     PhraseKind(
         spelling="replied to by {who:Jones}",
         description="that this person has answered",
+        rank=13,
         meaning=lambda phrase, context: _has_reply(c.sender_is("r", phrase.who, context)),
     ),
     PhraseKind(
         spelling="with more than {number:three} {replies}",
         description="answered more often than this",
+        rank=23,
         meaning=lambda phrase, _: _count_is(phrase, ">"),
     ),
     PhraseKind(
         spelling="with at least {number:three} {replies}",
         description="answered so often, or more",
+        rank=27,
         meaning=lambda phrase, _: _count_is(phrase, ">="),
     ),
     PhraseKind(
         spelling="with fewer than {number:three} {replies}",
         description="answered less often than this",
+        rank=28,
         meaning=lambda phrase, _: _count_is(phrase, "<"),
     ),
     PhraseKind(
         spelling="with no reply",
         description="that nobody has answered",
+        rank=2,
         meaning=lambda *_: n.Not(_has_reply()),
         others=("WITH NO REPLIES", "UNANSWERED"),
     ),
     PhraseKind(
         spelling="with no reply by {who:Jones}",
         description="that this person has not answered",
+        rank=20,
         meaning=lambda phrase, context: n.Not(_has_reply(c.sender_is("r", phrase.who, context))),
         others=("WITH NO REPLIES BY who",),
     ),
     PhraseKind(
         spelling="with no reply for {age:two weeks}",
         description="at least so old, and not answered of late",
+        rank=21,
         meaning=lambda phrase, _: _no_recent_reply(phrase),
         others=("WITH NO REPLIES FOR age",),
     ),

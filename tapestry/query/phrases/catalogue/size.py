@@ -24,12 +24,14 @@ KINDS = (
     PhraseKind(
         spelling="with attachments",
         description="with files attached",
+        rank=19,
         meaning=lambda *_: n.Compare(">", column("attachments"), n.Literal(0, Type.INTEGER)),
         others=("WITH ATTACHMENT", "HAS (ATTACHMENTS | ATTACHMENT)"),
     ),
     PhraseKind(
         spelling="larger than {number:100} {unit:KB}",
         description="of more bytes than this",
+        rank=29,
         meaning=lambda phrase, _: _larger(phrase),
     ),
 )

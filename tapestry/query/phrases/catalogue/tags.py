@@ -21,12 +21,14 @@ KINDS = (
     PhraseKind(
         spelling="tagged {words:later}",
         description="that somebody tagged with this word",
+        rank=14,
         meaning=_tagged,
         extension=("who", "tagged {words} by {who}"),
     ),
     PhraseKind(
         spelling="annotated by {who:terry}",
         description="that this person voted on, tagged or noted",
+        rank=39,
         meaning=lambda phrase, context: annotated(annotator_is(phrase.who, context)),
     ),
 )

@@ -25,11 +25,13 @@ KINDS = (
     PhraseKind(
         spelling="starting a thread",
         description="that answer nothing",
+        rank=18,
         meaning=lambda *_: _NO_PARENT,
     ),
     PhraseKind(
         spelling="starting a thread of more than {number:three}",
         description="that began a thread of so many",
+        rank=32,
         meaning=lambda phrase, _: _begins_long_thread(phrase),
     ),
 )

@@ -57,12 +57,13 @@ def _top(
     return n.Top(c.column("msgid"), c.whole_number(amount), ranked, by(*recent), n.Truth(True))
 
 
-def _top_kind(by: str, window: str, length: int | None, description: str) -> PhraseKind:
+def _top_kind(by: str, window: str, length: int | None, rank: int, description: str) -> PhraseKind:
     """Return the phrase for the top by votes or replies, of all time or a recent window."""
     aggregate, var = {"votes": (_score, "a"), "replies": (c.count_replies, "r")}[by]
     return PhraseKind(
         spelling=f"among the top {{number:ten}} by {by} {window}".strip(),
         description=description,
+        rank=rank,
         meaning=lambda phrase, _: _top(phrase, aggregate, var, length),
         others=(f"AMONG THE TOP number BY SCORE {window.upper()}",) if by == "votes" else (),
     )
@@ -72,37 +73,43 @@ KINDS = (
     PhraseKind(
         spelling="voted for by {who:terry}",
         description="that this person voted for",
+        rank=6,
         meaning=lambda phrase, context: _voted(phrase.who, ">", context),
     ),
     PhraseKind(
         spelling="voted against by {who:terry}",
         description="that this person voted against",
+        rank=33,
         meaning=lambda phrase, context: _voted(phrase.who, "<", context),
     ),
     PhraseKind(
         spelling="voted for by more than {number:five} {people}",
         description="that more people than this voted for",
+        rank=22,
         meaning=lambda phrase, _: _voters(phrase, ">"),
     ),
     PhraseKind(
         spelling="voted against by more than {number:three} {people}",
         description="that more people than this voted against",
+        rank=34,
         meaning=lambda phrase, _: _voters(phrase, "<"),
     ),
     PhraseKind(
         spelling="with a score above {number:three}",
         description="with more votes for them than against, by more than this",
+        rank=26,
         meaning=lambda phrase, _: n.Threshold(_score(), ">", c.number(phrase.amount)),
     ),
     PhraseKind(
         spelling="with a score below {number:three}",
         description="with a lower score than this",
+        rank=35,
         meaning=lambda phrase, _: n.Threshold(_score(), "<", c.number(phrase.amount)),
     ),
-    _top_kind("votes", "", None, "those with the highest score"),
-    _top_kind("votes", "today", DAY, "those with the highest score, of the last day's votes"),
-    _top_kind("votes", "this week", WEEK, "those with the highest score, of this week's votes"),
-    _top_kind("replies", "", None, "those answered most"),
-    _top_kind("replies", "today", DAY, "those answered most within the last day"),
-    _top_kind("replies", "this week", WEEK, "those answered most this week"),
+    _top_kind("votes", "", None, 7, "those with the highest score"),
+    _top_kind("votes", "today", DAY, 36, "those with the highest score, of the last day's votes"),
+    _top_kind("votes", "this week", WEEK, 24, "those with the highest score, of this week's votes"),
+    _top_kind("replies", "", None, 25, "those answered most"),
+    _top_kind("replies", "today", DAY, 38, "those answered most within the last day"),
+    _top_kind("replies", "this week", WEEK, 37, "those answered most this week"),
 )

@@ -34,30 +34,35 @@ KINDS = (
     PhraseKind(
         spelling="about {words:release}",
         description="with these words in the subject",
+        rank=1,
         meaning=lambda phrase, _: _has_words(phrase.words, "subject"),
         others=("SUBJECT words",),
     ),
     PhraseKind(
         spelling="mentioning {words:release}",
         description="with these words in subject or body",
+        rank=5,
         meaning=lambda phrase, _: _has_words(phrase.words, "subject", "body"),
         others=("CONTAINING words",),
     ),
     PhraseKind(
         spelling="in {words:comp.databases}",
         description="of a newsgroup, such as comp.databases or comp.*",
+        rank=8,
         meaning=lambda phrase, _: _in_newsgroup(phrase.words),
         others=("IN NEWSGROUP words",),
     ),
     PhraseKind(
         spelling="in filter {words:baseball}",
         description="that another filter finds",
+        rank=16,
         meaning=lambda phrase, _: _in_filter(phrase),
         extension=("owner", "in {owner}'s {words}"),
     ),
     PhraseKind(
         spelling="on list {words:everyone}",
         description="of a mailing list",
+        rank=17,
         meaning=lambda phrase, _: _on_list(phrase.words),
     ),
 )
