@@ -193,3 +193,9 @@ def test_me_is_ones_name_where_no_address_is_known():
     assert read("from me", Context("terry")).condition == read("from terry", Context()).condition
     assert "Nobody is signed in" in refusal("from me").message
     assert "Nobody is signed in" in refusal("tagged x by me").message
+
+
+@pytest.mark.parametrize("sign", ["", "-"])
+def test_zeros_before_a_number_are_no_digits_of_it(sign):
+    size = read(f"m.size > {sign}{'0' * 5000}17", Context()).condition.right
+    assert size.value == int(f"{sign}17")

@@ -36,8 +36,9 @@ def plain_number(digits: str, span: Span) -> Literal:
     """Return an INTEGER if there are digits only, else a NUMBER."""
     if not digits.lstrip("+-").isdigit():
         return constant(float(digits), Type.NUMBER, span)
-    is_short = len(digits.lstrip("+-0")) <= 19  # int() takes no text of thousands of digits
-    return constant(int(digits) if is_short else MAX_INTEGER + 1, Type.INTEGER, span)
+    significant = digits.lstrip("+-0") or "0"  # int() takes no text of thousands of digits
+    value = int(significant) if len(significant) <= 19 else MAX_INTEGER + 1
+    return constant(-value if digits[0] == "-" else value, Type.INTEGER, span)
 
 
 def is_unit(word: str) -> bool:
