@@ -28,11 +28,11 @@ def check_text(text: str) -> None:
         raise TapestryError(
             "The filter is empty.", Span(0, 0), "Write a phrase such as “replies by Jones”.", text
         )
-    found = _CONTROL.search(text)
-    if found:
+    control = _CONTROL.search(text)
+    if control:
         raise TapestryError(
-            f"The filter holds a control character (U+{ord(found[0]):04X}).",
-            Span(*found.span()),
+            f"The filter holds a control character (U+{ord(control[0]):04X}).",
+            Span(*control.span()),
             "Remove it.",
             text,
         )

@@ -15,7 +15,7 @@ from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import MESSAGES, Type
 from tapestry.query.check.comparisons import compare, in_list, refuse_now, threshold
 from tapestry.query.check.scope import Scope, is_message
-from tapestry.query.check.terms import a, aggregate_type, measured, typed
+from tapestry.query.check.terms import a, aggregate_type, aggregated_term, typed
 from tapestry.query.context import Context
 from tapestry.query.limits import MAX_BYTES, MAX_NESTING, too_deep
 from tapestry.query.tree import nodes as n
@@ -160,7 +160,7 @@ class _Checker:
             )
         bindings, inner = self._bind(node.bindings, scope)
         own = {binding.var for binding in bindings}
-        term = measured(node, inner, own) if node.term else None
+        term = aggregated_term(node, inner, own) if node.term else None
         condition = self.condition(node.condition, inner)
         distinct = node.distinct and node.function not in ("MIN", "MAX")
         kind = aggregate_type(node.function, term)

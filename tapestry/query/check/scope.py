@@ -42,15 +42,15 @@ def nearest(word: str, choices: Iterable[str]) -> str | None:
     other = _OTHER_WORDS.get(word.lower())
     if other in known:
         return other
-    found = difflib.get_close_matches(word.lower()[:100], known, n=1, cutoff=0.6)
-    return found[0] if found else None
+    close = difflib.get_close_matches(word.lower()[:100], known, n=1, cutoff=0.6)
+    return close[0] if close else None
 
 
 def advice(word: str, choices: Iterable[str], otherwise: str) -> str:
     """Return a hint that names the nearest choice, or lists all of them."""
     known = list(choices)
-    found = nearest(word, known)
-    return f"Did you mean “{found}”?" if found else f"{otherwise} {', '.join(known)}."
+    near = nearest(word, known)
+    return f"Did you mean “{near}”?" if near else f"{otherwise} {', '.join(known)}."
 
 
 def table_named(name: str, span: Span) -> str:
@@ -125,16 +125,16 @@ class Scope:
 
     def variable(self, name: str, span: Span | None) -> Binding:
         """Return the innermost variable of this name; refuse one that is not there."""
-        found = self.find(name)
-        if found is None and self._hides(name):
+        binding = self.find(name)
+        if binding is None and self._hides(name):
             raise TapestryError(
                 f"“{name}” is not known inside TOP, which ranks all messages.",
                 span,
                 "Only the message that is ranked can be named there, and what is bound inside.",
             )
-        if found is None:
+        if binding is None:
             raise no_variable(name, span, self._names())
-        return found
+        return binding
 
     def column(self, written: Column) -> Column:
         """Return a column with its variable's own name and its type."""

@@ -54,17 +54,17 @@ def typed(term: n.Term, scope: Scope) -> n.Term:
 
 def scalar(term: n.Term, scope: Scope) -> n.Term:
     """Return ``typed(term)``; refuse a set, which only comparisons take."""
-    found = typed(term, scope)
-    if isinstance(found, n.Column) and found.type is Type.SET:
+    checked = typed(term, scope)
+    if isinstance(checked, n.Column) and checked.type is Type.SET:
         raise TapestryError(
-            f"{found.name} is a set, and only comparisons take one.",
-            found.span,
-            f"Compare the column itself, such as {found.var}.{found.name} = '…'.",
+            f"{checked.name} is a set, and only comparisons take one.",
+            checked.span,
+            f"Compare the column itself, such as {checked.var}.{checked.name} = '…'.",
         )
-    return found
+    return checked
 
 
-def measured(aggregate: n.Aggregate, scope: Scope, own: set[str]) -> n.Term:
+def aggregated_term(aggregate: n.Aggregate, scope: Scope, own: set[str]) -> n.Term:
     """Return the checked term of an aggregate whose variables are ``own``."""
     assert aggregate.term is not None
     name, term = aggregate.function, typed(aggregate.term, scope)

@@ -19,20 +19,22 @@ def exists(parser: Parser) -> Condition:
     parser.expect("(", "“(”")
     parser.enter()
     if select.starts(parser):
-        found = select.exists(parser, start)
+        condition = select.exists(parser, start)
     else:
         bound = bindings(parser)
         parser.scopes.append({binding.var for binding in bound})
-        found = Exists(bound, parser.condition())
+        condition = Exists(bound, parser.condition())
         parser.scopes.pop()
     parser.expect(")")
     parser.depth -= 1
-    return replace(found, span=parser.since(start)) if isinstance(found, Exists) else found
+    return (
+        replace(condition, span=parser.since(start)) if isinstance(condition, Exists) else condition
+    )
 
 
 def bindings(parser: Parser) -> tuple[Binding, ...]:
     """Read ``r, a IN annotations:``, the colon too."""
-    found: dict[str, Binding] = {}
+    bindings: dict[str, Binding] = {}
     while True:
         token = parser.token
         if not token.is_name or token.word in RESERVED:
@@ -41,18 +43,18 @@ def bindings(parser: Parser) -> tuple[Binding, ...]:
         table = MESSAGES
         if parser.accept("IN"):
             table = table_of(parser)
-        if token.value.lower() in found:
+        if token.value.lower() in bindings:
             raise TapestryError(
                 f"The variable “{token.value}” stands here twice.",
                 token.span,
                 "Give one another name.",
             )
         name = variable_named(token.value, token.span)
-        found[name] = Binding(name, table, span=token.span)
+        bindings[name] = Binding(name, table, span=token.span)
         if not parser.accept(","):
             break
     parser.expect(":", "“:” and a condition")
-    return tuple(found.values())
+    return tuple(bindings.values())
 
 
 def table_of(parser: Parser) -> str:

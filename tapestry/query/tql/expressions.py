@@ -15,7 +15,7 @@ from tapestry.core.errors import Span, TapestryError
 from tapestry.query.check.scope import known_column
 from tapestry.query.limits import MAX_NESTING, too_deep
 from tapestry.query.tql.lexer import Token
-from tapestry.query.tql.token_stream import Cursor
+from tapestry.query.tql.token_stream import TokenStream
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.parsed import MisreadError
 from tapestry.query.tree.walk import children
@@ -24,7 +24,7 @@ OR, AND, NOT, COMPARE, SUM, PRODUCT = range(1, 7)
 """How closely operators bind."""
 
 
-class Parser(Cursor, ABC):
+class Parser(TokenStream, ABC):
     """A place in a text, from which conditions and terms can be read."""
 
     made = most_made = 0
@@ -53,22 +53,22 @@ class Parser(Cursor, ABC):
     def operand(self) -> n.Term | n.Aggregate:
         """Read a side of a comparison."""
         start = self.token
-        found = self.expression(COMPARE)
-        return found if isinstance(found, n.Aggregate) else as_term(found, start.span)
+        node = self.expression(COMPARE)
+        return node if isinstance(node, n.Aggregate) else as_term(node, start.span)
 
-    def as_condition(self, found: n.Term | n.Aggregate | n.Condition, start: Token) -> n.Condition:
+    def as_condition(self, node: n.Term | n.Aggregate | n.Condition, start: Token) -> n.Condition:
         """Return what was read from ``start`` on; refuse what is no condition."""
-        if isinstance(found, n.Aggregate):
-            hint = f"Compare it with a constant: {found.function}(…) > 5."
-            raise TapestryError("An aggregate alone is no condition.", found.span, hint)
-        if isinstance(found, n.TERMS):
-            raise self._no_condition(found, start)
-        return found
+        if isinstance(node, n.Aggregate):
+            hint = f"Compare it with a constant: {node.function}(…) > 5."
+            raise TapestryError("An aggregate alone is no condition.", node.span, hint)
+        if isinstance(node, n.TERMS):
+            raise self._no_condition(node, start)
+        return node
 
-    def _no_condition(self, found: n.Term, start: Token) -> MisreadError:
+    def _no_condition(self, node: n.Term, start: Token) -> MisreadError:
         """Return the error of a value where a condition should be, at the place that helps most."""
-        if isinstance(found, n.Column) and not found.var:
-            name = found.name
+        if isinstance(node, n.Column) and not node.var:
+            name = node.name
             if not known_column(name) and not self.visible(name):
                 return MisreadError(
                     f"“{name}” begins no condition.",
@@ -79,13 +79,13 @@ class Parser(Cursor, ABC):
         return self.unexpected("a comparison", hint)
 
 
-def as_term(found: n.Term | n.Aggregate | n.Condition, span: Span) -> n.Term:
+def as_term(node: n.Term | n.Aggregate | n.Condition, span: Span) -> n.Term:
     """Return what was read; refuse what is no term, at its place or else at ``span``."""
-    if isinstance(found, n.Aggregate):
-        raise only_compared(found.span)
-    if not isinstance(found, n.TERMS):
-        raise no_value(found.span or span)
-    return found
+    if isinstance(node, n.Aggregate):
+        raise only_compared(node.span)
+    if not isinstance(node, n.TERMS):
+        raise no_value(node.span or span)
+    return node
 
 
 def only_compared(span: Span | None) -> TapestryError:

@@ -78,12 +78,12 @@ def ordered(parser: Parser, select: Select) -> Select:
         raise TapestryError(message, first.span, _ORDER)
     parser.expect("BY")
     start = parser.token
-    found = parser.operand()
-    if not isinstance(found, n.Aggregate):
+    aggregate = parser.operand()
+    if not isinstance(aggregate, n.Aggregate):
         hint = "Write ORDER BY COUNT(*) DESC LIMIT 10, or leave it out."
-        raise TapestryError("Only an aggregate ranks messages.", found.span or start.span, hint)
+        raise TapestryError("Only an aggregate ranks messages.", aggregate.span or start.span, hint)
     if not parser.accept("DESC"):
-        span = parser.token.span if parser.token.word == "ASC" else found.span
+        span = parser.token.span if parser.token.word == "ASC" else aggregate.span
         raise TapestryError("A rank begins with the highest value.", span, "Write DESC.")
     if parser.accept(","):
         _ties(parser)
@@ -96,17 +96,13 @@ def ordered(parser: Parser, select: Select) -> Select:
     count = limit(parser)
     if parser.token.word in ("OFFSET", ","):
         raise TapestryError("A rank begins with the first.", parser.token.span, "Leave OFFSET out.")
-    return replace(select, order=found, limit=count)
+    return replace(select, order=aggregate, limit=count)
 
 
 def _ties(parser: Parser) -> None:
     start = parser.token.start
-    found = parser.operand()
-    if (
-        parser.token.word != "DESC"
-        and isinstance(found, n.Column)
-        and found.name.lower() == "msgid"
-    ):
+    key = parser.operand()
+    if parser.token.word != "DESC" and isinstance(key, n.Column) and key.name.lower() == "msgid":
         parser.accept("ASC")
         if parser.token.word != ",":
             return
@@ -184,18 +180,20 @@ def _of_group(aggregate: n.Aggregate, select: Select, var: str) -> n.Aggregate:
 def _having(select: Select, var: str) -> n.Condition:
     """Return what HAVING says of the message outside."""
     assert select.having is not None
-    found = _said(select.having, select, var)
+    condition = _group_condition(select.having, select, var)
     if _of_none(select.having) is not True:
-        return found
-    return n.And((n.Exists(select.bindings, _rows(select, var)), found))
+        return condition
+    return n.And((n.Exists(select.bindings, _rows(select, var)), condition))
 
 
-def _said(node: n.Condition, select: Select, var: str) -> n.Condition:
+def _group_condition(node: n.Condition, select: Select, var: str) -> n.Condition:
     match node:
         case n.And() | n.Or():
-            return replace(node, args=tuple(_said(arg, select, var) for arg in node.args))
+            return replace(
+                node, args=tuple(_group_condition(arg, select, var) for arg in node.args)
+            )
         case n.Not():
-            return replace(node, arg=_said(node.arg, select, var))
+            return replace(node, arg=_group_condition(node.arg, select, var))
         case n.Threshold():
             return replace(node, aggregate=_of_group(node.aggregate, select, var))
     raise TapestryError(
@@ -207,11 +205,11 @@ def _of_none(node: n.Condition) -> bool | None:
     """Return whether a HAVING would hold of a group without rows, None being unknown."""
     match node:
         case n.And():
-            found = [_of_none(arg) for arg in node.args]
-            return False if False in found else None if None in found else True
+            answers = [_of_none(arg) for arg in node.args]
+            return False if False in answers else None if None in answers else True
         case n.Or():
-            found = [_of_none(arg) for arg in node.args]
-            return True if True in found else None if None in found else False
+            answers = [_of_none(arg) for arg in node.args]
+            return True if True in answers else None if None in answers else False
         case n.Not():
             inner = _of_none(node.arg)
             return None if inner is None else not inner

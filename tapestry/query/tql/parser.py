@@ -142,10 +142,10 @@ class _Expressions(Parser):
         if token.word == "(":
             self.enter()
             self.take()
-            found = select.aggregate(self) if self.token.word == "SELECT" else self.expression()
+            node = select.aggregate(self) if self.token.word == "SELECT" else self.expression()
             self.expect(")")
             self.depth -= 1
-            return found
+            return node
         if token.word == "-":
             return self._minus()
         if token.kind == "number":
@@ -217,9 +217,9 @@ class _Expressions(Parser):
         self.enter()
         self.expect("(")
         if name.word == "DATEADD":
-            found: n.Term | n.Condition = literals.dateadd(self, start)
+            node: n.Term | n.Condition = literals.dateadd(self, start)
             self.depth -= 1
-            return found
+            return node
         args = [] if self.token.word == ")" else self.listed(self.term)
         self.expect(")", "“,” or “)”")
         self.depth -= 1

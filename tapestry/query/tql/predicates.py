@@ -74,13 +74,13 @@ def threshold(parser: Parser, left: n.Aggregate, start: Token) -> n.Condition:
     return _negate(n.And(bounds, span=span), negated)
 
 
-def _constant(parser: Parser, found: n.Term | n.Aggregate) -> n.Literal:
+def _constant(parser: Parser, node: n.Term | n.Aggregate) -> n.Literal:
     """Return the constant that an aggregate is compared with, computed."""
-    if isinstance(found, n.Aggregate):
+    if isinstance(node, n.Aggregate):
         raise TapestryError(
-            "Two aggregates cannot be compared.", found.span, "Compare each with a constant."
+            "Two aggregates cannot be compared.", node.span, "Compare each with a constant."
         )
-    term = parser.shallow(found)
+    term = parser.shallow(node)
     column = next(columns_of(term), None)
     if column is not None:
         raise TapestryError(
@@ -111,11 +111,11 @@ def _negate(condition: n.Condition, negated: bool) -> n.Condition:
 
 
 def _text(parser: Parser, word: str, example: str) -> n.Literal:
-    found = parser.term()
-    if not isinstance(found, n.Literal) or found.type is not Type.TEXT:
-        span = found.span or parser.token.span
+    literal = parser.term()
+    if not isinstance(literal, n.Literal) or literal.type is not Type.TEXT:
+        span = literal.span or parser.token.span
         raise TapestryError(f"{word} needs a text in single quotes.", span, f"Write {example}.")
-    return found
+    return literal
 
 
 def _braces(parser: Parser, left: n.Term, operator: Token, at: int) -> n.Condition:
@@ -144,7 +144,7 @@ def _in(parser: Parser, left: n.Term, at: int) -> n.Condition:
     opening = parser.expect("(", "“(” or the name of a filter")
     parser.enter()
     if select.starts(parser):
-        found: n.Condition = _in_query(parser, left, at)
+        condition: n.Condition = _in_query(parser, left, at)
     elif parser.token.word == ")":
         span = Span(opening.start, parser.token.end)
         raise TapestryError("The list of IN is empty.", span, "Put a value into it.")
@@ -152,16 +152,16 @@ def _in(parser: Parser, left: n.Term, at: int) -> n.Condition:
         items = parser.listed(parser.term)
         parser.expect(")", "“,” or “)”")
         values = n.Call("list", tuple(items), span=parser.since(opening.start))
-        found = n.Compare("IN", left, values, span=parser.since(at))
+        condition = n.Compare("IN", left, values, span=parser.since(at))
     parser.depth -= 1
-    return found
+    return condition
 
 
 def _in_query(parser: Parser, left: n.Term, at: int) -> n.Condition:
-    found = select.within(parser, left)
+    tests = select.within(parser, left)
     parser.expect(")")
     span = parser.since(at)
-    queries = [replace(query, span=span) for query in found]
+    queries = [replace(query, span=span) for query in tests]
     return n.Or.of(queries, span)
 
 

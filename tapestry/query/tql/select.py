@@ -44,7 +44,7 @@ def query(parser: Parser) -> tuple[Branch, ...]:
 
 def exists(parser: Parser, start: int) -> n.Condition:
     """Read what stands between the parentheses of EXISTS (SELECT …)."""
-    found: list[n.Condition] = []
+    conditions: list[n.Condition] = []
     for select in _union(parser):
         _check_plain(select, "EXISTS (SELECT …)")
         for item in select.items:
@@ -53,13 +53,13 @@ def exists(parser: Parser, start: int) -> n.Condition:
                 raise TapestryError("A SELECT of an aggregate always has a row.", item.span, hint)
             if isinstance(item, n.Column):
                 _check_item(item, select.bindings)
-        found.append(n.Exists(select.bindings, select.condition, span=parser.since(start)))
-    return n.Or.of(found, parser.since(start))
+        conditions.append(n.Exists(select.bindings, select.condition, span=parser.since(start)))
+    return n.Or.of(conditions, parser.since(start))
 
 
 def within(parser: Parser, left: n.Term) -> list[n.InQuery | n.Top]:
     """Read what stands between the parentheses of ``left`` IN (SELECT …)."""
-    found: list[n.InQuery | n.Top] = []
+    tests: list[n.InQuery | n.Top] = []
     for select in _union(parser):
         item = select.items[0]
         if len(select.items) != 1 or (isinstance(item, n.Column) and item.name == "*"):
@@ -71,16 +71,16 @@ def within(parser: Parser, left: n.Term) -> list[n.InQuery | n.Top]:
         if isinstance(item, n.Aggregate):
             raise only_compared(item.span)
         if select.order is None:
-            found.append(_among_groups(select, left, item))
+            tests.append(_among_groups(select, left, item))
         elif isinstance(left, n.Column) and left.name.lower() == "msgid":
-            found.append(group_by.top(select, _delivered(select).var, left))
+            tests.append(group_by.top(select, _delivered(select).var, left))
         else:
             raise TapestryError(
                 "Only the msgid of a message can be IN a SELECT with a LIMIT.",
                 left.span,
                 "Write EXISTS (x: x.msgid = r.inreplyto AND x IN TOP 10 BY …).",
             )
-    return found
+    return tests
 
 
 def _among_groups(select: Select, left: n.Term, item: n.Term) -> n.InQuery:
@@ -96,9 +96,9 @@ def _among_groups(select: Select, left: n.Term, item: n.Term) -> n.InQuery:
             select.group.span,
             "Write (SELECT COUNT(*) FROM messages r WHERE r.inreplyto = m.msgid) > 5.",
         )
-    found = group_by.branch(select, owner)
-    value = n.Column(found.var, "msgid", span=item.span)
-    return n.InQuery(left, value, found.bindings, found.condition)
+    groups = group_by.branch(select, owner)
+    value = n.Column(groups.var, "msgid", span=item.span)
+    return n.InQuery(left, value, groups.bindings, groups.condition)
 
 
 def aggregate(parser: Parser) -> n.Aggregate:
@@ -113,18 +113,18 @@ def aggregate(parser: Parser) -> n.Aggregate:
     selects = _union(parser)
     span = parser.since(first.start)
     select = selects[0]
-    found = select.items[0]
-    if len(selects) > 1 or len(select.items) > 1 or not isinstance(found, n.Aggregate):
+    aggregate = select.items[0]
+    if len(selects) > 1 or len(select.items) > 1 or not isinstance(aggregate, n.Aggregate):
         hint = "Compare each aggregate on its own, and join the comparisons with AND or OR."
         raise TapestryError("One aggregate stands here, of one SELECT.", span, hint)
     _check_plain(select, "(SELECT COUNT(*) …)")
-    if found.bindings:
+    if aggregate.bindings:
         raise TapestryError(
             "This aggregate says twice of which rows it is.",
-            found.span,
+            aggregate.span,
             "Write SELECT COUNT(*) FROM … WHERE …, or COUNT(r: …) without a SELECT.",
         )
-    return replace(found, bindings=select.bindings, condition=select.condition, span=span)
+    return replace(aggregate, bindings=select.bindings, condition=select.condition, span=span)
 
 
 def _check_plain(select: Select, where: str) -> None:
@@ -199,15 +199,15 @@ def _item(parser: Parser) -> n.Term | n.Aggregate:
     # With the parenthesis around its SELECT, that of an aggregate counts as one.
     less = int(token.word in AGGREGATES and parser.after.word == "(")
     parser.depth -= less
-    found = parser.expression()
+    node = parser.expression()
     parser.depth += less
-    if not isinstance(found, (*n.TERMS, n.Aggregate)):
+    if not isinstance(node, (*n.TERMS, n.Aggregate)):
         raise TapestryError(
             "A SELECT names a column.", parser.since(token.start), "Write SELECT m.msgid."
         )
     if parser.accept("AS"):
         parser.take()
-    return found
+    return node
 
 
 def _from(parser: Parser) -> tuple[tuple[n.Binding, ...], list[n.Condition]]:

@@ -26,7 +26,7 @@ _HINTS = {
 }
 
 
-class Cursor:
+class TokenStream:
     """Tokens and a place among them; ``scopes`` are the variables visible here."""
 
     def __init__(self, text: str, depth: int = 0) -> None:

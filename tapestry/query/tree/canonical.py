@@ -53,9 +53,9 @@ def _canonicalize(node: n.Condition, depths: Depths, *, exact: bool) -> n.Condit
         case n.Exists():
             return _exists(node, depths, exact=exact)
         case n.InQuery():
-            found = _as_exists(node, exact=exact)
-            if found is not None:
-                return _exists(found, depths, exact=exact)
+            exists = _as_exists(node, exact=exact)
+            if exists is not None:
+                return _exists(exists, depths, exact=exact)
             inside = _inside(node.bindings, depths)
             return replace(node, condition=_canonicalize(node.condition, inside, exact=False))
         case n.InList(term, values) if len(values.values) <= LONGEST_LIST:
@@ -189,8 +189,8 @@ def _rows(node: n.Aggregate, depths: Depths) -> n.Aggregate:
 
 def _compare(node: n.Compare, depths: Depths) -> n.Condition:
     """Return a comparison with the variable bound last, or else no constant, on its left."""
-    found = _age(node) or node
-    op, left, right = found.op, found.left, found.right
+    comparison = _age(node) or node
+    op, left, right = comparison.op, comparison.left, comparison.right
     if isinstance(left, n.Column) and isinstance(right, n.Column):
         first, second = (depths[column.var] for column in (left, right))
         before = (first[0], first[2], left.name) < (second[0], second[2], right.name)
@@ -205,7 +205,7 @@ def _compare(node: n.Compare, depths: Depths) -> n.Condition:
             if op in ("=", "<>"):
                 return n.Compare(op, left, bound)
             return _unless_below(op, n.Compare(">", left, bound))
-    return found if left is found.left else n.Compare(op, left, right)
+    return comparison if left is comparison.left else n.Compare(op, left, right)
 
 
 def _above(op: str, value: int) -> int:

@@ -48,7 +48,7 @@ def _alpha_normalize(node: Any, names: dict[str, str], depth: int) -> Any:
 
 # The order of phrases
 
-_SAID = ("to", "cc", "sender_name", "sender", "subject", "body")
+_COLUMNS = ("to", "cc", "sender_name", "sender", "subject", "body")
 _ANY = re.compile(r"^%(?=@)|@%$")
 
 
@@ -95,7 +95,7 @@ def _or_rank(test: n.Condition) -> tuple[str, int, int, str]:
             n.Compare("=", n.Column(name=name), n.Literal(str(text)))
             | n.Like(n.Column(name=name), n.Literal(str(text)))
             | n.Has(n.Column(name=name), n.Literal(str(text)))
-        ) if name in _SAID:
+        ) if name in _COLUMNS:
             base = _ANY.sub("", text.replace("\\", "")).lower()
-            return base, _SAID.index(name), int(isinstance(test, n.Has)), ""
-    return "\U0010ffff", len(_SAID), 0, repr(test)
+            return base, _COLUMNS.index(name), int(isinstance(test, n.Has)), ""
+    return "\U0010ffff", len(_COLUMNS), 0, repr(test)

@@ -89,12 +89,12 @@ def _events(
             case Conjunction():
                 yield from _events(bindings, (), plain, inner)
             case HavingTest(aggregate=aggregate):
-                yield from _counted(bindings, (), plain, aggregate)
+                yield from _of_aggregate(bindings, (), plain, aggregate)
             case TopKTest():
                 yield from _ranked(bindings, plain, inner)
 
 
-def _counted(
+def _of_aggregate(
     around: tuple[n.Binding, ...],
     fresh: tuple[n.Binding, ...],
     plain: tuple[n.Condition, ...],
@@ -109,4 +109,4 @@ def _ranked(
 ) -> Iterator[Event]:
     for row in top.among:
         yield from _events(around, (top.binding,), plain, row)
-    yield from _counted(around, (top.binding,), plain, top.aggregate)
+    yield from _of_aggregate(around, (top.binding,), plain, top.aggregate)

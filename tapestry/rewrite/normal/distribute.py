@@ -81,18 +81,18 @@ def measure(condition: n.Condition) -> Size:
         case n.Not(arg=n.Exists(bindings=bindings) as inner):
             return _nested([_all([measure(inner.condition), Size(variables=len(bindings))])], inner)
         case n.Threshold(aggregate=aggregate):
-            return _nested([_counted(aggregate)], condition)
+            return _nested([_aggregate_size(aggregate)], condition)
         case n.Top(aggregate=aggregate) | n.Not(arg=n.Top(aggregate=aggregate)):
             top = condition.arg if isinstance(condition, n.Not) else condition
             assert isinstance(top, n.Top)
-            return _nested([_counted(aggregate), measure(top.condition)], condition)
+            return _nested([_aggregate_size(aggregate), measure(top.condition)], condition)
         case _:
             return _TEST
     _refuse(size, condition)
     return size
 
 
-def _counted(aggregate: n.Aggregate) -> Size:
+def _aggregate_size(aggregate: n.Aggregate) -> Size:
     bound = Size(variables=len(aggregate.bindings))
     return _all([measure(aggregate.condition), bound])
 
