@@ -21,7 +21,7 @@ _NUMBERS = """
 NUMBERS = tuple(_NUMBERS.split())
 
 _SLOTS = r"""
-who: ME | WORD | STRING
+person: ME | WORD | STRING
 words: WORD | STRING
 owner: OWNER
 number: NUMBER
@@ -130,7 +130,9 @@ def _phrase(kind: str, pieces: list[Any]) -> nodes.Phrase:
     return nodes.Phrase(
         kind,
         Span(_place(pieces[0]).start, _place(pieces[-1]).end),
-        who=next((piece for piece in pieces if isinstance(piece, nodes.Who)), nodes.NO_WHO),
+        person=next(
+            (piece for piece in pieces if isinstance(piece, nodes.Person)), nodes.NO_PERSON
+        ),
         words=words[-1] if words else nodes.NO_WORDS,
         owner=words[0] if len(words) > 1 else nodes.NO_WORDS,
         amount=amount,
@@ -162,14 +164,14 @@ class _Build(lark.Transformer[Any, nodes.PhraseNode]):
         node: nodes.PhraseNode = children[1]
         return node
 
-    def who(self, children: list[lark.Token]) -> nodes.Who:
+    def person(self, children: list[lark.Token]) -> nodes.Person:
         token, text = children[0], _text(children[0])
         kind = "name"
         if token.type == "ME":
             kind = "me"
         elif "@" in text and not any(character.isspace() for character in text):
             kind, text = "domain" if text.startswith("@") else "address", text.lower()
-        return nodes.Who(kind, text, _span(token, token))
+        return nodes.Person(kind, text, _span(token, token))
 
     def words(self, children: list[lark.Token]) -> nodes.Words:
         return nodes.Words(_text(children[0]), _span(children[0], children[0]))

@@ -9,7 +9,7 @@ from tapestry.core.errors import Span
 
 
 @dataclass(frozen=True, slots=True)
-class Who:
+class Person:
     """A person: ``kind`` is address, domain, name or me."""
 
     kind: str
@@ -35,7 +35,7 @@ class Amount:
 
 
 NOWHERE = Span(0, 0)
-NO_WHO = Who("", "", NOWHERE)
+NO_PERSON = Person("", "", NOWHERE)
 NO_WORDS = Words("", NOWHERE)
 NO_AMOUNT = Amount(Decimal(0), NOWHERE)
 
@@ -46,7 +46,7 @@ class Phrase:
 
     kind: str
     span: Span
-    who: Who = NO_WHO
+    person: Person = NO_PERSON
     words: Words = NO_WORDS
     owner: Words = NO_WORDS
     amount: Amount = NO_AMOUNT

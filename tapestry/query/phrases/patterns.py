@@ -22,7 +22,7 @@ from tapestry.query.phrases import parser as phrases
 from tapestry.query.phrases.catalogue import KINDS
 from tapestry.query.phrases.catalogue.kind import slots_of
 from tapestry.query.phrases.catalogue.size import BYTES
-from tapestry.query.phrases.nodes import NOWHERE, Amount, Phrase, Who, Words
+from tapestry.query.phrases.nodes import NOWHERE, Amount, Person, Phrase, Words
 from tapestry.query.phrases.semantics import condition_of
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.canonical import canonicalize
@@ -40,20 +40,20 @@ Constants = tuple[n.Literal, ...]
 
 _ESCAPED = re.compile(r"\\([%_\\])")
 
-_TEXTS = {"who": "<who>", "words": "<words>"}
+_TEXTS = {"person": "<person>", "words": "<words>"}
 _NUMBERS = {"amount": 7919, "upper": 7927}
 """Of the slots of a phrase, the constants that a sample puts into the condition."""
 
-_NAME, _WORDS = _TEXTS["who"], _TEXTS["words"]
+_NAME, _WORDS = _TEXTS["person"], _TEXTS["words"]
 _AGE, _UPPER = (Amount(Decimal(value), NOWHERE, "microsecond") for value in _NUMBERS.values())
 _ONE = Amount(Decimal(1), NOWHERE)
-_SAMPLES: dict[str, tuple[str, tuple[Who | Words | Amount, ...]]] = {
-    "who": (
-        "who",
+_SAMPLES: dict[str, tuple[str, tuple[Person | Words | Amount, ...]]] = {
+    "person": (
+        "person",
         (
-            Who("name", _NAME, NOWHERE),
-            Who("address", _NAME, NOWHERE),
-            Who("domain", "@" + _NAME, NOWHERE),
+            Person("name", _NAME, NOWHERE),
+            Person("address", _NAME, NOWHERE),
+            Person("domain", "@" + _NAME, NOWHERE),
         ),
     ),
     "words": ("words", (Words(_WORDS, NOWHERE), Words(_WORDS + ".*", NOWHERE))),
@@ -219,7 +219,7 @@ def _amount(value: Decimal, unit: str) -> Amount:
     return Amount(value, NOWHERE)
 
 
-def _is_same(first: Who | Words | Amount, second: Who | Words | Amount) -> bool:
+def _is_same(first: Person | Words | Amount, second: Person | Words | Amount) -> bool:
     if isinstance(first, Amount) or isinstance(second, Amount):
         return first == second
     return first.text.lower() == second.text.lower()

@@ -29,11 +29,13 @@ def _phrase(phrase: nodes.Phrase) -> str:
     template = kind.template
     if kind.extension:
         slot, extended = kind.extension
-        template = template if getattr(phrase, slot) in (nodes.NO_WHO, nodes.NO_WORDS) else extended
+        template = (
+            template if getattr(phrase, slot) in (nodes.NO_PERSON, nodes.NO_WORDS) else extended
+        )
     amount, upper = phrase.amount, phrase.upper
     singular = amount.value == 1
     return template.format(
-        who="me" if phrase.who.kind == "me" else quoted(phrase.who.text),
+        person="me" if phrase.person.kind == "me" else quoted(phrase.person.text),
         words=quoted(phrase.words.text),
         owner=phrase.owner.text,
         number=_number(amount),

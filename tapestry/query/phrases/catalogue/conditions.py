@@ -7,7 +7,7 @@ import re
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import ANNOTATIONS, MESSAGES, Type
 from tapestry.query.context import Context
-from tapestry.query.phrases.nodes import Amount, Who
+from tapestry.query.phrases.nodes import Amount, Person
 from tapestry.query.tql.literals import duration, plain_number
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.parsed import MESSAGE
@@ -74,61 +74,63 @@ def ago(duration_literal: n.Literal) -> n.Term:
 # People
 
 
-def sender_is(var: str, who: Who, context: Context) -> n.Condition:
+def sender_is(var: str, person: Person, context: Context) -> n.Condition:
     """Return the test that the sender of a message is a person."""
-    if who.kind == "me":
-        return n.Or.of([sender_is(var, me, context) for me in addresses_of_me(who, context)])
-    address = address_is(column("sender", var), who)
-    if who.kind != "name":
+    if person.kind == "me":
+        return n.Or.of([sender_is(var, me, context) for me in addresses_of_me(person, context)])
+    address = address_is(column("sender", var), person)
+    if person.kind != "name":
         return address
-    return n.Or((n.Has(column("sender_name", var), text(who.text, who.span)), address))
+    return n.Or((n.Has(column("sender_name", var), text(person.text, person.span)), address))
 
 
-def recipient_is(columns: tuple[str, ...], who: Who, context: Context) -> n.Condition:
+def recipient_is(columns: tuple[str, ...], person: Person, context: Context) -> n.Condition:
     """Return the test that some recipient, of whom only the address is known, is a person."""
-    if who.kind == "me":
-        people = addresses_of_me(who, context)
+    if person.kind == "me":
+        people = addresses_of_me(person, context)
         return n.Or.of([recipient_is(columns, me, context) for me in people])
-    return n.Or.of([address_is(column(name), who) for name in columns])
+    return n.Or.of([address_is(column(name), person) for name in columns])
 
 
-def addresses_of_me(who: Who, context: Context) -> list[Who]:
+def addresses_of_me(person: Person, context: Context) -> list[Person]:
     """Return who ``me`` is: one's addresses, or one's name if none is known."""
     if context.addresses:
-        return [Who("address", address, who.span) for address in context.addresses]
-    return [Who("name", _name_of_me(who, context), who.span)]
+        return [Person("address", address, person.span) for address in context.addresses]
+    return [Person("name", _name_of_me(person, context), person.span)]
 
 
-def address_is(address: n.Column, who: Who) -> n.Compare | n.Like:
+def address_is(address: n.Column, person: Person) -> n.Compare | n.Like:
     """Return the test that an address is that of a person, in any case.
 
     It is so if it is theirs, is in their domain, or has their name before ``@``.
     """
-    value = who.text.lower()
-    if who.kind == "address":
-        return equal(address, text(value, who.span))
-    if who.kind == "domain":
-        return n.Like(address, text("%" + escape(value), who.span))
+    value = person.text.lower()
+    if person.kind == "address":
+        return equal(address, text(value, person.span))
+    if person.kind == "domain":
+        return n.Like(address, text("%" + escape(value), person.span))
     if not _WORD.search(value):
         raise TapestryError(
-            "This is no name.", who.span, "Write a name, an address such as joe@x.org, or @x.org."
+            "This is no name.",
+            person.span,
+            "Write a name, an address such as joe@x.org, or @x.org.",
         )
-    return n.Like(address, text(escape(value) + "@%", who.span))
+    return n.Like(address, text(escape(value) + "@%", person.span))
 
 
-def annotator_is(who: Who, context: Context) -> n.Condition:
+def annotator_is(person: Person, context: Context) -> n.Condition:
     """Return the test that an annotation ``a`` is that of a person, by the user name."""
-    if who.kind == "domain":
+    if person.kind == "domain":
         message = "Votes and tags have the name of one person."
-        raise TapestryError(message, who.span, "Write that name.")
-    user = _name_of_me(who, context) if who.kind == "me" else who.text
-    return equal(column("owner", "a"), text(user, who.span))
+        raise TapestryError(message, person.span, "Write that name.")
+    user = _name_of_me(person, context) if person.kind == "me" else person.text
+    return equal(column("owner", "a"), text(user, person.span))
 
 
-def _name_of_me(who: Who, context: Context) -> str:
+def _name_of_me(person: Person, context: Context) -> str:
     if not context.owner:
         message = "Nobody is signed in, so “me” is nobody here."
-        raise TapestryError(message, who.span, "Write a name.")
+        raise TapestryError(message, person.span, "Write a name.")
     return context.owner
 
 

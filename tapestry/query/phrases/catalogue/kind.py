@@ -26,7 +26,7 @@ _RULES = {
 class PhraseKind:
     """One kind of phrase, and everything that is made of it.
 
-    ``spelling``: its canonical spelling, each slot with an example: ``from {who:Jones}``.
+    ``spelling``: its canonical spelling, each slot with an example: ``from {person:Jones}``.
     ``description``: what it finds, in a few words.
     ``rank``: its place among completions, the likeliest first.
     ``meaning``: the condition on ``m`` that a phrase of this kind means to the person of a context,
@@ -50,7 +50,7 @@ class PhraseKind:
 
     @cached_property
     def template(self) -> str:
-        """Return the canonical spelling with a name for each slot: ``from {who}``."""
+        """Return the canonical spelling with a name for each slot: ``from {person}``."""
         return _SLOT.sub(r"{\1}", self.spelling)
 
     @cached_property
@@ -65,7 +65,7 @@ class PhraseKind:
 
     @property
     def grammar(self) -> tuple[str, ...]:
-        """Return all spellings for lark, each an alternative of one rule: ``FROM who``."""
+        """Return all spellings for lark, each an alternative of one rule: ``FROM person``."""
         canonical = [" ".join(map(_rule, template.split())) for template in self.templates]
         return (*canonical, *self.others)
 

@@ -8,22 +8,22 @@ from tapestry.query.tree.parsed import MESSAGE
 
 KINDS = (
     PhraseKind(
-        spelling="from {who:Jones}",
+        spelling="from {person:Jones}",
         description="sent by somebody: a name, an address, a domain, me",
         rank=0,
-        meaning=lambda phrase, context: sender_is(MESSAGE, phrase.who, context),
-        others=("(BY | SENT BY | MESSAGES FROM) who",),
+        meaning=lambda phrase, context: sender_is(MESSAGE, phrase.person, context),
+        others=("(BY | SENT BY | MESSAGES FROM) person",),
     ),
     PhraseKind(
-        spelling="to {who:Jones}",
+        spelling="to {person:Jones}",
         description="that this person received",
         rank=9,
-        meaning=lambda phrase, context: recipient_is(("to", "cc"), phrase.who, context),
+        meaning=lambda phrase, context: recipient_is(("to", "cc"), phrase.person, context),
     ),
     PhraseKind(
-        spelling="cc {who:Jones}",
+        spelling="cc {person:Jones}",
         description="that this person received a copy of",
         rank=31,
-        meaning=lambda phrase, context: recipient_is(("cc",), phrase.who, context),
+        meaning=lambda phrase, context: recipient_is(("cc",), phrase.person, context),
     ),
 )

@@ -21,7 +21,7 @@ def _has_reply(*tests: n.Condition) -> n.Condition:
 def _parent_is_by(phrase: Phrase, context: Context) -> n.Condition:
     parent = c.equal(c.column("msgid", "p"), c.column("inreplyto"))
     return n.Exists(
-        (n.Binding("p", MESSAGES),), n.And.of((parent, c.sender_is("p", phrase.who, context)))
+        (n.Binding("p", MESSAGES),), n.And.of((parent, c.sender_is("p", phrase.person, context)))
     )
 
 
@@ -43,15 +43,15 @@ KINDS = (
         meaning=lambda *_: _HAS_PARENT,
     ),
     PhraseKind(
-        spelling="replies by {who:Jones}",
+        spelling="replies by {person:Jones}",
         description="that this person wrote in answer to somebody",
         rank=10,
         meaning=lambda phrase, context: n.And(
-            (_HAS_PARENT, c.sender_is(MESSAGE, phrase.who, context))
+            (_HAS_PARENT, c.sender_is(MESSAGE, phrase.person, context))
         ),
     ),
     PhraseKind(
-        spelling="replies to {who:Jones}",
+        spelling="replies to {person:Jones}",
         description="that answer this person",
         rank=11,
         meaning=_parent_is_by,
@@ -63,10 +63,10 @@ KINDS = (
         meaning=lambda *_: _has_reply(),
     ),
     PhraseKind(
-        spelling="replied to by {who:Jones}",
+        spelling="replied to by {person:Jones}",
         description="that this person has answered",
         rank=13,
-        meaning=lambda phrase, context: _has_reply(c.sender_is("r", phrase.who, context)),
+        meaning=lambda phrase, context: _has_reply(c.sender_is("r", phrase.person, context)),
     ),
     PhraseKind(
         spelling="with more than {number:three} {replies}",
@@ -94,11 +94,11 @@ KINDS = (
         others=("WITH NO REPLIES", "UNANSWERED"),
     ),
     PhraseKind(
-        spelling="with no reply by {who:Jones}",
+        spelling="with no reply by {person:Jones}",
         description="that this person has not answered",
         rank=20,
-        meaning=lambda phrase, context: n.Not(_has_reply(c.sender_is("r", phrase.who, context))),
-        others=("WITH NO REPLIES BY who",),
+        meaning=lambda phrase, context: n.Not(_has_reply(c.sender_is("r", phrase.person, context))),
+        others=("WITH NO REPLIES BY person",),
     ),
     PhraseKind(
         spelling="with no reply for {age:two weeks}",

@@ -5,16 +5,16 @@ from __future__ import annotations
 from tapestry.query.context import Context
 from tapestry.query.phrases.catalogue.conditions import annotated, annotator_is, column, equal, text
 from tapestry.query.phrases.catalogue.kind import PhraseKind
-from tapestry.query.phrases.nodes import NO_WHO, Phrase
+from tapestry.query.phrases.nodes import NO_PERSON, Phrase
 from tapestry.query.tree import nodes as n
 
 
 def _tagged(phrase: Phrase, context: Context) -> n.Condition:
     is_tag = equal(column("kind", "a"), text("tag"))
     is_named = equal(column("value", "a"), text(phrase.words.text, phrase.words.span))
-    if phrase.who == NO_WHO:
+    if phrase.person == NO_PERSON:
         return annotated(is_tag, is_named)
-    return annotated(is_tag, is_named, annotator_is(phrase.who, context))
+    return annotated(is_tag, is_named, annotator_is(phrase.person, context))
 
 
 KINDS = (
@@ -23,12 +23,12 @@ KINDS = (
         description="that somebody tagged with this word",
         rank=14,
         meaning=_tagged,
-        extension=("who", "tagged {words} by {who}"),
+        extension=("person", "tagged {words} by {person}"),
     ),
     PhraseKind(
-        spelling="annotated by {who:terry}",
+        spelling="annotated by {person:terry}",
         description="that this person voted on, tagged or noted",
         rank=39,
-        meaning=lambda phrase, context: annotated(annotator_is(phrase.who, context)),
+        meaning=lambda phrase, context: annotated(annotator_is(phrase.person, context)),
     ),
 )

@@ -11,7 +11,7 @@ from tapestry.query.context import Context
 from tapestry.query.limits import MAX_LIMIT
 from tapestry.query.phrases.catalogue import conditions as c
 from tapestry.query.phrases.catalogue.kind import PhraseKind
-from tapestry.query.phrases.nodes import Phrase, Who
+from tapestry.query.phrases.nodes import Person, Phrase
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.parsed import MESSAGE
 
@@ -23,8 +23,8 @@ def _sign(op: str) -> n.Condition:
     return n.Compare(op, c.column("number", "a"), n.Literal(0, Type.INTEGER))
 
 
-def _voted(who: Who, op: str, context: Context) -> n.Condition:
-    return c.annotated(_IS_VOTE, _sign(op), c.annotator_is(who, context))
+def _voted(person: Person, op: str, context: Context) -> n.Condition:
+    return c.annotated(_IS_VOTE, _sign(op), c.annotator_is(person, context))
 
 
 def _voters(phrase: Phrase, op: str) -> n.Condition:
@@ -71,16 +71,16 @@ def _top_kind(by: str, window: str, length: int | None, rank: int, description: 
 
 KINDS = (
     PhraseKind(
-        spelling="voted for by {who:terry}",
+        spelling="voted for by {person:terry}",
         description="that this person voted for",
         rank=6,
-        meaning=lambda phrase, context: _voted(phrase.who, ">", context),
+        meaning=lambda phrase, context: _voted(phrase.person, ">", context),
     ),
     PhraseKind(
-        spelling="voted against by {who:terry}",
+        spelling="voted against by {person:terry}",
         description="that this person voted against",
         rank=33,
-        meaning=lambda phrase, context: _voted(phrase.who, "<", context),
+        meaning=lambda phrase, context: _voted(phrase.person, "<", context),
     ),
     PhraseKind(
         spelling="voted for by more than {number:five} {people}",
