@@ -117,19 +117,19 @@ def a_fast_rule_takes_what_is_counted(patch):
 
 @every_count
 def no_vote_is_an_event(patch):
-    patch.setattr(general, "_counted", lambda around, fresh, plain, total: iter(()))
+    patch.setattr(general, "_of_aggregate", lambda around, fresh, plain, total: iter(()))
 
 
 @every_count
 def no_end_of_a_week_is_an_event(patch):
-    real = general._counted
+    real = general._of_aggregate
 
     def wrong(*args):
         arrivals = (EventPoint(n.Column(b.var, "ts", Type.INSTANT)) for b in args[3].bindings)
         kept = set(arrivals)
         return (event for event in real(*args) if event.point in kept)
 
-    patch.setattr(general, "_counted", wrong)
+    patch.setattr(general, "_of_aggregate", wrong)
 
 
 @caught_by(filter_laws.no_match_and_no_evidence_crosses_an_audience)
