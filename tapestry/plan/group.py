@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.schema import Type
+from tapestry.plan.like_regex import like_regex
 from tapestry.plan.relation import Field, Range, Relation
-from tapestry.plan.signature import Constant, integer_value, values_by_slot
+from tapestry.plan.signature import Constant, Value, integer_value, values_by_slot
 from tapestry.rewrite.stages import EventPoint, IncrementalDisjunct
 
 MOST_RANGES = 16
@@ -36,7 +37,7 @@ class SignatureGroup:
 
 
 def constant_table(name: str, rows: Sequence[ConstantRow]) -> Relation:
-    """Return the constant table of a group as a relation."""
+    """Return the constant table of a group as a relation; of LIKE it has regular expressions."""
     fields = (
         Field("filter_id", Type.INTEGER),
         Field("disjunct", Type.INTEGER),
@@ -46,10 +47,14 @@ def constant_table(name: str, rows: Sequence[ConstantRow]) -> Relation:
         *(Field(f"p{c.slot}", c.type, c.many) for c in rows[0].constants),
     )
     values = tuple(
-        (r.filter_id, r.disjunct, r.since, r.until, r.audiences, *(c.value for c in r.constants))
+        (r.filter_id, r.disjunct, r.since, r.until, r.audiences, *map(_cell, r.constants))
         for r in rows
     )
     return Relation(name, fields, values)
+
+
+def _cell(constant: Constant) -> Value:
+    return like_regex(str(constant.value)) if constant.pattern else constant.value
 
 
 def slices(rows: Sequence[ConstantRow], event: EventPoint) -> tuple[Range, ...]:

@@ -23,12 +23,13 @@ Value = str | int | float | tuple[str | int | float, ...]
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """One constant of a disjunct; ``many`` for the list of an IN."""
+    """One constant of a disjunct; ``many``: the list of an IN; ``pattern``: that of a LIKE."""
 
     slot: int
     type: Type
     many: bool
     value: Value
+    pattern: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +65,15 @@ def signature(disjunct: IncrementalDisjunct) -> Signature:
 def constants(conjunction: Conjunction) -> tuple[Constant, ...]:
     """Return the constants of a disjunct of the normal form, in slot order."""
     by_slot: dict[int, Constant] = {}
+    patterns: set[int | None] = set()
     for node in walk(conjunction):
         if isinstance(node, n.Literal) and node.slot is not None and node.value is not None:
-            by_slot[node.slot] = Constant(node.slot, node.type, False, node.value)
+            is_pattern = node.slot in patterns
+            by_slot[node.slot] = Constant(node.slot, node.type, False, node.value, is_pattern)
         elif isinstance(node, n.Values) and node.slot is not None:
             by_slot[node.slot] = Constant(node.slot, node.type, True, node.values)
+        elif isinstance(node, n.Like):
+            patterns.add(node.pattern.slot)
     return tuple(by_slot[slot] for slot in sorted(by_slot))
 
 

@@ -32,8 +32,9 @@ def _to_spark(node: exp.Expr, names: Mapping[str, str]) -> exp.Expr:
     return node
 
 
-def _like(value: exp.Expr, pattern: exp.Expr) -> exp.Expr:
-    return exp.ILike(this=value, expression=pattern)
+def _matches(value: exp.Expr, regex: exp.Expr) -> exp.Expr:
+    """Search the text, in lower case, for the regular expression of a LIKE (``like_regex``)."""
+    return exp.RegexpLike(this=sql.call("lower", value), expression=regex)
 
 
 def _words(value: exp.Expr) -> exp.Expr:
@@ -60,11 +61,11 @@ def _any_element(test: Test, elements: exp.Expr, value: exp.Expr) -> exp.Expr:
 
 
 COMPARISONS = {"eq": sql.eq, "ne": sql.ne, "lt": sql.lt, "le": sql.le, "gt": sql.gt, "ge": sql.ge}
-TESTS: dict[str, Test] = {"like": _like, "has": _has, "in": _in} | COMPARISONS
+TESTS: dict[str, Test] = {"matches": _matches, "has": _has, "in": _in} | COMPARISONS
 
 FUNCTIONS: dict[str, Callable[..., exp.Expr]] = {
     "visible": partial(sql.call, "array_contains"),
-    "text_like": _like,
+    "text_matches": _matches,
     "text_has": _has,
     "value_in": _in,
 }

@@ -54,6 +54,7 @@ FILTERS = [
     "NOT EXISTS (r: r.inreplyto = m.msgid AND r.ts > now() - 2 seconds)",
     "EXISTS (r: m.references = r.msgid)",
     "m.subject LIKE '%{brace}%' OR m.subject = '$1 ''quoted'' \\ back'",
+    "m.subject LIKE '%a_v%t%' OR m.subject LIKE '$_ %\\\\%k' OR m.to LIKE 'b%l@%.org'",
 ]
 
 ROWS = {
@@ -138,6 +139,17 @@ def test_spark_delivers_what_sqlite_does(session, tmp_path, limits):
     expected = execute_windows(SqliteEngine(ROWS), asked, instants)
     assert execute_windows(engine, asked, instants) == expected
     assert {m.filter_id for run in expected for m in run} == set(range(len(FILTERS)))
+
+
+def test_like_is_linear_in_the_text_on_spark(session, tmp_path):
+    """A body of one letter, and patterns that a backtracking search would never finish."""
+    row = ROWS[MESSAGES][0] | {"body": "a" * 2**18}
+    patterns = ["%a%a%a%a%b", "%a" * 2_000 + "%b%", "%a%a%a%"]
+    asked = subscriptions(
+        [compile_filter(f"m.body LIKE '{pattern}'", Context()) for pattern in patterns]
+    )
+    engine = spark.SparkEngine(session, snapshot_of({MESSAGES: [row]}, tmp_path))
+    assert [m.filter_id for m in execute(engine, asked, 10**12, lambda _: set())] == [2]
 
 
 def test_a_filter_from_now_on_delivers_the_same_on_spark(session, tmp_path):

@@ -89,7 +89,7 @@ class Scope:
                     return sql.call(SET_COMPARISONS[op], self.term(left), self.term(right))
                 return COMPARISONS[op](self.term(left), self.term(right))
             case n.Like(term=term, pattern=value):
-                return self._test("like", term, value)
+                return self._test("matches", term, value)
             case n.Has(term=term, words=value):
                 return self._test("has", term, value)
             case n.InList(term=term, values=values):

@@ -1,6 +1,7 @@
 """The plans of the product on sqlite: the same statements without a JVM."""
 
 import json
+import re
 import sqlite3
 from itertools import groupby
 
@@ -9,36 +10,8 @@ from sqlglot import exp
 from tapestry.core.schema import COLUMNS, Type
 
 
-def like(value, pattern):
-    if value is None or pattern is None:
-        return None
-    return int(_like(value.lower(), pattern.lower()))
-
-
-def _like(value, pattern):
-    """Match with backtracking, so that no regular expression library is asked."""
-    tokens = []
-    i = 0
-    while i < len(pattern):
-        if pattern[i] == "\\" and i + 1 < len(pattern):
-            tokens.append(("is", pattern[i + 1]))
-            i += 2
-            continue
-        tokens.append(
-            ("any" if pattern[i] == "%" else "one" if pattern[i] == "_" else "is", pattern[i])
-        )
-        i += 1
-    reachable = {0}
-    for kind, character in tokens:
-        if kind == "any":
-            reachable = set(range(min(reachable), len(value) + 1)) if reachable else set()
-        else:
-            reachable = {
-                at + 1
-                for at in reachable
-                if at < len(value) and (kind == "one" or value[at] == character)
-            }
-    return len(value) in reachable
+def matches(value, regex):
+    return None if value is None or regex is None else int(bool(re.search(regex, value.lower())))
 
 
 def words(text):
@@ -72,10 +45,10 @@ def among(value, values):
 
 FUNCTIONS = {
     "visible": (2, lambda audiences, audience: int(audience in json.loads(audiences))),
-    "text_like": (2, like),
+    "text_matches": (2, matches),
     "text_has": (2, has),
     "value_in": (2, among),
-    "set_like": (2, some(like)),
+    "set_matches": (2, some(matches)),
     "set_has": (2, some(has)),
     "set_in": (2, some(among)),
     "set_eq": (2, some(compare(lambda a, b: a == b))),
