@@ -12,6 +12,6 @@ from filters.bench import aggregates, compile, groups, incremental, ingest, look
 
 BENCHES: dict[str, ModuleType] = {
     module.__name__.rpartition(".")[2]: module
-    for module in (aggregates, compile, groups, incremental, ingest, lookup, start, tick)
+    for module in (aggregates, compile, groups, incremental, ingest, lookup, phrases, start, tick)
 }
 """By the name that `manage.py bench` takes."""
