@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from filters.bench import aggregates, compile, groups, incremental, ingest, lookup, start, tick
+from filters.bench import (
+    aggregates,
+    compile,
+    groups,
+    incremental,
+    ingest,
+    lookup,
+    phrases,
+    start,
+    tick,
+)
 
 BENCHES: dict[str, ModuleType] = {
     module.__name__.rpartition(".")[2]: module

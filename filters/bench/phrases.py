@@ -49,7 +49,7 @@ def measure(options: Mapping[str, Any]) -> dict[str, Any]:
     from tapestry.plan.engine import Engine
     from tapestry.query.context import Context
     from tapestry.query.phrases.catalogue import KINDS
-    from tapestry.run.ask import ask, preview
+    from tapestry.run.ask import ask
     from tapestry.spark.engine import SparkEngine
     from tapestry.spark.session import LOCAL, connect
     from tapestry.tables.log import Snapshot
@@ -83,7 +83,7 @@ def measure(options: Mapping[str, Any]) -> dict[str, Any]:
         asked = (engine_on, tables, kind.example, context, (PUBLIC,), wall_clock(), 10)
         phrases[kind.example] = {
             "ask_ms": milliseconds(partial(ask, *asked)),
-            "preview_ms": milliseconds(partial(preview, *asked)),
+            "preview_ms": milliseconds(partial(ask, *asked, so_far=True)),
         }
         print(f"{kind.example}: {phrases[kind.example]}", file=sys.stderr, flush=True)
     figures: dict[str, Any] = {

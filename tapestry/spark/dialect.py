@@ -37,6 +37,11 @@ def _matches(value: exp.Expr, regex: exp.Expr) -> exp.Expr:
     return exp.RegexpLike(this=sql.call("lower", value), expression=regex)
 
 
+def _elements(value: exp.Expr) -> exp.Expr:
+    """Return a row for each distinct element of a set."""
+    return sql.call("explode", sql.call("array_distinct", value))
+
+
 def _words(value: exp.Expr) -> exp.Expr:
     """Return a text's words in lower case, a blank before and after each."""
     blank = sql.literal(" ")
@@ -65,6 +70,7 @@ TESTS: dict[str, Test] = {"matches": _matches, "has": _has, "in": _in} | COMPARI
 
 FUNCTIONS: dict[str, Callable[..., exp.Expr]] = {
     "visible": partial(sql.call, "array_contains"),
+    "elements": _elements,
     "text_matches": _matches,
     "text_has": _has,
     "value_in": _in,

@@ -25,6 +25,7 @@ from tapestry.plan.lowering.columns import (
 )
 from tapestry.plan.lowering.running_aggregates import RunningAggregates
 from tapestry.plan.lowering.scope import COMPARISONS, Scope, column_alias, table_column
+from tapestry.plan.lowering.set_join import outer_tie
 from tapestry.plan.relation import Field, Relation
 from tapestry.plan.signature import constant_value, values_by_slot
 from tapestry.query.tree import nodes as n
@@ -67,6 +68,8 @@ class AggregateLowering:
         (binding,) = aggregate.bindings
         if not ties or self.joins.bound_views.binds(binding) or any(self._passes_none(test)):
             return None
+        if outer_tie(ties, {binding.var}) is not None:
+            return None
         (table,) = self.joins.bound_views.tables((binding,), plain)
         audiences = sorted({name for row in self.constant_rows for name in row.audiences})
         anybody = f"anybody_{len(self.assembly.relations)}"
@@ -78,6 +81,7 @@ class AggregateLowering:
             sql.where(
                 counted,
                 self.joins.visible(binding, Scope(anybody)),
+                *self.joins.bound_views.set_joins((binding,), scope.binding(binding.var)),
                 *map(scope.binding(binding.var).condition, ties),
                 sql.le(table_column(binding.var, "ts"), c.copy()),
             )
@@ -144,17 +148,16 @@ class AggregateLowering:
         constants = {*parameters, *slots(aggregate.term)}
         names = ["filter_id", "disjunct", "audiences", *(f"p{slot}" for slot in sorted(constants))]
         names += [*(column_alias(*column) for column in sorted(wanted)), "c"]
-        scope = at_c(base)
         queries: list[exp.Query] = []
         for part in parts:
             bound = replace(part, bindings=(*bindings, *part.bindings))
-            rows = self.joins.join(sql.select(source=sql.table(base)), bound, scope)
+            rows, scope = self.joins.joined(bound, at_c(base))
             project(
                 rows,
                 scope.binding(*(binding.var for binding in bound.bindings)),
                 wanted | free_columns(bound.nested),
                 constants | slots(bound.nested),
-                sql.column("c", base),
+                scope.term(n.Now()),
             )
             if bound.nested:
                 name = self.assembly.name(rows)

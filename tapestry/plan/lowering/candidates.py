@@ -120,6 +120,7 @@ class DisjunctLowering:
             sql.where(select, _in_ranges(scope.term(delta.event.anchor[0]), ranges))
         sql.where(
             select,
+            *self.nested.bound_views.set_joins(delta.bindings, scope),
             *map(scope.condition, delta.plain),
             *self._in_window(c, until),
             *(sql.le(scope.instant(point), c.copy()) for point in delta.before),
@@ -183,10 +184,9 @@ class DisjunctLowering:
         conditions: list[exp.Expr] = []
         if test.bindings:
             evidence = test.bindings
-            joined = self.nested.join(sql.select(source=sql.table(name)), test, own)
+            joined, own = self.nested.joined(test, own)
             wanted = shown | free_columns(test.nested) | set(map(key_of, evidence))
-            at = sql.column("c", name)
-            project(joined, own.binding(*bound), wanted, slots(test.nested), at)
+            project(joined, own.binding(*bound), wanted, slots(test.nested), own.term(n.Now()))
             name = self.assembly.name(joined)
             own = at_c(name)
         else:

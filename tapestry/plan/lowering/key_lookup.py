@@ -15,7 +15,8 @@ from sqlglot import exp
 from tapestry.core.schema import INDEXED
 from tapestry.plan.lowering import sql
 from tapestry.plan.lowering.assembly import Assembly
-from tapestry.plan.lowering.scope import table_alias
+from tapestry.plan.lowering.scope import Scope, table_alias, table_column
+from tapestry.plan.lowering.set_join import SetTie, element, set_ties, unnested
 from tapestry.plan.relation import KeyLookup, Range, View
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.walk import equalities
@@ -27,10 +28,11 @@ class BoundViews:
     def __init__(self, assembly: Assembly) -> None:
         self.assembly = assembly
         self._views: dict[str, View] = {}
+        self._unnested: dict[str, SetTie] = {}
 
     def clear(self) -> None:
         """Forget all variables: another SELECT of candidates begins."""
-        self._views = {}
+        self._views, self._unnested = {}, {}
 
     def binds(self, binding: n.Binding) -> bool:
         """Tell whether a variable is bound by now."""
@@ -42,7 +44,18 @@ class BoundViews:
         """Return the table of a variable: a slice of it, a key lookup, or all of it."""
         view = self.assembly.view(binding.table, ranges, lookup)
         self._views[binding.var] = view
+        if binding.var in self._unnested:
+            rows = unnested(view.name, self._unnested[binding.var][0].name)
+            return sql.subquery(rows, table_alias(binding.var))
         return sql.table(view.name, table_alias(binding.var), quoted=True)
+
+    def set_joins(self, bindings: Sequence[n.Binding], scope: Scope) -> list[exp.Expr]:
+        """Return the equalities that join variables by the elements of their sets."""
+        ties = (self._unnested.get(binding.var) for binding in bindings)
+        return [
+            sql.eq(table_column(column.var, element(column.name)), scope.term(other))
+            for column, other in (tie for tie in ties if tie is not None)
+        ]
 
     def tables(
         self,
@@ -51,9 +64,15 @@ class BoundViews:
         driver: n.Binding | None = None,
         ranges: tuple[Range, ...] | None = None,
     ) -> list[exp.Expr]:
-        """Return the tables of variables that are bound together; of the driver, its slice."""
+        """Return the tables of variables that are bound together; of the driver, its slice.
+
+        Their SELECT must have the ``set_joins`` of the variables among its conditions.
+        """
         for binding in bindings:
             self._views.pop(binding.var, None)
+            self._unnested.pop(binding.var, None)
+        variables = {binding.var for binding in bindings}
+        self._unnested |= {tie[0].var: tie for tie in set_ties(plain) if tie[0].var in variables}
         tables: dict[str, exp.Expr] = {}
         waiting = list(bindings)
         if driver is not None:

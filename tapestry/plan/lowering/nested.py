@@ -25,7 +25,8 @@ from tapestry.plan.lowering.columns import (
     slots,
 )
 from tapestry.plan.lowering.key_lookup import BoundViews
-from tapestry.plan.lowering.scope import Scope, table_column
+from tapestry.plan.lowering.scope import Scope, column_alias, table_column
+from tapestry.plan.lowering.set_join import element, outer_tie, unnested
 from tapestry.plan.lowering.top_k import TopKLowering, same_message
 from tapestry.query.tree import nodes as n
 from tapestry.rewrite.stages import Conjunction, TopKTest
@@ -63,6 +64,7 @@ class NestedLowering:
             arrived = sql.le(table_column(binding.var, "ts"), scope.term(n.Now()))
             sql.cross_join(select, table)
             sql.where(select, self.visible(binding, scope), arrived)
+        sql.where(select, *self.bound_views.set_joins(part.bindings, scope))
         for top in part.top_k_tests:
             if _joined(top, part.bindings):
                 name = self.top_k.at_each(top, outer)
@@ -71,19 +73,31 @@ class NestedLowering:
         own = (*part.plain, *part.temporal_predicates)
         return sql.where(select, *map(scope.condition, own))
 
+    def joined(self, part: Conjunction, outer: Scope) -> tuple[exp.Select, Scope]:
+        """Return the outer relation joined with a conjunction, and the scope of its columns."""
+        tie = outer_tie(part.plain, {binding.var for binding in part.bindings})
+        if tie is None:
+            return self.join(sql.select(source=sql.table(outer.outer)), part, outer), outer
+        name = column_alias(tie[0].var, tie[0].name)
+        outer = at_c(self.assembly.name(unnested(outer.outer, name)))
+        select = self.join(sql.select(source=sql.table(outer.outer)), part, outer)
+        scope = outer.binding(*(binding.var for binding in part.bindings))
+        same = sql.eq(outer.outer_column(element(name)), scope.term(tie[1]))
+        return sql.where(select, same), outer
+
     def visible(self, binding: n.Binding, scope: Scope) -> exp.Expr:
         """Return the test that the filter's owner may see a row."""
         audience = table_column(binding.var, "audience")
         return sql.call("visible", scope.outer_column("audiences"), audience)
 
     def _not_exists(self, part: Conjunction, outer: Scope) -> exp.Expr:
-        if not part.nested:
+        bound = {binding.var for binding in part.bindings}
+        if not part.nested and outer_tie(part.plain, bound) is None:
             return sql.negate(sql.exists(self.join(sql.select(sql.literal(1)), part, outer)))
         free = free_columns((part,))
-        rows = self.join(sql.select(source=sql.table(outer.outer)), part, outer)
-        scope = outer.binding(*(binding.var for binding in part.bindings))
-        c = sql.column("c", outer.outer)
-        project(rows, scope, free | free_columns(part.nested), slots(part.nested), c)
+        rows, inner = self.joined(part, outer)
+        wanted = free | free_columns(part.nested)
+        project(rows, inner.binding(*bound), wanted, slots(part.nested), inner.term(n.Now()))
         name = self.assembly.name(sql.distinct(rows))
         keys = candidate_key(free)
         passed = sql.distinct(sql.select_from(name, keys))

@@ -17,6 +17,7 @@ from tapestry.plan.lowering import sql
 from tapestry.plan.lowering.assembly import Assembly
 from tapestry.plan.lowering.columns import CandidateJoins, VariableColumn, semi_join, slots
 from tapestry.plan.lowering.scope import COMPARISONS, Scope, column_alias, table_column
+from tapestry.plan.lowering.set_join import element, outer_tie, unnested
 from tapestry.query.tree import nodes as n
 from tapestry.rewrite.monotone.bound_in_time import arrival, end
 from tapestry.rewrite.stages import EventPoint, HavingTest, NormalAggregate
@@ -144,14 +145,21 @@ class RunningAggregates:
 
         A group is a row of ``group``, columns of the outer relation, and ``columns``.
         """
-        scope = outer.binding(*(binding.var for binding in aggregate.bindings))
+        plain, bound = aggregate.rows[0].plain, [binding.var for binding in aggregate.bindings]
+        tie, same = outer_tie(plain, bound), []
+        if tie is not None:
+            name = column_alias(tie[0].var, tie[0].name)
+            outer = Scope(self.assembly.name(unnested(outer.outer, name)))
+            elements = outer.outer_column(element(name))
+            same = [sql.eq(elements, outer.binding(*bound).term(tie[1]))]
+        scope = outer.binding(*bound)
         select = sql.select(source=sql.table(outer.outer))
-        plain = aggregate.rows[0].plain
         tables = self.joins.bound_views.tables(aggregate.bindings, plain)
+        same += self.joins.bound_views.set_joins(aggregate.bindings, scope)
         for binding, table in zip(aggregate.bindings, tables, strict=True):
             sql.where(sql.cross_join(select, table), self.joins.visible(binding, scope))
         alpha, omega, known = counting_interval(aggregate, scope)
-        sql.where(select, *map(scope.condition, plain), *known)
+        sql.where(select, *same, *map(scope.condition, plain), *known)
         sql.add_columns(
             select,
             *(sql.column(key, outer.outer, quoted=True) for key in group),

@@ -47,6 +47,7 @@ FUNCTIONS = {
     "visible": (2, lambda audiences, audience: int(audience in json.loads(audiences))),
     "text_matches": (2, matches),
     "text_has": (2, has),
+    "distinct_elements": (1, lambda v: json.dumps(list(dict.fromkeys(json.loads(v or "[]"))))),
     "value_in": (2, among),
     "set_matches": (2, some(matches)),
     "set_has": (2, some(has)),
@@ -144,7 +145,18 @@ def sqlite_sql(statement):
             node.set("kind", None)
         return node
 
-    return statement.select.transform(plain_join).sql(dialect="sqlite")
+    return statement.select.transform(plain_join).transform(unnest).sql(dialect="sqlite")
+
+
+def unnest(node):
+    """Read the elements of a set from json_each, which sqlite has for them."""
+    if isinstance(node, exp.Anonymous) and node.name == "elements":
+        column = node.expressions[0].copy()
+        each = exp.Anonymous(this="json_each", expressions=[exp.func("distinct_elements", column)])
+        source = exp.Table(this=each, alias=exp.TableAlias(this=exp.to_identifier("elements")))
+        node.find_ancestor(exp.Select).append("joins", exp.Join(this=source))
+        return exp.column("value", "elements")
+    return node
 
 
 def _cell(value, kind):
