@@ -31,7 +31,7 @@ def can_run(aggregate: NormalAggregate) -> bool:
 
     Each of its rows must count over one interval: nothing is nested in what they meet.  What
     must be taken out again must be a whole number, for floating-point sums do not come back
-    to where they were; and a minimum, or a value counted once, cannot be taken out.
+    to where they were; and a minimum, or a value added up once, cannot be taken out.
     """
     rows = aggregate.rows
     if len(rows) != 1 or rows[0].nested or rows[0].bindings:
@@ -40,8 +40,8 @@ def can_run(aggregate: NormalAggregate) -> bool:
         return not aggregate.distinct or aggregate.function in ("COUNT", "MIN", "MAX")
     term = aggregate.term
     exact = isinstance(term, n.Column | n.Arith | n.Call) and term.type is Type.INTEGER
-    summed = aggregate.function == "COUNT" or (aggregate.function in ("SUM", "AVG") and exact)
-    return summed and not aggregate.distinct
+    summed = aggregate.function in ("SUM", "AVG") and exact and not aggregate.distinct
+    return summed or aggregate.function == "COUNT"
 
 
 def expires(aggregate: NormalAggregate) -> bool:
@@ -180,11 +180,32 @@ class RunningAggregates:
         name = self.assembly.name(select)
         if not (aggregate.distinct and aggregate.function == "COUNT"):
             return name
-        # A value counts once, from the first row that has it.
         alike = [*group, *(column_alias(*column) for column in columns), "v", "n"]
-        firsts = sql.select_from(name, alike, alpha=exp.Min(this=sql.column("alpha")))
-        keys = [sql.column(key, name, quoted=True) for key in alike]
-        return self.assembly.name(sql.group_by(firsts, *keys))
+        return self._each_value_once(name, alike, expire=omega is not None)
+
+    def _each_value_once(self, name: str, alike: list[str], *, expire: bool) -> str:
+        """Return the rows of each value as one, from the first alpha on.
+
+        Where rows expire, those whose intervals overlap are one (gaps and islands).
+        """
+        merged: dict[str, exp.Expr] = {"alpha": exp.Min(this=sql.column("alpha"))}
+        keys = list(alike)
+        if expire:
+            interval, order = ("alpha", "omega"), (sql.ordered("alpha"), sql.ordered("omega"))
+            greatest = exp.Max(this=sql.column("omega"))
+            last = sql.window(greatest, alike, *order, quoted=True, before=True)
+            within = exp.If(this=sql.le(sql.column("alpha"), last), true=sql.literal(0))
+            begins = exp.Case(ifs=[within], default=sql.literal(1))
+            name = self.assembly.name(sql.select_from(name, [*alike, *interval], begins=begins))
+            count = exp.Sum(this=sql.column("begins"))
+            island = sql.window(count, alike, *map(sql.ordered, interval), quoted=True)
+            name = self.assembly.name(sql.select_from(name, [*alike, *interval], island=island))
+            merged["omega"] = exp.Max(this=sql.column("omega"))
+            keys.append("island")
+        rows = sql.select_from(name, alike, **merged)
+        return self.assembly.name(
+            sql.group_by(rows, *(sql.column(key, name, quoted=True) for key in keys))
+        )
 
 
 def _change(

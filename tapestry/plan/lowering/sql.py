@@ -104,8 +104,9 @@ def window(
     partition: Sequence[str],
     *order: exp.Expr,
     quoted: bool | None = None,
+    before: bool = False,
 ) -> exp.Expr:
-    """Return a window function over the rows alike in some columns.
+    """Return a window function over the rows alike in some columns; ``before``, those before it.
 
     >>> window(exp.RowNumber(), ["a"], ordered("b", descending=True), ordered("c")).sql()
     'ROW_NUMBER() OVER (PARTITION BY a ORDER BY b DESC NULLS FIRST, c)'
@@ -114,7 +115,17 @@ def window(
         this=function,
         partition_by=[column(name, quoted=quoted) for name in partition],
         order=exp.Order(expressions=list(order)) if order else None,
+        spec=_BEFORE.copy() if before else None,
     )
+
+
+_BEFORE = exp.WindowSpec(
+    kind="ROWS",
+    start="UNBOUNDED",
+    start_side="PRECEDING",
+    end=exp.Literal.number(1),
+    end_side="PRECEDING",
+)
 
 
 def select(*columns: exp.Expr, source: exp.Expr | None = None) -> exp.Select:
