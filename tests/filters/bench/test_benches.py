@@ -45,6 +45,15 @@ def test_lookups_are_measured_in_an_archive_of_any_size(data_dir):
 
 
 @pytest.mark.spark
+def test_phrases_are_measured_over_an_archive(data_dir):
+    options = ("--messages", "600", "--only", "replied to by", "--repeat", "1", "--json")
+    figures = json.loads(manage(data_dir, "bench", "phrases", *options))
+    assert figures["messages"] == 600
+    assert figures["slowest_ask"] == figures["slowest_preview"] == "replied to by Jones"
+    assert figures["phrases"]["replied to by Jones"]["preview_ms"] > 0
+
+
+@pytest.mark.spark
 def test_a_round_is_measured_that_finds_something(data_dir):
     options = ("--messages", "200", "--repeat", "1", "--json")
     figures = json.loads(manage(data_dir, "bench", "tick", *options))
