@@ -18,8 +18,8 @@ def like_regex(pattern: str) -> str:
     if not others:
         return f"(?s)^{first}(?!.)"
     *middle, last = others
-    found = "".join(f"(?>.*?{piece})" for piece in middle if piece)
-    return f"(?s)^{first}{found}" + (f".*{last}(?!.)" if last else "")
+    searches = "".join(f"(?>.*?{piece})" for piece in middle if piece)
+    return f"(?s)^{first}{searches}" + (f".*{last}(?!.)" if last else "")
 
 
 def _pieces(pattern: str) -> list[str]:

@@ -25,8 +25,8 @@ from tapestry.plan.lowering.columns import (
     slots,
 )
 from tapestry.plan.lowering.key_lookup import BoundViews
-from tapestry.plan.lowering.scope import Scope, column_alias, table_column
-from tapestry.plan.lowering.set_join import element, outer_tie, unnested
+from tapestry.plan.lowering.scope import Scope, table_column
+from tapestry.plan.lowering.set_join import outer_tie, unnest_outer
 from tapestry.plan.lowering.top_k import TopKLowering, same_message
 from tapestry.query.tree import nodes as n
 from tapestry.rewrite.stages import Conjunction, TopKTest
@@ -75,15 +75,10 @@ class NestedLowering:
 
     def joined(self, part: Conjunction, outer: Scope) -> tuple[exp.Select, Scope]:
         """Return the outer relation joined with a conjunction, and the scope of its columns."""
-        tie = outer_tie(part.plain, {binding.var for binding in part.bindings})
-        if tie is None:
-            return self.join(sql.select(source=sql.table(outer.outer)), part, outer), outer
-        name = column_alias(tie[0].var, tie[0].name)
-        outer = at_c(self.assembly.name(unnested(outer.outer, name)))
+        bound = {binding.var for binding in part.bindings}
+        outer, same = unnest_outer(self.assembly, part.plain, bound, outer)
         select = self.join(sql.select(source=sql.table(outer.outer)), part, outer)
-        scope = outer.binding(*(binding.var for binding in part.bindings))
-        same = sql.eq(outer.outer_column(element(name)), scope.term(tie[1]))
-        return sql.where(select, same), outer
+        return sql.where(select, *same), outer
 
     def visible(self, binding: n.Binding, scope: Scope) -> exp.Expr:
         """Return the test that the filter's owner may see a row."""

@@ -17,7 +17,7 @@ from tapestry.plan.lowering import sql
 from tapestry.plan.lowering.assembly import Assembly
 from tapestry.plan.lowering.columns import CandidateJoins, VariableColumn, semi_join, slots
 from tapestry.plan.lowering.scope import COMPARISONS, Scope, column_alias, table_column
-from tapestry.plan.lowering.set_join import element, outer_tie, unnested
+from tapestry.plan.lowering.set_join import unnest_outer
 from tapestry.query.tree import nodes as n
 from tapestry.rewrite.monotone.bound_in_time import arrival, end
 from tapestry.rewrite.stages import EventPoint, HavingTest, NormalAggregate
@@ -146,12 +146,7 @@ class RunningAggregates:
         A group is a row of ``group``, columns of the outer relation, and ``columns``.
         """
         plain, bound = aggregate.rows[0].plain, [binding.var for binding in aggregate.bindings]
-        tie, same = outer_tie(plain, bound), []
-        if tie is not None:
-            name = column_alias(tie[0].var, tie[0].name)
-            outer = Scope(self.assembly.name(unnested(outer.outer, name)))
-            elements = outer.outer_column(element(name))
-            same = [sql.eq(elements, outer.binding(*bound).term(tie[1]))]
+        outer, same = unnest_outer(self.assembly, plain, bound, outer)
         scope = outer.binding(*bound)
         select = sql.select(source=sql.table(outer.outer))
         tables = self.joins.bound_views.tables(aggregate.bindings, plain)
@@ -191,8 +186,9 @@ class RunningAggregates:
         merged: dict[str, exp.Expr] = {"alpha": exp.Min(this=sql.column("alpha"))}
         keys = list(alike)
         if expire:
-            interval, order = ("alpha", "omega"), (sql.ordered("alpha"), sql.ordered("omega"))
+            interval = ("alpha", "omega")
             greatest = exp.Max(this=sql.column("omega"))
+            order = map(sql.ordered, interval)
             last = sql.window(greatest, alike, *order, quoted=True, before=True)
             within = exp.If(this=sql.le(sql.column("alpha"), last), true=sql.literal(0))
             begins = exp.Case(ifs=[within], default=sql.literal(1))

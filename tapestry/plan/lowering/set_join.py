@@ -8,11 +8,14 @@ by equality.  Law: elements are distinct, so that rows are joined as often as be
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
 from tapestry.core.schema import Type
 from tapestry.plan.lowering import sql
+from tapestry.plan.lowering.assembly import Assembly
+from tapestry.plan.lowering.scope import Scope, column_alias
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.walk import equalities
 
@@ -42,6 +45,24 @@ def outer_tie(plain: Sequence[n.Condition], bound: Collection[str]) -> SetTie | 
     """Return the tie of a set that an outer relation has and a variable that is bound, if any."""
     ties = (tie for tie in set_ties(plain) if tie[0].var not in bound and tie[1].var in bound)
     return next(ties, None)
+
+
+def unnest_outer(
+    assembly: Assembly, plain: Sequence[n.Condition], bound: Collection[str], outer: Scope
+) -> tuple[Scope, list[exp.Expr]]:
+    """Return the scope of an outer relation, unnested where its set ties a variable that is bound.
+
+    And the equality by which the variable is then joined.
+    """
+    tie = outer_tie(plain, bound)
+    if tie is None:
+        return outer, []
+    column, other = tie
+    alias = column_alias(column.var, column.name)
+    name = assembly.name(unnested(outer.outer, alias))
+    now = None if outer.now is None else sql.column("c", name)
+    outer = replace(outer, outer=name, now=now)
+    return outer, [sql.eq(outer.outer_column(element(alias)), outer.binding(*bound).term(other))]
 
 
 def element(name: str) -> str:
