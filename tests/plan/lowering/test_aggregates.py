@@ -41,20 +41,20 @@ def as_the_oracle_says(text, messages, votes, schedule):
     assert any(wanted), "a case in which nothing matches tells nothing"
     for rule in ("fast", "general"):
         known, since = set(), BEGINNING
-        for until, own in zip(schedule, wanted, strict=True):
+        for until, expected in zip(schedule, wanted, strict=True):
             plan = compile_filter(text, Context(), rule)
             asked = Subscription(0, plan, ("public",), since)
-            found = execute(SqliteEngine(data), [asked], until, known.intersection)
-            assert {m.msgid: m.matched_at for m in found} == own, (rule, until)
-            known |= {(0, m.msgid) for m in found}
+            matches = execute(SqliteEngine(data), [asked], until, known.intersection)
+            assert {m.msgid: m.matched_at for m in matches} == expected, (rule, until)
+            known |= {(0, m.msgid) for m in matches}
             since = until
-    held, since = set(), BEGINNING
+    answer, since = set(), BEGINNING
     plan = compile_filter(text, Context(), "general")
     for until in schedule:
         asked = Subscription(0, plan, ("public",), since)
-        for one in change_windows(SqliteEngine(data), [asked], [until], net=False)[0]:
-            (held.discard if one.op == "delete" else held.add)(one.msgid)
-        assert held == judge.answer(until), until
+        for change in change_windows(SqliteEngine(data), [asked], [until], net=False)[0]:
+            (answer.discard if change.op == "delete" else answer.add)(change.msgid)
+        assert answer == judge.answer(until), until
         since = until
 
 
