@@ -62,7 +62,7 @@ def measure(options: dict[str, Any]) -> dict[str, Any]:
         raise TapestryError(f"The archive has {workload.least} messages at least.")
     run = services.data() / "run"
     run.mkdir()
-    with server.serving(run) as remote:
+    with server.serving(run, server.JVM_OPTIONS) as remote:
         os.environ["SPARK_REMOTE"] = remote
         harness = Harness(workload, min(options["fired"], count))
         points = [harness.point(installed, new, warming, repeat) for installed, new in plan]

@@ -43,6 +43,22 @@ def test_an_old_java_is_refused(tmp_path, monkeypatch):
         spark_server.find_java()
 
 
+def test_only_a_server_that_runs_for_long_has_both_compilers_of_the_jvm(tmp_path, monkeypatch):
+    started = []
+    monkeypatch.setattr(spark_server, "find_java", lambda: Path("/usr/bin/java"))
+    monkeypatch.setattr(spark_server, "spawn", lambda _, command, *rest: started.append(command))
+    monkeypatch.setattr(spark_server.SparkServer, "wait", lambda server: None)
+    monkeypatch.setattr(spark_server.SparkServer, "stop", lambda server: None)
+    monkeypatch.delenv("TAPESTRY_SPARK_JVM", raising=False)
+    spark_server.start(tmp_path)
+    with spark_server.serving(tmp_path):
+        pass
+    monkeypatch.setenv("TAPESTRY_SPARK_JVM", "-Xint")
+    spark_server.start(tmp_path)
+    assert ["TieredStopAtLevel=1" in " ".join(command) for command in started] == [0, 1, 0]
+    assert "spark.driver.extraJavaOptions=-Xint" in started[-1]
+
+
 @pytest.mark.spark
 def test_it_answers_on_loopback_alone(spark_server):
     session = SparkSession.builder.remote(spark_server).create()
