@@ -6,7 +6,9 @@ these are evaluated first.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import Protocol
 
 from tapestry.core.errors import TapestryError
@@ -48,6 +50,19 @@ class Engine(Protocol):
 
     def covers(self, table: str, ranges: tuple[Range, ...]) -> bool:
         """Tell whether the table can hold rows whose ``ts`` lies in one of the ranges."""
+
+
+class DeferredEngine:
+    """An engine that is opened when the first statement needs it."""
+
+    def __init__(self, open_engine: Callable[[], Engine]) -> None:
+        self._open = cache(open_engine)
+
+    def fetch(self, statement: Statement) -> list[Row]:
+        return self._open().fetch(statement)
+
+    def covers(self, table: str, ranges: tuple[Range, ...]) -> bool:
+        return self._open().covers(table, ranges)
 
 
 def evaluate(engine: Engine, statement: Statement) -> list[Row]:

@@ -1,6 +1,8 @@
 """Run all enrolled filters over one shared window, by the predicate index.
 
-    new rows ─ probe ─> keys ─ lookup ─> candidate groups ─ evaluate ─> answers ─ fan out ─> matches
+    new rows ─ probe ─> keys ─ lookup ─> candidate groups ─┬─ decide by postings ─┬─> answers
+                                                           └─ evaluate ───────────┘
+    answers ─ fan out ─> matches
 
 An evaluation group is what many filters have in common: a signature, constants and audiences.  It
 is evaluated once, by the plans that a filter with a window of its own is run with
@@ -21,9 +23,10 @@ from operator import itemgetter
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import DueFilter, FilterStore, Match
 from tapestry.plan.compile import Plan, compile_stored
-from tapestry.plan.engine import Engine, Row, TooManyError, check_engine
+from tapestry.plan.engine import DeferredEngine, Engine, Row, TooManyError, check_engine
 from tapestry.plan.group import ConstantRow, SignatureGroup
 from tapestry.plan.signature import Constant
+from tapestry.predicate_index.covering import decide
 from tapestry.predicate_index.groups import EvaluationGroup, Member, visible_audiences
 from tapestry.predicate_index.lookup import InMemoryLookup
 from tapestry.predicate_index.probe import SnapshotRows, candidate_keys
@@ -58,29 +61,35 @@ def run_shared_window(
 ) -> SharedWindowResult:
     """Return the matches of all enrolled filters with since < matched_at <= until.
 
-    ``engine_on`` is called only if there are candidate groups.  ``history_complete``: no row on
-    which filters may count was ever removed, so what matched at ``since`` was delivered.
+    ``engine_on`` is called only if postings leave something to evaluate.  ``history_complete``:
+    no row on which filters may count was ever removed, so what matched at ``since`` was delivered.
     """
     extractors = lookup.extractors()
     keys = candidate_keys(rows, extractors, since, until) if extractors else set()
     candidates = lookup.candidate_groups(keys) if keys else []
     if not candidates:
         return SharedWindowResult()
-    engine = engine_on()
     texts = lookup.representatives()
     plans = {
         signature: _plan(texts.get(signature, ""), signature)
         for signature in {group.signature for group in candidates}
     }
-    errors: dict[int, TapestryError | None] = {}
-    numbered_rows: list[tuple[Plan, ConstantRow]] = []
-    for number, group in enumerate(candidates):
-        plan = plans[group.signature]
-        if plan is None:
-            errors[number] = None  # no filter has the signature: another version entered it
-        else:
-            row = ConstantRow(number, 0, _constants(plan, group), group.audiences, since, until)
-            numbered_rows.append((plan, row))
+    planned = [
+        (number, plan, group)
+        for number, group in enumerate(candidates)
+        if (plan := plans[group.signature]) is not None
+    ]
+    # Of the others no filter has the signature now: another version entered them.
+    errors: dict[int, TapestryError | None] = dict.fromkeys(range(len(candidates)))
+    for number, _, _ in planned:
+        del errors[number]
+    decided = decide(rows, planned, since, until)
+    numbered_rows = [
+        (plan, ConstantRow(number, 0, _constants(plan, group), group.audiences, since, until))
+        for number, plan, group in planned
+        if number not in decided.groups
+    ]
+    engine = DeferredEngine(engine_on)
 
     def find_rows(numbered_rows: Sequence[tuple[Plan, ConstantRow]]) -> list[Row]:
         groups = [
@@ -94,7 +103,7 @@ def run_shared_window(
     if failures:
         check_engine(engine)
     errors |= {row.filter_id: error for (_, row), error in failures}
-    return fan_out(engine, lookup, store, candidates, answers, errors)
+    return fan_out(engine, lookup, store, candidates, [*decided.answers, *answers], errors)
 
 
 def _constants(plan: Plan, group: EvaluationGroup) -> tuple[Constant, ...]:

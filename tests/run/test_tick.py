@@ -88,6 +88,10 @@ class Store:
         return {i: self.filters[i].revision for i in set(self.filters) & set(ids)}
 
 
+BY_ENGINE = "NOT m.subject LIKE '%, and more'"
+"""What the messages here meet, and postings do not decide: it takes a statement."""
+
+
 class Poisoned(SqliteEngine):
     """An engine that cannot answer what holds the constant ``poison``."""
 
@@ -186,13 +190,21 @@ def test_where_nothing_can_be_run_the_run_fails(mail):
 
 
 def test_where_nothing_can_be_run_no_enrolled_filter_is_to_blame(mail):
-    store = Store(good="about lunch")
+    store = Store(good=f"m.subject HAS 'lunch' AND {BY_ENGINE}")
     since = run(mail, store).until
     append_messages(*mail, [Message("c@x", subject="lunch")])
     with pytest.raises(TapestryError, match="did not answer"):
         run(mail, store, Dead)
     assert (store.since, store.failed) == (since, {})
     assert [m.msgid for m in run(mail, store).matches] == ["c@x"]
+
+
+def test_enrolled_filters_of_a_messages_own_words_need_no_engine(mail):
+    store = Store(good="about lunch", other="from joe@x.org")
+    run(mail, store)
+    append_messages(*mail, [Message("c@x", sender="joe@x.org"), Message("d@x", subject="lunch")])
+    matches = {(m.filter_id, m.msgid) for m in run(mail, store, Dead).matches}
+    assert matches == {(0, "d@x"), (1, "c@x")}
 
 
 def test_a_filter_that_fails_alone_does_not_stop_those_that_are_enrolled(mail):
@@ -208,7 +220,7 @@ def test_a_filter_that_fails_alone_does_not_stop_those_that_are_enrolled(mail):
 
 
 def test_an_enrolled_filter_that_cannot_be_run_does_not_stop_the_others(mail):
-    store = Store(bad="m.subject = 'poison'", good="about lunch")
+    store = Store(bad=f"m.subject = 'poison' AND {BY_ENGINE}", good="about lunch")
     run(mail, store)
     append_messages(*mail, [Message("d@x", subject="poison"), Message("e@x", subject="lunch")])
     assert [m.msgid for m in run(mail, store, Poisoned).matches] == ["e@x"]
@@ -335,7 +347,8 @@ def test_filters_whose_signature_has_changed_run_by_themselves_again(mail, monke
 
 
 def test_filters_that_no_new_row_concerns_are_not_run(mail):
-    store = Store(lunch="about lunch", dinner="about dinner", old="two weeks old")
+    lunch, dinner = (f"m.subject HAS '{word}' AND {BY_ENGINE}" for word in ("lunch", "dinner"))
+    store = Store(lunch=lunch, dinner=dinner, old="two weeks old")
     run(mail, store)
     asked = []
 
