@@ -10,6 +10,7 @@ from types import ModuleType
 
 from filters.bench import (
     aggregates,
+    append,
     compile,
     groups,
     incremental,
@@ -22,6 +23,17 @@ from filters.bench import (
 
 BENCHES: dict[str, ModuleType] = {
     module.__name__.rpartition(".")[2]: module
-    for module in (aggregates, compile, groups, incremental, ingest, lookup, phrases, start, tick)
+    for module in (
+        aggregates,
+        append,
+        compile,
+        groups,
+        incremental,
+        ingest,
+        lookup,
+        phrases,
+        start,
+        tick,
+    )
 }
 """By the name that `manage.py bench` takes."""

@@ -14,7 +14,7 @@ from tapestry.core.message import PUBLIC
 from tapestry.core.schema import MESSAGES
 from tapestry.tables.append import new_row_mask
 from tapestry.tables.find import by_time
-from tapestry.tables.log import Tables, data_files_of
+from tapestry.tables.log import Tables
 from tapestry.tables.read import lookup, message
 from tapestry.tables.rows import arrow_schema
 
@@ -54,7 +54,7 @@ def measure(options: dict[str, Any]) -> dict[str, float | int | str]:
     )
 
     def new_rows() -> int:
-        mask = new_row_mask(tables.open(MESSAGES), MESSAGES, new, tables.root)
+        mask = new_row_mask(tables.data_files(MESSAGES), MESSAGES, new, tables.root)
         return int(mask.true_count)
 
     def median_ms(run: Callable[[], object]) -> float:
@@ -78,7 +78,7 @@ def measure(options: dict[str, Any]) -> dict[str, float | int | str]:
 
 def _parents(tables: Tables, batch: int) -> list[str]:
     """Return the parents of the newest replies."""
-    log = data_files_of(tables.open(MESSAGES))
+    log = tables.data_files(MESSAGES)
     high = max(file.max_ts for file in log)
     rows = by_time(log, MESSAGES, [(high - 10 * batch * MINUTE, high)], ["inreplyto", "ts"])
     assert rows is not None

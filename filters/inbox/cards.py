@@ -17,7 +17,7 @@ from filters.models import Card, Match
 from filters.runtime.batching import BATCH_SIZE, batched
 from tapestry.core.clock import wall_clock
 from tapestry.core.schema import MESSAGES
-from tapestry.tables.log import Tables, data_files_of
+from tapestry.tables.log import Tables
 from tapestry.tables.read import CARD, lookup
 
 STALE_MATCHES = 1000
@@ -82,7 +82,7 @@ def _read_cards(
         wanted[match.audience].add(match.msgid)
     cards: list[Card] = []
     parents: dict[str, str | None] = {}
-    files = data_files_of(tables.open(MESSAGES))
+    files = tables.data_files(MESSAGES)
     for audience, msgids in wanted.items():
         for row in lookup(tables, MESSAGES, "msgid", msgids, [audience], COLUMNS, files):
             parents.setdefault(row["msgid"], row["inreplyto"])

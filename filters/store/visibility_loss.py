@@ -17,7 +17,6 @@ from filters.models import Match
 from filters.runtime import services
 from filters.runtime.batching import in_batches
 from tapestry.core.schema import MESSAGES
-from tapestry.tables.log import data_files_of
 from tapestry.tables.read import lookup, narrowest_first
 
 
@@ -34,7 +33,7 @@ def drop_invisible(matches: QuerySet[Match], lost: Collection[str] = ()) -> int:
     if not visible:
         return 0
     tables = services.tables()
-    files = data_files_of(tables.open(MESSAGES))
+    files = tables.data_files(MESSAGES)
     audiences = set[str]().union(*visible.values())
     deleted = 0
     stored = Match.objects.select_related("filter")

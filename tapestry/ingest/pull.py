@@ -15,7 +15,6 @@ from functools import partial
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import SyncStates
-from tapestry.core.schema import MESSAGES
 from tapestry.ingest.account import Account, ConnectionLostError, RefusedError
 from tapestry.ingest.backoff import pause_after
 from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
@@ -70,8 +69,7 @@ def pull_account(
             with open_session(account) as session:
                 if waiting is None:
                     waiting = deque(order(session.expand(patterns)))
-                # One snapshot of the cursors: a session moves only those of its own folders.
-                cursor_of = partial(stored_cursor, target.tables.open(MESSAGES))
+                cursor_of = partial(stored_cursor, target.tables)
                 while waiting:
                     report = _pull_folder(
                         session, waiting[0], target, cursor_of, sync_states, tally

@@ -32,7 +32,7 @@ from tapestry.core.sorted_hashes import Hashes, hash_texts
 from tapestry.plan.compile import Compiled, Plan
 from tapestry.plan.predicate_keys import PredicateKey, predicate_keys
 from tapestry.plan.signature import Constant, values_by_slot
-from tapestry.tables.log import explained
+from tapestry.tables.delta_table import explained
 
 _COLUMNS = {
     "filter_id": pa.int64(),

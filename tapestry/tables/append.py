@@ -20,23 +20,20 @@ from operator import itemgetter
 from pathlib import Path
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, Transaction, WriterProperties, write_deltalake
 
 from tapestry.core.clock import next_instant, wall_clock, watermark_instant
 from tapestry.core.log import event
 from tapestry.core.message import Annotation, Message
 from tapestry.core.ports import Clock
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
+from tapestry.tables.commit import checkpoint_if_due, commit
+from tapestry.tables.data_files import DataFiles
 from tapestry.tables.find import by_key
 from tapestry.tables.hash_runs import extend_index_if_behind
-from tapestry.tables.log import Tables, data_files_of, explained, newest_instant
+from tapestry.tables.log import Tables, newest_instant
 from tapestry.tables.originals import Original, originals_to_arrow
-from tapestry.tables.rows import ORIGINALS, ROW_GROUP, stamped, to_arrow
+from tapestry.tables.rows import ORIGINALS, stamped, to_arrow
 from tapestry.tables.tombstones import find_tombstones
-
-WRITER = WriterProperties(compression="ZSTD", compression_level=3, max_row_group_size=ROW_GROUP)
-ORIGINALS_WRITER = WriterProperties(compression="ZSTD", compression_level=3, max_row_group_size=64)
-"""Small row groups: one original is read without unpacking many others."""
 
 _CONTENT = " content"
 """The content of a source's cursor is stored under the source's name and this."""
@@ -115,7 +112,7 @@ def advance_watermark(tables: Tables, clock: Clock, now: Callable[[], int] = wal
     No row with ``ts`` at or before it will become visible later.
     """
     with clock.lock() as locked:
-        newest = newest_instant(tables.open(MESSAGES), tables.open(ANNOTATIONS))
+        newest = newest_instant(tables.data_files(MESSAGES), tables.data_files(ANNOTATIONS))
         until = watermark_instant(now(), max(locked.last, newest))
         locked.advance(until)
     return until
@@ -123,17 +120,13 @@ def advance_watermark(tables: Tables, clock: Clock, now: Callable[[], int] = wal
 
 def cursor_of(tables: Tables, source: str) -> Cursor | None:
     """Return how far a source has been ingested, or None if it never was."""
-    opened = tables.open(MESSAGES)
-    cursor = stored_cursor(opened, source)
-    return cursor and replace(cursor, content=opened.transaction_version(source + _CONTENT))
+    cursor = stored_cursor(tables, source)
+    return cursor and replace(cursor, content=tables.transaction(MESSAGES, source + _CONTENT))
 
 
-def stored_cursor(opened: DeltaTable, source: str) -> Cursor | None:
-    """Return how far a source without contents has been ingested into an opened table.
-
-    For many sources it is several times as fast as ``cursor_of``.
-    """
-    version = opened.transaction_version(source)
+def stored_cursor(tables: Tables, source: str) -> Cursor | None:
+    """Return how far a source without contents has been ingested, or None if it never was."""
+    version = tables.transaction(MESSAGES, source)
     return None if version is None else Cursor(source, version)
 
 
@@ -151,26 +144,28 @@ def _append(
         return Receipt(None, 0, 0)
     start = time.perf_counter()
     with clock.lock() as locked:
-        opened = tables.open(table)
         if forbidden():
             receipt = Receipt(None, 0, 0, refused=True)
-        elif cursor is not None and not _is_newer(opened, cursor):
+        elif cursor is not None and not _is_newer(tables, cursor):
             receipt = Receipt(None, 0, rows.num_rows)
         else:
-            is_new = new_row_mask(opened, table, rows, tables.root)
+            data_files = tables.data_files(table)
+            is_new = new_row_mask(data_files, table, rows, tables.root)
             new, ts = rows.filter(is_new), None
             if new.num_rows:
-                other = tables.open(ANNOTATIONS if table == MESSAGES else MESSAGES)
-                ts = next_instant(now(), max(locked.last, newest_instant(opened, other)))
+                other = tables.data_files(ANNOTATIONS if table == MESSAGES else MESSAGES)
+                ts = next_instant(now(), max(locked.last, newest_instant(data_files, other)))
                 if originals is not None:
-                    _commit_originals(tables.open(ORIGINALS), originals.filter(is_new), ts)
+                    _commit_originals(tables, originals.filter(is_new), ts)
             if ts is not None or cursor is not None:
-                _commit_rows(opened, new, ts, cursor)
+                _commit_rows(tables, table, new, ts, cursor)
             if ts is not None:
                 locked.advance(ts)
             receipt = Receipt(ts, new.num_rows, rows.num_rows - new.num_rows)
     if receipt.added:
         extend_index_if_behind(tables, table)
+    for written in (table, ORIGINALS) if originals is not None else (table,):
+        checkpoint_if_due(tables, written)
     event(
         log,
         "append",
@@ -184,8 +179,8 @@ def _append(
     return receipt
 
 
-def new_row_mask(log: DeltaTable, table: str, rows: pa.Table, root: Path) -> pa.Array:
-    """Return for each row whether its key is neither in the log nor earlier in ``rows``.
+def new_row_mask(data_files: DataFiles, table: str, rows: pa.Table, root: Path) -> pa.Array:
+    """Return for each row whether its key is neither in the files nor earlier in ``rows``.
 
     The key of a message is its Message-ID and audience, of an annotation its annid.  Keys are
     looked up in the index at ``root``; only rows newer than the index are scanned.  A message
@@ -193,7 +188,7 @@ def new_row_mask(log: DeltaTable, table: str, rows: pa.Table, root: Path) -> pa.
     """
     columns = ["msgid", "audience"] if table == MESSAGES else ["annid"]
     keys = list(zip(*(rows.column(name).to_pylist() for name in columns), strict=True))
-    stored = by_key(data_files_of(log), root, table, columns[0], {key[0] for key in keys}, columns)
+    stored = by_key(data_files, root, table, columns[0], {key[0] for key in keys}, columns)
     seen = set(zip(*(stored.column(name).to_pylist() for name in columns), strict=True))
     if table == MESSAGES:
         for audience, group in groupby(sorted(keys, key=itemgetter(1)), key=itemgetter(1)):
@@ -206,36 +201,26 @@ def new_row_mask(log: DeltaTable, table: str, rows: pa.Table, root: Path) -> pa.
     return pa.array(is_new, type=pa.bool_())
 
 
-def _is_newer(opened: DeltaTable, cursor: Cursor) -> bool:
-    stored = opened.transaction_version(cursor.source)
-    return stored is None or cursor.version > stored
+def _is_newer(tables: Tables, cursor: Cursor) -> bool:
+    stored = stored_cursor(tables, cursor.source)
+    return stored is None or cursor.version > stored.version
 
 
-def _commit_originals(opened: DeltaTable, originals: pa.Table, ts: int) -> None:
-    _commit(opened, originals, ORIGINALS_WRITER, ts, None)
+def _commit_originals(tables: Tables, originals: pa.Table, ts: int) -> None:
+    commit(tables, ORIGINALS, stamped(originals, ts), {}, _information(ts))
 
 
-def _commit_rows(opened: DeltaTable, rows: pa.Table, ts: int | None, cursor: Cursor | None) -> None:
-    _commit(opened, rows, WRITER, ts, cursor)
-
-
-def _commit(
-    opened: DeltaTable,
-    rows: pa.Table,
-    writer: WriterProperties,
-    ts: int | None,
-    cursor: Cursor | None,
+def _commit_rows(
+    tables: Tables, table: str, rows: pa.Table, ts: int | None, cursor: Cursor | None
 ) -> None:
-    metadata = {} if ts is None else {"tapestry.ts": str(ts)}
-    transactions = [] if cursor is None else [Transaction(cursor.source, cursor.version)]
+    transactions = {} if cursor is None else {cursor.source: cursor.version}
     if cursor is not None and cursor.content is not None:
-        transactions.append(Transaction(cursor.source + _CONTENT, cursor.content))
-    hint = "Make room on the disk, or make the directory yours to write; then run it again."
-    with explained(f"New rows cannot be written to {opened.table_uri}", hint):
-        write_deltalake(
-            opened,
-            rows if ts is None else stamped(rows, ts),
-            mode="append",
-            writer_properties=writer,
-            commit_properties=CommitProperties(metadata, app_transactions=transactions),
-        )
+        transactions[cursor.source + _CONTENT] = cursor.content
+    if ts is None:
+        commit(tables, table, rows, transactions, {})
+    else:
+        commit(tables, table, stamped(rows, ts), transactions, _information(ts))
+
+
+def _information(ts: int) -> dict[str, str]:
+    return {"tapestry.ts": str(ts)}

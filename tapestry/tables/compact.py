@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from operator import attrgetter
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
 import pyarrow as pa
@@ -32,9 +31,10 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.file_lock import file_lock
 from tapestry.core.log import event
 from tapestry.core.schema import ANNOTATIONS, INDEXED, MESSAGES
+from tapestry.tables.data_files import DataFile, data_files_of, root_of
 from tapestry.tables.hash_runs import extend_index
-from tapestry.tables.log import DataFile, Tables, data_files_of
-from tapestry.tables.rows import ORIGINALS, REPEATING, ROW_GROUP, arrow_schema
+from tapestry.tables.log import Tables
+from tapestry.tables.rows import ORIGINALS, REPEATING, arrow_schema, row_group_rows
 
 TARGET = 128 * 1024 * 1024
 """Bytes of a merged file."""
@@ -111,7 +111,7 @@ def replace(opened: DeltaTable, table: str, data_files: Sequence[DataFile], keep
 
     Raise TapestryError if the new file cannot be written.
     """
-    root = Path(unquote(urlsplit(opened.table_uri).path))
+    root = root_of(opened)
     name = f"part-{uuid4()}.zstd.parquet"
     now = time.time_ns() // 1_000_000
     try:
@@ -152,7 +152,7 @@ def _write_sorted(
     schema = arrow_schema(table)
     waiting = schema.empty_table()
     count, low, high = 0, -BEGINNING, BEGINNING
-    size = 64 if table == ORIGINALS else ROW_GROUP
+    size = row_group_rows(table)
     with pq.ParquetWriter(
         path,
         schema,

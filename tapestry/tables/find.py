@@ -19,8 +19,8 @@ import pyarrow.parquet as pq
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.schema import INDEXED
+from tapestry.tables.data_files import DataFile, DataFiles
 from tapestry.tables.hash_runs import indexed_instants, newest_indexed, sorted_runs, text_array
-from tapestry.tables.log import DataFile
 from tapestry.tables.rows import arrow_schema
 
 Slice = tuple[int, int]
@@ -57,16 +57,18 @@ def by_key(
     if root is not None and column in INDEXED[table]:
         instants, indexed = indexed_instants(root, table, column, wanted.to_pylist())
     unindexed_slice = (indexed, -BEGINNING)
-    for data_file in data_files:
-        if data_file.max_ts > indexed:
-            newer = _read(data_file, [_overlapping(data_file, unindexed_slice)], names, schema)
-            tables.append(within(newer, [unindexed_slice]))
-        low, high = np.searchsorted(instants, (data_file.min_ts, data_file.max_ts + 1))
-        if low < high:
-            older = _read(data_file, [_holding(data_file, instants[low:high])], names, schema)
-            # Instants are compared faster than texts, and drop nearly all rows.
-            is_among = np.isin(older["ts"].to_numpy(), instants[low:high])
-            tables.append(older.filter(pa.array(is_among)))
+    files = DataFiles.of(data_files)
+    for data_file in files.after(indexed):
+        newer = _read(data_file, [_overlapping(data_file, unindexed_slice)], names, schema)
+        tables.append(within(newer, [unindexed_slice]))
+    first = np.searchsorted(instants, files.low)
+    last = np.searchsorted(instants, files.high, "right")
+    for number in np.flatnonzero(first < last):
+        data_file, held = files[int(number)], instants[first[number] : last[number]]
+        older = _read(data_file, [_holding(data_file, held)], names, schema)
+        # Instants are compared faster than texts, and drop nearly all rows.
+        is_among = np.isin(older["ts"].to_numpy(), held)
+        tables.append(older.filter(pa.array(is_among)))
     rows = pa.concat_tables(tables)
     return rows.filter(pc.is_in(rows[column], wanted)).select(list(columns))
 
@@ -76,7 +78,7 @@ def unindexed(data_files: Iterable[DataFile], root: Path | None, table: str, col
     indexed = BEGINNING
     if root is not None and column in INDEXED[table]:
         indexed = newest_indexed(sorted_runs(root, table, column))
-    return sum(data_file.rows for data_file in data_files if data_file.max_ts > indexed)
+    return sum(data_file.rows for data_file in DataFiles.of(data_files).after(indexed))
 
 
 def by_time(
@@ -89,10 +91,13 @@ def by_time(
     """Return the rows whose ``ts`` lies in one of the slices; None if it is too much to read."""
     schema = arrow_schema(table)
     names = list(dict.fromkeys([*columns, "ts"]))
+    files = DataFiles.of(data_files)
+    mask = np.zeros(len(files), dtype=bool)
+    for low, high in slices:
+        mask |= (files.high > low) & (files.low <= high)
     chosen = [
         (data_file, [_overlapping(data_file, slice_) for slice_ in slices])
-        for data_file in data_files
-        if any(low < data_file.max_ts and data_file.min_ts <= high for low, high in slices)
+        for data_file in files.where(mask)
     ]
     if most is not None and not _fits(most, chosen, names):
         return None

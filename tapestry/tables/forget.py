@@ -21,8 +21,9 @@ from tapestry.core.log import event
 from tapestry.core.ports import Clock
 from tapestry.core.schema import ANNOTATIONS, INDEXED, KEY_COLUMN, MESSAGES
 from tapestry.tables.compact import KEEP_HOURS, drop_old_files, replace
+from tapestry.tables.data_files import DataFile
 from tapestry.tables.hash_runs import extend_index
-from tapestry.tables.log import DataFile, Tables, data_files_of
+from tapestry.tables.log import Tables
 from tapestry.tables.rows import ORIGINALS
 from tapestry.tables.tombstones import add_tombstones, delete_tombstones, mark_history_incomplete
 
@@ -55,7 +56,7 @@ def forget(tables: Tables, clock: Clock, audience: str, before: int | None = Non
     keys: set[str] = set()
     with file_lock(tables.root / "compact.lock", wait=FOREVER):
         for table in TABLES:
-            for data_file in data_files_of(tables.open(table)):
+            for data_file in tables.data_files(table):
                 if before is not None and data_file.min_ts >= before:
                     continue
                 removed = _keys_of_audience(data_file, table, audience, before)
@@ -106,7 +107,8 @@ def _drop_history(tables: Tables, table: str) -> None:
     """
     opened = tables.open(table)
     opened.create_checkpoint()
-    for entry in (tables.root / table / "_delta_log").iterdir():
+    # The oldest first: who knows of an entry that is there also sees those after it.
+    for entry in sorted((tables.root / table / "_delta_log").iterdir()):
         version = entry.name.partition(".")[0]
         if version.isdigit() and int(version) < opened.version():
             entry.unlink(missing_ok=True)

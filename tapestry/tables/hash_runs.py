@@ -30,7 +30,8 @@ from tapestry.core.clock import BEGINNING
 from tapestry.core.file_lock import file_lock
 from tapestry.core.schema import INDEXED
 from tapestry.core.sorted_hashes import SortedHashes, hash_texts
-from tapestry.tables.log import DataFile, Tables, data_files_of
+from tapestry.tables.data_files import DataFile, DataFiles
+from tapestry.tables.log import Tables
 
 log = logging.getLogger(__name__)
 
@@ -119,7 +120,7 @@ def extend_index(tables: Tables, table: str) -> bool:
     """Extend the index of a table to its newest row; False if another process is extending it."""
     with file_lock(tables.root / "index.lock") as acquired:
         if acquired:
-            data_files = data_files_of(tables.open(table))
+            data_files = tables.data_files(table)
             for column in INDEXED[table]:
                 _extend(tables.root, table, column, data_files)
         return acquired
@@ -128,8 +129,7 @@ def extend_index(tables: Tables, table: str) -> bool:
 def extend_index_if_behind(tables: Tables, table: str) -> None:
     """Extend the index of a table if too many rows are newer to scan them at each lookup."""
     indexed = newest_indexed(sorted_runs(tables.root, table, INDEXED[table][0]))
-    data_files = data_files_of(tables.open(table))
-    tail = [data_file.rows for data_file in data_files if data_file.max_ts > indexed]
+    tail = [data_file.rows for data_file in tables.data_files(table).after(indexed)]
     if len(tail) < TAIL_FILES and sum(tail) < TAIL_ROWS:
         return
     try:
@@ -139,12 +139,12 @@ def extend_index_if_behind(tables: Tables, table: str) -> None:
         log.warning("The index of %s is not extended: %s", table, error)
 
 
-def _extend(root: Path, table: str, column: str, data_files: Sequence[DataFile]) -> None:
+def _extend(root: Path, table: str, column: str, data_files: DataFiles) -> None:
     directory = _directory(root, table, column)
     directory.mkdir(parents=True, exist_ok=True)
     chain = sorted_runs(root, table, column)
     low = newest_indexed(chain)
-    for chunk, high in _chunks([data_file for data_file in data_files if data_file.max_ts > low]):
+    for chunk, high in _chunks(data_files.after(low)):
         columns = [_keys(data_file, column) for data_file in chunk]
         keys, instants = (np.concatenate(arrays) for arrays in zip(*columns, strict=True))
         new = (instants > low) & (instants <= high)

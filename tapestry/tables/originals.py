@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tapestry.tables.log import Tables, data_files_of
+from tapestry.tables.log import Tables
 from tapestry.tables.read import Copy, row_of_copy
 from tapestry.tables.rows import ORIGINALS, arrow_schema, clean
 
@@ -54,4 +54,4 @@ def problems_of(tables: Tables, msgid: str, copy: Copy) -> tuple[str, ...] | Non
 
 
 def _find_row(tables: Tables, msgid: str, copy: Copy, columns: list[str]) -> dict[str, Any] | None:
-    return row_of_copy(data_files_of(tables.open(ORIGINALS)), ORIGINALS, msgid, copy, columns)
+    return row_of_copy(tables.data_files(ORIGINALS), ORIGINALS, msgid, copy, columns)

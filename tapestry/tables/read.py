@@ -18,9 +18,10 @@ import pyarrow.parquet as pq
 
 from tapestry.core.message import Annotation, Message, width
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
+from tapestry.tables.data_files import DataFile
 from tapestry.tables.find import by_key, by_time
 from tapestry.tables.hash_runs import text_array
-from tapestry.tables.log import DataFile, Snapshot, Tables, data_files_of
+from tapestry.tables.log import Snapshot, Tables
 from tapestry.tables.rows import AnnotationRow, MessageRow, arrow_schema, fields_of
 
 
@@ -55,7 +56,7 @@ class Copy:
 
 def copies(tables: Tables, msgid: str, audiences: Collection[str]) -> list[Copy]:
     """Return the copies of a message that one of the audiences may see, the narrowest first."""
-    data_files = data_files_of(tables.open(MESSAGES))
+    data_files = tables.data_files(MESSAGES)
     columns = ("audience", "ts")
     rows = lookup(tables, MESSAGES, "msgid", [msgid], audiences, columns, data_files)
     return [Copy(**row, data_files=data_files) for row in narrowest_first(rows)]
@@ -128,7 +129,7 @@ def lookup(
 
     ``data_files`` are those of a snapshot, by default of the newest.
     """
-    files = data_files_of(tables.open(table)) if data_files is None else data_files
+    files = tables.data_files(table) if data_files is None else data_files
     names = list(columns)
     wanted = list(dict.fromkeys([*names, "ts", "audience"]))
     matching = by_key(files, tables.root, table, column, set(values), wanted)

@@ -11,8 +11,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tapestry.core.schema import MESSAGES
+from tapestry.tables.data_files import DataFile
 from tapestry.tables.hash_runs import text_array
-from tapestry.tables.log import DataFile, Tables, data_files_of
+from tapestry.tables.log import Tables
 
 MOST_FILES = 100
 """Files that are read at most: before compaction there is one for each append."""
@@ -40,7 +41,7 @@ def recent_names(
     lists: Counter[str] = Counter()
     people: Counter[str] = Counter()
     names: dict[str, str] = {}
-    for batch in _newest(data_files_of(tables.open(MESSAGES)), rows):
+    for batch in _newest(tables.data_files(MESSAGES), rows):
         visible = batch.filter(pc.is_in(batch["audience"], text_array(audiences)))
         groups.update(pc.list_flatten(visible["newsgroups"]).to_pylist())
         lists.update(filter(None, visible["list"].to_pylist()))

@@ -49,6 +49,9 @@ class AnnotationRow:
 ORIGINALS = "originals"
 """The table of messages as they were received; no filter reads it."""
 
+ORIGINALS_GROUP = 64
+"""Rows per row group of originals: one is read without unpacking many others."""
+
 _TYPES = {
     table: {name: ARROW[type_] for name, type_ in columns.items()}
     for table, columns in COLUMNS.items()
@@ -70,6 +73,11 @@ def arrow_schema(table: str) -> pa.Schema:
     required = {KEY_COLUMN.get(table, "msgid"), "ts", "audience"}
     types = _TYPES[table].items()
     return pa.schema([pa.field(name, kind, nullable=name not in required) for name, kind in types])
+
+
+def row_group_rows(table: str) -> int:
+    """Return how many rows a row group of a table has."""
+    return ORIGINALS_GROUP if table == ORIGINALS else ROW_GROUP
 
 
 def clean(text: str) -> str:

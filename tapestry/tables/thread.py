@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tapestry.core.schema import MESSAGES
-from tapestry.tables.log import DataFile, Tables, data_files_of
+from tapestry.tables.data_files import DataFile
+from tapestry.tables.log import Tables
 from tapestry.tables.read import CARD, Card, card_of, lookup, narrowest_first
 
 HIGHEST = 100
@@ -39,7 +40,7 @@ def thread(tables: Tables, msgid: str, audiences: Collection[str]) -> list[Threa
     Empty if the message itself cannot be seen.  Headers may form cycles: a message is visited
     once.
     """
-    data_files = data_files_of(tables.open(MESSAGES))
+    data_files = tables.data_files(MESSAGES)
     root = _start(tables, data_files, msgid, audiences)
     if root is None:
         return []

@@ -24,7 +24,8 @@ from tapestry.run.execute import Subscription, execute, execute_windows, signatu
 from tapestry.spark import engine as spark
 from tapestry.spark.local_rows import Limits
 from tapestry.spark.session import connect
-from tapestry.tables.log import DataFile, Snapshot
+from tapestry.tables.data_files import DataFile
+from tapestry.tables.log import Snapshot
 from tapestry.tables.rows import arrow_schema
 
 pytestmark = pytest.mark.spark

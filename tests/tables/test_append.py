@@ -213,7 +213,7 @@ def test_any_batches_crashes_and_repeats_give_the_same_rows_once(
     while start < len(ids):
         end = start + cuts[turn % len(cuts)]
         batch = [Message(f"m{n}") for n in ids[start:end]]
-        before = newest_instant(tables.open("messages"))
+        before = newest_instant(tables.data_files("messages"))
         place = crashes[turn] if turn < len(crashes) else None
         wall = walls[turn % len(walls)]
         turn += 1
@@ -227,7 +227,7 @@ def test_any_batches_crashes_and_repeats_give_the_same_rows_once(
             start = reached.version if reached else 0
         else:
             start = end
-        after = newest_instant(tables.open("messages"))
+        after = newest_instant(tables.data_files("messages"))
         if after != before:
             instants.append(after)
     rows = stored(tables)

@@ -27,7 +27,7 @@ def test_small_files_become_one_and_nothing_else_changes(tmp_path):
     (part,) = snapshot(tables).messages
     assert (part.rows, part.min_ts, part.max_ts) == (6, 1, 51)
     assert cursor_of(tables, "s") == Cursor("s", 5)
-    assert newest_instant(tables.open("messages")) == 51
+    assert newest_instant(tables.data_files("messages")) == 51
     assert advance_watermark(tables, MemoryClock(), now=lambda: 0) == 51
     # A reader that resolved its files before goes on reading them.
     assert sum(pq.read_table(part.path).num_rows for part in before.messages) == 6

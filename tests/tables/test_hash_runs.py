@@ -17,13 +17,13 @@ from tapestry.tables import hash_runs
 from tapestry.tables.append import append_messages
 from tapestry.tables.compact import compact
 from tapestry.tables.find import ReadLimit, by_key, by_time
-from tapestry.tables.log import Tables, data_files_of
+from tapestry.tables.log import Tables
 
 COLUMNS = ["msgid", "inreplyto", "ts", "audience"]
 
 
 def found(tables, column, values, root="its own"):
-    parts = data_files_of(tables.open("messages"))
+    parts = tables.data_files("messages")
     where = tables.root if root == "its own" else root
     rows = by_key(parts, where, "messages", column, set(values), COLUMNS).to_pylist()
     return sorted((row["ts"], row["msgid"], row["inreplyto"], row["audience"]) for row in rows)
@@ -139,7 +139,7 @@ def test_a_slice_of_time_is_read_without_the_rest(tmp_path):
     for n in range(30):
         append_messages(tables, clock, [Message(f"m{n}")], now=lambda n=n: 10 * n)
     compact(tables)
-    parts = data_files_of(tables.open("messages"))
+    parts = tables.data_files("messages")
     rows = by_time(parts, "messages", [(11, 31), (41, 51)], ["msgid"])
     assert sorted(rows["msgid"].to_pylist()) == ["m2", "m3", "m5"]
     for most in (ReadLimit(rows=1, bytes=10**6), ReadLimit(rows=10**6, bytes=1)):
@@ -161,7 +161,7 @@ def _reader(root):
 
 
 def agree_on_one_version(tables, wanted):
-    parts = data_files_of(tables.open("messages"))
+    parts = tables.data_files("messages")
     through, scanned = (
         by_key(parts, root, "messages", "inreplyto", wanted, ["msgid"])["msgid"].to_pylist()
         for root in (tables.root, None)

@@ -15,7 +15,8 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.core.schema import COLUMNS
 from tapestry.tables.append import append_messages
-from tapestry.tables.log import DataFile, Tables, newest_instant, snapshot
+from tapestry.tables.data_files import DataFile
+from tapestry.tables.log import Tables, newest_instant, snapshot
 from tapestry.tables.rows import arrow_schema
 
 
@@ -26,7 +27,7 @@ def tables(tmp_path):
 
 def test_tables_are_made_when_first_opened(tables):
     assert snapshot(tables).messages == snapshot(tables).annotations == ()
-    assert newest_instant(tables.open("messages")) == BEGINNING
+    assert newest_instant(tables.data_files("messages")) == BEGINNING
     for name, columns in COLUMNS.items():
         assert pa.schema(tables.open(name).schema().to_arrow()).names == list(columns)
 

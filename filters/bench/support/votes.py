@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import pyarrow as pa
-from deltalake import write_deltalake
 
 from tapestry.core.clock import SECOND
 from tapestry.core.message import Annotation, Message
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
-from tapestry.tables.append import WRITER
+from tapestry.tables.commit import commit
 from tapestry.tables.hash_runs import extend_index
 from tapestry.tables.log import Tables
 from tapestry.tables.rows import to_arrow
@@ -66,4 +65,4 @@ def append_dated(
     columns = to_arrow(table, rows)
     place = columns.schema.get_field_index("ts")
     dated = columns.set_column(place, columns.schema.field(place), pa.array(ts, type=pa.int64()))
-    write_deltalake(tables.open(table), dated, mode="append", writer_properties=WRITER)
+    commit(tables, table, dated, {}, {})

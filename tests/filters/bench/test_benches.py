@@ -44,6 +44,13 @@ def test_lookups_are_measured_in_an_archive_of_any_size(data_dir):
     assert all(figures[name] > 0 for name in ("message_ms", "parents_ms", "replies_ms"))
 
 
+def test_appends_are_measured_in_logs_of_any_number_of_files(data_dir):
+    options = ("--files", "12,3", "--repeat", "2", "--json")
+    figures = json.loads(manage(data_dir, "bench", "append", *options))
+    assert figures["files"] == [3, 12]
+    assert all(figures[name] > 0 for name in ("fewest_cpu_ms", "most_cpu_ms", "ratio"))
+
+
 @pytest.mark.spark
 def test_phrases_are_measured_over_an_archive(data_dir):
     options = ("--messages", "600", "--only", "replied to by", "--repeat", "1", "--json")

@@ -10,7 +10,7 @@ from support.clocks import MemoryClock
 from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
 from tapestry.ingest.mime.parse import parse
 from tapestry.ingest.stream import Item, MessageStream
-from tapestry.tables.log import Tables, data_files_of
+from tapestry.tables.log import Tables
 from tapestry.tables.originals import original
 from tapestry.tables.read import copies, message
 
@@ -37,7 +37,7 @@ def test_each_becomes_a_row_with_its_bytes_and_what_is_wrong(samples, tmp_path, 
     for raw in samples:
         parsed = parse(raw)
         first.setdefault(parsed.message.msgid, (raw, parsed.problems))
-    assert sum(part.rows for part in data_files_of(tables.open("messages"))) == len(first)
+    assert sum(part.rows for part in tables.data_files("messages")) == len(first)
     for msgid, (raw, problems) in list(first.items())[::7]:
         kept = original(tables, msgid, *copies(tables, msgid, PUBLIC))
         assert (kept.raw, kept.problems) == (raw, problems)

@@ -1,0 +1,150 @@
+"""Commit rows to a log: one Parquet file, and one entry of the log that adds it.
+
+    rows ─> part-….parquet      add, app transactions ─> entry ─ link ─> 0…0124.json ─> checkpoint
+
+delta-rs would write the same, in a time that grows with the files of the table.  An entry gets
+its number by a hard link from a finished file (put if absent): whole or not at all, and only
+one gets each number.  An append conflicts with no other commit: it takes the next number if
+another was faster.  Every some commits delta-rs makes a checkpoint, from which a log is read.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from deltalake.exceptions import DeltaError
+
+from tapestry.tables.delta_table import explained
+from tapestry.tables.log import Tables
+from tapestry.tables.rows import REPEATING, row_group_rows
+
+log = logging.getLogger(__name__)
+
+CHECKPOINT_EVERY = 100
+"""Commits after which a checkpoint is made, at least."""
+
+_PART_OF_A_CHECKPOINT = 50
+"""A checkpoint is due when the commits since are one to so many of its actions.
+
+So an append pays for a constant part of it, whatever the log holds.
+"""
+
+
+def commit(
+    tables: Tables,
+    table: str,
+    rows: pa.Table,
+    transactions: Mapping[str, int],
+    information: Mapping[str, str],
+) -> None:
+    """Append rows, which have their ``ts``, in one commit with app transactions.
+
+    Raise TapestryError if they cannot be written; then nothing is committed.
+    """
+    root = tables.root / table
+    hint = "Make room on the disk, or make the directory yours to write; then run it again."
+    name = f"part-{uuid4()}.zstd.parquet"
+    actions: list[dict[str, Any]] = [
+        {"txn": {"appId": source, "version": version}} for source, version in transactions.items()
+    ]
+    with explained(f"New rows cannot be written to {root}", hint):
+        tables.version(table)  # creates the table
+        try:
+            if rows.num_rows:
+                _write(root / name, table, rows)
+                actions.insert(0, {"add": _add(root / name, rows)})
+            _commit(tables, table, [_commit_info(information), *actions])
+        except OSError:
+            (root / name).unlink(missing_ok=True)
+            raise
+
+
+def _write(path: Path, table: str, rows: pa.Table) -> None:
+    pq.write_table(
+        rows,
+        path,
+        row_group_size=row_group_rows(table),
+        compression="zstd",
+        compression_level=3,
+        use_dictionary=list(REPEATING),
+        store_schema=False,
+    )
+
+
+def _add(path: Path, rows: pa.Table) -> dict[str, Any]:
+    bounds = pc.min_max(rows["ts"]).as_py()
+    statistics = {
+        "numRecords": rows.num_rows,
+        "minValues": {"ts": bounds["min"]},
+        "maxValues": {"ts": bounds["max"]},
+        "nullCount": {"ts": 0},
+    }
+    return {
+        "path": path.name,
+        "partitionValues": {},
+        "size": path.stat().st_size,
+        "modificationTime": _now_ms(),
+        "dataChange": True,
+        "stats": json.dumps(statistics),
+    }
+
+
+def _commit_info(information: Mapping[str, str]) -> dict[str, Any]:
+    written = {"operation": "WRITE", "operationParameters": {"mode": "Append"}}
+    return {"commitInfo": {"timestamp": _now_ms(), **written, **information}}
+
+
+def _commit(tables: Tables, table: str, actions: list[dict[str, Any]]) -> None:
+    directory = tables.root / table / "_delta_log"
+    unfinished = directory / f"_commit_{uuid4()}.json.tmp"
+    try:
+        unfinished.write_text("".join(f"{json.dumps(action)}\n" for action in actions))
+        while True:
+            version, _ = tables.version(table)
+            try:
+                os.link(unfinished, directory / f"{version + 1:020}.json")
+                return
+            except FileExistsError:
+                continue
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def checkpoint_if_due(tables: Tables, table: str) -> None:
+    """Make a checkpoint of a log that many commits were added to, and drop its old entries.
+
+    An error is only logged: the log can be read without it.
+    """
+    last, actions = _last_checkpoint(tables.root / table)
+    version, _ = tables.version(table)
+    if version - last < max(CHECKPOINT_EVERY, actions // _PART_OF_A_CHECKPOINT):
+        return
+    try:
+        opened = tables.open(table)
+        opened.create_checkpoint()
+        opened.cleanup_metadata()
+    except (DeltaError, OSError) as error:
+        log.warning("The log of %s gets no checkpoint: %s", table, error)
+
+
+def _last_checkpoint(root: Path) -> tuple[int, int]:
+    """Return the version of the last checkpoint and its number of actions; -1 and 0 without one."""
+    try:
+        last = json.loads((root / "_delta_log" / "_last_checkpoint").read_bytes())
+        return int(last["version"]), int(last.get("size") or 0)
+    except (OSError, ValueError, KeyError):
+        return -1, 0
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
