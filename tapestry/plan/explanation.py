@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
+from tapestry.core.errors import TapestryError
 from tapestry.core.ports import DueFilter
-from tapestry.plan.compile import Compiled, compile_stored
+from tapestry.plan.compile import Compiled, compile_due, compile_stored
 from tapestry.query.phrases.recognize import canonical_phrase, recognize
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.printer import print_condition
@@ -16,9 +17,12 @@ from tapestry.rewrite.restore import conjunction_condition
 
 def explanation(due_filter: DueFilter, disjunct: int) -> str:
     """Return why a message matches a stored filter: its owner's words, or the disjunct met."""
-    return due_filter.explanation or _in_words(
-        due_filter.text, due_filter.owner, due_filter.addresses, due_filter.live, disjunct
-    )
+    if due_filter.explanation:
+        return due_filter.explanation
+    try:
+        return _in_words(due_filter.text, due_filter.live, disjunct)
+    except TapestryError:  # it says "me": a text that is stored as TQL no longer does
+        return disjunct_in_words(compile_due(due_filter), disjunct)
 
 
 def disjunct_in_words(compiled: Compiled, index: int) -> str:
@@ -38,9 +42,10 @@ def disjunct_in_words(compiled: Compiled, index: int) -> str:
     return recognize(condition) or print_condition(condition)
 
 
-@lru_cache(maxsize=10_000)
-def _in_words(text: str, owner: str, addresses: tuple[str, ...], live: bool, disjunct: int) -> str:
-    return disjunct_in_words(compile_stored(text, owner, addresses, live), disjunct)
+@lru_cache(maxsize=100_000)
+def _in_words(text: str, live: bool, disjunct: int) -> str:
+    """Return the words of a disjunct, which are those of all filters with the text."""
+    return disjunct_in_words(compile_stored(text, None, (), live), disjunct)
 
 
 def _without_slot(node: n.Node) -> n.Node:

@@ -41,5 +41,20 @@ def test_a_disjunct_is_put_into_words_once():
     assert work.calls < 2000
 
 
+def test_people_with_the_same_text_share_its_words():
+    explanation(DUE, 1)
+    with counted() as work:
+        words = {explanation(replace(DUE, owner=f"u{n}"), 1) for n in range(100)}
+    assert words == {"replied to by mary"}
+    assert work.calls < 2000
+
+
+def test_a_text_that_says_me_is_put_into_its_owners_words():
+    mine = replace(DUE, text="replied to by me or about lunch", addresses=("terry@parc.com",))
+    others = replace(mine, addresses=("mary@parc.com",))
+    assert explanation(mine, 0) == "replied to by terry@parc.com"
+    assert explanation(others, 0) == "replied to by mary@parc.com"
+
+
 def test_what_the_owner_says_of_a_filter_explains_every_match():
     assert explanation(replace(DUE, explanation="in terry's lunches"), 0) == "in terry's lunches"
