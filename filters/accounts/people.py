@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 from django.contrib.auth.models import User
 
 from filters.models import Filter, Profile
+from filters.runtime.batching import in_batches
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import PUBLIC, audiences_of
 from tapestry.query.context import Context
@@ -17,16 +20,50 @@ def audiences(user: User | None) -> tuple[str, ...]:
     """Return the audiences a user may see: public, their own, their groups'; None sees public."""
     if user is None:
         return (PUBLIC,)
-    groups = sorted(group.name for group in user.groups.all())
-    return audiences_of(user.get_username(), tuple(groups))
+    return _audiences(user.get_username(), (group.name for group in user.groups.all()))
+
+
+def _audiences(username: str, groups: Iterable[str]) -> tuple[str, ...]:
+    return audiences_of(username, tuple(sorted(groups)))
 
 
 def addresses(user: User | None) -> tuple[str, ...]:
     """Return the addresses that are `me` to this user, lower case, the account's first."""
     if user is None:
         return ()
-    known = [user.email, *_profile(user).aliases]
+    return _addresses(user.email, _profile(user).aliases)
+
+
+def _addresses(email: str, aliases: Iterable[str]) -> tuple[str, ...]:
+    known = [email, *aliases]
     return tuple(dict.fromkeys(address.strip().lower() for address in known if address.strip()))
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """What a run must know of the owner of filters, as ``addresses`` and ``audiences`` say."""
+
+    name: str
+    addresses: tuple[str, ...]
+    audiences: tuple[str, ...]
+    active: bool
+
+
+def owners_by_key(user_ids: Iterable[int]) -> dict[int, Owner]:
+    """Return users by their keys, in two queries however many they are."""
+    keys = set(user_ids)
+    groups: dict[int, list[str]] = defaultdict(list)
+    for users in in_batches(User.objects.filter(groups__isnull=False), keys):
+        for user_id, group in users.values_list("pk", "groups__name"):
+            groups[user_id].append(group)
+    fields = ("pk", "username", "email", "profile__aliases", "is_active")
+    return {
+        user_id: Owner(
+            name, _addresses(email, aliases or ()), _audiences(name, groups[user_id]), active
+        )
+        for users in in_batches(User.objects.all(), keys)
+        for user_id, name, email, aliases, active in users.values_list(*fields)
+    }
 
 
 def context(user: User | None, filter_name: str | None = None) -> Context:
@@ -73,7 +110,12 @@ def _named(name: str, asker: User) -> User | None:
 
 def time_zone(user: User) -> ZoneInfo:
     """Return the time zone in which a user reads times and is sent digests."""
-    return ZoneInfo(_profile(user).time_zone)
+    return zone(_profile(user).time_zone)
+
+
+def zone(name: str | None) -> ZoneInfo:
+    """Return a time zone by its name; of a user without a profile it is the default one."""
+    return ZoneInfo(name or Profile().time_zone)
 
 
 def _profile(user: User) -> Profile:

@@ -11,17 +11,15 @@ import logging
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from operator import attrgetter
 
-from django.contrib.auth.models import User
 from django.db import transaction
 
 from filters.accounts import people
 from filters.models import Clock, Filter, PendingWindow, SharedWindow
 from filters.models import Match as StoredMatch
 from filters.runtime.batching import BATCH_SIZE, batched, by_key, in_batches
-from filters.store import expiry, live_changes, shared_window
+from filters.runtime.bulk import insert_rows
+from filters.store import due_filters, expiry, live_changes, shared_window
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.log import event
 from tapestry.core.ports import Change, DueFilter, Match
@@ -67,12 +65,19 @@ class DjangoFilterStore:
         windows: dict[int, PendingWindow] = {}
         for window in pending.filter(filter__active=True).order_by("pk"):
             windows.setdefault(window.filter_id, window)
-        return _due_filters(filters.values(), windows)
+        return due_filters.of_windows(filters.values(), windows)
 
     def known(self, pairs: Collection[tuple[int, str]]) -> set[tuple[int, str]]:
         wanted = set(pairs)
+        seen: set[str] = set()
+        for msgids in batched(sorted({msgid for _, msgid in wanted})):
+            seen.update(
+                StoredMatch.objects.filter(msgid__in=msgids).values_list("msgid", flat=True)
+            )
         stored: set[tuple[int, str]] = set()
-        for batch in batched(sorted(wanted), BATCH_SIZE // 2):
+        # Most messages are new: no filter has matched them yet.
+        asked = sorted(pair for pair in wanted if pair[1] in seen)
+        for batch in batched(asked, BATCH_SIZE // 2):
             stored.update(live_changes.rows_of(batch).values_list("filter_id", "msgid"))
         return stored & wanted
 
@@ -116,9 +121,8 @@ class DjangoFilterStore:
         since = self.shared_since()
         if since is None:
             return []
-        running = Filter.objects.filter(active=True, enrolled=True).defer("text")
-        filters = [filter_ for rows in in_batches(running, filter_ids) for filter_ in rows]
-        return [replace(due, since=since) for due in _due_filters(filters, {})]
+        running = Filter.objects.filter(active=True, enrolled=True)
+        return due_filters.of_rows(running, filter_ids, since)
 
     def commit_shared(
         self,
@@ -154,43 +158,6 @@ class DjangoFilterStore:
         return by_key(Filter.objects.all(), filter_ids, "revision")
 
 
-def _due_filters(
-    filters: Collection[Filter], windows: Mapping[int, PendingWindow]
-) -> list[DueFilter]:
-    """Return those of the filters whose owners are active, by key; look up each owner once."""
-    active = User.objects.filter(is_active=True).select_related("profile")
-    owner_ids = (filter_.owner_id for filter_ in filters)
-    owners = {
-        user.pk: (user.get_username(), people.addresses(user), people.audiences(user))
-        for users in in_batches(active.prefetch_related("groups"), owner_ids)
-        for user in users
-    }
-    due = []
-    for filter_ in sorted(filters, key=attrgetter("pk")):
-        if filter_.owner_id not in owners:
-            continue
-        owner, addresses, audiences = owners[filter_.owner_id]
-        pending = windows.get(filter_.pk)
-        text = filter_ if pending is None else pending
-        due.append(
-            DueFilter(
-                filter_id=filter_.pk,
-                text=text.tql,
-                owner=owner,
-                addresses=addresses,
-                audiences=audiences,
-                since=text.since,
-                start=text.start,
-                revision=filter_.revision,
-                until=None if pending is None else pending.until,
-                pending_window=None if pending is None else pending.pk,
-                live=filter_.is_live,
-                explanation=text.explanation,
-            )
-        )
-    return due
-
-
 def _advance(filters: Sequence[DueFilter], until: int) -> Iterator[bool]:
     """Advance the watermarks by compare-and-set; yield for each batch whether all could be."""
     positions: dict[tuple[int, int], list[int]] = defaultdict(list)
@@ -211,36 +178,54 @@ def _advance(filters: Sequence[DueFilter], until: int) -> Iterator[bool]:
             expiry.stop_ended(run, since, until)
 
 
+_MATCH_FIELDS = (
+    "filter",
+    "msgid",
+    "audience",
+    "matched_at",
+    "stored_at",
+    "shown_at",
+    "disjunct",
+    "evidence",
+    "explanation",
+)
+
+
 def _store(matches: Sequence[Match], stored_at: int, shown: Mapping[int, int]) -> None:
-    StoredMatch.objects.bulk_create(
+    insert_rows(
+        StoredMatch,
+        _MATCH_FIELDS,
         (
-            StoredMatch(
-                filter_id=match.filter_id,
-                msgid=match.msgid,
-                audience=match.audience,
-                matched_at=match.matched_at,
-                stored_at=stored_at,
-                shown_at=shown[match.filter_id],
-                disjunct=match.disjunct,
-                evidence=list(match.evidence),
-                explanation=match.explanation,
+            (
+                match.filter_id,
+                match.msgid,
+                match.audience,
+                match.matched_at,
+                stored_at,
+                shown[match.filter_id],
+                match.disjunct,
+                match.evidence,
+                match.explanation,
             )
             for match in matches
         ),
-        batch_size=BATCH_SIZE // 10,
     )
 
 
 def _when_shown(delivered: Iterable[Match | Change], stored_at: int) -> dict[int, int]:
     """Return the instant at which each filter shows what it found, by its timeliness."""
-    filters = Filter.objects.select_related("owner__profile")
-    return {
-        filter_.pk: shown_at(
-            parse_timeliness(filter_.timeliness), stored_at, people.time_zone(filter_.owner)
-        )
-        for rows in in_batches(filters, (match.filter_id for match in delivered))
-        for filter_ in rows
-    }
+    fields = ("pk", "timeliness", "owner__profile__time_zone")
+    filter_ids = {match.filter_id for match in delivered}
+    instants: dict[tuple[str, str | None], int] = {}
+    shown: dict[int, int] = {}
+    for rows in in_batches(Filter.objects.all(), filter_ids):
+        for pk, timeliness, zone in rows.values_list(*fields):
+            if (timeliness, zone) not in instants:
+                zone_of_owner = people.zone(zone)
+                instant = shown_at(parse_timeliness(timeliness), stored_at, zone_of_owner)
+                instants[timeliness, zone] = instant
+            shown[pk] = instants[timeliness, zone]
+    return shown
 
 
 def _log_delivery(

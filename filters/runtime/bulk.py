@@ -1,0 +1,83 @@
+"""Rows written by one prepared statement, without an object of the model for each.
+
+The statement is generated from the fields of the model; its values are in the database's types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from django.db import connections, router
+from django.db.models import Field, JSONField, Model
+
+Values = Sequence[Any]
+
+
+def insert_rows(model: type[Model], names: Sequence[str], rows: Iterable[Values]) -> None:
+    """Insert rows with values for the fields named; the other fields have their defaults."""
+    connection = connections[router.db_for_write(model)]
+    given = _fields(model, names)
+    others = [f for f in model._meta.concrete_fields if f not in given and not f.primary_key]
+    defaults = tuple(f.get_db_prep_save(f.get_default(), connection) for f in others)
+    columns = ", ".join(connection.ops.quote_name(str(f.column)) for f in (*given, *others))
+    marks = ", ".join(["%s"] * (len(given) + len(others)))
+    table = connection.ops.quote_name(model._meta.db_table)
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            f"INSERT INTO {table} ({columns}) VALUES ({marks})",
+            [(*row, *defaults) for row in _prepared(given, rows, connection)],
+        )
+
+
+def update_rows(model: type[Model], names: Sequence[str], rows: Iterable[Values]) -> None:
+    """Set the fields named; the last value of each row is the primary key.
+
+    Rows that are gone stay gone.
+    """
+    connection = connections[router.db_for_write(model)]
+    given = _fields(model, names)
+    quote = connection.ops.quote_name
+    changes = ", ".join(f"{quote(str(f.column))} = %s" for f in given)
+    key = quote(str(model._meta.pk.column))
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            f"UPDATE {quote(model._meta.db_table)} SET {changes} WHERE {key} = %s",
+            list(_prepared(given, rows, connection)),
+        )
+
+
+def _fields(model: type[Model], names: Sequence[str]) -> list[Field[Any, Any]]:
+    by_name = {field.name: field for field in model._meta.concrete_fields}
+    return [by_name[name] for name in names]
+
+
+def _prepared(
+    fields: Sequence[Field[Any, Any]], rows: Iterable[Values], connection: Any
+) -> Iterator[Values]:
+    """Yield the rows with JSON as the database has it: numbers and texts are the same there."""
+    places = [place for place, field in enumerate(fields) if isinstance(field, JSONField)]
+    if not places:
+        yield from rows
+        return
+    prepare: list[tuple[int, Callable[[Any], Any]]] = [
+        (place, _remembering(fields[place], connection)) for place in places
+    ]
+    for row in rows:
+        values = list(row)
+        for place, prepared in prepare:
+            values[place] = prepared(values[place])
+        yield values
+
+
+def _remembering(field: Field[Any, Any], connection: Any) -> Callable[[Any], Any]:
+    """Return what prepares values, those alike once: many rows have the same."""
+    known: dict[str, Any] = {}
+
+    def prepared(value: Any) -> Any:
+        key = repr(value)
+        if key not in known:
+            known[key] = field.get_db_prep_save(value, connection)
+        return known[key]
+
+    return prepared
