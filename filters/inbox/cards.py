@@ -1,26 +1,28 @@
 """The read model of the lists: what they show of matched messages, copied from the tables.
 
 stale matches ─ rows of their messages ─> cards ─┐
-              └ rows of their evidence ──────────┴─> one upsert and one UPDATE a batch
+              └ rows of their evidence ──────────┴─> one prepared UPDATE for each match
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, Subquery
+from django.db.models import Q
 
-from filters.inbox.explanation import evidence_rows
+from filters.accounts import people
+from filters.inbox.explanation import StaleMatch, evidence_rows
 from filters.models import Card, Match
 from filters.runtime.batching import BATCH_SIZE, batched
+from filters.runtime.bulk import update_rows
 from tapestry.core.clock import wall_clock
 from tapestry.core.schema import MESSAGES
 from tapestry.tables.log import Tables
 from tapestry.tables.read import CARD, lookup
 
-STALE_MATCHES = 1000
+STALE_MATCHES = 10_000
 """Matches that are refreshed in one transaction."""
 
 COLUMNS = (*CARD, "audience", "inreplyto")
@@ -34,47 +36,55 @@ def refresh_cards(tables: Tables) -> int:
     """
     refreshed = last = 0
     while stale := _stale_after(last):
-        last = stale[-1].pk
+        last = stale[-1].key
         refreshed += _refresh(tables, stale)
     return refreshed
 
 
-def _stale_after(key: int) -> list[Match]:
+def _stale_after(key: int) -> list[StaleMatch]:
     stale = Match.objects.filter(Q(card=None) | Q(refreshed_at=None), pk__gt=key)
-    stale = stale.select_related("filter__owner").prefetch_related("filter__owner__groups")
-    return list(stale.order_by("pk")[:STALE_MATCHES])
+    fields = ("pk", "filter__owner_id", "msgid", "audience", "evidence")
+    rows = list(stale.order_by("pk").values_list(*fields)[:STALE_MATCHES])
+    owners = people.owners_by_key({row[1] for row in rows})
+    return [
+        StaleMatch(key, owners[owner].audiences, msgid, audience, tuple(evidence))
+        for key, owner, msgid, audience, evidence in rows
+    ]
 
 
-def _refresh(tables: Tables, matches: Sequence[Match]) -> int:
+def _refresh(tables: Tables, matches: Sequence[StaleMatch]) -> int:
     cards, parents = _read_cards(tables, matches)
     evidence = evidence_rows(tables, matches, parents)
-    changed = {match.pk: match for match in matches if match.evidence_rows != evidence[match.pk]}
-    for match in changed.values():
-        match.evidence_rows = evidence[match.pk]
-    card = Card.objects.filter(msgid=OuterRef("msgid"), audience=OuterRef("audience"))
-    refreshed = 0
     with transaction.atomic():
         Card.objects.bulk_create(cards, ignore_conflicts=True, batch_size=BATCH_SIZE // 5)
-        for keys in batched(changed):
-            # An upsert takes a third of the time of bulk_update (an expression a row).  Only of
-            # locked rows: it would bring back those that were deleted meanwhile.
-            locked = Match.objects.select_for_update().filter(pk__in=keys)
-            Match.objects.bulk_create(
-                [changed[key] for key in locked.values_list("pk", flat=True)],
-                batch_size=BATCH_SIZE // 5,
-                update_conflicts=True,
-                unique_fields=["pk"],
-                update_fields=["evidence_rows"],
-            )
-        for keys in batched([match.pk for match in matches]):
-            refreshed += Match.objects.filter(Exists(card), pk__in=keys).update(
-                card=Subquery(card.values("pk")), refreshed_at=wall_clock()
-            )
-    return refreshed
+        keys = _card_keys({match.msgid for match in matches})
+        now = wall_clock()
+        found = [match for match in matches if (match.msgid, match.audience) in keys]
+        # Those that are gone meanwhile stay gone: an UPDATE brings nothing back.
+        update_rows(
+            Match,
+            ("card", "evidence_rows", "refreshed_at"),
+            (
+                (keys[match.msgid, match.audience], evidence[match.key], now, match.key)
+                for match in found
+            ),
+        )
+    return len(found)
+
+
+def _card_keys(msgids: Collection[str]) -> dict[tuple[str, str], int]:
+    """Return the keys of messages' cards, locked, so that none is deleted before it is used."""
+    return {
+        (msgid, audience): key
+        for batch in batched(sorted(msgids))
+        for key, msgid, audience in Card.objects.select_for_update(no_key=True)
+        .filter(msgid__in=batch)
+        .values_list("pk", "msgid", "audience")
+    }
 
 
 def _read_cards(
-    tables: Tables, matches: Sequence[Match]
+    tables: Tables, matches: Sequence[StaleMatch]
 ) -> tuple[list[Card], dict[str, str | None]]:
     """Return the cards of the matched messages, and the msgid of each message's parent."""
     wanted: dict[str, set[str]] = defaultdict(set)

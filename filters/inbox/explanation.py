@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from filters.accounts import people
-from filters.models import Match
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.log import Tables
 from tapestry.tables.read import lookup
@@ -34,34 +33,52 @@ EvidenceRow = dict[str, Any]
 "msgid"}``."""
 
 
+@dataclass(frozen=True, slots=True)
+class StaleMatch:
+    """A stored match, by its key, and the audiences that its owner sees."""
+
+    key: int
+    audiences: tuple[str, ...]
+    msgid: str
+    audience: str
+    evidence: tuple[str, ...]
+
+
 def evidence_rows(
-    tables: Tables, matches: Sequence[Match], parents: Mapping[str, str | None]
+    tables: Tables, matches: Sequence[StaleMatch], parents: Mapping[str, str | None]
 ) -> dict[int, list[EvidenceRow]]:
     """Return the evidence rows of each match, by its key, as far as its owner may see them.
 
-    ``parents`` maps a matched msgid to that of its parent.
+    ``parents`` maps a matched msgid to that of its parent.  Matches of one message with one
+    evidence share their rows, if their owners see the same.
     """
-    owners = {match.filter.owner for match in matches}
-    audiences = {owner.pk: people.audiences(owner) for owner in owners}
+    alike = {(match.msgid, match.evidence, match.audiences) for match in matches}
     keys = {
         key
-        for match in matches
-        if match.evidence != [match.msgid]
-        for key in match.evidence[: MAX_ROWS + 1]
+        for msgid, evidence, _ in alike
+        if evidence != (msgid,)
+        for key in evidence[: MAX_ROWS + 1]
     }
-    rows = _rows(tables, keys, set[str]().union(*audiences.values()))
-    evidence: dict[int, list[EvidenceRow]] = {}
-    for match in matches:
-        visible = audiences[match.filter.owner_id]
-        copies = (
-            next((row for row in rows.get(key, ()) if row["audience"] in visible), None)
-            for key in match.evidence
-            if key != match.msgid
-        )
-        parent = parents.get(match.msgid)
-        seen = (_evidence_row(row, match.msgid, parent) for row in copies if row is not None)
-        evidence[match.pk] = list(islice(seen, MAX_ROWS))
-    return evidence
+    rows = _rows(tables, keys, {audience for _, _, seen in alike for audience in seen})
+    shown = {same: _shown(rows, *same, parents) for same in alike}
+    return {match.key: shown[match.msgid, match.evidence, match.audiences] for match in matches}
+
+
+def _shown(
+    rows: Mapping[str, Sequence[Mapping[str, Any]]],
+    msgid: str,
+    evidence: Sequence[str],
+    visible: Collection[str],
+    parents: Mapping[str, str | None],
+) -> list[EvidenceRow]:
+    copies = (
+        next((row for row in rows.get(key, ()) if row["audience"] in visible), None)
+        for key in evidence
+        if key != msgid
+    )
+    parent = parents.get(msgid)
+    seen = (_evidence_row(row, msgid, parent) for row in copies if row is not None)
+    return list(islice(seen, MAX_ROWS))
 
 
 def sentences(rows: Sequence[EvidenceRow], audiences: Collection[str]) -> list[str]:
