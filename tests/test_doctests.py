@@ -24,6 +24,7 @@ ROOMS_WITH_EXAMPLES = {
     "tapestry.spark",
     "tapestry.tables",
     "filters.bench",
+    "filters.management",
     "filters.runtime",
     "filters.sources",
     "filters.store",

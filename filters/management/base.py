@@ -46,8 +46,8 @@ class TapestryCommand(BaseCommand):
                 raise
             self.stderr.write(f"error: {sentence(error)}")
             sys.exit(1)
-        except KeyboardInterrupt:
-            self.stderr.write("interrupted")
+        except KeyboardInterrupt as interruption:
+            self.stderr.write(f"interrupted: {interruption}".rstrip(": "))
             sys.exit(130)
 
     def execute(self, *args: Any, **options: Any) -> str | None:

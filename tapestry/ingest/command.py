@@ -26,6 +26,7 @@ from tapestry.ingest.ingest_batch import IngestTarget, Progress, Tally, ingest_b
 from tapestry.ingest.pull import pull_account
 from tapestry.ingest.quoted_reply import storable
 from tapestry.ingest.session import KINDS, kind_of, read_url
+from tapestry.ingest.stream import MessageStream
 from tapestry.ingest.sync_state import InMemorySyncStates
 from tapestry.tables.append import cursor_of
 from tapestry.tables.log import Tables
@@ -41,6 +42,10 @@ LARGE = 4 * 1024 * 1024
 MOST_WORKERS = 4
 
 _AUDIENCE = re.compile(r"public|(?:user|group):\S(?:.*\S)?", re.DOTALL)
+_WHAT = (
+    "Give an mbox, a Maildir, a directory of .eml files, imap(s)://user@host/MAILBOX "
+    "or nntp(s)://host/GROUP."
+)
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
 
@@ -63,9 +68,12 @@ def ingest(
     """Ingest a file, directory, mailbox or newsgroups for an audience, from the stored cursor.
 
     A command that was stopped anywhere and is run again ingests the rest, and nothing twice.
-    Raises TapestryError if the source cannot be read; what was appended before that stays.
+    Raises TapestryError if the source cannot be read; what was appended before that stays.  A
+    KeyboardInterrupt says how much is in.
     """
     check_audience(audience)
+    if not what.strip():
+        raise TapestryError("No mail is named to take in.", hint=_WHAT)
     start = time.monotonic()
     target = IngestTarget(tables, clock, audience, progress, now)
     tally = Tally()
@@ -80,12 +88,14 @@ def ingest(
     elif scheme:
         raise TapestryError(
             f"Mail cannot be pulled from {scheme[1].lower()}://.",
-            hint="Give an mbox, a Maildir, a directory of .eml files, imap(s)://user@host/MAILBOX "
-            "or nntp(s)://host/GROUP.",
+            hint=_WHAT,
         )
     else:
         stream = open_archive_source(what, audience, partial(cursor_of, tables))
-        ingest_batches(stream, replace(target, workers=_workers(path_of(what))), tally)
+        try:
+            ingest_batches(stream, replace(target, workers=_workers(path_of(what))), tally)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(_interrupted(stream, tally)) from None
     report = IngestReport(**asdict(tally), seconds=time.monotonic() - start)
     event(
         log,
@@ -98,6 +108,12 @@ def ingest(
         seconds=report.seconds,
     )
     return report
+
+
+def _interrupted(stream: MessageStream, tally: Tally) -> str:
+    total, done = stream.total(), stream.resumed.messages + tally.read
+    of_total = f" of {total:,}" if total and total > done else ""
+    return f"{done:,}{of_total} are in; run it again to go on."
 
 
 def _workers(path: Path) -> int:

@@ -28,7 +28,7 @@ BATCH_SECONDS = 5.0
 """Seconds after which a batch is appended, however small it is."""
 
 Progress = Callable[[int, int | None], None]
-"""Take the number of messages read so far and their total (None: unknown)."""
+"""Take the number of messages read so far, resumed ones too, and their total (None: unknown)."""
 
 Stop = Callable[[], bool]
 """Return whether to leave the remaining messages for another time."""
@@ -96,7 +96,7 @@ def ingest_batches(stream: MessageStream, target: IngestTarget, tally: Tally) ->
         tally.duplicates += receipt.duplicates
         tally.broken += sum(bool(parsed.problems) for parsed in messages)
         if progress and messages:
-            progress(tally.read, total)
+            progress(stream.resumed.messages + tally.read, total)
         if target.stop():
             return False
     return True

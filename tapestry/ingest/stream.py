@@ -41,13 +41,24 @@ class Batch:
         return bool(self.raws) or self.cursor is not None
 
 
+@dataclass(slots=True)
+class Resumed:
+    """How many of a stream's items were ingested before; known once reading has begun."""
+
+    messages: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class MessageStream:
-    """An opened source of mail; ``total`` returns the number of its items, None if unknown."""
+    """An opened source of mail; ``total`` returns the number of its items, None if unknown.
+
+    Those ``resumed`` count in the total, and are not among the items.
+    """
 
     name: str
     items: Iterator[Item]
     total: Callable[[], int | None]
+    resumed: Resumed = field(default_factory=Resumed)
 
 
 def read_within(guard: AbstractContextManager[None], items: Iterator[Item]) -> Iterator[Item]:

@@ -164,6 +164,85 @@ def test_a_directory_of_mboxes_keeps_a_cursor_for_each(tmp_path, tables, clock):
     assert counts(ingest(str(mail), tables, clock)) == (2, 1, 1, 0)
 
 
+def letters(path, numbers):
+    """A directory of letters whose first line is that of an mbox."""
+    path.mkdir(exist_ok=True)
+    for n in numbers:
+        (path / f"{n:03}").write_text(one(n))
+    return path
+
+
+def test_a_directory_of_letters_with_from_lines_is_one_append(tmp_path, tables, clock):
+    mail = letters(tmp_path / "mail", range(7))
+    (mail / "003.eml").write_text(one("a", "From here on\n\nFrom May on"))
+    write(mail / "box", range(10, 13))
+    assert counts(ingest(str(mail), tables, clock)) == (11, 11, 0, 0)
+    assert sorted(part.rows for part in snapshot(tables).messages) == [3, 8]
+    assert message(tables, "a@x.org", PUBLIC).message.body.startswith("From here on")
+
+
+def test_a_large_directory_goes_on_where_it_was_interrupted(tmp_path, tables, clock, monkeypatch):
+    monkeypatch.setattr("tapestry.ingest.ingest_batch.BATCH", 4)
+    monkeypatch.setattr("tapestry.ingest.archive.directory.FEW", 5)
+    mail = letters(tmp_path / "mail", range(10))
+
+    def stop(done, total):
+        assert total == 10
+        if done >= 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt, match=r"^4 of 10 are in; run it again to go on\.$"):
+        ingest(str(mail), tables, clock, progress=stop)
+    with pytest.raises(KeyboardInterrupt, match=r"^8 of 10 are in"):
+        ingest(str(mail), tables, clock, progress=lambda done, _: done < 8 or stop(done, 10))
+    assert counts(ingest(str(mail), tables, clock)) == (2, 2, 0, 0)
+    assert counts(ingest(str(mail), tables, clock)) == (0, 0, 0, 0)
+    assert ids(tables) == [f"{n}@x.org" for n in range(10)]
+
+
+@pytest.mark.parametrize("change", ["new first", "new last", "changed", "gone", "damaged"])
+def test_a_large_directory_that_changed_loses_nothing(tmp_path, tables, clock, monkeypatch, change):
+    monkeypatch.setattr("tapestry.ingest.archive.directory.FEW", 3)
+    mail = letters(tmp_path / "mail", range(5))
+    ingest(str(mail), tables, clock)
+    if change == "damaged":
+        (mail / "002").write_bytes(gzip.compress(one("a").encode())[:-9])
+        with pytest.raises(TapestryError, match="damaged"):
+            ingest(str(mail), tables, clock)
+        (mail / "002").write_bytes(gzip.compress(one("a").encode()))
+    elif change == "gone":
+        (mail / "002").unlink()
+        (mail / "009").write_text(one("a"))
+    else:
+        name = {"new first": "0", "new last": "9", "changed": "002"}[change]
+        (mail / name).write_text(one("a"))
+    assert ingest(str(mail), tables, clock).added == 1
+    assert ids(tables) == sorted(f"{n}@x.org" for n in (*range(5), "a"))
+    assert ingest(str(mail), tables, clock).added == 0
+
+
+def test_an_mbox_that_is_gone_on_with_counts_what_was_in(tmp_path, tables, clock, monkeypatch):
+    monkeypatch.setattr("tapestry.ingest.ingest_batch.BATCH", 2)
+    what = write(tmp_path / "box", range(6))
+    seen = []
+    for _ in range(3):
+        with pytest.raises(KeyboardInterrupt) as interruption:
+            ingest(what, tables, clock, progress=lambda done, _: seen.append(done) or stop_now())
+    assert seen == [2, 4, 6]
+    assert str(interruption.value) == "6 are in; run it again to go on."
+
+
+def stop_now():
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("what", ["", " "])
+def test_nothing_is_no_source(tables, clock, what):
+    with pytest.raises(TapestryError, match="No mail is named") as refused:
+        ingest(what, tables, clock)
+    assert "imap(s)://" in refused.value.hint
+
+
 def test_broken_messages_are_kept_and_counted(tmp_path, tables, clock):
     broken = one("x").replace("From: joe", "Date: whenever\nFrom: joe")
     what = write(tmp_path / "box", range(2), broken)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from getpass import getpass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
@@ -12,6 +12,9 @@ from filters.management.base import TapestryCommand
 from filters.runtime import services
 from filters.store.filter_store import DjangoClock
 from tapestry.core.message import PUBLIC
+
+if TYPE_CHECKING:
+    from tapestry.ingest.command import IngestReport
 
 
 class Command(TapestryCommand):
@@ -51,12 +54,26 @@ class Command(TapestryCommand):
                 show if sys.stderr.isatty() else None,
                 _ask_password if sys.stdin.isatty() else None,
             )
-        rate = report.read / report.seconds if report.seconds else 0
-        self.stdout.write(
-            f"{report.read} read, {report.added} added, {report.duplicates} known already, "
-            f"{report.broken} broken (kept with what could be read), "
-            f"{report.seconds:.1f} s, {rate:.0f} messages/s"
-        )
+        self.stdout.write(_summary(report))
+
+
+def _summary(report: IngestReport) -> str:
+    """Return in one line what was taken in.
+
+    >>> from tapestry.ingest.command import IngestReport
+    >>> _summary(IngestReport()), _summary(IngestReport(read=5, duplicates=5, seconds=0.5))
+    ('Nothing new.', 'Nothing new: 5 read, all known already, 0.5 s.')
+    """
+    if not report.read:
+        return "Nothing new."
+    if report.read == report.duplicates:
+        return f"Nothing new: {report.read:,} read, all known already, {report.seconds:.1f} s."
+    rate = report.read / report.seconds if report.seconds else 0
+    return (
+        f"{report.read} read, {report.added} added, {report.duplicates} known already, "
+        f"{report.broken} broken (kept with what could be read), "
+        f"{report.seconds:.1f} s, {rate:.0f} messages/s"
+    )
 
 
 def _ask_password(address: str) -> str:

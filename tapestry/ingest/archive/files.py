@@ -5,13 +5,18 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from enum import Enum
 from io import BufferedIOBase
-from itertools import chain
 from pathlib import Path
 
 from tapestry.core.errors import TapestryError
+from tapestry.ingest.archive.directory import (
+    is_single_message,
+    read_all,
+    read_messages,
+    sorted_files,
+)
 from tapestry.ingest.archive.mbox import (
     BROKEN_STREAM,
     entries,
@@ -20,7 +25,7 @@ from tapestry.ingest.archive.mbox import (
     open_archive,
     settled_size,
 )
-from tapestry.ingest.stream import CursorOf, Item, MessageStream
+from tapestry.ingest.stream import CursorOf, Item, MessageStream, Resumed
 from tapestry.tables.append import Cursor
 
 _HEADER = re.compile(
@@ -30,8 +35,6 @@ _HEADER = re.compile(
 )
 _FINGERPRINT = 256
 _CHUNK = 1024 * 1024
-_MOST_NAMED = 5
-"""Files that are named in an error, at most."""
 
 
 class Kind(Enum):
@@ -72,8 +75,9 @@ def open_archive_source(what: str, audience: str, cursor_of: CursorOf) -> Messag
         raise _unreadable(path, error) from error
     kind = kind_of(path)
     if kind is Kind.MBOX:
-        items = _mbox(path, audience, cursor_of)
-        return MessageStream(path.name, items, lambda: count_messages(path))
+        resumed = Resumed()
+        items = _mbox(path, audience, cursor_of, resumed)
+        return MessageStream(path.name, items, lambda: count_messages(path), resumed)
     if kind is Kind.MESSAGE:
         return MessageStream(path.name, _file(path), lambda: 1)
     if kind is Kind.EMPTY:
@@ -119,86 +123,95 @@ def count_messages(path: Path) -> int | None:
 
 def _directory(path: Path, audience: str, cursor_of: CursorOf) -> MessageStream:
     if (path / "cur").is_dir() or (path / "new").is_dir():
-        files = [*_sorted_files(path / "new"), *_sorted_files(path / "cur")]
-        return MessageStream(path.name, _all_of(map(_file, files), []), lambda: len(files))
+        files = [*sorted_files(path / "new"), *sorted_files(path / "cur")]
+        return MessageStream(path.name, read_all(map(_file, files), []), lambda: len(files))
     by_kind: dict[Kind, list[Path]] = {kind: [] for kind in Kind}
+    singles: list[Path] = []
     failures: list[TapestryError] = []
-    for file in _sorted_files(path):
+    for file in sorted_files(path):
         try:
-            by_kind[kind_of(file)].append(file)
+            kind = kind_of(file)
+            is_single = kind is Kind.MBOX and _is_single_message(file)
+            (singles if is_single else by_kind[kind]).append(file)
         except TapestryError as error:
             failures.append(error)
     mboxes, messages = by_kind[Kind.MBOX], by_kind[Kind.MESSAGE]
-    if not mboxes and not messages and not failures:
+    if not mboxes and not messages and not singles and not failures:
         raise TapestryError(
             f"The directory {path} holds no mail.",
             hint="Give a Maildir, or a directory with .eml files or mboxes in it.",
         )
 
     def total() -> int | None:
-        counts = [len(messages), *map(count_messages, mboxes)]
+        counts = [len(messages) + len(singles), *map(count_messages, mboxes)]
         return None if None in counts else sum(filter(None, counts))
 
-    readers = chain(map(_file, messages), (_mbox(file, audience, cursor_of) for file in mboxes))
-    return MessageStream(path.name, _all_of(readers, failures), total)
+    resumed = Resumed()
+    name = _text_of(path)
+
+    def readers() -> Iterator[Iterator[Item]]:
+        shared = (audience, cursor_of, resumed, _read, failures)
+        yield read_messages(f"directory:{name}", messages, *shared)
+        yield from (_mbox(file, audience, cursor_of, resumed) for file in mboxes)
+        yield read_messages(f"directory of mboxes:{name}", singles, *shared)
+
+    return MessageStream(path.name, read_all(readers(), failures), total, resumed)
 
 
-def _all_of(readers: Iterable[Iterator[Item]], failures: list[TapestryError]) -> Iterator[Item]:
-    """Yield what can be read; raise what is wrong with the others at the end."""
-    for reader in readers:
-        try:
-            yield from reader
-        except TapestryError as error:
-            failures.append(error)
-    if len(failures) > 1:
-        sentences = [error.message for error in failures[:_MOST_NAMED]]
-        if len(failures) > _MOST_NAMED:
-            sentences.append(f"And {len(failures) - _MOST_NAMED} more.")
-        raise TapestryError(" ".join(sentences), hint=failures[0].hint)
-    if failures:
-        raise failures[0]
+def _text_of(path: Path) -> str:
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
-def _sorted_files(path: Path) -> list[Path]:
-    """Return the files below a directory, except those hidden or still being delivered."""
-    return sorted(
-        file
-        for file in path.rglob("*")
-        if file.is_file()
-        and not any(part.startswith(".") for part in file.relative_to(path).parts)
-        and not (file.parent.name == "tmp" and (file.parent.parent / "cur").is_dir())
-    )
+def _is_single_message(path: Path) -> bool:
+    """Return whether an mbox holds one message only; a damaged one is read as an mbox."""
+    try:
+        return is_single_message(path)
+    except (OSError, *BROKEN_STREAM):
+        return False
+
+
+def _read(file: Path) -> bytes | None:
+    try:
+        with open_archive(file, settled_size(file)) as stream:
+            return stream.read()
+    except FileNotFoundError:
+        return None  # a Maildir's reader has renamed it meanwhile; the next pull finds it
+    except (OSError, *BROKEN_STREAM) as error:
+        raise _unreadable(file, error) from error
 
 
 def _file(file: Path) -> Iterator[Item]:
-    try:
-        with open_archive(file) as stream:
-            raw = stream.read()
-    except FileNotFoundError:
-        return  # a Maildir's reader has renamed it meanwhile; the next pull finds it
-    except (OSError, *BROKEN_STREAM) as error:
-        raise _unreadable(file, error) from error
-    yield Item(raw)
+    content = _read(file)
+    if content is not None:
+        yield Item(content)
 
 
 class _Content:
-    """The hash of what a stream holds, read up to where another reader is."""
+    """The hash of what a stream holds, read up to where another reader is.
+
+    ``from_lines`` is about the number of the messages.
+    """
 
     def __init__(self, stream: BufferedIOBase) -> None:
         self._stream = stream
         self._hash = hashlib.blake2b(digest_size=8)
         self._end = 0
+        self._last = b"\n"
+        self.from_lines = 0
 
     def up_to(self, end: int) -> int:
         """Return a number of 63 bits for all bytes before ``end``, which only grows."""
         while self._end < end and (chunk := self._stream.read(min(_CHUNK, end - self._end))):
             self._hash.update(chunk)
             self._end += len(chunk)
+            joined = self._last + chunk
+            self.from_lines += joined.count(b"\nFrom ")
+            self._last = joined[-5:]
         return int.from_bytes(self._hash.digest(), "big") >> 1
 
 
-def _mbox(path: Path, audience: str, cursor_of: CursorOf) -> Iterator[Item]:
-    """Yield an mbox's messages from where its cursor stands.
+def _mbox(path: Path, audience: str, cursor_of: CursorOf, resumed: Resumed) -> Iterator[Item]:
+    """Yield an mbox's messages from where its cursor stands, and count those before.
 
     The cursor is an offset into the unpacked stream of an archive known by its path and
     its first bytes, with a hash of all before it.  If that has changed, or no message starts
@@ -211,8 +224,7 @@ def _mbox(path: Path, audience: str, cursor_of: CursorOf) -> Iterator[Item]:
         with open_archive(path, size) as stream, open_archive(path, size) as again:
             content = _Content(again)
             fingerprint = hashlib.blake2b(head_of(stream, _FINGERPRINT), digest_size=8).hexdigest()
-            name = os.fsencode(path).decode("utf-8", "backslashreplace")
-            source = f"mbox:{name}#{fingerprint}@{audience}"
+            source = f"mbox:{_text_of(path)}#{fingerprint}@{audience}"
             stored = cursor_of(source)
             reached = stored.version if stored else 0
             start = _resume_at(stream, reached)
@@ -220,6 +232,8 @@ def _mbox(path: Path, audience: str, cursor_of: CursorOf) -> Iterator[Item]:
                 start = 0
                 again.seek(0)
                 content = _Content(again)
+            if start != 0:
+                resumed.messages += content.from_lines
             if start is None:
                 return
             for entry in entries(stream, start):

@@ -11,7 +11,7 @@ import os
 import re
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,20 +68,20 @@ def open_archive(path: Path, size: int | None = None) -> io.BufferedIOBase:
     Of a file that is not packed, only the first ``size`` bytes are read.  In an mbox from an old
     Macintosh, the CR at the end of each line becomes LF.
     """
-    with path.open("rb") as file:
+    file = path.open("rb")
+    try:
         magic = file.read(_HEAD)
-    if magic.startswith(b"\x1f\x8b"):
-        # Buffered once more: GzipFile's own readline is slow.
-        return io.BufferedReader(_Pieces(gzip.GzipFile(path)), _BUFFER)
-    if magic.startswith(b"BZh"):
-        return bz2.open(path, "rb")
-    if magic.startswith(b"\xfd7zXZ\x00"):
-        return lzma.open(path, "rb")
+        file.seek(0)
+    except OSError:
+        file.close()
+        raise
+    packed = next((unpack for start, unpack in _PACKED.items() if magic.startswith(start)), None)
+    if packed is not None:
+        file.close()
+        return packed(path)
     if magic.startswith(b"From ") and b"\r" in magic and b"\n" not in magic:
-        return io.BufferedReader(_LineFeeds(path.open("rb"), size), _BUFFER)
-    if size is not None:
-        return io.BufferedReader(_Pieces(path.open("rb"), size), _BUFFER)
-    return path.open("rb")
+        return io.BufferedReader(_LineFeeds(file, size), _BUFFER)
+    return file if size is None else io.BufferedReader(_Pieces(file, size), _BUFFER)
 
 
 def head_of(stream: io.BufferedIOBase, size: int) -> bytes:
@@ -135,6 +135,19 @@ class _LineFeeds(_Pieces):
         count = super().readinto(buffer)
         buffer[:count] = bytes(buffer[:count]).replace(b"\r", b"\n")
         return count
+
+
+def _gunzip(path: Path) -> io.BufferedIOBase:
+    # Buffered once more: GzipFile's own readline is slow.
+    return io.BufferedReader(_Pieces(gzip.GzipFile(path)), _BUFFER)
+
+
+_PACKED: dict[bytes, Callable[[Path], io.BufferedIOBase]] = {
+    b"\x1f\x8b": _gunzip,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\x00": lzma.open,
+}
+"""What opens a packed file, by its first bytes."""
 
 
 def is_from_line(line: bytes) -> bool:
