@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import attrgetter, itemgetter
 
 from tapestry.core.ports import Match
@@ -60,25 +61,25 @@ def execute(
     windows = ((s, until if s.until is None else s.until) for s in by_id.values())
     rows = first_candidates(engine, signature_groups(windows), until)
     starts = {filter_id: s.start for filter_id, s in by_id.items()}
-    return decide_matches(engine, rows, starts, by_id.__getitem__, known)
+    matched = partial(matched_at_start, engine, by_id.__getitem__)
+    return decide_matches(rows, starts, known, matched)
 
 
 def decide_matches(
-    engine: Engine,
     rows: Collection[Row],
     starts: Mapping[int, int | None],
-    subscription: Callable[[int], Subscription],
     known: Callable[[Collection[Pair]], set[Pair]],
+    matched_at_start: Callable[[Collection[Pair]], set[Pair]],
 ) -> list[Match]:
     """Return the matches among candidates: neither delivered before nor matched at T0.
 
-    ``starts`` gives each filter's T0; ``subscription`` is asked for those that have one.
+    ``starts`` gives each filter's T0; ``matched_at_start`` is asked for those that have one.
     """
     pairs = {(filter_id, msgid) for filter_id, msgid, *_ in rows}
     old = known(pairs) if pairs else set()
-    from_now_on = {pair for pair in pairs - old if starts[pair[0]] is not None}
-    by_id = {filter_id: subscription(filter_id) for filter_id in {pair[0] for pair in from_now_on}}
-    old |= _matched_at_start(engine, by_id, from_now_on)
+    from_now_on = {pair for pair in pairs if starts[pair[0]] is not None} - old
+    if from_now_on:
+        old |= matched_at_start(from_now_on)
     matches = [_match(row, row[0]) for row in rows if (row[0], row[1]) not in old]
     return sorted(matches, key=_delivery_order)
 
@@ -197,14 +198,15 @@ def matching_at(
     return matching
 
 
-def _matched_at_start(
-    engine: Engine, by_id: Mapping[int, Subscription], pairs: Collection[Pair]
+def matched_at_start(
+    engine: Engine, subscription: Callable[[int], Subscription], pairs: Collection[Pair]
 ) -> set[Pair]:
     """Return the pairs whose message matched at the filter's T0 already.
 
     Every pair is asked: the message may have been there for another audience before the row
     that matched.
     """
+    by_id = {filter_id: subscription(filter_id) for filter_id in {pair[0] for pair in pairs}}
     groups = signature_groups((s, s.since) for _, s in sorted(by_id.items()))
     instants = [
         (filter_id, msgid, start)

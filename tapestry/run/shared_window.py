@@ -15,13 +15,16 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import itemgetter
 
+from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import DueFilter, FilterStore, Match
+from tapestry.core.schema import MESSAGES
 from tapestry.plan.compile import Plan, compile_stored
 from tapestry.plan.engine import DeferredEngine, Engine, Row, TooManyError, check_engine
 from tapestry.plan.group import ConstantRow, SignatureGroup
@@ -30,9 +33,19 @@ from tapestry.predicate_index.covering import decide
 from tapestry.predicate_index.groups import EvaluationGroup, Member, visible_audiences
 from tapestry.predicate_index.lookup import InMemoryLookup
 from tapestry.predicate_index.probe import SnapshotRows, candidate_keys
-from tapestry.run.execute import Pair, decide_matches, first_candidates, keep_first, matching_at
+from tapestry.run.execute import (
+    Pair,
+    decide_matches,
+    first_candidates,
+    keep_first,
+    matched_at_start,
+    matching_at,
+)
 from tapestry.run.limits import run_isolated
 from tapestry.run.own_windows import subscribe
+
+MOST_ASKED = 100
+"""Filters and messages that are asked about T0 at once, before their groups are asked."""
 
 
 @dataclass(slots=True)
@@ -92,35 +105,44 @@ def run_shared_window(
     engine = DeferredEngine(engine_on)
 
     def find_rows(numbered_rows: Sequence[tuple[Plan, ConstantRow]]) -> list[Row]:
-        groups = [
-            SignatureGroup(plan.disjunct, tuple(row for _, row in same_plan))
-            for plan, same_plan in groupby(numbered_rows, itemgetter(0))
-        ]
-        rows = first_candidates(engine, groups, until)
-        return _not_matching_before(engine, groups, rows, since) if history_complete else rows
+        groups = _signature_groups(numbered_rows)
+        return first_candidates(engine, groups, until)
 
     answers, failures = run_isolated(find_rows, numbered_rows, lambda item: item[0].signature.key)
     if failures:
         check_engine(engine)
     errors |= {row.filter_id: error for (_, row), error in failures}
-    return fan_out(engine, lookup, store, candidates, [*decided.answers, *answers], errors)
+
+    def matched_at_since(answers: Collection[Pair]) -> set[Pair]:
+        numbers = {number for number, _ in answers}
+        groups = _signature_groups(item for item in numbered_rows if item[1].filter_id in numbers)
+        matching: set[Pair] = set()
+        with suppress(TapestryError):  # it only saves work: each filter is asked about its T0
+            matching = matching_at(engine, groups, ((*answer, since) for answer in answers))
+        return matching
+
+    return fan_out(
+        engine,
+        rows,
+        lookup,
+        store,
+        candidates,
+        [*decided.answers, *answers],
+        errors,
+        matched_at_since if history_complete else None,
+    )
+
+
+def _signature_groups(items: Iterable[tuple[Plan, ConstantRow]]) -> list[SignatureGroup]:
+    return [
+        SignatureGroup(plan.disjunct, tuple(row for _, row in same_plan))
+        for plan, same_plan in groupby(items, itemgetter(0))
+    ]
 
 
 def _constants(plan: Plan, group: EvaluationGroup) -> tuple[Constant, ...]:
     constants = zip(plan.signature.constants, json.loads(group.constants), strict=True)
     return tuple(replace(c, value=tuple(value) if c.many else value) for c, value in constants)
-
-
-def _not_matching_before(
-    engine: Engine, groups: Sequence[SignatureGroup], rows: Sequence[Row], since: int
-) -> list[Row]:
-    """Return the candidates without those that matched at ``since``: they were delivered.
-
-    Only the general strategy finds such candidates.
-    """
-    general = [g for g in groups if any(q.rule == "general" for q in g.disjunct.delta_queries)]
-    old = matching_at(engine, general, ((row[0], row[1], since) for row in rows))
-    return [row for row in rows if (row[0], row[1]) not in old]
 
 
 def _plan(text: str, signature: str) -> Plan | None:
@@ -134,11 +156,13 @@ def _plan(text: str, signature: str) -> Plan | None:
 
 def fan_out(
     engine: Engine,
+    rows: SnapshotRows,
     lookup: InMemoryLookup,
     store: FilterStore,
     groups: Sequence[EvaluationGroup],
     answers: Sequence[Row],
     errors: Mapping[int, TapestryError | None],
+    matched_at_since: Callable[[Collection[Pair]], set[Pair]] | None,
 ) -> SharedWindowResult:
     """Return what the answers of groups are for the filters that belong to them [Chen00 §3.3].
 
@@ -146,7 +170,9 @@ def fan_out(
     filter that is not what the index says is stale, and is given a window of its own.
 
     Rows of ``answers`` and ``errors`` name a group by its number in ``groups``.  The error of a
-    group without a plan is None: its members are stale.
+    group without a plan is None: its members are stale.  ``matched_at_since`` tells of groups and
+    messages which matched where the window begins; it is asked before many filters are asked one
+    by one about their T0.  None if history is not complete.
     """
     result = SharedWindowResult()
     numbers = {row[0] for row in answers} | set(errors)
@@ -186,9 +212,29 @@ def fan_out(
     first: dict[Pair, Row] = {}
     keep_first(first, rows_of_filters())
     starts = {filter_id: due[filter_id].start for filter_id, _ in first}
-    result.matches = decide_matches(
-        engine, first.values(), starts, lambda filter_id: subscribe(due[filter_id]), store.known
-    )
+
+    def matched_before(pairs: Collection[Pair]) -> set[Pair]:
+        arrived = _first_arrivals(rows, {msgid for _, msgid in pairs})
+        asked = {(i, msgid) for i, msgid in pairs if arrived[msgid] <= (starts[i] or BEGINNING)}
+        msgids = {msgid for _, msgid in asked}
+        old: set[Pair] = set()
+        if matched_at_since is not None and len(asked) > MOST_ASKED:
+            for number, msgid in matched_at_since(
+                {(row[0], row[1]) for row in answers if row[1] in msgids}
+            ):
+                old |= {(member.filter_id, msgid) for member in members_of[groups[number]]}
+        return old | matched_at_start(engine, lambda i: subscribe(due[i]), asked - old)
+
+    result.matches = decide_matches(first.values(), starts, store.known, matched_before)
     matching = {match.filter_id for match in result.matches}
     result.filters = [due[filter_id] for filter_id in sorted(matching)]
     return result
+
+
+def _first_arrivals(rows: SnapshotRows, msgids: Collection[str]) -> dict[str, int]:
+    """Return when each message first was there: before, no filter matched it."""
+    found = rows.having(MESSAGES, "msgid", msgids, ["msgid", "ts"])
+    arrived: dict[str, int] = {}
+    for msgid, ts in zip(found["msgid"].to_pylist(), found["ts"].to_pylist(), strict=True):
+        arrived[msgid] = min(ts, arrived.get(msgid, ts))
+    return arrived

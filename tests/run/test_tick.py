@@ -11,7 +11,7 @@ from deltalake import write_deltalake
 from support.clocks import MemoryClock
 from support.engines.sqlite_engine import SqliteEngine
 
-from tapestry.core.clock import BEGINNING
+from tapestry.core.clock import BEGINNING, HOUR
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.core.ports import DueFilter
@@ -205,6 +205,14 @@ def test_enrolled_filters_of_a_messages_own_words_need_no_engine(mail):
     append_messages(*mail, [Message("c@x", sender="joe@x.org"), Message("d@x", subject="lunch")])
     matches = {(m.filter_id, m.msgid) for m in run(mail, store, Dead).matches}
     assert matches == {(0, "d@x"), (1, "c@x")}
+
+
+def test_of_a_filter_from_now_on_no_engine_is_asked_what_new_mail_matched_before(mail):
+    store = Store(lunch="about lunch")
+    store.filters[0] = replace(store.filters[0], since=HOUR, start=HOUR)
+    run(mail, store)
+    append_messages(*mail, [Message("c@x", subject="lunch")])
+    assert [m.msgid for m in run(mail, store, Dead).matches] == ["c@x"]
 
 
 def test_a_filter_that_fails_alone_does_not_stop_those_that_are_enrolled(mail):
