@@ -6,11 +6,13 @@ stale matches ─ rows of their messages ─> cards ─┐
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, TextField
+from django.db.models.functions import Cast
 
 from filters.accounts import people
 from filters.inbox.explanation import StaleMatch, evidence_rows
@@ -22,7 +24,7 @@ from tapestry.core.schema import MESSAGES
 from tapestry.tables.log import Tables
 from tapestry.tables.read import CARD, lookup
 
-STALE_MATCHES = 10_000
+STALE_MATCHES = 20_000
 """Matches that are refreshed in one transaction."""
 
 COLUMNS = (*CARD, "audience", "inreplyto")
@@ -43,12 +45,14 @@ def refresh_cards(tables: Tables) -> int:
 
 def _stale_after(key: int) -> list[StaleMatch]:
     stale = Match.objects.filter(Q(card=None) | Q(refreshed_at=None), pk__gt=key)
-    fields = ("pk", "filter__owner_id", "msgid", "audience", "evidence")
-    rows = list(stale.order_by("pk").values_list(*fields)[:STALE_MATCHES])
+    as_text = Cast("evidence", TextField())  # many are alike: each text is decoded once
+    fields = ("pk", "filter__owner_id", "msgid", "audience")
+    rows = list(stale.order_by("pk").values_list(*fields, as_text)[:STALE_MATCHES])
     owners = people.owners_by_key({row[1] for row in rows})
+    decoded = {text: tuple(json.loads(text)) for text in {row[4] for row in rows}}
     return [
-        StaleMatch(key, owners[owner].audiences, msgid, audience, tuple(evidence))
-        for key, owner, msgid, audience, evidence in rows
+        StaleMatch(key, owners[owner].audiences, msgid, audience, decoded[text])
+        for key, owner, msgid, audience, text in rows
     ]
 
 

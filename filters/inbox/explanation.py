@@ -52,16 +52,22 @@ def evidence_rows(
     ``parents`` maps a matched msgid to that of its parent.  Matches of one message with one
     evidence share their rows, if their owners see the same.
     """
-    alike = {(match.msgid, match.evidence, match.audiences) for match in matches}
-    keys = {
-        key
-        for msgid, evidence, _ in alike
-        if evidence != (msgid,)
-        for key in evidence[: MAX_ROWS + 1]
-    }
-    rows = _rows(tables, keys, {audience for _, _, seen in alike for audience in seen})
-    shown = {same: _shown(rows, *same, parents) for same in alike}
-    return {match.key: shown[match.msgid, match.evidence, match.audiences] for match in matches}
+    showing = [match for match in matches if match.evidence not in ((), (match.msgid,))]
+    keys = {key for match in showing for key in match.evidence[: MAX_ROWS + 1]}
+    rows = _rows(tables, keys, {audience for match in showing for audience in match.audiences})
+    present = {row["audience"] for copies in rows.values() for row in copies}
+    visible: dict[tuple[str, ...], frozenset[str]] = {}
+    shown: dict[object, list[EvidenceRow]] = {}
+    evidence: dict[int, list[EvidenceRow]] = {match.key: [] for match in matches}
+    for match in showing:
+        if match.audiences not in visible:
+            visible[match.audiences] = frozenset(present.intersection(match.audiences))
+        audiences = visible[match.audiences]
+        same = (match.msgid, match.evidence, audiences)
+        if same not in shown:
+            shown[same] = _shown(rows, match.msgid, match.evidence, audiences, parents)
+        evidence[match.key] = shown[same]
+    return evidence
 
 
 def _shown(

@@ -64,10 +64,9 @@ def _prepared(
         (place, _remembering(fields[place], connection)) for place in places
     ]
     for row in rows:
-        values = list(row)
         for place, prepared in prepare:
-            values[place] = prepared(values[place])
-        yield values
+            row = (*row[:place], prepared(row[place]), *row[place + 1 :])
+        yield row
 
 
 def _remembering(field: Field[Any, Any], connection: Any) -> Callable[[Any], Any]:
