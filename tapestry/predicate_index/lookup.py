@@ -50,19 +50,27 @@ class InMemoryLookup:
         return sorted(groups)
 
     def members(self, groups: Collection[EvaluationGroup]) -> list[Member]:
-        """Return the disjuncts of filters that belong to the groups."""
+        """Return the disjuncts of filters that belong to the groups, of each file once."""
         wanted = set(groups)
         hashes = np.unique(query_hashes((group.signature, group.constants) for group in wanted))
-        members: set[Member] = set()
+        members: list[Member] = []
         for segment in self._segments:
             rows = segment.query_hashes.find(hashes)
             codes = segment.codes[rows]
-            group_of = self._groups(segment, np.unique(codes))
-            numbers = (column[rows].tolist() for column in segment.numbers)
-            for code, filter_id, revision, disjunct in zip(codes.tolist(), *numbers, strict=True):
-                if group_of[code] in wanted:
-                    members.add(Member(filter_id, revision, disjunct, group_of[code]))
-        return list(members)
+            group_of = {
+                code: group
+                for code, group in self._groups(segment, np.unique(codes)).items()
+                if group in wanted
+            }
+            rows = rows[np.isin(codes, list(group_of))]
+            found = [segment.codes[rows], *(column[rows] for column in segment.numbers)]
+            # A disjunct has an entry for each of its keys.
+            distinct = np.unique(np.stack(found), axis=1)
+            members += [
+                Member(filter_id, revision, disjunct, group_of[code])
+                for code, filter_id, revision, disjunct in distinct.T.tolist()
+            ]
+        return members
 
     def _groups(self, segment: Segment, codes: Numbers) -> dict[int, EvaluationGroup]:
         """Return the groups that the codes of a segment stand for, by code."""

@@ -182,11 +182,15 @@ def fan_out(
     enrolled = store.enrolled({member.filter_id for member in members})
     due = {due_filter.filter_id: due_filter for due_filter in enrolled}
     members_of: dict[EvaluationGroup, list[Member]] = defaultdict(list)
+    visible = {
+        audiences: visible_audiences(audiences, lookup.present)
+        for audiences in {due_filter.audiences for due_filter in enrolled}
+    }
     for member in members:
         due_filter = due.get(member.filter_id)
         if due_filter is None or due_filter.revision != member.revision:
             continue
-        if visible_audiences(due_filter.audiences, lookup.present) == member.group.audiences:
+        if visible[due_filter.audiences] == member.group.audiences:
             members_of[member.group].append(member)
         else:
             result.stale.add(member.filter_id)
