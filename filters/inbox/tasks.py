@@ -6,11 +6,14 @@ from filters.inbox.outbox import append_outbox
 from filters.runtime import services
 from filters.runtime.queue import send
 from tapestry.celery import app
+from tapestry.tables.compact import compact_small_files
 
 
 @app.task(name="filters.append_annotations", ignore_result=True)
 def append_annotations() -> None:
-    append_outbox(services.tables())
+    tables = services.tables()
+    append_outbox(tables)
+    compact_small_files(tables)
 
 
 def append_soon() -> bool:

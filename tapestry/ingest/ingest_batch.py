@@ -17,6 +17,7 @@ from tapestry.core.ports import Clock
 from tapestry.ingest.parallel import parse_batches
 from tapestry.ingest.stream import Batch, MessageStream
 from tapestry.tables.append import Forbidden, append_messages, never
+from tapestry.tables.compact import compact_small_files
 from tapestry.tables.log import Tables
 from tapestry.tables.originals import Original
 
@@ -91,6 +92,7 @@ def ingest_batches(stream: MessageStream, target: IngestTarget, tally: Tally) ->
         )
         if receipt.refused:
             return False
+        compact_small_files(target.tables)
         tally.read += len(messages)
         tally.added += receipt.added
         tally.duplicates += receipt.duplicates

@@ -14,7 +14,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise, takewhile
 from operator import attrgetter
 from pathlib import Path
 from uuid import uuid4
@@ -31,7 +31,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.file_lock import file_lock
 from tapestry.core.log import event
 from tapestry.core.schema import ANNOTATIONS, INDEXED, MESSAGES
-from tapestry.tables.data_files import DataFile, data_files_of, root_of
+from tapestry.tables.data_files import DataFile, DataFiles, data_files_of, root_of
 from tapestry.tables.hash_runs import extend_index
 from tapestry.tables.log import Tables
 from tapestry.tables.rows import ORIGINALS, REPEATING, arrow_schema, row_group_rows
@@ -45,8 +45,19 @@ LARGEST_GROUP = 64 * 1024 * 1024
 KEEP_HOURS = 7 * 24
 """How long files that were merged away stay, for runs that read an older snapshot."""
 
+SMALL = 1024 * 1024
+"""Bytes below which a file is small."""
+
+MOST_SMALL = 64
+"""Small files that may accumulate at the end of a log before they are merged."""
+
+MOST_MERGED = 256
+"""Files that ``compact_small_files`` merges, at most: it is called between appends."""
+
 Keep = Callable[[pa.Table], pa.Table]
 """Return those of the rows that are kept."""
+
+_TABLES = (MESSAGES, ANNOTATIONS, ORIGINALS)
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +80,7 @@ def compact(tables: Tables, target: int = TARGET, keep_hours: int = KEEP_HOURS) 
     start = time.perf_counter()
     removed = added = 0
     with file_lock(tables.root / "compact.lock") as acquired:
-        for table in (MESSAGES, ANNOTATIONS, ORIGINALS) if acquired else ():
+        for table in _TABLES if acquired else ():
             opened = tables.open(table)
             groups = mergeable(data_files_of(opened), target)
             for group in groups:
@@ -83,6 +94,39 @@ def compact(tables: Tables, target: int = TARGET, keep_hours: int = KEEP_HOURS) 
     seconds = time.perf_counter() - start
     event(log, "compaction", ran=acquired, removed=removed, added=added, seconds=seconds)
     return Compaction(removed, added)
+
+
+def compact_small_files(tables: Tables, most: int = MOST_SMALL) -> Compaction:
+    """Merge the small files at the end of each log that has ``most`` or more (minor compaction).
+
+    Call it after an append: nearly always it only counts files.  The files merged away are
+    deleted by ``compact`` in its time.  What cannot be merged stays, with a line of the log.
+    """
+    tails = {table: _small_tail(tables.data_files(table)) for table in _TABLES}
+    if all(len(tail) < most for tail in tails.values()):
+        return Compaction(0, 0)
+    start = time.perf_counter()
+    removed = added = 0
+    with file_lock(tables.root / "compact.lock") as acquired:
+        for table in _TABLES if acquired else ():
+            tail = _small_tail(tables.data_files(table))
+            if len(tail) >= most:
+                try:
+                    replace(tables.open(table), table, tail, lambda rows: rows)
+                except TapestryError as error:
+                    log.warning("%s", error.message)
+                    continue
+                removed += len(tail)
+                added += 1
+    seconds = time.perf_counter() - start
+    event(log, "minor_compaction", ran=acquired, removed=removed, added=added, seconds=seconds)
+    return Compaction(removed, added)
+
+
+def _small_tail(data_files: DataFiles) -> list[DataFile]:
+    """Return the newest files before which there is one that is not small, or too many."""
+    newest = islice(reversed(data_files), MOST_MERGED)
+    return list(takewhile(lambda data_file: data_file.bytes < SMALL, newest))[::-1]
 
 
 def mergeable(data_files: Sequence[DataFile], target: int) -> list[list[DataFile]]:

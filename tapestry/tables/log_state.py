@@ -131,8 +131,8 @@ class LogState:
     def _stamp_of(self, version: int) -> tuple[int, int] | None:
         try:
             status = self.commit_path(version).stat()
-        except FileNotFoundError:
-            return None
+        except OSError:
+            return None  # to open the table again says what is wrong
         return status.st_ino, status.st_mtime_ns
 
 

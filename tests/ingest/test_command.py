@@ -11,6 +11,7 @@ from support.clocks import MemoryClock
 
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.command import ingest
+from tapestry.tables.compact import MOST_SMALL
 from tapestry.tables.log import Tables, snapshot
 from tapestry.tables.read import message
 
@@ -281,3 +282,10 @@ def test_a_news_archive_has_its_newsgroups(shared_mail, tables, clock):
     rows = tables.open("messages").to_pyarrow_table(columns=["newsgroups", "sender", "date"])
     assert all("comp.lang.cobol" in groups for groups in rows.column("newsgroups").to_pylist())
     assert rows.column("date").null_count == 0
+
+
+def test_many_small_appends_leave_few_files(tmp_path, tables, clock, monkeypatch):
+    monkeypatch.setattr("tapestry.ingest.ingest_batch.BATCH", 1)
+    ingest(write(tmp_path / "box", range(MOST_SMALL + 6)), tables, clock)
+    assert [part.rows for part in snapshot(tables).messages] == [MOST_SMALL, *[1] * 6]
+    assert ids(tables) == sorted(f"{n}@x.org" for n in range(MOST_SMALL + 6))

@@ -22,7 +22,7 @@ from tapestry.core.clock import BEGINNING, HOUR, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.tables.append import Cursor, advance_watermark, append_messages, cursor_of
-from tapestry.tables.compact import compact
+from tapestry.tables.compact import compact, compact_small_files
 from tapestry.tables.find import by_time
 from tapestry.tables.hash_runs import extend_index
 from tapestry.tables.log import Tables, snapshot
@@ -70,6 +70,7 @@ def append_source(root, source, fault, place, at):
 
 def tidy(root):
     while True:
+        compact_small_files(Tables(root), most=2)
         compact(Tables(root), keep_hours=24)
         extend_index(Tables(root), "messages")
         time.sleep(0.1)

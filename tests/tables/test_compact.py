@@ -10,8 +10,9 @@ import pyarrow.parquet as pq
 from support.clocks import FileClock, MemoryClock
 
 from tapestry.core.message import Message
+from tapestry.tables import compact as compaction
 from tapestry.tables.append import Cursor, advance_watermark, append_messages, cursor_of
-from tapestry.tables.compact import Compaction, compact
+from tapestry.tables.compact import Compaction, compact, compact_small_files
 from tapestry.tables.log import Tables, newest_instant, snapshot
 
 ROUNDS = 20
@@ -54,6 +55,55 @@ def test_two_compactions_never_run_at_once(tmp_path):
     assert compact(tables) == Compaction(3, 1)
 
 
+def test_small_files_are_merged_as_they_accumulate(tmp_path):
+    tables, clock = Tables(tmp_path), MemoryClock()
+    read = []
+    for n in range(10):
+        append_messages(tables, clock, [Message(f"m{n}")], Cursor("s", n + 1))
+        read.append(snapshot(tables).messages)
+        compact_small_files(tables, most=4)
+    assert max(map(len, read)) == 4
+    assert [part.rows for part in snapshot(tables).messages] == [10]
+    assert cursor_of(tables, "s") == Cursor("s", 10)
+    # Readers that resolved their files before go on reading them.
+    assert [sum(pq.read_table(part.path).num_rows for part in parts) for parts in read] == [
+        *range(1, 11)
+    ]
+
+
+def test_large_files_and_few_small_ones_stay(tmp_path, monkeypatch):
+    tables, clock = Tables(tmp_path), MemoryClock()
+    for n in range(6):
+        append_messages(tables, clock, [Message(f"m{n}", body="x" * 10 * (n == 2))])
+    assert compact_small_files(tables) == Compaction(0, 0)
+    sizes = [part.bytes for part in snapshot(tables).messages]
+    monkeypatch.setattr(compaction, "SMALL", sizes[2])
+    assert compact_small_files(tables, most=4) == Compaction(0, 0)
+    assert compact_small_files(tables, most=3) == Compaction(3, 1)
+    assert [part.rows for part in snapshot(tables).messages] == [1, 1, 1, 3]
+
+
+def test_no_more_than_some_files_are_merged_between_appends(tmp_path, monkeypatch):
+    tables, clock = Tables(tmp_path), MemoryClock()
+    for n in range(6):
+        append_messages(tables, clock, [Message(f"m{n}")])
+    monkeypatch.setattr(compaction, "MOST_MERGED", 4)
+    assert compact_small_files(tables, most=3) == Compaction(4, 1)
+    assert [part.rows for part in snapshot(tables).messages] == [1, 1, 4]
+
+
+def test_what_cannot_be_merged_does_not_end_an_import(tmp_path, caplog):
+    tables, clock = Tables(tmp_path), MemoryClock()
+    for n in range(3):
+        append_messages(tables, clock, [Message(f"m{n}")])
+    Path(snapshot(tables).messages[1].path).unlink()
+    assert compact_small_files(tables, most=3) == Compaction(0, 0)
+    assert "cannot be merged" in caplog.text
+    with (tmp_path / "compact.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        assert compact_small_files(tables, most=3) == Compaction(0, 0)
+
+
 def _appender(root: Path, name: str) -> None:
     tables, clock = Tables(root), FileClock(root / "clock")
     for n in range(ROUNDS):
@@ -63,6 +113,7 @@ def _appender(root: Path, name: str) -> None:
 def _compactor(root: Path) -> None:
     tables = Tables(root)
     for _ in range(10):
+        compact_small_files(tables, most=3)
         compact(tables)
 
 

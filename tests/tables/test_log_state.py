@@ -145,6 +145,14 @@ def test_an_entry_that_cannot_be_read_is_one_sentence(tables, clock):
         tables.data_files("messages")
 
 
+def test_a_directory_that_is_in_the_way_is_one_sentence(tables, clock):
+    append(tables, clock, 1)
+    shutil.rmtree(tables.root)
+    tables.root.write_text("in the way")
+    with pytest.raises(TapestryError, match="cannot be opened"):
+        tables.data_files("messages")
+
+
 def test_a_number_that_another_process_took_is_passed_over(tables, clock, monkeypatch):
     append(tables, clock, 1)
     version = Tables.version
