@@ -8,8 +8,8 @@ a window does not concern cost nothing.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -28,6 +28,15 @@ TEXTS = ("signature", "constants", "audiences")
 """Columns with few distinct rows: read as codes."""
 
 
+MOST_INTERNED = 200_000
+"""Groups of which one object is kept for all segments."""
+
+MOST_KNOWN = 20_000
+"""Groups that are kept with a segment."""
+
+_interned: dict[EvaluationGroup, EvaluationGroup] = {}
+
+
 class InMemoryLookup:
     """Looks up the version of the index that is the newest when the object is made.
 
@@ -43,11 +52,11 @@ class InMemoryLookup:
     def candidate_groups(self, keys: Collection[PredicateKey]) -> list[EvaluationGroup]:
         """Return the groups that have one of the keys, in order."""
         hashes = np.unique(key_hashes(keys))
-        groups: set[EvaluationGroup] = set()
+        groups: dict[int, EvaluationGroup] = {}  # by identity: most are interned
         for segment in self._segments:
             codes = np.unique(segment.codes[segment.key_hashes.find(hashes)])
-            groups.update(self._groups(segment, codes).values())
-        return sorted(groups)
+            groups.update((id(group), group) for group in self._groups(segment, codes).values())
+        return sorted(set(groups.values()))
 
     def members(self, groups: Collection[EvaluationGroup]) -> list[Member]:
         """Return the disjuncts of filters that belong to the groups, of each file once."""
@@ -73,7 +82,23 @@ class InMemoryLookup:
         return members
 
     def _groups(self, segment: Segment, codes: Numbers) -> dict[int, EvaluationGroup]:
-        """Return the groups that the codes of a segment stand for, by code."""
+        """Return the groups that the codes of a segment stand for, by code.
+
+        Many filters are candidates in each window: their groups are kept with the segment.
+        """
+        known = segment.known.get(self.present)
+        if known is None or len(known) > MOST_KNOWN:
+            segment.known.clear()
+            known = segment.known[self.present] = {}
+        wanted = codes.tolist()
+        new = [code for code in wanted if code not in known]
+        if new:
+            known.update(self._new_groups(segment, new))
+        return {code: known[code] for code in wanted}
+
+    def _new_groups(
+        self, segment: Segment, codes: Sequence[int]
+    ) -> Iterator[tuple[int, EvaluationGroup]]:
         chosen = segment.texts.take(pa.array(codes))
         signatures, constants, entered = (
             chosen[name].cast(pa.string()).to_pylist() for name in TEXTS
@@ -82,8 +107,11 @@ class InMemoryLookup:
             audiences: visible_audiences(audiences.split("\n"), self.present)
             for audiences in set(entered)
         }
+        if len(_interned) > MOST_INTERNED:
+            _interned.clear()
         groups = map(EvaluationGroup, signatures, constants, map(visible.__getitem__, entered))
-        return dict(zip(codes.tolist(), groups, strict=True))
+        for code, group in zip(codes, groups, strict=True):
+            yield code, _interned.setdefault(group, group)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +119,8 @@ class Segment:
     """The entries of one file; both runs of hashes give the numbers of rows.
 
     ``numbers`` are filter_id, revision and disjunct; ``codes`` number the rows of ``texts``.
+    ``known`` are groups by their codes, as far as they were asked for, given the audiences that
+    some row has.
     """
 
     key_hashes: SortedHashes
@@ -98,6 +128,7 @@ class Segment:
     numbers: tuple[Numbers, Numbers, Numbers]
     codes: Numbers
     texts: pa.Table
+    known: dict[frozenset[str], dict[int, EvaluationGroup]] = field(default_factory=dict)
 
 
 @lru_cache(maxsize=512)

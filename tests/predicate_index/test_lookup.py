@@ -8,7 +8,7 @@ from support.engines.memory_index import NaiveLookup
 from tapestry.core.ports import DueFilter
 from tapestry.plan.compile import compile_filter
 from tapestry.plan.predicate_keys import PredicateKey
-from tapestry.predicate_index import store
+from tapestry.predicate_index import lookup, store
 from tapestry.predicate_index.lookup import InMemoryLookup
 from tapestry.predicate_index.store import IndexFullError, PredicateIndex, index_entries
 from tapestry.query.context import Context
@@ -43,6 +43,23 @@ def test_it_finds_the_groups_and_their_members(tmp_path, present):
     half = groups[::2]
     assert set(found.members(half)) == set(naive.members(half)) != set()
     assert found.candidate_groups([]) == found.members([]) == []
+
+
+def test_what_it_keeps_of_groups_is_bounded_and_follows_the_audiences(tmp_path, monkeypatch):
+    index = PredicateIndex(tmp_path)
+    entered(index, 10)
+    entered(index, 30)
+    naive = NaiveLookup.of(index)
+    keys = {PredicateKey(e.extractor, e.offset, e.token) for e in naive.entries}
+    for most in (100, 1, 0):
+        monkeypatch.setattr(lookup, "MOST_KNOWN", most)
+        monkeypatch.setattr(lookup, "MOST_INTERNED", most)
+        for present in (["public"], ["public", "user:joe"], ["public"], []):
+            naive = NaiveLookup.of(index, present)
+            asked = [key for n, key in enumerate(sorted(keys, key=str)) if n % 3 or most]
+            for some in (asked, asked[::2]):
+                groups = InMemoryLookup(index, present).candidate_groups(some)
+                assert groups == naive.candidate_groups(some)
 
 
 def test_what_is_kept_in_memory_is_bounded(tmp_path, monkeypatch):
