@@ -49,7 +49,8 @@ class AggregateLowering:
         """Return the test of an aggregate, for a relation of candidates."""
         free = free_columns((test,))
         base = self.base(outer, slots(test), free)
-        if running_aggregates.can_run(test.aggregate):
+        at_many = not self.assembly.is_of_one_instant
+        if at_many and running_aggregates.can_run(test.aggregate):
             return self.running.having_test(test, base, free, outer)
         return self._grouped(test, base, free, outer)
 

@@ -24,6 +24,11 @@ class Assembly:
         self._ctes: list[tuple[str, exp.Query]] = []
         self._views: dict[tuple[object, ...], View] = {}
 
+    @property
+    def is_of_one_instant(self) -> bool:
+        """Tell whether each filter is asked at one instant: then nothing is kept running."""
+        return all(first == last for first, last in self.spans.values())
+
     def name(self, query: exp.Query) -> str:
         """Make a query a CTE (a WITH query), and return its name."""
         name = f"r{len(self._ctes)}"

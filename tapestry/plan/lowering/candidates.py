@@ -7,7 +7,6 @@ window.  They give candidates (``columns.py``), which are then tested at their i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 from sqlglot import exp
 
@@ -50,10 +49,11 @@ class DisjunctLowering:
             distinct = scope.tables != {self.message.var, *(binding.var for binding in own)}
             c = scope.instant(delta.event)
             yield self._tested(select, scope, c, delta.test, own, distinct)
-        test = replace(self.conjunction, bindings=(self.message, *self.conjunction.bindings))
         for top in tops:
-            select, name = self._moved(top, until, "begins")
-            yield self._tested(select, self.scope, sql.column("begins", name), test, (), True)
+            select, name = self._moved(top, until, "ends" if top.negated else "begins")
+            scope, c = self._with_moved(select, name, top)
+            distinct = bool(self.conjunction.bindings)
+            yield self._tested(select, scope, c, self.conjunction, (), distinct)
 
     def events(self, until: int, covers: Covers) -> Iterator[exp.Select]:
         """Yield the candidates of each delta query, untested, in OUTPUT's columns."""
@@ -93,13 +93,13 @@ class DisjunctLowering:
         """Return the delta queries that rows drive, and the tops that drive the others.
 
         A delta query without a row that can put its event into a filter's window is left out.
-        A top changes only when a message enters it or leaves it.
+        A top changes only when a message enters it or leaves it: where that is swept, it drives
+        what the rows that are ranked would.
         """
         active = [delta for delta in self.delta_queries if self._has_rows(delta, covers)]
-        tops = [top for top in self.conjunction.top_k_tests if not top.negated]
-        if not all(map(can_sweep, tops)):
-            return active, []
-        driven = [delta for delta in active if self.message not in delta.test.bindings]
+        tops = list(filter(can_sweep, self.conjunction.top_k_tests))
+        ranked = {top.binding for top in tops}
+        driven = [delta for delta in active if ranked.isdisjoint(delta.bindings)]
         return driven, tops if len(driven) < len(active) else []
 
     def _has_rows(self, delta: DeltaQuery, covers: Covers) -> bool:
@@ -135,6 +135,30 @@ class DisjunctLowering:
         same = sql.same(DISJUNCT_KEY, name, self.scope.outer)
         sql.where(select, *same, *self._in_window(sql.column(when, name), until))
         return select, name
+
+    def _with_moved(self, select: exp.Select, name: str, top: TopKTest) -> tuple[Scope, exp.Expr]:
+        """Have ``_moved`` bind the message that moves, and what the conjunction binds with it.
+
+        Return the scope of both, and the instant.
+        """
+        bindings = (self.message, *self.conjunction.bindings)
+        scope = self.scope.binding(*(binding.var for binding in bindings))
+        moved = next(binding for binding in bindings if binding.var == top.message.var)
+        c = sql.column("ends" if top.negated else "begins", name)
+        self.nested.bound_views.clear()
+        lookup = KeyLookup("msgid", name, "msgid")
+        plain = self.conjunction.plain
+        tables = self.nested.bound_views.tables(bindings, plain, moved, None, lookup)
+        for binding, table in zip(bindings, tables, strict=True):
+            arrived = sql.le(table_column(binding.var, "ts"), c.copy())
+            sql.where(sql.cross_join(select, table), self.nested.visible(binding, scope), arrived)
+        sql.where(
+            select,
+            sql.eq(sql.column("msgid", name), scope.term(top.message)),
+            *self.nested.bound_views.set_joins(bindings, scope),
+            *map(scope.condition, plain),
+        )
+        return scope, c
 
     def _in_window(self, c: exp.Expr, until: int) -> list[exp.Expr]:
         return [

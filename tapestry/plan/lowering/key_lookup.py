@@ -63,8 +63,11 @@ class BoundViews:
         plain: Sequence[n.Condition],
         driver: n.Binding | None = None,
         ranges: tuple[Range, ...] | None = None,
+        lookup: KeyLookup | None = None,
     ) -> list[exp.Expr]:
-        """Return the tables of variables that are bound together; of the driver, its slice.
+        """Return the tables of variables that are bound together.
+
+        Of the driver it is its slice, or what a key lookup finds.
 
         Their SELECT must have the ``set_joins`` of the variables among its conditions.
         """
@@ -76,7 +79,7 @@ class BoundViews:
         tables: dict[str, exp.Expr] = {}
         waiting = list(bindings)
         if driver is not None:
-            tables[driver.var] = self.bind(driver, ranges, None)
+            tables[driver.var] = self.bind(driver, ranges, lookup)
             waiting.remove(driver)
         while waiting:
             lookups = ((binding, self._key_lookup(binding, plain)) for binding in waiting)

@@ -27,7 +27,7 @@ from tapestry.plan.lowering.columns import (
 from tapestry.plan.lowering.key_lookup import BoundViews
 from tapestry.plan.lowering.scope import Scope, table_column
 from tapestry.plan.lowering.set_join import outer_tie, unnest_outer
-from tapestry.plan.lowering.top_k import TopKLowering, same_message
+from tapestry.plan.lowering.top_k import TopKLowering
 from tapestry.query.tree import nodes as n
 from tapestry.rewrite.stages import Conjunction, TopKTest
 
@@ -67,9 +67,9 @@ class NestedLowering:
         sql.where(select, *self.bound_views.set_joins(part.bindings, scope))
         for top in part.top_k_tests:
             if _joined(top, part.bindings):
-                name = self.top_k.at_each(top, outer)
+                name, same = self.top_k.on_top(top, outer, scope)
                 sql.cross_join(select, sql.table(name))
-                sql.where(select, *same_message(name, top, scope))
+                sql.where(select, *same)
         own = (*part.plain, *part.temporal_predicates)
         return sql.where(select, *map(scope.condition, own))
 

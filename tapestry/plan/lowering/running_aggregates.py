@@ -33,8 +33,7 @@ def can_run(aggregate: NormalAggregate) -> bool:
     must be taken out again must be a whole number, for floating-point sums do not come back
     to where they were; and a minimum, or a value added up once, cannot be taken out.
     """
-    rows = aggregate.rows
-    if len(rows) != 1 or rows[0].nested or rows[0].bindings:
+    if not counts_over_intervals(aggregate):
         return False
     if not expires(aggregate):
         return not aggregate.distinct or aggregate.function in ("COUNT", "MIN", "MAX")
@@ -42,6 +41,12 @@ def can_run(aggregate: NormalAggregate) -> bool:
     exact = isinstance(term, n.Column | n.Arith | n.Call) and term.type is Type.INTEGER
     summed = aggregate.function in ("SUM", "AVG") and exact and not aggregate.distinct
     return summed or aggregate.function == "COUNT"
+
+
+def counts_over_intervals(aggregate: NormalAggregate) -> bool:
+    """Tell whether each row of an aggregate counts over one interval."""
+    rows = aggregate.rows
+    return len(rows) == 1 and not rows[0].nested and not rows[0].bindings
 
 
 def expires(aggregate: NormalAggregate) -> bool:

@@ -6,7 +6,9 @@ from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import groupby
+from math import isfinite
 from operator import add, itemgetter
 from typing import Any
 
@@ -64,7 +66,11 @@ class SweepLine:
 
 
 class _Ranking:
-    """Messages by value, the highest first; of several audiences, the highest value counts."""
+    """Messages by value, the highest first; of several audiences, the highest value counts.
+
+    Floating-point numbers are added as fractions, and the sum is rounded once: it comes back to
+    where it was when a number is taken out again, and no order of adding is another sum.
+    """
 
     def __init__(self, function: str) -> None:
         self._function = function
@@ -77,6 +83,8 @@ class _Ranking:
 
     def change(self, msgid: str, audience: str, v: Value, n: int) -> int:
         """Change a row's aggregate, and return the first place that this can have moved."""
+        if self._add is add and isinstance(v, float) and isfinite(v):
+            v = Fraction(v)
         rows = self._aggregates[msgid]
         before = self._key(msgid)
         old, count = rows.get(audience, (None, 0))
@@ -98,9 +106,7 @@ class _Ranking:
         return (-max(values), msgid) if values else None
 
     def _value(self, v: Value, n: int) -> Value:
-        match self._function:
-            case "COUNT":
-                return n
-            case "AVG":
-                return v / n
-        return v
+        if self._function == "COUNT":
+            return n
+        value = v / n if self._function == "AVG" else v
+        return float(value) if isinstance(value, Fraction) else value

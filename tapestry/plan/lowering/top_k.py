@@ -8,7 +8,7 @@ messages are ranked anew for each instant.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import fields, replace
 from itertools import product
 from operator import add, attrgetter
@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.schema import Type
-from tapestry.plan.group import ConstantRow
+from tapestry.plan.group import ConstantRow, constant_table
 from tapestry.plan.lowering import running_aggregates, sql
 from tapestry.plan.lowering.aggregates import AggregateLowering, aggregate_over
 from tapestry.plan.lowering.assembly import Assembly, row_number
@@ -58,27 +58,29 @@ class TopKLowering:
 
     def contains(self, top: TopKTest, outer: Scope) -> exp.Expr:
         """Return whether a candidate's message is, or is not, among the top."""
-        name = self.at_each(top, outer)
+        name, same = self.on_top(top, outer, outer)
         rows = sql.select(sql.literal(1), source=sql.table(name))
-        among = sql.exists(sql.where(rows, *same_message(name, top, outer)))
+        among = sql.exists(sql.where(rows, *same))
         return sql.negate(among) if top.negated else among
 
-    def at_each(self, top: TopKTest, outer: Scope) -> str:
-        """Return the relation ``(filter_id, disjunct, c, msgid)`` of what is on top at each c."""
-        if not can_sweep(top):
-            return self._ranked_at_each(top, outer)
-        instants = sql.distinct(sql.select_from(outer.outer, CANDIDATE_KEY))
-        name, periods = self.assembly.name(instants), self.periods(top)
-        c = sql.column("c", name)
-        select = sql.select_from(name, CANDIDATE_KEY, sql.column("msgid", periods))
-        sql.cross_join(select, sql.table(periods))
-        sql.where(
-            select,
-            *sql.same(DISJUNCT_KEY, periods, name),
-            sql.le(sql.column("begins", periods), c),
-            sql.lt(c.copy(), sql.column("ends", periods)),
-        )
-        return self.assembly.name(select)
+    def on_top(self, top: TopKTest, outer: Scope, scope: Scope) -> tuple[str, list[exp.Expr]]:
+        """Return a relation of what is on top, and the tests that the top's message is.
+
+        ``scope`` has the message, ``outer`` the candidates at whose c it is asked.
+        """
+        if not self.is_swept(top):
+            name = self._ranked_at_each(top, outer)
+            same = [sql.eq(sql.column(key, name), outer.outer_column(key)) for key in CANDIDATE_KEY]
+        else:
+            name, c = self.periods(top), outer.term(n.Now())
+            same = sql.same(DISJUNCT_KEY, name, outer.outer)
+            same.append(sql.le(sql.column("begins", name), c))
+            same.append(sql.lt(c.copy(), sql.column("ends", name)))
+        return name, [*same, sql.eq(sql.column("msgid", name), scope.term(top.message))]
+
+    def is_swept(self, top: TopKTest) -> bool:
+        """Tell whether a top-k is swept; at one instant it is ranked in the statement itself."""
+        return not self.assembly.is_of_one_instant and can_sweep(top)
 
     def periods(self, top: TopKTest) -> str:
         """Return the relation of the times in the spans at which messages are among the top."""
@@ -98,15 +100,34 @@ class TopKLowering:
             assembly = Assembly(spans)
             running = RunningAggregates(assembly, self.aggregates.joins.elsewhere(assembly))
             aggregate = _with_messages(top)
-            statement = value_changes(running, aggregate, top.binding, rows, max(limits))
+            most = None if adds_fractions(aggregate) else max(limits)
+            statement = value_changes(running, aggregate, top.binding, rows, most)
             sweep = SweepLine(aggregate.function, tops)
             self.assembly.derived.append(Derived(name, PERIODS, statement, sweep))
             self._periods[top] = name
         return self._periods[top]
 
+    def _instants(self, outer: Scope, parameters: Collection[int]) -> str:
+        """Return the relation of the instants at which each filter is asked, with its constants."""
+        if not self.assembly.is_of_one_instant:
+            return self.aggregates.base(outer, parameters, set())
+        spans, rows = self.assembly.spans, self.constant_rows
+        asked = [
+            replace(row, since=spans[row.filter_id][0]) for row in rows if row.filter_id in spans
+        ]
+        name = f"instants_{len(self.assembly.relations)}"
+        self.assembly.relations.append(constant_table(name, asked or rows[:1]))
+        columns = [
+            "filter_id",
+            "disjunct",
+            "audiences",
+            *(f"p{slot}" for slot in sorted(parameters)),
+        ]
+        return self.assembly.name(sql.select_from(name, columns, c=sql.column("since", name)))
+
     def _ranked_at_each(self, top: TopKTest, outer: Scope) -> str:
         """Return the relation ``(filter_id, disjunct, c, msgid)``, ranked for each c."""
-        base = self.aggregates.base(outer, slots((top.limit, top.among, top.aggregate)), set())
+        base = self._instants(outer, slots((top.limit, top.among, top.aggregate)))
         message, aggregate = top.binding.var, top.aggregate
         parts = [conjoined(among, row) for among, row in product(top.among, aggregate.rows)]
         limits = slots(top.limit)
@@ -147,8 +168,19 @@ def can_sweep(top: TopKTest) -> bool:
         return False
     aggregate = top.aggregate
     number = aggregate.function == "COUNT" or _type(aggregate) not in (Type.TEXT, None)
-    rows = (conjoined(top.among[0], aggregate.rows[0]),)
-    return number and running_aggregates.can_run(replace(aggregate, rows=rows))
+    ranked = _with_messages(top)
+    return number and (running_aggregates.can_run(ranked) or adds_fractions(ranked))
+
+
+def adds_fractions(aggregate: NormalAggregate) -> bool:
+    """Tell whether a sum is to be swept row by row: its numbers are added, and taken out again.
+
+    The sweep adds them as fractions, for floating-point sums do not come back to where they were.
+    """
+    summed = aggregate.function in ("SUM", "AVG") and not aggregate.distinct
+    counted = running_aggregates.counts_over_intervals(aggregate)
+    expires = running_aggregates.expires(aggregate)
+    return summed and counted and expires and _type(aggregate) is Type.NUMBER
 
 
 def _with_messages(top: TopKTest) -> NormalAggregate:
@@ -162,12 +194,6 @@ def _type(aggregate: NormalAggregate) -> Type | None:
     """Return the type of what is added up; of text, whose order engines know best, TEXT."""
     types = {node.type for node in walk(aggregate.term) if isinstance(node, n.Column)}
     return types.pop() if len(types) == 1 else None
-
-
-def same_message(name: str, top: TopKTest, scope: Scope) -> list[exp.Expr]:
-    """Return the tests that a row of a top-k is that of a candidate's message."""
-    same = [sql.eq(sql.column(key, name), scope.outer_column(key)) for key in CANDIDATE_KEY]
-    return [*same, sql.eq(sql.column("msgid", name), scope.term(top.message))]
 
 
 def conjoined(left: Conjunction, right: Conjunction) -> Conjunction:

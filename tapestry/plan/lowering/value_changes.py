@@ -24,18 +24,23 @@ def value_changes(
     aggregate: NormalAggregate,
     message: n.Binding,
     constant_rows: Sequence[ConstantRow],
-    most: int,
+    most: int | None,
 ) -> Statement:
     """Return the statement for the values at the start of each span, and their changes in it.
 
     Its rows are ``(filter_id, disjunct, msgid, audience, at, v, n)``.  Of the messages whose
-    values do not change only the ``most`` with the highest can matter.
+    values do not change only the ``most`` with the highest can matter; without ``most``, each row
+    that counts at the start is told by itself.
     """
     assembly = running.assembly
     assembly.relations.append(constant_table("k", constant_rows))
     rows = _counting_rows(running, aggregate, message)
     changes = _changes(aggregate, rows)
     change = assembly.name(changes)
+    every_change = sql.select_from(change, [*MESSAGE_ROW, "at", "v", "n"])
+    if most is None:
+        begun = _at(rows, sql.column("since"), sql.column("v"), sql.column("n"))
+        return assembly.statement(sql.union_all([sql.where(begun, *_lasting()), every_change]))
     at_start = assembly.name(_at_start(aggregate, rows))
     touched = assembly.name(sql.distinct(sql.select_from(change, MESSAGE_ROW[:3])))
     start_columns = [*MESSAGE_ROW, "since", "v", "n"]
@@ -62,7 +67,6 @@ def value_changes(
     kept = _at(assembly.name(placed), sql.column("since"), sql.column("v"), sql.column("n"))
     matters = sql.le(sql.column("place"), sql.literal(most))
     sql.where(kept, sql.any_of(sql.negate(sql.column("still")), matters))
-    every_change = sql.select_from(change, [*MESSAGE_ROW, "at", "v", "n"])
     return assembly.statement(sql.union_all([kept, every_change]))
 
 
@@ -115,13 +119,18 @@ def _at(rows: str, instant: exp.Expr, *changes: exp.Expr) -> exp.Select:
 def _at_start(aggregate: NormalAggregate, rows: str) -> exp.Select:
     """Return the sums of what counts at the start of the span, for each message row."""
     keys = [*MESSAGE_ROW, "since"]
-    alpha, omega, since = map(sql.column, ("alpha", "omega", "since"))
     sums = sql.select_from(
         rows,
         keys,
         v=SUMS[aggregate.function](this=sql.column("v")),
         n=exp.Sum(this=sql.column("n")),
     )
-    lasts = sql.any_of(sql.is_null(omega), sql.gt(omega.copy(), since.copy()))
-    sql.where(sums, sql.le(alpha, since), lasts)
+    sql.where(sums, *_lasting())
     return sql.group_by(sums, *(sql.column(key, rows) for key in keys))
+
+
+def _lasting() -> tuple[exp.Expr, exp.Expr]:
+    """Return the tests that a row counts at the start of the span."""
+    alpha, omega, since = map(sql.column, ("alpha", "omega", "since"))
+    lasts = sql.any_of(sql.is_null(omega), sql.gt(omega.copy(), since.copy()))
+    return sql.le(alpha, since), lasts

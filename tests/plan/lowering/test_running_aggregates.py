@@ -4,7 +4,7 @@ import pytest
 
 from tapestry.plan.compile import compile_filter
 from tapestry.plan.lowering import running_aggregates
-from tapestry.plan.lowering.lower import lower_at
+from tapestry.plan.lowering.lower import lower, lower_at
 from tapestry.plan.lowering.top_k import can_sweep
 from tapestry.query.context import Context
 from tapestry.run.execute import Subscription, signature_groups
@@ -63,7 +63,10 @@ def test_what_comes_and_goes_in_other_ways_is_not(text, why):
         (f"m NOT IN TOP 10 BY COUNT(a {VOTES} AND {WEEK})", True),
         (f"m IN TOP 10 BY COUNT(a {VOTES}) AMONG m.ts > now() - 1 week", True),
         (f"m IN TOP 10 BY SUM(a.number {VOTES})", True),
-        (f"m IN TOP 10 BY SUM(a.number {VOTES}) AMONG m.ts > now() - 1 week", False),
+        (f"m IN TOP 10 BY SUM(a.number {VOTES}) AMONG m.ts > now() - 1 week", True),
+        (f"m IN TOP 10 BY AVG(a.number {VOTES} AND {WEEK})", True),
+        (f"m IN TOP 10 BY SUM(DISTINCT a.number {VOTES} AND {WEEK})", False),
+        (f"m IN TOP 10 BY MAX(a.number {VOTES} AND {WEEK})", False),
         (f"m IN TOP 10 BY MAX(a.value {VOTES})", False),
         (f"m IN TOP 10 BY COUNT(a {VOTES}) AMONG EXISTS (r: {REPLIES})", False),
     ],
@@ -74,4 +77,18 @@ def test_a_rank_is_swept_where_its_values_are_numbers_that_can_be_kept_running(t
     asked = signature_groups(
         [(Subscription(0, compile_filter(text, Context()), ("public",), 0), 9)]
     )
-    assert bool(lower_at(asked, 9).derived) is swept
+    statement = lower(asked, 9, lambda table, ranges: True)
+    assert bool(statement.derived) is swept
+
+
+@pytest.mark.parametrize(
+    "text",
+    [f"m IN TOP 10 BY COUNT(a {VOTES})", f"COUNT(DISTINCT a.owner {VOTES} AND {WEEK}) > 5"],
+)
+def test_what_is_asked_at_one_instant_is_worked_out_in_one_statement(text):
+    asked = signature_groups(
+        [(Subscription(0, compile_filter(text, Context()), ("public",), 0), 9)]
+    )
+    statement = lower_at(asked, 9)
+    assert statement.derived == []
+    assert " OVER (PARTITION BY `audiences`" not in statement.select.sql(dialect="spark")

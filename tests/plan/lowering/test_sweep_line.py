@@ -125,3 +125,11 @@ def test_the_changes_of_one_instant_count_together():
 
 def test_a_filter_of_which_nothing_is_ranked_has_no_periods():
     assert SweepLine("SUM", {(1, 0): (1, 9)})([]) == ()
+
+
+def test_a_sum_of_fractions_comes_back_to_where_it_was():
+    """0.3 + 0.6 - 0.3 is less than 0.6 where floating-point numbers are added."""
+    assert 0.3 + 0.6 - 0.3 < 0.6
+    change_rows = [(1, 0, "a", "public", 1, value, 1) for value in (0.3, 0.6)]
+    change_rows += [(1, 0, "a", "public", 5, -0.3, -1), (1, 0, "b", "public", 1, 0.6, 1)]
+    assert SweepLine("SUM", {(1, 0): (1, 9)})(change_rows) == ((1, 0, "a", 1, 10),)
