@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -32,7 +33,7 @@ from tapestry.tables.log import Snapshot
 from tapestry.tables.rows import ARROW, arrow_schema
 
 INTERPRETED = 100_000
-"""Scanned rows up to which Spark interprets its plans: to generate code takes longer."""
+"""Reads of rows up to which Spark interprets its plans: to generate code takes longer."""
 
 TASK, MOST_TASKS = 200_000, 200
 """Scanned rows for each task of a shuffle, so that what it joins or groups fits in memory."""
@@ -108,17 +109,17 @@ class SparkEngine:
         columns = {column.name for column in statement.select.find_all(exp.Column)}
         frames = {view.name: self.frame(view, statement, columns) for view in statement.views}
         frames |= {relation.name: self._relation(relation) for relation in statement.relations}
-        used = {table.name for table in statement.select.find_all(exp.Table)} & frames.keys()
+        reads = Counter(table.name for table in statement.select.find_all(exp.Table))
+        used = reads.keys() & frames.keys()
         mark = uuid4().hex
         names = {name: f"{name}_{mark}" for name in used}
         sql = spark_sql(statement, names)
-        scanned = sum(
-            data_file.rows
+        scanned = {
+            view.name: sum(data_file.rows for data_file in self.local_rows.files(view))
             for view in statement.views
             if self.local_rows.rows(view, statement, columns) is None
-            for data_file in self.local_rows.files(view)
-        )
-        self._tune(scanned)
+        }
+        self._tune(sum(scanned.values()), sum(scanned[name] * reads[name] for name in scanned))
         late = threading.Event()
         try:
             with self._time_limit(late):
@@ -126,7 +127,7 @@ class SparkEngine:
         except PySparkException as error:
             if not (late.is_set() and "CANCELED" in str(error)):
                 raise
-            event(log, "spark_timeout", seconds=self.most_seconds, scanned=scanned)
+            event(log, "spark_timeout", seconds=self.most_seconds, scanned=sum(scanned.values()))
             self._on_timeout()
             raise TooMuchError(
                 f"It takes more than {self.most_seconds} seconds to run.",
@@ -173,11 +174,14 @@ class SparkEngine:
             watch.join()
             session.removeTag(tag)
 
-    def _tune(self, scanned: int) -> None:
-        """Choose code generation, parallelism and broadcasts by the number of scanned rows."""
+    def _tune(self, scanned: int, reads: int) -> None:
+        """Choose parallelism and broadcasts by the number of scanned rows.
+
+        And code generation by that of reads: a row counts as often as its view is named.
+        """
         settings = {
-            "spark.sql.codegen.wholeStage": str(scanned > INTERPRETED).lower(),
-            "spark.sql.codegen.factoryMode": "FALLBACK" if scanned > INTERPRETED else "NO_CODEGEN",
+            "spark.sql.codegen.wholeStage": str(reads > INTERPRETED).lower(),
+            "spark.sql.codegen.factoryMode": "FALLBACK" if reads > INTERPRETED else "NO_CODEGEN",
             "spark.sql.shuffle.partitions": str(max(2, min(scanned // TASK, MOST_TASKS))),
             "spark.sql.autoBroadcastJoinThreshold": "64MB" if scanned < LARGE else "8MB",
         }
