@@ -51,7 +51,15 @@ def _words(value: exp.Expr) -> exp.Expr:
 
 
 def _has(value: exp.Expr, words: exp.Expr) -> exp.Expr:
-    return sql.call("contains", _words(value), _words(words))
+    """Return whether a text has some words; it is split only where it may have the first of them.
+
+    To look for a piece of a word takes a tenth of the time of replacing what is no word.  It is
+    of ASCII, whose lower case is the same whatever stands around it (that of a sigma is not).
+    """
+    lower = sql.call("lower", words.copy())
+    piece = sql.call("regexp_extract", lower, sql.literal("[a-z0-9]+"), sql.literal(0))
+    may = sql.call("contains", sql.call("lower", value.copy()), piece)
+    return sql.paren(sql.all_of(may, sql.call("contains", _words(value), _words(words))))
 
 
 def _in(value: exp.Expr, values: exp.Expr) -> exp.Expr:
