@@ -22,6 +22,7 @@ from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import MESSAGES, Type
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.walk import change_children
+from tapestry.rewrite.correlation import require_correlated
 from tapestry.rewrite.incremental.absent_after_end import absent_after_end
 from tapestry.rewrite.incremental.absent_at_start import absent_at_start
 from tapestry.rewrite.incremental.age import age
@@ -81,7 +82,9 @@ def rewrite(query: n.CheckedQuery, strategy: Strategy = "fast") -> IncrementalQu
     C is m.ts: m.size > 1024
     C is just after m.ts + 1 day: TRUE
     """
-    return incremental(monotone(normal(query)), strategy)
+    normalized = normal(query)
+    require_correlated(query, normalized)
+    return incremental(monotone(normalized), strategy)
 
 
 def normal(query: n.CheckedQuery) -> NormalQuery:
