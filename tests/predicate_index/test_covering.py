@@ -1,20 +1,12 @@
 """What postings decide is what the statement gives: the law of the covering index."""
 
-import json
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.engines.memory_index import DictRows
+from support import covered
 from support.engines.sqlite_engine import SqliteEngine
 
-from tapestry.plan.compile import compile_filter
-from tapestry.plan.group import ConstantRow, SignatureGroup
 from tapestry.predicate_index import covering
-from tapestry.predicate_index.covering import decide
-from tapestry.predicate_index.groups import EvaluationGroup
-from tapestry.query.context import Context
-from tapestry.run.execute import first_candidates, keep_first
 
 SINCE, UNTIL = 10, 20
 
@@ -96,27 +88,8 @@ CONDITIONS = st.recursive(
 
 
 def decided_and_evaluated(text, audiences, messages):
-    """Return the groups that postings decide, their answers, and those of the statement."""
-    plans = compile_filter(text, Context("ann")).plans
-    numbered = []
-    for number, plan in enumerate(plans):
-        constants = json.dumps([constant.value for constant in plan.signature.constants])
-        group = EvaluationGroup(plan.signature.name, constants, audiences)
-        numbered.append((number, plan, group))
-    data = {"messages": messages, "annotations": []}
-    found = decide(DictRows(data), numbered, SINCE, UNTIL)
-    first = {}
-    keep_first(first, found.answers)
-    groups = [
-        SignatureGroup(
-            plan.disjunct,
-            (ConstantRow(number, 0, plan.signature.constants, audiences, SINCE, UNTIL),),
-        )
-        for number, plan, _ in numbered
-        if number in found.groups
-    ]
-    evaluated = first_candidates(SqliteEngine(data), groups, UNTIL)
-    return found.groups, set(first.values()), set(evaluated)
+    engine = SqliteEngine({"messages": messages, "annotations": []})
+    return covered.decided_and_evaluated([text], audiences, messages, SINCE, UNTIL, engine)
 
 
 def distinct(messages):

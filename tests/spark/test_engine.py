@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
+from support.covered import decided_and_evaluated
 from support.datadriven import parse
 from support.engines.sqlite_engine import SqliteEngine
 from support.generators import random_filters
@@ -299,3 +300,35 @@ def weekly(directory, weeks):
             pq.write_table(pa.Table.from_pylist(rows, schema=arrow_schema(table)), path)
             parts[table].append(DataFile(str(path), 7, days[0], days[-1]))
     return Snapshot(tuple(parts[MESSAGES]), tuple(parts[ANNOTATIONS]))
+
+
+WORDY = ("lunch", "Lunch!", "the lunch-break", "lunches", "naïve lunch", "lunchï", "„lunch“ 2",
+         "İlunch", "LUNCH\nbreak", "Straße lunch", "\u212aim", "kim", "kim\u0301", "ann@x.org",
+         "Ann@x", "é@x.org", "a_b", "lunch\u00a0break", "漢字lunch", "x\u3000lunch", "Ⅷ lunch",
+)  # fmt: skip
+HAVING = ("lunch", "lunch break", "the lunch", "kim", "2", "naïve")
+LIKE = ("lunch%", "%lunch", "%x.org", "ann@%", "kim%", "a_b", "l%k", "lunch")
+
+
+def test_what_postings_decide_is_what_spark_gives(session, tmp_path):
+    messages = [
+        {
+            "msgid": f"{n}@x",
+            "ts": 2 + n,
+            "audience": AUDIENCES[n % 2],
+            "subject": text,
+            "to": [text],
+        }
+        for n, text in enumerate(WORDY)
+    ]
+    rows = {MESSAGES: messages, ANNOTATIONS: []}
+    filters = [f"m.{column} HAS '{words}'" for column in ("subject", "to") for words in HAVING]
+    filters += [f"m.{column} LIKE '{text}'" for column in ("subject", "to") for text in LIKE]
+    filters += [f"m.{column} = '{text}'" for column in ("subject", "to") for text in WORDY]
+    engine = spark.SparkEngine(session, snapshot_of(rows, tmp_path))
+    groups, decided, evaluated = decided_and_evaluated(
+        filters, ("public",), messages, 1, 100, engine
+    )
+    assert decided == evaluated
+    assert len(decided) > 30
+    assert len(groups) > len(filters) / 2
