@@ -7,6 +7,7 @@ these are evaluated first.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cache
 from typing import Protocol
@@ -21,6 +22,10 @@ Row = tuple[int, str, str, int, int, int, str]
 
 class TooMuchError(TapestryError):
     """A statement took too long, or had too many answers: perhaps one of many asked too much."""
+
+
+class TooSlowError(TooMuchError):
+    """A statement did not end within its time limit."""
 
 
 class TooManyError(TooMuchError):
@@ -47,6 +52,9 @@ class Engine(Protocol):
 
     def fetch(self, statement: Statement) -> list[Row]:
         """Return the rows of a statement, in the columns of ``plan.relation.OUTPUT``."""
+
+    def limit(self, seconds: float) -> AbstractContextManager[None]:
+        """Limit the statements of a block to so many seconds in all; TooSlowError after that."""
 
     def covers(self, table: str, ranges: tuple[Range, ...]) -> bool:
         """Tell whether the table can hold rows whose ``ts`` lies in one of the ranges."""

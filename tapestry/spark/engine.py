@@ -8,11 +8,11 @@ server was restarted: a statement only reads.
 from __future__ import annotations
 
 import logging
-import threading
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any
 from uuid import uuid4
 
@@ -24,11 +24,12 @@ from sqlglot import exp
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
-from tapestry.plan.engine import Row, TooManyError, TooMuchError
+from tapestry.plan.engine import Row, TooManyError, TooMuchError, TooSlowError
 from tapestry.plan.relation import Range, Relation, Statement, View
 from tapestry.spark.dialect import spark_sql
 from tapestry.spark.local_rows import Limits, LocalRows, overlaps, selected_columns
 from tapestry.spark.session import is_lost
+from tapestry.spark.time_limit import GivenUpError, call_within
 from tapestry.tables.log import Snapshot
 from tapestry.tables.rows import ARROW, arrow_schema
 
@@ -47,12 +48,13 @@ log = logging.getLogger(__name__)
 class SparkEngine:
     """Runs statements over one snapshot of the tables; raises TooMuchError beyond its limits.
 
-    ``reopen`` returns another session when this one is lost.  ``on_timeout`` is called when
-    a statement took too long: Spark may go on with it all the same.
+    ``reopen`` returns another session when this one is lost.  ``running`` is entered for each
+    statement.  ``is_wanted`` tells whether somebody still waits for the answer.
+    ``on_given_up`` is called when a statement is given up: Spark may go on with it all the same.
     """
 
     most_rows = 2_000_000
-    most_seconds = 900
+    most_seconds = 900.0
 
     def __init__(
         self,
@@ -60,15 +62,31 @@ class SparkEngine:
         snapshot: Snapshot,
         limits: Limits | None = None,
         reopen: Callable[[], Any] | None = None,
-        on_timeout: Callable[[], None] = lambda: None,
+        running: Callable[[], AbstractContextManager[object]] = nullcontext,
+        is_wanted: Callable[[], bool] = lambda: True,
+        on_given_up: Callable[[], None] = lambda: None,
     ) -> None:
         self.session = session
         self.snapshot = snapshot
         self.local_rows = LocalRows(snapshot, limits)
         self._reopen = reopen
-        self._on_timeout = on_timeout
+        self._running = running
+        self._is_wanted = is_wanted
+        self._on_given_up = on_given_up
+        self._deadline = math.inf
+        self._allowed = math.inf
         self._sent: dict[object, Any] = {}
         self._settings: dict[str, str] = {}
+
+    @contextmanager
+    def limit(self, seconds: float) -> Iterator[None]:
+        """Limit the statements of a block to so many seconds in all."""
+        before = self._deadline, self._allowed
+        self._deadline, self._allowed = time.monotonic() + seconds, seconds
+        try:
+            yield
+        finally:
+            self._deadline, self._allowed = before
 
     def fetch(self, statement: Statement) -> list[Row]:
         """Return the rows of a statement; if Spark goes down over it, run it once more.
@@ -119,20 +137,38 @@ class SparkEngine:
             for view in statement.views
             if self.local_rows.rows(view, statement, columns) is None
         }
-        self._tune(sum(scanned.values()), sum(scanned[name] * reads[name] for name in scanned))
-        late = threading.Event()
+        rows = sum(scanned.values())
+        self._tune(rows, sum(scanned[name] * reads[name] for name in scanned))
+        deadline = min(self._deadline, time.monotonic() + self.most_seconds)
+        allowed = min(self._allowed, self.most_seconds)
         try:
-            with self._time_limit(late):
-                return self._query(sql, {names[name]: frames[name] for name in used})
-        except PySparkException as error:
-            if not (late.is_set() and "CANCELED" in str(error)):
-                raise
-            event(log, "spark_timeout", seconds=self.most_seconds, scanned=sum(scanned.values()))
-            self._on_timeout()
-            raise TooMuchError(
-                f"It takes more than {self.most_seconds} seconds to run.",
+            with self._running():
+                return self._query_until(
+                    deadline, sql, {names[name]: frames[name] for name in used}
+                )
+        except GivenUpError:
+            event(log, "spark_given_up", seconds=allowed, scanned=rows)
+            self._on_given_up()
+            raise TooSlowError(
+                f"It takes more than {allowed:g} seconds to run.",
                 hint="Say more narrowly what it is to find.",
-            ) from error
+            ) from None
+
+    def _query_until(self, deadline: float, sql: str, frames: dict[str, Any]) -> pa.Table:
+        session, tag = self.session, f"statement-{uuid4().hex}"
+
+        def query() -> pa.Table:
+            session.addTag(tag)  # tags belong to the thread
+            return self._query(sql, frames)
+
+        def interrupt() -> None:
+            with suppress(PySparkException):  # Spark is gone: the query fails by itself
+                session.interruptTag(tag)
+
+        seconds = deadline - time.monotonic()
+        if seconds <= 0:
+            raise GivenUpError
+        return call_within(seconds, query, interrupt, self._is_wanted)
 
     def _query(self, sql: str, frames: dict[str, Any]) -> pa.Table:
         """Return the result of a statement that reads the frames by their names.
@@ -148,31 +184,6 @@ class SparkEngine:
         views = [SubqueryAlias(frame._plan, name) for name, frame in frames.items()]
         result = DataFrame(SQL(sql, [], {}, views), self.session).limit(self.most_rows + 1)
         return result._to_table()[0]
-
-    @contextmanager
-    def _time_limit(self, late: threading.Event) -> Iterator[None]:
-        """Have Spark cancel the queries of the block when they take too long: then set ``late``."""
-        session, tag = self.session, f"statement-{uuid4().hex}"
-        done = threading.Event()
-
-        def cancel() -> None:
-            # Again and again: a query that has not quite started yet is not interrupted.
-            patience = float(self.most_seconds)
-            while not done.wait(patience):
-                late.set()
-                with suppress(PySparkException):  # Spark is gone: the query fails by itself
-                    session.interruptTag(tag)
-                patience = 1.0
-
-        session.addTag(tag)
-        watch = threading.Thread(target=cancel, daemon=True)
-        watch.start()
-        try:
-            yield
-        finally:
-            done.set()
-            watch.join()
-            session.removeTag(tag)
 
     def _tune(self, scanned: int, reads: int) -> None:
         """Choose parallelism and broadcasts by the number of scanned rows.

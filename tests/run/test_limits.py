@@ -7,7 +7,7 @@ from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.plan.compile import compile_filter
-from tapestry.plan.engine import TooMuchError
+from tapestry.plan.engine import TooSlowError
 from tapestry.query.context import Context
 from tapestry.run.execute import Subscription, execute
 from tapestry.run.limits import set_aside
@@ -25,7 +25,7 @@ def engine(tmp_path_factory):
     tables = Tables(tmp_path_factory.mktemp("tables"))
     mail = [Message(f"{n}@x", subject=f"s{n}", size=n) for n in range(MANY)]
     append_messages(tables, MemoryClock(), mail)
-    return SparkEngine(connect(LOCAL), snapshot(tables), on_timeout=lambda: GIVEN_UP.append(1))
+    return SparkEngine(connect(LOCAL), snapshot(tables), on_given_up=lambda: GIVEN_UP.append(1))
 
 
 def subscription(number, text):
@@ -54,7 +54,7 @@ def test_what_takes_too_long_is_given_up(engine, monkeypatch):
     differ = " AND ".join(f"m{n}.subject <> m.subject" for n in range(2))
     total = " + ".join(f"m{n}.size" for n in range(2))
     endless = f"EXISTS ({others}: {differ} AND {total} = 0 - 1)"
-    with pytest.raises(TooMuchError, match="seconds"):
+    with pytest.raises(TooSlowError, match=r"more than 0\.5 seconds"):
         execute(engine, [subscription(0, endless)], 2**60, lambda pairs: set())
     assert GIVEN_UP == [1]
     monkeypatch.setattr(engine, "most_seconds", 900)
