@@ -1,4 +1,6 @@
-"""The Celery application: ``celery -A tapestry.celery worker`` and ``… beat``.
+"""The Celery application: ``celery -A tapestry.celery worker -Q QUEUE`` and ``… beat``.
+
+Each lane of work has a queue, and a worker of its own: none waits for another.
 
 Redis is asked for only when a task is sent or a worker starts, so that commands which need
 none start without it.
@@ -16,6 +18,22 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tapestry.settings")
 
 app = Celery("tapestry")
 
+QUEUES = {
+    "shared": ("filters.tick",),
+    "own": ("filters.own_windows", "filters.unproven_windows"),
+    "previews": ("filters.preview",),
+    "sources": (
+        "filters.append_annotations",
+        "filters.compact",
+        "filters.pull_due",
+        "filters.pull_source",
+    ),
+}
+"""The tasks of each queue."""
+
+THREADS = {"shared": 1, "own": 3, "previews": 3, "sources": 4}
+"""Of the worker of each queue."""
+
 
 def _configuration() -> dict[str, Any]:
     from filters.runtime.services import redis_url
@@ -26,7 +44,7 @@ def _configuration() -> dict[str, Any]:
         "task_serializer": "json",
         "timezone": "UTC",
         "worker_pool": "threads",
-        "worker_concurrency": 4,
+        "task_routes": {task: queue for queue, tasks in QUEUES.items() for task in tasks},
         "worker_prefetch_multiplier": 1,
         "worker_hijack_root_logger": False,
         "broker_connection_retry_on_startup": True,
@@ -42,8 +60,10 @@ def _configuration() -> dict[str, Any]:
         "beat_schedule": {
             name: {"task": f"filters.{name}", "schedule": every, "options": {"expires": expires}}
             for name, every, expires in (
-                ("tick", settings.TICK_SECONDS, max(1.0, settings.TICK_SECONDS)),
-                ("pull_due", settings.TICK_SECONDS, max(1.0, settings.TICK_SECONDS)),
+                *(
+                    (name, settings.TICK_SECONDS, max(1.0, settings.TICK_SECONDS))
+                    for name in ("tick", "own_windows", "unproven_windows", "pull_due")
+                ),
                 ("compact", 3600.0, 600),
             )
         },

@@ -7,6 +7,9 @@ What may be set from outside:
     TAPESTRY_HOSTS    names the site answers to beside loopback, with commas between
     TAPESTRY_DEBUG    1 shows tracebacks in the browser: for work on Tapestry itself
     TAPESTRY_TICK     seconds between two runs of what is due (3)
+    TAPESTRY_SHARED_SECONDS, TAPESTRY_OWN_SECONDS, TAPESTRY_UNPROVEN_SECONDS,
+    TAPESTRY_PREVIEW_SECONDS   what a run of each lane may take (20, 10, 20, 20)
+    TAPESTRY_MOST_FILTERS   how many filters a person may have (5000)
     DATABASE_URL      another database than SQLite, such as postgres://…
     SECRET_KEY        else one is made on first use and kept in the data directory
     REDIS_URL, SPARK_REMOTE   else what `manage.py up` wrote into the data directory
@@ -21,6 +24,8 @@ from typing import Any
 
 import dj_database_url
 from django.utils.functional import SimpleLazyObject
+
+from tapestry.core.budgets import Budgets
 
 BASE = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("TAPESTRY_DATA") or BASE / "var").absolute()
@@ -142,6 +147,15 @@ WHITENOISE_USE_FINDERS = True
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 
 TICK_SECONDS = float(os.environ.get("TAPESTRY_TICK") or 3)
+
+
+BUDGETS = Budgets(
+    shared=float(os.environ.get("TAPESTRY_SHARED_SECONDS") or 20),
+    own=float(os.environ.get("TAPESTRY_OWN_SECONDS") or 10),
+    unproven=float(os.environ.get("TAPESTRY_UNPROVEN_SECONDS") or 20),
+)
+PREVIEW_SECONDS = float(os.environ.get("TAPESTRY_PREVIEW_SECONDS") or 20)
+MOST_FILTERS = int(os.environ.get("TAPESTRY_MOST_FILTERS") or 5000)
 
 LOGGING = {
     "version": 1,

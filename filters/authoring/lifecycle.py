@@ -6,6 +6,7 @@ import re
 from itertools import chain, count
 from typing import Literal
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 
@@ -21,6 +22,7 @@ from filters.authoring.dependents import (
 from filters.authoring.understanding import FilterName, Understood, track_references, understand
 from filters.models import Filter, SharedWindow
 from filters.store.shared_window import detach
+from tapestry.core.errors import TapestryError
 
 LONGEST_NAME = 60
 
@@ -41,6 +43,11 @@ def install(
     What matches after the instant ``end`` is not kept; None has no end.
     Raises TapestryError where the text is not a filter, ValidationError for a bad name.
     """
+    if owner.filters.count() >= settings.MOST_FILTERS:
+        raise TapestryError(
+            f"You have {settings.MOST_FILTERS:,} filters, as many as a person may have.",
+            hint="Delete one that you need no more.",
+        )
     context, references = track_references(people.context(owner, name or None))
     understood = understand(text, context)
     made = Filter(

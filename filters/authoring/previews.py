@@ -1,12 +1,16 @@
-"""Results of previews, kept in Redis for ten minutes for the page that waits for them.
+"""Previews in Redis: which is wanted, and its result for the page that waits for it.
 
-The key names the task and the user who asked: nobody else can fetch a result.  A result holds
-msgids alone: the messages are read when it is fetched, as far as the user may see them then.
+A person has one preview at a time: the newest, as long as its page is open.  The key of a result
+names the task and the user who asked: nobody else can fetch it.  A result holds msgids alone:
+the messages are read when it is fetched, as far as the user may see them then.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import redis
@@ -18,6 +22,33 @@ from tapestry.tables.read import cards
 
 KEPT = 600
 """Seconds for which an answer is kept."""
+
+OPEN = 10
+"""Seconds for which a page counts as open after it has asked for the result."""
+
+
+def begin_preview(task_id: str, user_id: int) -> None:
+    """Let a preview be the one that this user waits for, and no older one."""
+    with _server() as server, server.pipeline() as pipeline:
+        pipeline.set(_newest(user_id), task_id, ex=KEPT)
+        pipeline.set(_open(task_id), 1, ex=OPEN)
+        pipeline.execute()
+
+
+def is_wanted(server: redis.Redis, task_id: str, user_id: int) -> bool:
+    """Return whether the page that asked for a preview still waits for it."""
+    try:
+        newest, is_open = server.mget(_newest(user_id), _open(task_id))
+    except redis.RedisError:
+        return True
+    return bool(newest == task_id and is_open)
+
+
+@contextmanager
+def wanted(task_id: str, user_id: int) -> Iterator[Callable[[], bool]]:
+    """Yield a function that tells whether a preview is still wanted."""
+    with _server() as server:
+        yield partial(is_wanted, server, task_id, user_id)
 
 
 def keep_preview(task_id: str, user_id: int, answer: dict[str, Any]) -> None:
@@ -37,6 +68,8 @@ def preview_result(task_id: str, user: User) -> dict[str, Any] | None:
     """
     with _server() as server:
         kept = server.get(_key(task_id, user.pk))
+        if kept is None:
+            server.set(_open(task_id), 1, ex=OPEN, xx=True)
     if kept is None:
         return None
     answer: dict[str, Any] = json.loads(str(kept))
@@ -52,6 +85,14 @@ def preview_result(task_id: str, user: User) -> dict[str, Any] | None:
 
 def _key(task_id: str, user_id: int) -> str:
     return f"tapestry:preview:{user_id}:{task_id}"
+
+
+def _newest(user_id: int) -> str:
+    return f"tapestry:preview:{user_id}:newest"
+
+
+def _open(task_id: str) -> str:
+    return f"tapestry:preview:open:{task_id}"
 
 
 def _server() -> redis.Redis:

@@ -30,21 +30,24 @@ STALE_MATCHES = 20_000
 COLUMNS = (*CARD, "audience", "inreplyto")
 
 
-def refresh_cards(tables: Tables) -> int:
+def refresh_cards(tables: Tables, *, enrolled: bool | None = None) -> int:
     """Give stale matches their cards and their evidence rows; return how many were refreshed.
 
-    Stale are new matches, and those of live filters whose evidence has changed.
+    Stale are new matches, and those of live filters whose evidence has changed.  Unless
+    ``enrolled`` is None, those of filters that are enrolled in the shared window, or are not.
     Idempotent: what an interrupted call has not refreshed is still stale.
     """
     refreshed = last = 0
-    while stale := _stale_after(last):
+    while stale := _stale_after(last, enrolled):
         last = stale[-1].key
         refreshed += _refresh(tables, stale)
     return refreshed
 
 
-def _stale_after(key: int) -> list[StaleMatch]:
+def _stale_after(key: int, enrolled: bool | None) -> list[StaleMatch]:
     stale = Match.objects.filter(Q(card=None) | Q(refreshed_at=None), pk__gt=key)
+    if enrolled is not None:
+        stale = stale.filter(filter__enrolled=enrolled)
     as_text = Cast("evidence", TextField())  # many are alike: each text is decoded once
     fields = ("pk", "filter__owner_id", "msgid", "audience")
     rows = list(stale.order_by("pk").values_list(*fields, as_text)[:STALE_MATCHES])

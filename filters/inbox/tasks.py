@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from filters.inbox.outbox import append_outbox
 from filters.runtime import services
-from filters.runtime.queue import send
+from filters.runtime.queue import TICK, run_soon, send
 from tapestry.celery import app
 from tapestry.tables.compact import compact_small_files
 
@@ -12,7 +12,8 @@ from tapestry.tables.compact import compact_small_files
 @app.task(name="filters.append_annotations", ignore_result=True)
 def append_annotations() -> None:
     tables = services.tables()
-    append_outbox(tables)
+    if append_outbox(tables):
+        run_soon(TICK)
     compact_small_files(tables)
 
 

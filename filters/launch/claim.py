@@ -8,10 +8,11 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from filters.runtime import data_dir_permissions
+from filters.runtime.services import REMOTES
 from tapestry.core.errors import TapestryError
 from tapestry.core.file_lock import file_lock
 
-ADDRESSES = ("redis.url", "spark.remote")
+ADDRESSES = ("redis.url", *(f"{s}.{what}" for s in REMOTES for what in ("remote", "pid", "again")))
 
 
 @contextmanager

@@ -7,34 +7,40 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from tapestry.celery import THREADS
 from tapestry.core.child_process import Child, spawn
 
 BASE = Path(__file__).resolve().parents[2]
-THREADS = 16
+WEB_THREADS = 16
 """Of the web server: each page that is open holds one for its live updates."""
 
 
-def environment(data: Path, redis: str, spark: str) -> dict[str, str]:
-    """Return the environment of every part: where the data, Redis and Spark are."""
+def environment(data: Path, redis: str) -> dict[str, str]:
+    """Return the environment of every part: where the data and Redis are."""
     return dict(os.environ) | {
         "DJANGO_SETTINGS_MODULE": "tapestry.settings",
         "TAPESTRY_DATA": str(data),
         "REDIS_URL": redis,
-        "SPARK_REMOTE": spark,
         "PYTHONUNBUFFERED": "1",
     }
 
 
 def start_background(run: Path, env: Mapping[str, str]) -> Iterator[Child]:
-    """Start the Celery worker, Celery's beat and the listener to mailboxes (IMAP IDLE)."""
+    """Start a Celery worker for each queue, Celery's beat and the listener (IMAP IDLE)."""
     for stale in run.glob("beat-schedule*"):
         stale.unlink()
     celery = ["celery", "-A", "tapestry.celery", "--skip-checks"]
     options = ["--loglevel", "WARNING"]
-    threads = ["--pool", "threads", "--concurrency", "4", "--without-gossip", "--without-mingle"]
+    quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat"]
     schedule = ["--schedule", str(run / "beat-schedule"), "--pidfile", ""]
     parts = {
-        ("The worker", "worker.log"): [*celery, "worker", *options, *threads],
+        **{
+            (f"The worker of {queue}", f"worker-{queue}.log"): [
+                *(*celery, "worker", *options, *quiet),
+                *("-Q", queue, "-n", f"{queue}@%h", "--concurrency", str(threads)),
+            ]
+            for queue, threads in THREADS.items()
+        },
         ("Beat", "beat.log"): [*celery, "beat", *options, *schedule],
         ("The listener", "listener.log"): ["django", "listen"],
     }
@@ -46,7 +52,7 @@ def start_web(run: Path, env: Mapping[str, str], port: int) -> Child:
     """Start the web server on loopback."""
     settings = f"python:{__package__}.gunicorn_settings"
     gunicorn = ["gunicorn", "tapestry.wsgi:application", "--config", settings]
-    options = ["--bind", f"127.0.0.1:{port}", "--threads", str(THREADS)]
+    options = ["--bind", f"127.0.0.1:{port}", "--threads", str(WEB_THREADS)]
     return _start("The web server", run / "web.log", [*gunicorn, *options], env)
 
 

@@ -22,7 +22,8 @@ from django.core.management import call_command
 
 from filters.launch import processes, redis_server
 from filters.launch.claim import claimed, publish
-from filters.runtime.services import SPARK_AGAIN
+from filters.runtime import spark_restart
+from filters.runtime.services import PROVEN, REMOTES, UNPROVEN
 from tapestry.core.child_process import Child, stop
 from tapestry.core.errors import TapestryError
 from tapestry.spark import server
@@ -30,7 +31,10 @@ from tapestry.spark import server
 READY_SECONDS = 120.0
 
 SPARK_STARTS, SPARK_SECONDS = 5, 900.0
-"""Spark may be started again so often in so many seconds; after that, everything stops."""
+"""The first Spark may be started again so often in so many seconds; after that, everything stops.
+The second is started again all the same, but only every ``SPARK_PAUSE`` seconds."""
+
+SPARK_PAUSE = 30.0
 
 
 class Interrupted(BaseException):
@@ -44,13 +48,14 @@ class Stack:
     url: str
     children: list[Child] = field(default_factory=list)
     backing: list[Child] = field(default_factory=list)
-    spark: server.SparkServer | None = None
-    _spark_starts: list[float] = field(default_factory=list)
+    sparks: dict[str, server.SparkServer] = field(default_factory=dict)
+    _spark_starts: dict[str, list[float]] = field(default_factory=dict)
 
     def check(self) -> None:
         """Raise TapestryError, with the last line of its log, if a part has ended."""
+        paused = self.sparks.get(UNPROVEN)
         for child in [*self.children, *self.backing]:
-            if not child.alive:
+            if not child.alive and (paused is None or child is not paused.child):
                 raise TapestryError(
                     f"{child.describe_exit()}.", hint="Everything has been stopped."
                 )
@@ -70,30 +75,45 @@ class Stack:
     def watch(self, turn: Callable[[], None]) -> None:
         """Stay until a part ends (TapestryError); call ``turn`` about twice a second.
 
-        Spark alone is started again, where it has ended or the worker asks for it.
+        Only a Spark is started again, where it has ended or a worker asks for it.
         """
         while True:
-            self._start_spark_again()
+            for name in list(self.sparks):
+                self._start_spark_again(name)
             self.check()
             turn()
             time.sleep(0.5)
 
-    def _start_spark_again(self) -> None:
-        if self.spark is None:
-            return
-        asked = self.spark.run / SPARK_AGAIN
-        if self.spark.child.alive and not asked.exists():
+    def start_spark(self, run: Path, name: str) -> str:
+        """Start one of the two Sparks, and return its remote; do not wait for it."""
+        scratch = run / name
+        scratch.mkdir(exist_ok=True)
+        self._keep(run, name, server.start(scratch, unproven=name == UNPROVEN))
+        return self.sparks[name].remote
+
+    def _keep(self, run: Path, name: str, spark: server.SparkServer) -> None:
+        self.sparks[name] = spark
+        self.backing.insert(0, spark.child)
+        publish(run, f"{name}.pid", str(spark.child.process.pid))
+
+    def _start_spark_again(self, name: str) -> None:
+        spark = self.sparks[name]
+        run = spark.run.parent
+        asked = spark_restart.again(run, name)
+        if spark.child.alive and not asked.exists():
             return
         now = time.monotonic()
-        self._spark_starts = [at for at in self._spark_starts if now - at < SPARK_SECONDS]
-        if len(self._spark_starts) >= SPARK_STARTS:
-            self.spark.stop()  # and all that runs is stopped, for it has ended
-            return
+        starts = [at for at in self._spark_starts.get(name, ()) if now - at < SPARK_SECONDS]
+        if len(starts) >= SPARK_STARTS:
+            if name == PROVEN:
+                spark.stop()  # and all that runs is stopped, for it has ended
+                return
+            if now - starts[-1] < SPARK_PAUSE:
+                return
+        self._spark_starts[name] = [*starts, now]
         asked.unlink(missing_ok=True)
-        self._spark_starts.append(now)
-        self.backing.remove(self.spark.child)
-        self.spark = self.spark.restart()
-        self.backing.insert(0, self.spark.child)
+        self.backing.remove(spark.child)
+        self._keep(run, name, spark.restart())
 
     def stop(self) -> None:
         """End every part: those that use Redis and Spark before these two."""
@@ -119,24 +139,26 @@ def running(data: Path, port: int, prepare: Callable[[], None]) -> Iterator[Stac
 
 
 def _start(stack: Stack, data: Path, run: Path, port: int, prepare: Callable[[], None]) -> None:
-    remote = os.environ.get("SPARK_REMOTE")
-    if not remote:
-        (run / SPARK_AGAIN).unlink(missing_ok=True)
-        stack.spark = server.start(run)
-        stack.backing.append(stack.spark.child)
-        remote = stack.spark.remote
+    remotes = {name: os.environ.get(variable) for name, variable in REMOTES.items()}
+    if not remotes[PROVEN]:
+        remotes[PROVEN] = stack.start_spark(run, PROVEN)
     redis = redis_server.start(run)
     if redis.child is not None:
         stack.backing.append(redis.child)
     call_command("migrate", verbosity=0, interactive=False)
     redis.wait()
     publish(run, "redis.url", redis.url)
-    publish(run, "spark.remote", remote)
-    env = processes.environment(data, redis.url, remote)
+    if not remotes[UNPROVEN]:
+        started = PROVEN in stack.sparks
+        remotes[UNPROVEN] = stack.start_spark(run, UNPROVEN) if started else remotes[PROVEN]
+    for name, remote in remotes.items():
+        publish(run, f"{name}.remote", str(remote))
+    env = processes.environment(data, redis.url)
     stack.children.append(processes.start_web(run, env, port))
     prepare()
-    if stack.spark is not None:
-        stack.spark.wait()
+    for spark in stack.sparks.values():
+        if not spark.unproven:
+            spark.wait()
     for child in processes.start_background(run, env):
         stack.children.append(child)
     stack.wait()

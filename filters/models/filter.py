@@ -26,6 +26,7 @@ class Filter(models.Model):
     expanded.  ``display_tql`` names the filters of others instead, for the owner to see; it is
     empty if there are none.  ``since`` is the watermark: the end of the last window.  While the
     filter is ``enrolled``, that of SharedWindow counts instead (filters.store.shared_window).
+    ``proven``: its last run by itself took little time (tapestry.run.unproven).
     ``start`` is T0: what matched then is not delivered; null takes existing mail.  What matches
     after ``end`` is not kept; null has no end.  ``revision`` counts changes of the text: a run
     of an older text cannot store its matches.
@@ -60,6 +61,7 @@ class Filter(models.Model):
     end = models.BigIntegerField(null=True, blank=True)
     since = models.BigIntegerField(default=BEGINNING)
     enrolled = models.BooleanField(default=False, editable=False)
+    proven = models.BooleanField(default=False, editable=False)
     ran_at = models.BigIntegerField(null=True, blank=True)
     error = models.TextField(default="", blank=True)
     created = models.DateTimeField(auto_now_add=True)
@@ -87,6 +89,7 @@ class Filter(models.Model):
         """Let the next window be the first; ``start`` is T0, None takes existing mail."""
         self.start = start
         self.since = BEGINNING if start is None else start
+        self.proven = False
 
     @property
     def has_ended(self) -> bool:

@@ -50,9 +50,9 @@ class Clock(SingleRow):
 
 
 class Heartbeat(models.Model):
-    """When the worker last ran a round, or the listener was alive: for the health page."""
+    """When a lane of the workers last ran, or the listener was alive: for the health page."""
 
-    WORKER, LISTENER = 1, 2
+    SHARED, LISTENER, OWN, UNPROVEN = 1, 2, 3, 4
     """The rows there are."""
 
     started_at = models.BigIntegerField(default=0)

@@ -1,19 +1,36 @@
-"""Tasks sent to the worker from pages."""
+"""Tasks sent to the workers, from pages and from those that bring mail."""
 
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import redis
-from celery import Task
+from celery import Signature, Task
+from django.conf import settings
 from kombu.exceptions import OperationalError as BrokerError
+
+from tapestry.celery import app
 
 log = logging.getLogger(__name__)
 
+TICK, UNPROVEN_WINDOWS = "filters.tick", "filters.unproven_windows"
+"""Tasks that are sent by name: those who send them do not know the lanes."""
 
-def send(task: Task, args: Sequence[Any], *, otherwise: str, **options: Any) -> bool:
+SOON = 3.0
+"""Seconds after which a lane that was asked for runs by the clock anyway."""
+
+
+def run_soon(name: str) -> None:
+    """Have a lane run at once: something is new."""
+    if os.environ.get("REDIS_URL") or (Path(settings.DATA) / "run" / "redis.url").exists():
+        send(app.signature(name), (), otherwise=f"{name} runs by the clock", expires=SOON)
+
+
+def send(task: Task | Signature, args: Sequence[Any], *, otherwise: str, **options: Any) -> bool:
     """Ask the worker for a task that the clock would start too, later.
 
     Return False if the queue cannot be reached, and log what happens ``otherwise``.

@@ -1,24 +1,37 @@
 """The parts beside this process: the tables, Redis and Spark, and where they are.
 
-``manage.py up`` writes the addresses of Redis and Spark into ``DATA/run``; the environment
-takes precedence.  They are read at each use, so that a restarted part is found again.
+``manage.py up`` writes the addresses of Redis and of its two Sparks into ``DATA/run``; the
+environment takes precedence.  They are read at each use, so that a restarted part is found again.
+
+Statements that have shown what they cost run on the first Spark.  What nobody has run yet, a
+preview or the first windows of a filter, runs on the second, which may be restarted at any time.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from django.conf import settings
 
+from filters.runtime import spark_restart
+from tapestry.core.file_lock import shared_lock
 from tapestry.tables.log import Snapshot, Tables
 
 if TYPE_CHECKING:
     from tapestry.plan.engine import Engine
 
-SPARK_AGAIN = "spark.again"
-"""A file in ``DATA/run`` that asks for Spark to be started again."""
+PROVEN, UNPROVEN = "spark", "spark-unproven"
+"""The two Sparks, as their files in ``DATA/run`` begin."""
+
+REMOTES = {PROVEN: "SPARK_REMOTE", UNPROVEN: "SPARK_UNPROVEN_REMOTE"}
+"""The variable of the environment that says where each of them is."""
+
+START = 90.0
+"""Seconds that the second Spark may take to start: a statement waits for it."""
 
 DEFAULT_REDIS = "redis://127.0.0.1:6379/0"
 
@@ -35,9 +48,13 @@ def redis_url() -> str:
     return os.environ.get("REDIS_URL") or _written("redis.url") or DEFAULT_REDIS
 
 
-def spark_remote() -> str | None:
-    """Return where Spark Connect serves (``sc://…``), or None if that is not set."""
-    return os.environ.get("SPARK_REMOTE") or _written("spark.remote")
+def spark_remote(server: str = PROVEN) -> str | None:
+    """Return where Spark Connect serves (``sc://…``), or None if that is not set.
+
+    The second Spark is the first where only that one is set.
+    """
+    remote = os.environ.get(REMOTES[server]) or _written(f"{server}.remote")
+    return remote or (spark_remote() if server != PROVEN else None)
 
 
 def engine_on(snapshot: Snapshot) -> Engine:
@@ -45,22 +62,34 @@ def engine_on(snapshot: Snapshot) -> Engine:
 
     Raises TapestryError if a Spark that should run does not answer.
     """
-    from tapestry.spark.engine import SparkEngine
-    from tapestry.spark.session import LOCAL, connect, reconnect
+    return _engine(snapshot, PROVEN, 0.0, lambda: True)
 
-    remote = spark_remote() or LOCAL
+
+def unproven_engine_on(snapshot: Snapshot, is_wanted: Callable[[], bool] = lambda: True) -> Engine:
+    """Return an engine on the second Spark, for what has not shown yet what it costs.
+
+    Wait for that Spark if it is being started; raise TapestryError if it does not answer then.
+    """
+    return _engine(snapshot, UNPROVEN, START, is_wanted)
+
+
+def _engine(
+    snapshot: Snapshot, server: str, patience: float, is_wanted: Callable[[], bool]
+) -> Engine:
+    from tapestry.spark.engine import SparkEngine
+    from tapestry.spark.session import LOCAL, reconnect
+
+    remote = spark_remote(server) or LOCAL
+    run = data() / "run"
+    is_ours = remote == _written(f"{server}.remote")
     return SparkEngine(
-        connect(remote),
+        reconnect(remote, patience),
         snapshot,
         reopen=lambda: reconnect(remote),
-        on_timeout=ask_for_another_spark,
+        running=partial(shared_lock, spark_restart.running(run, server)),
+        is_wanted=is_wanted,
+        on_given_up=partial(spark_restart.ask_if_busy, run, server) if is_ours else lambda: None,
     )
-
-
-def ask_for_another_spark() -> None:
-    """Have ``manage.py up`` restart its Spark, which may be at work on an abandoned query."""
-    if spark_remote() == _written("spark.remote"):
-        (data() / "run" / SPARK_AGAIN).touch()
 
 
 def _written(name: str) -> str | None:

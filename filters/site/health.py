@@ -7,6 +7,7 @@ the matter is in the log.
 from __future__ import annotations
 
 import logging
+import shutil
 from collections.abc import Callable
 
 import redis
@@ -16,9 +17,9 @@ from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from filters.models import Heartbeat, Source
+from filters.models import Heartbeat, SharedWindow, Source
 from filters.runtime import services
-from filters.upkeep import rounds
+from filters.upkeep.canary import SPARK_RUNS_NOTHING
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.spark.session import require_listening
@@ -30,10 +31,16 @@ SOON = 0.4
 """Seconds that a part has to answer."""
 
 SILENCE = 2 * MINUTE
-"""How long worker and listener may be silent; a run under way counts as a sign of life."""
+"""How long the listener and the lane of unproven filters may be silent: a turn takes time."""
+
+LATE = MINUTE
+"""How long the shared window and the lane of own windows may be behind."""
 
 OVERDUE = 30 * MINUTE
 """How long a source may wait for its turn."""
+
+LEAST_FREE, LEAST_FREE_PART = 1 << 30, 0.01
+"""Bytes, and the part of the disk, below which it is nearly full."""
 
 
 @login_not_required
@@ -41,7 +48,18 @@ OVERDUE = 30 * MINUTE
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
     """Answer with one entry per part: ``{"ok": bool, "says": sentence}``."""
-    checks = (_database, _tables, _redis, _spark, _worker, _listener, _sources)
+    checks = (
+        _database,
+        _tables,
+        _disk,
+        _redis,
+        _spark,
+        _shared_window,
+        _own_windows,
+        _unproven_windows,
+        _listener,
+        _sources,
+    )
     parts = {check.__name__[1:]: _state(check) for check in checks}
     well = all(state["ok"] for state in parts.values())
     return JsonResponse({"ok": well, "parts": parts}, status=200 if well else 503)
@@ -88,19 +106,47 @@ def _spark() -> str:
     return "answers"
 
 
-def _worker() -> str:
-    heartbeat = Heartbeat.objects.filter(pk=Heartbeat.WORKER).first()
-    now = wall_clock()
+def _disk() -> str:
+    total, _, free = shutil.disk_usage(services.data())
+    if free < max(LEAST_FREE, total * LEAST_FREE_PART):
+        raise _UnwellError(f"The disk is nearly full: {free / 1e9:.1f} GB are free.")
+    return "has room"
+
+
+def _shared_window() -> str:
+    _lane(Heartbeat.SHARED, "The shared window", LATE)
+    ran_at = SharedWindow.objects.values_list("ran_at", flat=True).first() or 0
+    late = wall_clock() - ran_at
+    if late > LATE:
+        raise _UnwellError(f"The shared window is late: it last moved {late // SECOND} s ago.")
+    return f"last moved {late // SECOND} s ago"
+
+
+def _own_windows() -> str:
+    return _lane(Heartbeat.OWN, "The lane of own windows", LATE)
+
+
+def _unproven_windows() -> str:
+    return _lane(Heartbeat.UNPROVEN, "The lane of new filters", SILENCE)
+
+
+def _lane(key: int, name: str, silence: int) -> str:
+    heartbeat = Heartbeat.objects.filter(pk=key).first()
     if heartbeat is None:
-        raise _UnwellError("The worker has not run yet.")
-    if heartbeat.started_at > heartbeat.ended_at and rounds.is_running():
-        return "is running what is due"
-    if now - heartbeat.ended_at > SILENCE:
-        raise _UnwellError(f"The worker last ran {(now - heartbeat.ended_at) // SECOND} s ago.")
+        raise _UnwellError(f"{name} has not run yet.")
+    if heartbeat.error == SPARK_RUNS_NOTHING:
+        raise _UnwellError(heartbeat.error)
+    silent = wall_clock() - (heartbeat.ended_at or heartbeat.started_at)
+    if silent > silence:
+        stuck = heartbeat.started_at > heartbeat.ended_at
+        how = "began its run" if stuck else "last ran"
+        at = heartbeat.started_at if stuck else heartbeat.ended_at
+        seconds = (wall_clock() - at) // SECOND
+        raise _UnwellError(f"{name} is late: it {how} {seconds} s ago.")
     if heartbeat.error:
-        log.warning("worker: %s", heartbeat.error)
-        raise _UnwellError("The last run failed; web.log and worker.log say why.")
-    return f"last ran {(now - heartbeat.ended_at) // SECOND} s ago"
+        log.warning("%s: %s", name, heartbeat.error)
+        raise _UnwellError(f"{name} failed the last time; the logs say why.")
+    return f"last ran {max(silent, 0) // SECOND} s ago"
 
 
 def _listener() -> str:

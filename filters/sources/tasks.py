@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 
 from filters.models.source import Source
-from filters.runtime.queue import send
+from filters.runtime.queue import TICK, run_soon, send
 from filters.sources.schedule import due
 from tapestry.celery import app
 
 PULLS = threading.BoundedSemaphore(2)
-"""Two of the worker's four threads may pull; runs and previews have the others."""
+"""Two of the worker's four threads may pull; votes and upkeep have the others."""
 
 
 @app.task(name="filters.pull_due", ignore_result=True)
@@ -29,7 +29,9 @@ def pull_source(source_id: int) -> None:
     try:
         source = Source.objects.filter(pk=source_id, active=True, owner__is_active=True).first()
         if source is not None:
-            pull(source)
+            tally = pull(source)
+            if tally is not None and tally.added:
+                run_soon(TICK)
     finally:
         PULLS.release()
 

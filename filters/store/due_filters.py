@@ -41,6 +41,7 @@ def of_windows(
                 pending_window=None if pending is None else pending.pk,
                 live=filter_.is_live,
                 explanation=text.explanation,
+                proven=filter_.proven,
             )
         )
     return due

@@ -114,6 +114,10 @@ class DjangoFilterStore:
             PendingWindow.objects.filter(pk=failed.pending_window).update(error=message)
         event(log, "filter_failed", filter_id=failed.filter_id, revision=failed.revision)
 
+    def prove(self, filter_ids: Collection[int], *, proven: bool) -> None:
+        for filters in in_batches(Filter.objects.exclude(proven=proven), filter_ids):
+            filters.update(proven=proven)
+
     def shared_since(self) -> int | None:
         return shared_window.stored_window().since
 

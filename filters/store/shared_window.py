@@ -54,7 +54,7 @@ def begin_again(filters: QuerySet[Filter]) -> None:
     """Let filters begin again, except those that have ended: they may find other mail now."""
     run_again(filters)
     ended = Q(active=False, end__isnull=False, since__gte=F("end"))
-    filters.exclude(ended).update(since=Coalesce(F("start"), BEGINNING))
+    filters.exclude(ended).update(since=Coalesce(F("start"), BEGINNING), proven=False)
 
 
 def show_position(filters: Iterable[Filter]) -> None:

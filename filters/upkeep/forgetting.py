@@ -47,7 +47,7 @@ def forget(audience: str, before: int | None = None) -> Report:
     begin again; if only old mail goes, the live ones do.
     """
     check_audience(audience)
-    with rounds.round_lock(wait=True), _overwriting():
+    with rounds.all_lanes(), _overwriting():
         paused = 0
         if before is None:
             paused = Source.objects.filter(audience=audience, active=True).update(active=False)

@@ -1,42 +1,162 @@
-"""One round of the worker: append what people said, run what is due, copy the cards.
+"""What the workers run: a lane at a time, or a whole round.
 
-Rounds do not overlap on one machine: a file lock, which ends with its process, excludes them.
-On several machines an overlap costs work, not correctness: windows are set by compare-and-set.
+    shared lane ── votes appended, the shared window, its cards
+    own lane ───── proven filters with windows of their own, their cards; they join the others
+    unproven ───── new and changed filters, in ``UNPROVEN_SLOTS`` threads
+
+A lane does not overlap with itself on one machine: a file lock, which ends with its process,
+excludes that.  On several machines an overlap costs work, not correctness: windows are set by
+compare-and-set.
 """
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING
+
+from django.conf import settings
 
 from filters.inbox.cards import refresh_cards
 from filters.inbox.outbox import append_outbox
 from filters.models import Heartbeat
 from filters.runtime import services
 from filters.store.filter_store import DjangoClock, DjangoFilterStore
+from filters.upkeep.canary import check_spark
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.file_lock import FOREVER, file_lock
+from tapestry.core.schema import ANNOTATIONS, MESSAGES
+from tapestry.predicate_index.store import PredicateIndex
+from tapestry.tables.append import advance_watermark
+from tapestry.tables.log import Tables, newest_instant
 
 if TYPE_CHECKING:
     from tapestry.run.tick import TickReport
+    from tapestry.run.unproven import Turns
+
+UNPROVEN_SLOTS = 2
+"""Owners whose unproven filters run at the same time."""
+
+UNPROVEN_SECONDS = 30.0
+"""Seconds after which a thread that runs unproven filters starts no further turn."""
+
+JOIN_PATIENCE = 10.0
+"""Seconds that filters wait to join the shared window; if it is busy, they join later."""
+
+SHARED, OWN = "shared", "own"
+UNPROVEN = tuple(f"unproven-{slot}" for slot in range(UNPROVEN_SLOTS))
+"""The names of the lanes, and of their locks."""
 
 
 def run_round(at: int | None = None) -> TickReport:
-    """Run a round now, or up to ``at`` if that is later; the caller holds the lock.
+    """Run all that is due now, or up to ``at`` if that is later, as ``manage.py tick`` does.
 
-    Its end, and its error if there is one, are stored for the health page.
+    The caller holds the lanes.
     """
     from tapestry.run.tick import tick
 
-    Heartbeat.objects.update_or_create(pk=Heartbeat.WORKER, defaults={"started_at": wall_clock()})
-    error = "It stopped half-way."
-    try:
+    with _beating(Heartbeat.SHARED):
         tables = services.tables()
         append_outbox(tables)
         clock, store = DjangoClock(), DjangoFilterStore()
-        report = tick(services.engine_on, tables, clock, store, at)
+        report = tick(services.engine_on, tables, clock, store, at, settings.BUDGETS)
         refresh_cards(tables)
+    return report
+
+
+def run_shared_lane() -> bool:
+    """Run the shared window until nothing is new; return whether anything matched or was new."""
+    from tapestry.run.lanes import run_shared
+
+    tables, clock, store = services.tables(), DjangoClock(), DjangoFilterStore()
+    index, moved = PredicateIndex(tables.root), False
+    while True:
+        with _beating(Heartbeat.SHARED):
+            append_outbox(tables)
+            before = store.shared_since()
+            until = advance_watermark(tables, clock)
+            run_shared(services.engine_on, index, tables, store, until, settings.BUDGETS)
+            refresh_cards(tables, enrolled=True)
+            check_spark(services.PROVEN, services.engine_on, tables)
+        moved |= before is None or before < _newest(tables)
+        if _newest(tables) <= until:
+            return moved
+
+
+def run_own_lane() -> None:
+    """Run the proven filters with windows of their own, and let them join the shared window."""
+    from tapestry.run.lanes import join_shared, run_proven
+
+    tables, store = services.tables(), DjangoFilterStore()
+    with _beating(Heartbeat.OWN):
+        until = store.shared_since()
+        if until is None:
+            return
+        run = run_proven(services.engine_on, tables, store, until, settings.BUDGETS)
+        if run.matches or run.changes:
+            refresh_cards(tables, enrolled=False)
+        index, budgets = PredicateIndex(tables.root), settings.BUDGETS
+        join_shared(services.engine_on, index, tables, store, run, _shared_lane, budgets)
+
+
+def run_unproven_lane(turns: Turns) -> bool:
+    """Give owners of unproven filters their turns; return whether there were any."""
+    from tapestry.run.lanes import run_unproven
+
+    tables, store = services.tables(), DjangoFilterStore()
+    runs = run_unproven(
+        services.unproven_engine_on,
+        tables,
+        store,
+        turns,
+        settings.BUDGETS,
+        most_seconds=UNPROVEN_SECONDS,
+    )
+    ran = False
+    with _beating(Heartbeat.UNPROVEN):
+        for run in runs:
+            ran = True
+            if run.matches or run.changes:
+                refresh_cards(tables, enrolled=False)
+        check_spark(services.UNPROVEN, services.unproven_engine_on, tables)
+    return ran
+
+
+def lane(name: str, *, wait: float = 0.0) -> AbstractContextManager[bool]:
+    """Hold a lane; yield whether it was acquired, at once or after so many seconds."""
+    return file_lock(services.data() / "run" / f"{name}.lock", wait=wait)
+
+
+@contextmanager
+def all_lanes() -> Iterator[None]:
+    """Hold all lanes, after a wait: what runs meanwhile runs alone."""
+    with ExitStack() as stack:
+        for name in (*UNPROVEN, OWN, SHARED):
+            stack.enter_context(lane(name, wait=FOREVER))
+        yield
+
+
+def is_running(name: str) -> bool:
+    with lane(name) as free:
+        return not free
+
+
+def _shared_lane() -> AbstractContextManager[bool]:
+    return lane(SHARED, wait=JOIN_PATIENCE)
+
+
+def _newest(tables: Tables) -> int:
+    return newest_instant(tables.data_files(MESSAGES), tables.data_files(ANNOTATIONS))
+
+
+@contextmanager
+def _beating(key: int) -> Iterator[None]:
+    """Store for the health page when a lane runs, and the error that it ends with."""
+    Heartbeat.objects.update_or_create(pk=key, defaults={"started_at": wall_clock()})
+    error = "It stopped half-way."
+    try:
+        yield
         error = ""
     except TapestryError as failure:
         error = failure.message
@@ -45,16 +165,4 @@ def run_round(at: int | None = None) -> TickReport:
         error = f"The last run failed ({type(failure).__name__}); the worker's log says why."
         raise
     finally:
-        Heartbeat.objects.filter(pk=Heartbeat.WORKER).update(ended_at=wall_clock(), error=error)
-    return report
-
-
-def round_lock(*, wait: bool) -> AbstractContextManager[bool]:
-    """Hold the lock of the rounds; yield whether it was acquired, at once or after a wait."""
-    path = services.data() / "run" / "round.lock"
-    return file_lock(path, wait=FOREVER if wait else 0.0)
-
-
-def is_running() -> bool:
-    with round_lock(wait=False) as free:
-        return not free
+        Heartbeat.objects.filter(pk=key).update(ended_at=wall_clock(), error=error)

@@ -1,27 +1,46 @@
-"""What the worker does by the clock: a round of what is due, and upkeep every hour."""
+"""What the workers do by the clock: the lanes of what is due, and upkeep every hour."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from filters.runtime import services
+from filters.runtime.queue import send
 from filters.upkeep import rounds
 from filters.upkeep.forgetting import forget_old
 from tapestry.celery import app
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import line
+from tapestry.run.unproven import Turns
 
 log = logging.getLogger(__name__)
+
+TURNS = Turns()
+"""Whose unproven filters run next, in this process."""
 
 
 @app.task(name="filters.tick", ignore_result=True)
 def tick() -> None:
-    with rounds.round_lock(wait=False) as acquired:
-        if acquired:
-            try:
-                rounds.run_round()
-            except TapestryError as error:
-                log.error("%s", line("tick", error=error.message, hint=error.hint))
+    """Run the shared window; if anything is new, the other lanes follow at once."""
+    if _run(rounds.SHARED, rounds.run_shared_lane):
+        for follower in (own_windows, unproven_windows):
+            send(follower, (), otherwise="It runs by the clock", expires=3)
+
+
+@app.task(name="filters.own_windows", ignore_result=True)
+def own_windows() -> None:
+    """Run the proven filters that have windows of their own."""
+    _run(rounds.OWN, rounds.run_own_lane)
+
+
+@app.task(name="filters.unproven_windows", ignore_result=True)
+def unproven_windows() -> None:
+    """Run new and changed filters, each owner's in turn."""
+    for slot in rounds.UNPROVEN:
+        if not rounds.is_running(slot):
+            _run(slot, lambda: rounds.run_unproven_lane(TURNS))
+            return
 
 
 @app.task(name="filters.compact", ignore_result=True)
@@ -31,3 +50,15 @@ def compact() -> None:
 
     compact_tables(services.tables())
     forget_old()
+
+
+def _run(name: str, lane: Callable[[], bool | None]) -> bool:
+    """Run a lane unless it is running; log an error, for the clock starts the lane again."""
+    with rounds.lane(name) as acquired:
+        if not acquired:
+            return False
+        try:
+            return bool(lane())
+        except TapestryError as error:
+            log.error("%s", line(name, error=error.message, hint=error.hint))
+            return False

@@ -6,6 +6,8 @@ way, and a child that is forked meanwhile does not inherit it.
 
 from __future__ import annotations
 
+import fcntl
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,3 +32,32 @@ def file_lock(path: Path, *, wait: float = 0.0, mode: int = -1) -> Iterator[bool
         return
     with acquired:
         yield True
+
+
+@contextmanager
+def shared_lock(path: Path) -> Iterator[None]:
+    """Hold the lock of a file together with any number of others, who are not kept out."""
+    with _opened(path) as descriptor:
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        yield
+
+
+def is_shared(path: Path) -> bool:
+    """Return whether anybody holds ``shared_lock`` of a file."""
+    with _opened(path) as descriptor:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        return False
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    """Yield a file descriptor of its own; closing it releases its lock."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)

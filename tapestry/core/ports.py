@@ -37,7 +37,8 @@ class DueFilter:
     mail.  ``revision`` counts changes of the text: a window is committed only for the text it was
     run with.  ``pending_window`` is the key of the window that an older revision still has to run,
     if this is one.  ``live``: messages leave when they no longer match.  ``explanation`` is given
-    with every match; if it is empty, the disjunct that was met is described instead.
+    with every match; if it is empty, the disjunct that was met is described instead.  ``proven``:
+    its last run by itself took little time.
     """
 
     filter_id: int
@@ -52,6 +53,7 @@ class DueFilter:
     pending_window: int | None = None
     live: bool = False
     explanation: str = ""
+    proven: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,9 @@ class FilterStore(Protocol):
 
     def fail(self, failed: DueFilter, message: str) -> None:
         """Store that a filter cannot be run, and why, for its owner to see."""
+
+    def prove(self, filter_ids: Collection[int], *, proven: bool) -> None:
+        """Store whether a run of these filters took little time."""
 
     def shared_since(self) -> int | None:
         """Return where the last shared window ended; None if there never was one."""

@@ -69,6 +69,9 @@ class DeferredEngine:
     def fetch(self, statement: Statement) -> list[Row]:
         return self._open().fetch(statement)
 
+    def limit(self, seconds: float) -> AbstractContextManager[None]:
+        return self._open().limit(seconds)
+
     def covers(self, table: str, ranges: tuple[Range, ...]) -> bool:
         return self._open().covers(table, ranges)
 

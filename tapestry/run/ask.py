@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -35,20 +36,24 @@ def ask(
     limit: int | None = None,
     *,
     so_far: bool = False,
+    seconds: float = math.inf,
 ) -> Answer:
     """Return Q(at): the messages that satisfy the filter at the instant, by ``ts``.
 
     With ``so_far`` return QM(at): all that it would have matched until then, by ``matched_at``.
+    Raise TooSlowError if the engine takes more than so many seconds.
     """
     asked = Subscription(0, compile_filter(text, context), tuple(audiences), BEGINNING)
     engine = engine_on(snapshot(tables))
     instants: dict[str, int] = {}
-    if so_far:
-        matches = execute(engine, [asked], at, lambda _: set())
-        instants = {match.msgid: match.matched_at for match in matches}
-    else:
-        for _, msgid, _, ts, *_ in evaluate(engine, lower_at(signature_groups([(asked, at)]), at)):
-            instants[msgid] = min(ts, instants.get(msgid, ts))
+    with engine.limit(seconds):
+        if so_far:
+            matches = execute(engine, [asked], at, lambda _: set())
+            instants = {match.msgid: match.matched_at for match in matches}
+        else:
+            rows = evaluate(engine, lower_at(signature_groups([(asked, at)]), at))
+            for _, msgid, _, ts, *_ in rows:
+                instants[msgid] = min(ts, instants.get(msgid, ts))
     order = sorted(instants, key=lambda msgid: (-instants[msgid], msgid))[:limit]
     by_msgid = cards(tables, order, audiences)
     return Answer(len(instants), tuple(by_msgid[msgid] for msgid in order))

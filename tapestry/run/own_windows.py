@@ -7,6 +7,7 @@ filters of one signature still share a plan, whatever their windows.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
@@ -16,7 +17,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
 from tapestry.core.ports import Change, DueFilter, FilterStore, Match
 from tapestry.plan.compile import compile_due
-from tapestry.plan.engine import Engine, TooManyError, check_engine
+from tapestry.plan.engine import Engine, TooManyError, TooSlowError, check_engine
 from tapestry.plan.explanation import explanation
 from tapestry.run.changes import change_windows
 from tapestry.run.execute import Subscription, execute
@@ -38,6 +39,7 @@ class Run:
     """What a run of filters did.
 
     The windows of ``filters`` end at the run's ``until`` now, or at their own where they have one.
+    Those of ``slow`` filters took too long, and are as before.
     """
 
     filters: tuple[DueFilter, ...] = ()
@@ -45,6 +47,18 @@ class Run:
     changes: tuple[Change, ...] = ()
     failed: int = 0
     committed: bool = True
+    slow: tuple[tuple[DueFilter, TapestryError], ...] = ()
+
+    def followed_by(self, later: Run) -> Run:
+        """Return what this run and a later one did."""
+        return Run(
+            self.filters + later.filters,
+            self.matches + later.matches,
+            self.changes + later.changes,
+            self.failed + later.failed,
+            self.committed and later.committed,
+            self.slow + later.slow,
+        )
 
 
 def run_own_windows(
@@ -53,10 +67,14 @@ def run_own_windows(
     store: FilterStore,
     due_filters: Sequence[DueFilter],
     until: int,
+    seconds: float = math.inf,
+    *,
+    isolate: bool = True,
 ) -> Run:
     """Run filters, each over its own window, and store what they found.
 
-    Where a filter finds more than can be had at once, the first part of its window is run.
+    Where a filter finds more than can be had at once, the first part of its window is run.  Where
+    all take more than so many seconds, each plan is run by itself if ``isolate``.
     """
     due: dict[int, DueFilter] = {}
     subscriptions: list[Subscription] = []
@@ -73,21 +91,30 @@ def run_own_windows(
     engine = engine_on(snapshot(tables))
 
     def find_matches(subscriptions: Sequence[Subscription]) -> list[Match]:
-        return execute(engine, subscriptions, until, store.known)
+        with engine.limit(seconds):
+            return execute(engine, subscriptions, until, store.known)
 
     def find_changes(subscriptions: Sequence[Subscription]) -> list[Change]:
-        return change_windows(engine, subscriptions, [until], net=False)[0]
+        with engine.limit(seconds):
+            return change_windows(engine, subscriptions, [until], net=False)[0]
 
     kept_filters = [s for s in subscriptions if not due[s.filter_id].live]
     live_filters = [s for s in subscriptions if due[s.filter_id].live]
-    matches, failures = run_isolated(find_matches, kept_filters, _plan)
-    changed, live_failures = run_isolated(find_changes, live_filters, _plan)
+    matches, failures = run_isolated(find_matches, kept_filters, _plan, isolate_slow=isolate)
+    changed, live_failures = run_isolated(find_changes, live_filters, _plan, isolate_slow=isolate)
     if failures or live_failures:
         check_engine(engine)
     partial: list[tuple[DueFilter, int, list[Match]]] = []
-    refused = [(due.pop(s.filter_id), failure) for s, failure in live_failures]
-    for subscription, failure in failures:
+    refused: list[tuple[DueFilter, TapestryError]] = []
+    slow: list[tuple[DueFilter, TapestryError]] = []
+    for subscription, failure in (*live_failures, *failures):
         due_filter = due.pop(subscription.filter_id)
+        if isinstance(failure, TooSlowError):
+            slow.append((due_filter, failure))
+            continue
+        if due_filter.live:
+            refused.append((due_filter, failure))
+            continue
         try:
             end, part = _first_part(find_matches, subscription, until, failure)
             partial.append((replace(due_filter, until=end), end, part))
@@ -103,7 +130,15 @@ def run_own_windows(
         committed &= store.commit([due_filter], end, part)
         matches += part
         done.append(due_filter)
-    return Run(tuple(done), tuple(matches), tuple(changed), failed + len(refused), committed)
+    failed += len(refused)
+    return Run(tuple(done), tuple(matches), tuple(changed), failed, committed, tuple(slow))
+
+
+def refuse_slow(store: FilterStore, run: Run) -> Run:
+    """Store of the slow filters of a run that they cannot be run."""
+    for due_filter, error in run.slow:
+        refuse(store, due_filter, error)
+    return replace(run, failed=run.failed + len(run.slow), slow=())
 
 
 def subscribe(due_filter: DueFilter) -> Subscription:

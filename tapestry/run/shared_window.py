@@ -14,6 +14,7 @@ fan-out hands its answers to each.
 from __future__ import annotations
 
 import json
+import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -26,7 +27,14 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.ports import DueFilter, FilterStore, Match
 from tapestry.core.schema import MESSAGES
 from tapestry.plan.compile import Plan, compile_stored
-from tapestry.plan.engine import DeferredEngine, Engine, Row, TooManyError, check_engine
+from tapestry.plan.engine import (
+    DeferredEngine,
+    Engine,
+    Row,
+    TooManyError,
+    TooSlowError,
+    check_engine,
+)
 from tapestry.plan.group import ConstantRow, SignatureGroup
 from tapestry.plan.signature import Constant
 from tapestry.predicate_index.covering import decide
@@ -53,12 +61,13 @@ class SharedWindowResult:
     """What the shared window gave: matches, the filters that have matches, those that failed.
 
     ``stale`` filters are to be detached: the index has another revision of them, or they find
-    too much at once.
+    too much at once, or are among those that took too long (``slow``).
     """
 
     matches: list[Match] = field(default_factory=list)
     filters: list[DueFilter] = field(default_factory=list)
     stale: set[int] = field(default_factory=set)
+    slow: set[int] = field(default_factory=set)
     failed: list[tuple[DueFilter, TapestryError]] = field(default_factory=list)
 
 
@@ -71,6 +80,7 @@ def run_shared_window(
     until: int,
     *,
     history_complete: bool,
+    seconds: float = math.inf,
 ) -> SharedWindowResult:
     """Return the matches of all enrolled filters with since < matched_at <= until.
 
@@ -106,7 +116,8 @@ def run_shared_window(
 
     def find_rows(numbered_rows: Sequence[tuple[Plan, ConstantRow]]) -> list[Row]:
         groups = _signature_groups(numbered_rows)
-        return first_candidates(engine, groups, until)
+        with engine.limit(seconds):
+            return first_candidates(engine, groups, until)
 
     answers, failures = run_isolated(find_rows, numbered_rows, lambda item: item[0].signature.key)
     if failures:
@@ -117,7 +128,8 @@ def run_shared_window(
         numbers = {number for number, _ in answers}
         groups = _signature_groups(item for item in numbered_rows if item[1].filter_id in numbers)
         matching: set[Pair] = set()
-        with suppress(TapestryError):  # it only saves work: each filter is asked about its T0
+        # It only saves work: each filter is asked about its T0.
+        with suppress(TapestryError), engine.limit(seconds):
             matching = matching_at(engine, groups, ((*answer, since) for answer in answers))
         return matching
 
@@ -197,8 +209,9 @@ def fan_out(
     failed: dict[int, TapestryError] = {}
     for number, error in errors.items():
         filter_ids = {member.filter_id for member in members_of[groups[number]]}
-        if error is None or isinstance(error, TooManyError):
+        if error is None or isinstance(error, TooManyError | TooSlowError):
             result.stale |= filter_ids
+            result.slow |= filter_ids if isinstance(error, TooSlowError) else set()
         else:
             failed |= dict.fromkeys(filter_ids, error)
     result.failed = [

@@ -33,8 +33,11 @@ stops compiling after some minutes of different statements.  Without ExitOnOutOf
 go on without answering."""
 
 SHORT_LIVED = f"-XX:TieredStopAtLevel=1 {JVM_OPTIONS}"
-"""Of a server that ends with a command or a test: the quick compiler alone.  On 2 cores it starts a
-second sooner, and its first statements take three quarters of the time."""
+"""Of a server that ends with a command or a test, or that may be restarted: the quick compiler
+alone.  On 2 cores it starts a second sooner, and its first statements take three quarters of the
+time."""
+
+UNPROVEN_SLOTS = 4 * (os.cpu_count() or 1)
 
 LOGGING = """\
 rootLogger.level = warn
@@ -59,6 +62,7 @@ class SparkServer:
     port: int
     run: Path
     token: str
+    unproven: bool = False
 
     @property
     def remote(self) -> str:
@@ -89,7 +93,7 @@ class SparkServer:
         """End the server, if it still runs, and start another at its address."""
         event(log, "spark_restart", port=self.port, was_running=self.child.alive)
         self.stop()
-        return start(self.run, self.port, self.token)
+        return start(self.run, self.port, self.token, unproven=self.unproven)
 
 
 def start(
@@ -97,13 +101,16 @@ def start(
     port: int | None = None,
     token: str | None = None,
     *,
-    jvm_options: str = JVM_OPTIONS,
+    jvm_options: str | None = None,
+    unproven: bool = False,
 ) -> SparkServer:
     """Start a server with its log, settings and scratch files in ``run``; do not wait for it.
 
     With the ``port`` and ``token`` of an earlier server it continues that server's log.
     ``TAPESTRY_SPARK_MEMORY`` (default 2g) bounds its heap, ``TAPESTRY_SPARK_JVM`` replaces
-    ``jvm_options``.  Raise TapestryError if there is no Java 17 or newer.
+    ``jvm_options``.  A server for ``unproven`` statements gives way to all other processes, and
+    has room for more tasks than cores: one that does not end leaves some to others.  Raise
+    TapestryError if there is no Java 17 or newer.
     """
     java = find_java()
     token = token or secrets.token_urlsafe(32)
@@ -125,9 +132,14 @@ def start(
     if port is None:
         output.write_bytes(b"")
     port = port or free_port()
+    jvm_options = jvm_options or (SHORT_LIVED if unproven else JVM_OPTIONS)
     options = os.environ.get("TAPESTRY_SPARK_JVM", jvm_options)
-    command = [str(home / "bin" / "spark-submit"), *_arguments(port, options)]
-    return SparkServer(spawn("Spark", command, output, env, run), port, run, token)
+    slots = f"local[{UNPROVEN_SLOTS}]" if unproven else "local[*]"
+    command = [str(home / "bin" / "spark-submit"), *_arguments(port, slots, options)]
+    if unproven:
+        command = ["nice", "-n", "5", *command]
+    name = "The second Spark" if unproven else "Spark"
+    return SparkServer(spawn(name, command, output, env, run), port, run, token, unproven)
 
 
 @contextmanager
@@ -177,7 +189,7 @@ def _spark_home() -> Path:
     return Path(spec.origin).parent
 
 
-def _arguments(port: int, jvm_options: str) -> list[str]:
+def _arguments(port: int, master: str, jvm_options: str) -> list[str]:
     settings = {
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": str(port),
@@ -192,7 +204,7 @@ def _arguments(port: int, jvm_options: str) -> list[str]:
         "spark.ui.enabled": "false",
     }
     arguments = ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
-    arguments += ["--name", "tapestry", "--master", "local[*]"]
+    arguments += ["--name", "tapestry", "--master", master]
     arguments += ["--driver-memory", os.environ.get("TAPESTRY_SPARK_MEMORY", "2g")]
     for name, value in settings.items():
         arguments += ["--conf", f"{name}={value}"]

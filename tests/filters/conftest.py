@@ -136,7 +136,7 @@ def engine(monkeypatch: pytest.MonkeyPatch, tables: Tables) -> None:
     from filters.runtime import services
     from tapestry.tables.log import Snapshot
 
-    def engine_on(snapshot: Snapshot) -> SqliteEngine:
+    def engine_on(snapshot: Snapshot, **_: Any) -> SqliteEngine:
         return SqliteEngine(
             {
                 name: tables.open(name).to_pyarrow_table().to_pylist()
@@ -145,3 +145,4 @@ def engine(monkeypatch: pytest.MonkeyPatch, tables: Tables) -> None:
         )
 
     monkeypatch.setattr(services, "engine_on", engine_on)
+    monkeypatch.setattr(services, "unproven_engine_on", engine_on)

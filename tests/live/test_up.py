@@ -89,12 +89,12 @@ def test_a_part_that_dies_is_reported_and_everything_stops(data_dir):
     site = start(data_dir)
     wait_ready(site)
     worker = next(
-        pid for pid, arguments in processes_of(data_dir).items() if b"worker" in arguments
+        pid for pid, arguments in processes_of(data_dir).items() if b"shared" in arguments
     )
     os.kill(worker, signal.SIGKILL)
     code, output = words(site)
     assert code == 1
-    assert "error: The worker ended by signal 9; the last line of" in output
+    assert "error: The worker of shared ended by signal 9; the last line of" in output
     wait_for_nobody(data_dir)
 
 
@@ -134,11 +134,11 @@ def wait_for(done, seconds=90):
         time.sleep(0.2)
 
 
-def spark_of(data):
-    """The process number of the server of a data directory, None while there is none."""
-    return next(
-        (pid for pid, arguments in processes_of(data).items() if b"java" in arguments[0]), None
-    )
+def spark_of(data, server="spark"):
+    """The process number of a server of a data directory, None while there is none."""
+    settings = str(data / "run" / server / "spark-conf").encode()
+    running = processes_of(data).items()
+    return next((pid for pid, arguments in running if settings in b"".join(arguments)), None)
 
 
 def test_nothing_outlives_it_when_it_is_killed(data_dir):

@@ -58,6 +58,10 @@ class Store:
     def fail(self, failed, message):
         self.failed[failed.filter_id] = message
 
+    def prove(self, ids, *, proven):
+        for i in ids:
+            self.filters[i] = replace(self.filters[i], proven=proven)
+
     def shared_since(self):
         return self.since
 
@@ -349,7 +353,6 @@ def test_filters_whose_signature_has_changed_run_by_themselves_again(mail, monke
         "tapestry.plan.signature.Signature.name", property(lambda signature: "other")
     )
     append_messages(*mail, [Message("c@x", subject="lunch")])
-    assert run(mail, store).matches == ()
     assert [m.msgid for m in run(mail, store).matches] == ["c@x"]
     assert run(mail, store).matches == ()
 

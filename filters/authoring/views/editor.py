@@ -17,6 +17,7 @@ from filters.authoring.forms import MODES, TIMELINESS, FilterForm
 from filters.authoring.tasks import start_preview
 from filters.authoring.vocabulary import vocabulary
 from filters.models import Filter
+from filters.runtime.queue import UNPROVEN_WINDOWS, run_soon
 from tapestry.core.errors import TapestryError
 from tapestry.query.phrases.completion import complete, is_whole
 from tapestry.query.phrases.phrasebook import phrasebook
@@ -48,6 +49,7 @@ def write(request: PersonRequest, name: str | None = None) -> HttpResponse:
     except TapestryError as error:
         form.add_error("text", error.message)
         return _page(request, form)
+    run_soon(UNPROVEN_WINDOWS)
     done = "is changed." if changed else "is installed; what it finds appears here."
     messages.success(request, f"{stored.name} {done}")
     return redirect(stored)

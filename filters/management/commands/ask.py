@@ -37,7 +37,7 @@ class Command(TapestryCommand):
         user = None if options["user"] is None else _user(options["user"])
         at = latest_instant() if options["at"] is None else options["at"]
         answer = ask(
-            services.engine_on,
+            services.unproven_engine_on,
             services.tables(),
             options["filter"],
             people.context(user),

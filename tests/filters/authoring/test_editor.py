@@ -11,7 +11,7 @@ import redis
 from django.contrib.auth.models import User
 from django.test import Client
 
-from filters.authoring import lifecycle, tasks
+from filters.authoring import lifecycle, previews, tasks
 from filters.authoring.forms import MODES
 from filters.models import Filter
 from filters.store.filter_store import DjangoClock
@@ -19,6 +19,7 @@ from filters.upkeep import rounds
 from filters.upkeep.forgetting import forget
 from tapestry.core.clock import BEGINNING
 from tapestry.core.message import Message
+from tapestry.plan.engine import TooSlowError
 from tapestry.query.phrases.catalogue import KINDS
 from tapestry.tables.append import append_messages
 from tapestry.tables.log import Tables
@@ -112,6 +113,7 @@ class TestPreview:
 
     def compute(self, user: User, text: str, *mode: bool) -> str:
         task_id = str(uuid.uuid4())
+        previews.begin_preview(task_id, user.pk)
         tasks.preview.apply((text, user.pk, *mode), task_id=task_id)
         return task_id
 
@@ -179,6 +181,44 @@ class TestPreview:
         task = self.compute(alice, "replies bye")
         page = as_user(alice).get(f"/filters/preview/{task}/").content.decode()
         assert "is not understood here" in page
+
+    def test_only_the_newest_of_a_person_is_computed(self, alice: User, bob: User) -> None:
+        first, second, of_bob = (str(uuid.uuid4()) for _ in range(3))
+        previews.begin_preview(first, alice.pk)
+        previews.begin_preview(of_bob, bob.pk)
+        with previews.wanted(first, alice.pk) as is_first_wanted:
+            assert is_first_wanted()
+            previews.begin_preview(second, alice.pk)
+            assert not is_first_wanted()
+        tasks.preview.apply(("from mary@example.org", alice.pk), task_id=first)
+        assert previews.preview_result(first, alice) is None
+        with previews.wanted(of_bob, bob.pk) as is_wanted:
+            assert is_wanted()
+
+    def test_it_ends_when_its_page_is_closed(
+        self, alice: User, as_user: SignIn, redis_url: str
+    ) -> None:
+        task = str(uuid.uuid4())
+        previews.begin_preview(task, alice.pk)
+        with redis.Redis.from_url(redis_url) as server:
+            name = f"tapestry:preview:open:{task}"
+            server.expire(name, 1)
+            as_user(alice).get(f"/filters/preview/{task}/")  # it asks again: it is open
+            assert server.ttl(name) > 1
+            server.delete(name)
+        with previews.wanted(task, alice.pk) as is_wanted:
+            assert not is_wanted()
+
+    def test_one_that_takes_too_long_is_said_to(
+        self, mail: Tables, alice: User, as_user: SignIn, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def too_slow(*args: object, **options: object) -> None:
+            raise TooSlowError("It takes more than 20 seconds to run.")
+
+        monkeypatch.setattr("tapestry.run.ask.execute", too_slow)
+        task = self.compute(alice, "from mary@example.org")
+        page = as_user(alice).get(f"/filters/preview/{task}/").content.decode()
+        assert "takes more than 20 seconds over the mail that is here" in page
 
     def test_an_address_that_is_none_is_not_found(self, alice: User, as_user: SignIn) -> None:
         assert as_user(alice).get("/filters/preview/nonsense/").status_code == 404

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from filters.models import Heartbeat, Source
+from filters.models import Heartbeat, SharedWindow, Source
 from filters.sources.listening import Listener
 from filters.store.filter_store import DjangoClock
-from filters.upkeep import rounds
+from filters.upkeep.canary import SPARK_RUNS_NOTHING
 from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages
@@ -27,7 +29,9 @@ def all_parts(
     monkeypatch.setenv("REDIS_URL", redis_url)
     with socket.create_server(("127.0.0.1", 0)) as spark:
         monkeypatch.setenv("SPARK_REMOTE", f"sc://127.0.0.1:{spark.getsockname()[1]}")
-        Heartbeat.objects.create(pk=1, started_at=wall_clock(), ended_at=wall_clock())
+        for lane in (Heartbeat.SHARED, Heartbeat.OWN, Heartbeat.UNPROVEN):
+            Heartbeat.objects.create(pk=lane, started_at=wall_clock(), ended_at=wall_clock())
+        SharedWindow.objects.create(pk=1, since=wall_clock(), ran_at=wall_clock())
         yield
 
 
@@ -43,8 +47,11 @@ def test_all_is_well(client: Client, all_parts: None) -> None:
         "database",
         "tables",
         "redis",
+        "disk",
         "spark",
-        "worker",
+        "shared_window",
+        "own_windows",
+        "unproven_windows",
         "listener",
         "sources",
     }
@@ -55,7 +62,8 @@ def test_parts_that_are_down_are_named(client: Client, db: None) -> None:
     status, found = parts(client)
     assert status == 503
     down = {name for name, part in found.items() if not part["ok"]}
-    assert down == {"redis", "spark", "worker"}
+    lanes = {"shared_window", "own_windows", "unproven_windows"}
+    assert down == {"redis", "spark"} | lanes
 
 
 def test_strangers_learn_neither_how_much_mail_there_is_nor_where_the_parts_are(
@@ -70,30 +78,53 @@ def test_strangers_learn_neither_how_much_mail_there_is_nor_where_the_parts_are(
     assert "127.0.0.1" not in str(found) and "127.0.0.1" in caplog.text
 
 
+AGO = 3 * MINUTE
+
+
 @pytest.mark.parametrize(
     ("fields", "says"),
     [
-        ({"ended_at": 0, "started_at": 0}, "The worker last ran"),
-        ({"error": "sc://10.0.0.7 cannot be reached."}, "The last run failed"),
+        ({"ended_at": -AGO, "started_at": -AGO}, "is late: it last ran 180 s ago"),
+        ({"ended_at": -AGO, "started_at": -AGO // 2}, "is late: it began its run 90 s ago"),
+        ({"error": "sc://10.0.0.7 cannot be reached."}, "failed the last time"),
+        ({"error": SPARK_RUNS_NOTHING}, SPARK_RUNS_NOTHING),
     ],
 )
-def test_a_worker_that_is_silent_or_fails_is_down(
-    client: Client, all_parts: None, fields: dict[str, object], says: str
+@pytest.mark.parametrize("lane", ["shared_window", "own_windows", "unproven_windows"])
+def test_a_lane_that_is_late_or_fails_is_down(
+    client: Client, all_parts: None, fields: dict[str, Any], says: str, lane: str
 ) -> None:
-    Heartbeat.objects.update(**fields)
+    now = wall_clock()
+    stored = {k: now + v if isinstance(v, int) else v for k, v in fields.items()}
+    Heartbeat.objects.filter(pk=LANES[lane]).update(**stored)
     status, found = parts(client)
     assert status == 503
-    assert str(found["worker"]["says"]).startswith(says)
+    assert [name for name, part in found.items() if not part["ok"]] == [lane]
+    assert says in str(found[lane]["says"])
     assert "10.0.0.7" not in str(found)
 
 
-def test_a_long_run_is_a_sign_of_life_but_a_dead_one_is_not(
-    client: Client, all_parts: None
+LANES = {
+    "shared_window": Heartbeat.SHARED,
+    "own_windows": Heartbeat.OWN,
+    "unproven_windows": Heartbeat.UNPROVEN,
+}
+
+
+def test_a_shared_window_that_does_not_move_is_down(client: Client, all_parts: None) -> None:
+    SharedWindow.objects.update(ran_at=wall_clock() - 2 * MINUTE)
+    status, found = parts(client)
+    assert status == 503
+    assert found["shared_window"]["says"] == "The shared window is late: it last moved 120 s ago."
+
+
+def test_a_disk_that_is_nearly_full_is_down(
+    client: Client, all_parts: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Heartbeat.objects.update(ended_at=wall_clock() - 10 * MINUTE)
-    with rounds.round_lock(wait=False):
-        assert parts(client)[0] == 200
-    assert parts(client)[0] == 503
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: (10**12, 10**12 - 10**8, 10**8))
+    status, found = parts(client)
+    assert status == 503
+    assert found["disk"]["says"] == "The disk is nearly full: 0.1 GB are free."
 
 
 @pytest.fixture

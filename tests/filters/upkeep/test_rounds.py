@@ -205,11 +205,11 @@ def test_a_run_at_an_instant_to_come_runs_up_to_it(mail: Tables, carol: User) ->
 
 class TestTheOnlyRound:
     def test_a_second_is_told_no(self) -> None:
-        assert not rounds.is_running()
-        with rounds.round_lock(wait=False) as first:
+        assert not rounds.is_running(rounds.SHARED)
+        with rounds.lane(rounds.SHARED) as first:
             assert first
-            assert rounds.is_running()
-            with rounds.round_lock(wait=False) as second:
+            assert rounds.is_running(rounds.SHARED)
+            with rounds.lane(rounds.SHARED) as second:
                 assert not second
-        with rounds.round_lock(wait=False) as third:
+        with rounds.lane(rounds.SHARED) as third:
             assert third

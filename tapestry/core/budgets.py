@@ -1,0 +1,22 @@
+"""What a run of each lane may take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Budgets:
+    """Seconds that a run of each lane may take, and what else bounds it.
+
+    ``light``: what takes no longer is proven.  ``most_rows`` are new in one shared window;
+    ``halvings`` is how often an unproven window is halved before its filter is set aside.
+    """
+
+    shared: float = 20.0
+    own: float = 10.0
+    joining: float = 5.0
+    unproven: float = 20.0
+    light: float = 3.0
+    most_rows: int = 5000
+    halvings: int = 4

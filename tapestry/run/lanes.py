@@ -1,0 +1,161 @@
+"""The lanes of a run, which do not wait for each other: workload isolation, with bulkheads.
+
+    shared window ── all enrolled filters, up to the watermark ─────────────> first Spark
+    own windows ──── proven filters, up to where the shared window ends ────> first Spark
+    unproven ─────── new and changed filters, fairly by owner ──────────────> second Spark
+
+A filter is proven once a run of it by itself took little time.  One that takes long in a lane that
+others use is unproven again.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+
+from tapestry.core.budgets import Budgets
+from tapestry.core.log import event
+from tapestry.core.ports import FilterStore
+from tapestry.plan.engine import Engine
+from tapestry.predicate_index.lookup import InMemoryLookup
+from tapestry.predicate_index.probe import SnapshotRows
+from tapestry.predicate_index.store import PredicateIndex
+from tapestry.run.enrollment import can_share, enroll
+from tapestry.run.own_windows import Run, explained, refuse, run_own_windows
+from tapestry.run.shared_window import run_shared_window
+from tapestry.run.unproven import Turns, run_turn
+from tapestry.run.window_cut import cut
+from tapestry.tables.log import Snapshot, Tables, snapshot
+from tapestry.tables.read import audiences_in
+from tapestry.tables.tombstones import is_history_complete
+
+log = logging.getLogger(__name__)
+
+EngineOn = Callable[[Snapshot], Engine]
+
+
+def run_shared(
+    engine_on: EngineOn,
+    index: PredicateIndex,
+    tables: Tables,
+    store: FilterStore,
+    until: int,
+    budgets: Budgets,
+) -> Run:
+    """Run all enrolled filters over the shared window, up to ``until``.
+
+    Much new mail is taken in several windows.  The shared window begins at the end of the first
+    run.
+    """
+    if not index.files():
+        store.detach(None)  # lost, or made by another version: all are entered anew
+        index.delete_other_versions()
+    since = store.shared_since()
+    if since is None:
+        return Run(committed=store.commit_shared(None, until, (), ()))
+    done = Run()
+    while since < until and done.committed:
+        seen = snapshot(tables)
+        end = cut(seen, since, until, budgets.most_rows)
+        complete = is_history_complete(tables.root)
+        part = _run_shared_window(engine_on, index, seen, store, since, end, budgets, complete)
+        done, since = done.followed_by(part), end
+    return done
+
+
+def _run_shared_window(
+    engine_on: EngineOn,
+    index: PredicateIndex,
+    seen: Snapshot,
+    store: FilterStore,
+    since: int,
+    until: int,
+    budgets: Budgets,
+    history_complete: bool,
+) -> Run:
+    result = run_shared_window(
+        lambda: engine_on(seen),
+        SnapshotRows(seen),
+        InMemoryLookup(index, audiences_in(seen)),
+        store,
+        since,
+        until,
+        history_complete=history_complete,
+        seconds=budgets.shared,
+    )
+    if result.slow:
+        event(log, "slow", lane="shared", filters=len(result.slow))
+        store.prove(result.slow, proven=False)
+    if result.stale:
+        store.detach(result.stale)
+    for due_filter, error in result.failed:
+        refuse(store, due_filter, error)
+    matches = explained(result.matches, result.filters)
+    committed = store.commit_shared(since, until, result.filters, matches)
+    return Run(tuple(result.filters), tuple(matches), (), len(result.failed), committed)
+
+
+def run_proven(
+    engine_on: EngineOn, tables: Tables, store: FilterStore, until: int, budgets: Budgets
+) -> Run:
+    """Run the proven filters that have windows of their own; one that is slow is proven no more."""
+    due = [due_filter for due_filter in store.due(until) if due_filter.proven]
+    run = run_own_windows(engine_on, tables, store, due, until, budgets.own)
+    if run.slow:
+        event(log, "slow", lane="own", filters=len(run.slow))
+        store.prove([due_filter.filter_id for due_filter, _ in run.slow], proven=False)
+    return run
+
+
+def join_shared(
+    engine_on: EngineOn,
+    index: PredicateIndex,
+    tables: Tables,
+    store: FilterStore,
+    run: Run,
+    shared_lane: Callable[[], AbstractContextManager[bool]],
+    budgets: Budgets,
+) -> None:
+    """Enroll filters that ``run`` has run by themselves in the shared window, which waits for it.
+
+    Those that the shared window has left behind meanwhile are first run up to its end, which
+    takes little time: little is new since then.
+    """
+    filter_ids = {due.filter_id for due in run.filters if can_share(due)}
+    if not (filter_ids and run.committed):
+        return
+    with shared_lane() as held:
+        until = store.shared_since()
+        if not held or until is None:
+            return
+        behind = [due for due in store.due(until) if due.filter_id in filter_ids]
+        last = run_own_windows(engine_on, tables, store, behind, until, budgets.joining)
+        if last.slow:
+            event(log, "slow", lane="joining", filters=len(last.slow))
+            store.prove([due_filter.filter_id for due_filter, _ in last.slow], proven=False)
+        late = {due.filter_id for due in behind}
+        ready = [due for due in run.filters if due.filter_id in filter_ids - late]
+        enroll(index, store, [*ready, *(last.filters if last.committed else ())], until)
+
+
+def run_unproven(
+    engine_on: EngineOn,
+    tables: Tables,
+    store: FilterStore,
+    turns: Turns,
+    budgets: Budgets,
+    *,
+    most_seconds: float,
+) -> Iterable[Run]:
+    """Run unproven filters for about so many seconds, and yield the run of each owner's turn."""
+    end = time.monotonic() + most_seconds
+    while time.monotonic() < end:
+        until = store.shared_since()
+        due = [] if until is None else [d for d in store.due(until) if not d.proven]
+        with turns.next({due_filter.owner for due_filter in due}) as owner:
+            if until is None or owner is None:
+                return
+            mine = [due_filter for due_filter in due if due_filter.owner == owner]
+            yield run_turn(engine_on, tables, store, turns.portions, mine, until, budgets)

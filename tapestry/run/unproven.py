@@ -1,0 +1,170 @@
+"""Run filters that have not shown yet what they cost, so that no owner's hold up another's.
+
+This is admission control, with fair scheduling: owners take turns, the one who has used the least
+time first.  A turn is one run with a time limit.  If an owner's filters are too much together,
+each is run alone from then on; if one is too much alone, over a part of its window; and if that
+does not help, it is set aside in words.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from tapestry.core.budgets import Budgets
+from tapestry.core.log import event
+from tapestry.core.ports import DueFilter, FilterStore
+from tapestry.plan.engine import Engine
+from tapestry.run.own_windows import Run, refuse_slow, run_own_windows
+from tapestry.run.window_cut import half
+from tapestry.tables.log import Snapshot, Tables, snapshot
+
+log = logging.getLogger(__name__)
+
+HALF_LIFE = 60.0
+"""Seconds after which the time that an owner has used counts half."""
+
+MOST_TOGETHER = 10
+"""Filters of one turn: what they find comes when all have been run."""
+
+Window = tuple[int, int, int | None]
+"""A filter, its revision, and the pending window if it is one."""
+
+
+@dataclass(slots=True)
+class Portion:
+    """How much of its window a filter that is run alone gets; 0 ``halvings`` are all of it."""
+
+    halvings: int = 0
+    tries: int = 0
+
+
+@dataclass(slots=True)
+class Portions:
+    """The filters that are run alone; ``alone_next`` are the owners whose turn is theirs."""
+
+    alone: dict[Window, Portion] = field(default_factory=dict)
+    alone_next: set[str] = field(default_factory=set)
+
+    def choose(self, due: Sequence[DueFilter]) -> tuple[Sequence[DueFilter], Portion | None]:
+        """Return the filters of this turn: several together, or one and its portion, in turn."""
+        owner = due[0].owner
+        together = [filter_ for filter_ in due if _window(filter_) not in self.alone]
+        alone = [filter_ for filter_ in due if _window(filter_) in self.alone]
+        if together and (not alone or owner not in self.alone_next):
+            self.alone_next.add(owner)
+            return together[:MOST_TOGETHER], None
+        self.alone_next.discard(owner)
+        one = min(alone, key=lambda filter_: self.alone[_window(filter_)].tries)
+        portion = self.alone[_window(one)]
+        portion.tries += 1
+        return [one], portion
+
+
+class Turns:
+    """Whose turn it is; one for all threads that run unproven filters."""
+
+    def __init__(self) -> None:
+        self.portions = Portions()
+        self._lock = threading.Lock()
+        self._used: dict[str, tuple[float, float]] = {}
+        self._busy: set[str] = set()
+
+    @contextmanager
+    def next(self, owners: Collection[str]) -> Iterator[str | None]:
+        """Yield the owner who has used the least time and has no turn now; None if all have."""
+        with self._lock:
+            free = sorted(set(owners) - self._busy)
+            owner = min(free, key=self._seconds, default=None)
+            if owner is not None:
+                self._busy.add(owner)
+        started = time.monotonic()
+        try:
+            yield owner
+        finally:
+            if owner is not None:
+                now = time.monotonic()
+                with self._lock:
+                    self._busy.remove(owner)
+                    self._used[owner] = self._seconds(owner) + now - started, now
+
+    def _seconds(self, owner: str) -> float:
+        seconds, at = self._used.get(owner, (0.0, 0.0))
+        return seconds * math.exp2((at - time.monotonic()) / HALF_LIFE)
+
+
+def run_turn(
+    engine_on: Callable[[Snapshot], Engine],
+    tables: Tables,
+    store: FilterStore,
+    portions: Portions,
+    due: Sequence[DueFilter],
+    until: int,
+    budgets: Budgets,
+) -> Run:
+    """Run some filters of one owner within the time limit, and store what they found.
+
+    Those that took little time, and are run up to ``until``, are proven.
+    """
+    started = time.monotonic()
+    chosen, portion = portions.choose(due)
+    if portion is not None:
+        run = _run_alone(engine_on, tables, store, portion, chosen[0], until, budgets)
+    else:
+        run = run_own_windows(
+            engine_on, tables, store, chosen, until, budgets.unproven, isolate=False
+        )
+        for due_filter, _ in run.slow:
+            portions.alone[_window(due_filter)] = Portion()
+    is_light = time.monotonic() - started <= budgets.light
+    proven = [d for d in run.filters if d.until is None] if is_light else []
+    store.prove([due_filter.filter_id for due_filter in proven], proven=True)
+    for due_filter in chosen if run.failed else proven:
+        portions.alone.pop(_window(due_filter), None)
+    return run
+
+
+def _run_alone(
+    engine_on: Callable[[Snapshot], Engine],
+    tables: Tables,
+    store: FilterStore,
+    portion: Portion,
+    due: DueFilter,
+    until: int,
+    budgets: Budgets,
+) -> Run:
+    """Run one filter over its window, or over as much of it as can be run in time."""
+    started = time.monotonic()
+    whole_end = until if due.until is None else due.until
+    end = _end(tables, due.since, whole_end, portion.halvings)
+    part = due if end == whole_end else replace(due, until=end)
+    run = run_own_windows(engine_on, tables, store, [part], end, budgets.unproven)
+    if not run.slow:
+        if time.monotonic() - started < budgets.unproven / 4:
+            portion.halvings = max(0, portion.halvings - 1)
+        return run
+    if portion.halvings == budgets.halvings or _end(tables, due.since, end, 1) == end:
+        return refuse_slow(store, run)
+    portion.halvings += 1
+    event(log, "halved", filter_id=due.filter_id, halvings=portion.halvings)
+    return replace(run, slow=())
+
+
+def _end(tables: Tables, since: int, until: int, halvings: int) -> int:
+    """Return the end of a window that is halved so often, as long as it can be."""
+    seen = snapshot(tables) if halvings else None
+    for _ in range(halvings):
+        end = half(seen, since, until) if seen else None
+        if end is None:
+            break
+        until = end
+    return until
+
+
+def _window(due: DueFilter) -> Window:
+    return due.filter_id, due.revision, due.pending_window

@@ -1,0 +1,59 @@
+"""A Spark that works for nobody is restarted; one that works for somebody is waited for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from filters.runtime import spark_restart
+from tapestry.core.file_lock import is_shared, shared_lock
+
+
+@pytest.fixture(autouse=True)
+def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spark_restart, "LOOK_SECONDS", 0.4)
+
+
+@pytest.fixture(params=["while True: pass", "import time; time.sleep(60)"])
+def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[bool]:
+    """A process that stands for Spark; tell whether it is busy."""
+    with subprocess.Popen([sys.executable, "-c", request.param]) as process:
+        (tmp_path / "spark.pid").write_text(str(process.pid))
+        time.sleep(0.5)  # it has started
+        yield request.param.startswith("while")
+        process.kill()
+
+
+def test_a_server_is_restarted_only_if_it_is_busy(server: bool, tmp_path: Path) -> None:
+    assert spark_restart.is_busy(tmp_path, "spark") == server
+    spark_restart._ask_if_busy(tmp_path, "spark")
+    assert spark_restart.again(tmp_path, "spark").exists() == server
+
+
+@pytest.mark.parametrize("written", [None, "no number", str(2**22)])
+def test_a_server_that_is_not_ours_or_gone_is_let_be(tmp_path: Path, written: str | None) -> None:
+    if written is not None:
+        (tmp_path / "spark.pid").write_text(written)
+    spark_restart._ask_if_busy(tmp_path, "spark")
+    assert not spark_restart.again(tmp_path, "spark").exists()
+
+
+def test_the_statements_of_others_are_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spark_restart, "is_busy", lambda run, server: True)
+    (tmp_path / "spark.pid").write_text("1")
+    running = spark_restart.running(tmp_path, "spark")
+    with shared_lock(running), shared_lock(running):
+        asking = threading.Thread(target=spark_restart._ask_if_busy, args=(tmp_path, "spark"))
+        asking.start()
+        time.sleep(0.3)
+        assert is_shared(running) and not spark_restart.again(tmp_path, "spark").exists()
+    asking.join()
+    assert not is_shared(running) and spark_restart.again(tmp_path, "spark").exists()

@@ -1,0 +1,103 @@
+"""The lanes of the workers on the database: what each runs, and that they do not wait."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from filters.authoring import lifecycle
+from filters.inbox import listing
+from filters.models import Filter, Heartbeat
+from filters.runtime import services
+from filters.store.filter_store import DjangoClock
+from filters.upkeep import canary, rounds, tasks
+from tapestry.core.errors import TapestryError
+from tapestry.core.message import Message
+from tapestry.plan.engine import TooSlowError
+from tapestry.run.unproven import Turns
+from tapestry.tables.append import append_messages
+from tapestry.tables.log import Tables
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+
+@pytest.fixture(autouse=True)
+def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(canary, "_looked", {})
+
+
+def listed(user: User) -> list[str]:
+    return [card.msgid for card in listing.cards(user)]
+
+
+def test_a_new_filter_goes_through_the_lanes_to_the_shared_window(
+    mail: Tables, carol: User
+) -> None:
+    made = lifecycle.install(carol, "replies by Smith", name="smith")
+    rounds.run_own_lane()  # there is no shared window yet
+    rounds.run_shared_lane()
+    assert listed(carol) == []
+    assert rounds.run_unproven_lane(Turns())
+    assert listed(carol) == ["reply@example.org"]
+    made.refresh_from_db()
+    assert made.proven and not made.enrolled
+    append_messages(mail, DjangoClock(), [Message("new@example.org")])
+    assert rounds.run_shared_lane()
+    rounds.run_own_lane()
+    made.refresh_from_db()
+    assert made.enrolled
+    assert not rounds.run_unproven_lane(Turns())
+    late = Message("late@x", sender_name="Bill Smith", inreplyto="plan@example.org")
+    append_messages(mail, DjangoClock(), [late])
+    rounds.run_shared_lane()
+    assert sorted(listed(carol)) == ["late@x", "reply@example.org"]
+
+
+def test_another_text_is_unproven_again(mail: Tables, carol: User) -> None:
+    made = lifecycle.install(carol, "replies by Smith", name="smith")
+    Filter.objects.update(proven=True)
+    lifecycle.change(made, "replies by Jones")
+    assert not made.proven
+
+
+def test_the_unproven_lane_goes_on_while_the_others_are_held(mail: Tables, carol: User) -> None:
+    rounds.run_shared_lane()
+    lifecycle.install(carol, "replies by Smith", name="smith")
+    with rounds.lane(rounds.SHARED), rounds.lane(rounds.OWN), rounds.lane(rounds.UNPROVEN[0]):
+        tasks.tick()
+        tasks.own_windows()
+        tasks.unproven_windows()
+        assert not rounds.is_running(rounds.UNPROVEN[1])
+    assert listed(carol) == ["reply@example.org"]
+
+
+def test_all_lanes_are_held_at_once() -> None:
+    with rounds.all_lanes():
+        assert all(map(rounds.is_running, (rounds.SHARED, rounds.OWN, *rounds.UNPROVEN)))
+    assert not rounds.is_running(rounds.SHARED)
+
+
+def test_a_spark_that_runs_nothing_is_noticed_though_nothing_is_due(
+    mail: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Stuck:
+        def limit(self, seconds: float) -> Any:
+            raise TooSlowError("It takes more than 15 seconds to run.")
+
+    monkeypatch.setattr(services, "engine_on", lambda snapshot: Stuck())
+    with pytest.raises(TapestryError, match="runs nothing"):
+        rounds.run_shared_lane()
+    assert Heartbeat.objects.get().error == canary.SPARK_RUNS_NOTHING
+
+
+def test_a_person_may_have_so_many_filters_and_no_more(
+    mail: Tables, alice: User, carol: User, settings: Any
+) -> None:
+    settings.MOST_FILTERS = 2
+    for name in ("one", "two"):
+        lifecycle.install(carol, "about plan", name=name)
+    with pytest.raises(TapestryError, match="as many as a person may have"):
+        lifecycle.install(carol, "about plan", name="three")
+    lifecycle.install(alice, "about plan", name="one")

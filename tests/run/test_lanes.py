@@ -1,0 +1,182 @@
+"""The lanes: what is proven, what is slow, whose turn it is; on sqlite, with a store in memory."""
+
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+
+import pytest
+from run.test_tick import Store, engine
+from support.clocks import MemoryClock
+from support.engines.sqlite_engine import SqliteEngine
+
+from tapestry.core.budgets import Budgets
+from tapestry.core.message import Message
+from tapestry.plan.engine import TooSlowError
+from tapestry.predicate_index.store import PredicateIndex
+from tapestry.run.lanes import join_shared, run_proven, run_shared, run_unproven
+from tapestry.run.unproven import Portion, Portions, Turns
+from tapestry.run.window_cut import cut, half
+from tapestry.tables.append import advance_watermark, append_messages
+from tapestry.tables.log import Tables, snapshot
+
+BUDGETS = Budgets(light=60.0)
+SLOW = "about slow with no reply"
+
+
+class Slow(SqliteEngine):
+    """An engine that takes too long over the constant ``slow`` and more than two messages."""
+
+    def fetch(self, statement):
+        rows = super().fetch(statement)
+        windows = [row[2:4] for r in statement.relations for row in r.rows if "slow" in str(row)]
+        for since, until in windows:
+            new = "SELECT count(*) FROM messages WHERE ts > ? AND ts <= ?"
+            if self.db.execute(new, [since, until]).fetchone()[0] > 2:
+                raise TooSlowError("It takes more than 20 seconds to run.")
+        return rows
+
+
+class LaneStore(Store):
+    """Keeps the window's end of a partial run, as the database does."""
+
+    def due(self, now):
+        due = [d for d in super().due(now) if d.since < now and d.filter_id not in self.failed]
+        return [replace(d, proven=d.proven) for d in due]
+
+
+@pytest.fixture
+def mail(tmp_path):
+    tables, clock = Tables(tmp_path), MemoryClock()
+    append_messages(tables, clock, [Message("a@x", subject="slow lunch")])
+    return tables, clock
+
+
+def shared(mail, store, kind=SqliteEngine):
+    until = advance_watermark(*mail)
+    run_shared(engine(kind), PredicateIndex(mail[0].root), mail[0], store, until, BUDGETS)
+
+
+def unproven(mail, store, kind=SqliteEngine, turns=None, budgets=BUDGETS):
+    turns = turns or Turns()
+    return list(run_unproven(engine(kind), mail[0], store, turns, budgets, most_seconds=60))
+
+
+def own(mail, store, kind=SqliteEngine, hold=lambda: nullcontext(True)):
+    index = PredicateIndex(mail[0].root)
+    run = run_proven(engine(kind), mail[0], store, store.shared_since(), BUDGETS)
+    join_shared(engine(kind), index, mail[0], store, run, hold, BUDGETS)
+    return run
+
+
+def found(store):
+    return sorted((match.filter_id, match.msgid) for match in store.matches)
+
+
+def test_a_new_filter_is_run_apart_then_joins_and_loses_nothing(mail):
+    store = LaneStore(lunch="about lunch")
+    shared(mail, store)
+    assert own(mail, store).filters == ()  # it is not proven
+    unproven(mail, store)
+    assert store.filters[0].proven
+    append_messages(*mail, [Message("b@x", subject="lunch")])
+    shared(mail, store)  # it has not joined yet: its own window is open
+    assert found(store) == [(0, "a@x")]
+    append_messages(*mail, [Message("c@x", subject="lunch")])
+
+    @contextmanager
+    def behind():  # the shared window goes on while the filter waits for it
+        shared(mail, store)
+        yield True
+
+    own(mail, store, hold=behind)
+    assert store.enrolled_ids == {0}
+    append_messages(*mail, [Message("d@x", subject="lunch")])
+    shared(mail, store)
+    assert found(store) == [(0, f"{name}@x") for name in "abcd"]
+
+
+def test_a_filter_that_cannot_hold_the_shared_lane_joins_later(mail):
+    store = LaneStore(lunch="about lunch")
+    shared(mail, store)
+    unproven(mail, store)
+    append_messages(*mail, [Message("b@x", subject="lunch")])
+    shared(mail, store)
+    own(mail, store, hold=lambda: nullcontext(False))
+    assert store.enrolled_ids == set()
+    append_messages(*mail, [Message("c@x", subject="lunch")])
+    shared(mail, store)
+    own(mail, store)
+    assert store.enrolled_ids == {0}
+    assert found(store) == [(0, "a@x"), (0, "b@x"), (0, "c@x")]
+
+
+def test_a_slow_shared_window_gives_the_slow_filter_back_and_keeps_the_others(mail):
+    store = LaneStore(slow=SLOW, lunch="from joe")
+    shared(mail, store)
+    unproven(mail, store)
+    own(mail, store)
+    append_messages(*mail, [Message("b@x")])
+    shared(mail, store)
+    own(mail, store)
+    assert store.enrolled_ids == {0, 1}
+    for name in "cdef":
+        append_messages(*mail, [Message(f"{name}@x", subject="slow", sender="joe@x")])
+    shared(mail, store, Slow)
+    assert store.enrolled_ids == {1}
+    assert not store.filters[0].proven
+    assert [pair for pair in found(store) if pair[0] == 1] == [(1, f"{n}@x") for n in "cdef"]
+
+
+def test_a_filter_too_slow_over_its_window_is_run_over_parts_of_it(mail):
+    for name in "bcdef":
+        append_messages(*mail, [Message(f"{name}@x", subject="slow")])
+    store = LaneStore(slow=SLOW, quick="about lunch")
+    shared(mail, store)
+    unproven(mail, store, Slow)
+    assert found(store) == [*((0, f"{name}@x") for name in "abcdef"), (1, "a@x")]
+    assert store.failed == {}
+
+
+def test_a_filter_too_slow_over_any_part_is_set_aside_and_no_other(mail):
+    append_messages(*mail, [Message(f"{n}@x", subject="slow") for n in range(3)])
+    append_messages(*mail, [Message("lunch@x", subject="lunch")])
+    store = LaneStore(slow=SLOW, quick="about lunch")
+    shared(mail, store)
+    unproven(mail, store, Slow)
+    assert store.failed == {0: "It takes more than 20 seconds to run."}
+    assert found(store) == [(0, "a@x"), (1, "a@x"), (1, "lunch@x")]
+
+
+def test_owners_take_turns_by_the_time_they_have_used():
+    turns = Turns()
+    with turns.next({"ann", "bob"}) as first, turns.next({"ann", "bob"}) as second:
+        assert {first, second} == {"ann", "bob"}
+        with turns.next({"ann", "bob"}) as third:
+            assert third is None
+    turns._used["ann"] = (60.0, turns._used["ann"][1])
+    with turns.next({"ann", "bob"}) as owner:
+        assert owner == "bob"
+
+
+def test_filters_that_are_run_alone_and_those_together_take_turns():
+    store = Store(**dict.fromkeys("abcd", "about lunch"))
+    due, portions = list(store.filters.values()), Portions()
+    assert portions.choose(due) == (due, None)
+    for filter_ in due[:2]:
+        portions.alone[filter_.filter_id, filter_.revision, None] = Portion()
+    chosen = [[f.filter_id for f in portions.choose(due)[0]] for _ in range(4)]
+    assert chosen == [[0], [2, 3], [1], [2, 3]]
+
+
+def test_a_window_is_cut_by_its_new_rows(tmp_path):
+    tables, clock = Tables(tmp_path), MemoryClock()
+    ends = [
+        append_messages(tables, clock, [Message(f"{n}.{i}@x") for i in range(10)]).ts
+        for n in range(5)
+    ]
+    seen = snapshot(tables)
+    assert cut(seen, 0, ends[-1], 1000) == ends[-1]
+    assert cut(seen, 0, ends[-1], 25) in range(ends[1], ends[2])
+    assert cut(seen, ends[0] - 1, ends[-1], 1) == ends[0]  # the rows of an append stay together
+    middle = half(seen, 0, ends[-1])
+    assert middle is not None and ends[1] <= middle < ends[3]
+    assert half(seen, ends[1], ends[2]) is None or half(seen, ends[1], ends[2]) < ends[2]
