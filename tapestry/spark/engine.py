@@ -39,6 +39,9 @@ INTERPRETED = 100_000
 TASK, MOST_TASKS = 200_000, 200
 """Scanned rows for each task of a shuffle, so that what it joins or groups fits in memory."""
 
+ONE_TASK = 20_000
+"""Rows sent along up to which a shuffle has one task: more tasks cost more than their work."""
+
 LARGE = 1_000_000
 """Scanned rows from which on large tables are not broadcast: compressed, they look small."""
 
@@ -132,13 +135,15 @@ class SparkEngine:
         mark = uuid4().hex
         names = {name: f"{name}_{mark}" for name in used}
         sql = spark_sql(statement, names)
+        local = {view: self.local_rows.rows(view, statement, columns) for view in statement.views}
+        sent = sum(rows.num_rows for rows in local.values() if rows is not None)
         scanned = {
             view.name: sum(data_file.rows for data_file in self.local_rows.files(view))
-            for view in statement.views
-            if self.local_rows.rows(view, statement, columns) is None
+            for view, rows in local.items()
+            if rows is None
         }
-        rows = sum(scanned.values())
-        self._tune(rows, sum(scanned[name] * reads[name] for name in scanned))
+        total = sum(scanned.values())
+        self._tune(total, sum(scanned[name] * reads[name] for name in scanned), sent)
         deadline = min(self._deadline, time.monotonic() + self.most_seconds)
         allowed = min(self._allowed, self.most_seconds)
         try:
@@ -147,7 +152,7 @@ class SparkEngine:
                     deadline, sql, {names[name]: frames[name] for name in used}
                 )
         except GivenUpError:
-            event(log, "spark_given_up", seconds=allowed, scanned=rows)
+            event(log, "spark_given_up", seconds=allowed, scanned=total)
             self._on_given_up()
             raise TooSlowError(
                 f"It takes more than {allowed:g} seconds to run.",
@@ -185,15 +190,16 @@ class SparkEngine:
         result = DataFrame(SQL(sql, [], {}, views), self.session).limit(self.most_rows + 1)
         return result._to_table()[0]
 
-    def _tune(self, scanned: int, reads: int) -> None:
-        """Choose parallelism and broadcasts by the number of scanned rows.
+    def _tune(self, scanned: int, reads: int, sent: int) -> None:
+        """Choose parallelism and broadcasts by the number of scanned rows, and of those sent.
 
         And code generation by that of reads: a row counts as often as its view is named.
         """
+        tasks = 1 if not scanned and sent <= ONE_TASK else 2
         settings = {
             "spark.sql.codegen.wholeStage": str(reads > INTERPRETED).lower(),
             "spark.sql.codegen.factoryMode": "FALLBACK" if reads > INTERPRETED else "NO_CODEGEN",
-            "spark.sql.shuffle.partitions": str(max(2, min(scanned // TASK, MOST_TASKS))),
+            "spark.sql.shuffle.partitions": str(max(tasks, min(scanned // TASK, MOST_TASKS))),
             "spark.sql.autoBroadcastJoinThreshold": "64MB" if scanned < LARGE else "8MB",
         }
         for name, value in settings.items():
