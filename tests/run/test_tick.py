@@ -341,9 +341,9 @@ def test_what_a_filter_may_see_now_counts_even_if_nobody_told_the_index(mail):
         *mail,
         [Message("c@x", subject="lunch"), Message("d@x", subject="lunch", audience="user:alice")],
     )
-    assert run(mail, store).matches == ()
-    assert store.enrolled_ids == set()
     assert {m.msgid for m in run(mail, store).matches} == {"c@x", "d@x"}
+    assert store.filters[0].revision == 1 and store.enrolled_ids == {0}
+    assert run(mail, store).matches == ()
 
 
 def test_filters_whose_signature_has_changed_run_by_themselves_again(mail, monkeypatch):
@@ -422,8 +422,10 @@ def test_an_enrolled_filter_that_finds_too_much_goes_on_alone_and_comes_back(mai
     run(mail, store, Narrow)
     for n in range(9):
         append_messages(*mail, many([n]))
-    assert [m.filter_id for m in run(mail, store, Narrow).matches] == [1]
+    found = {m.filter_id for m in run(mail, store, Narrow).matches}
+    assert found == {0, 1}  # of the first as many as it may find at once
     assert store.enrolled_ids == {1}
+    assert len(store.matches) < 10
     until_done(mail, store)
     assert [m.msgid for m in store.matches if m.filter_id == 0] == [f"{n}@x" for n in range(9)]
     assert store.failed == {}
