@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from filters.models.source import Source
-from filters.runtime.queue import TICK, run_soon, send
+from filters.runtime.queue import send
 from filters.sources.schedule import due
 from tapestry.celery import app
 
@@ -29,9 +29,7 @@ def pull_source(source_id: int) -> None:
     try:
         source = Source.objects.filter(pk=source_id, active=True, owner__is_active=True).first()
         if source is not None:
-            tally = pull(source)
-            if tally is not None and tally.added:
-                run_soon(TICK)
+            pull(source)
     finally:
         PULLS.release()
 

@@ -64,10 +64,12 @@ def ingest(
     progress: Progress | None = None,
     ask_password: AskPassword | None = None,
     now: Callable[[], int] = wall_clock,
+    appended: Callable[[int], None] = lambda ts: None,
 ) -> IngestReport:
     """Ingest a file, directory, mailbox or newsgroups for an audience, from the stored cursor.
 
     A command that was stopped anywhere and is run again ingests the rest, and nothing twice.
+    ``appended`` is called after each append with its ``ts``.
     Raises TapestryError if the source cannot be read; what was appended before that stays.  A
     KeyboardInterrupt says how much is in.
     """
@@ -75,7 +77,7 @@ def ingest(
     if not what.strip():
         raise TapestryError("No mail is named to take in.", hint=_WHAT)
     start = time.monotonic()
-    target = IngestTarget(tables, clock, audience, progress, now)
+    target = IngestTarget(tables, clock, audience, progress, now, appended=appended)
     tally = Tally()
     scheme = _SCHEME.match(what)
     if scheme and kind_of(scheme[1]):

@@ -54,7 +54,8 @@ class IngestTarget:
     """The tables that mail is appended to, its audience, and the callbacks of an ingestion.
 
     ``stop`` is called after every append.  ``forbidden`` is called under the lock of the append:
-    if it returns True, the batch is discarded and the cursor stays.  ``workers`` processes parse;
+    if it returns True, the batch is discarded and the cursor stays.  ``appended`` is called with
+    the ``ts`` of each append, and may wait before the next.  ``workers`` processes parse;
     with 0 this process does.  Workers read ahead: ``Item.flush`` has effect only without them.
     """
 
@@ -66,6 +67,7 @@ class IngestTarget:
     stop: Stop = never
     workers: int = 0
     forbidden: Forbidden = never
+    appended: Callable[[int], None] = lambda ts: None
 
 
 def ingest_batches(stream: MessageStream, target: IngestTarget, tally: Tally) -> bool:
@@ -99,6 +101,8 @@ def ingest_batches(stream: MessageStream, target: IngestTarget, tally: Tally) ->
         tally.broken += sum(bool(parsed.problems) for parsed in messages)
         if progress and messages:
             progress(stream.resumed.messages + tally.read, total)
+        if receipt.ts is not None:
+            target.appended(receipt.ts)
         if target.stop():
             return False
     return True

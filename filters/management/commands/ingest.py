@@ -10,7 +10,7 @@ from django.core.management.base import CommandParser
 
 from filters.management.base import TapestryCommand
 from filters.runtime import services
-from filters.runtime.queue import TICK, run_soon
+from filters.store.backpressure import Backpressure
 from filters.store.filter_store import DjangoClock
 from tapestry.core.message import PUBLIC
 
@@ -54,9 +54,8 @@ class Command(TapestryCommand):
                 options["audience"],
                 show if sys.stderr.isatty() else None,
                 _ask_password if sys.stdin.isatty() else None,
+                appended=Backpressure(),
             )
-        if report.added:
-            run_soon(TICK)
         self.stdout.write(_summary(report))
 
 
