@@ -5,27 +5,22 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
-import subprocess
-import sys
 import threading
 import time
 from argparse import ArgumentParser
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import connection
 
 from filters.bench.support import mail
+from filters.bench.support.site import running_site, wait_until
 from filters.models import Filter, Match
 from filters.runtime import services
 from filters.runtime.queue import TICK, UNPROVEN_WINDOWS, run_soon
 from filters.store.filter_store import DjangoClock
-from tapestry.core.child_process import free_port
 from tapestry.core.clock import SECOND, wall_clock
-from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.ingest.command import ingest
 from tapestry.tables.append import append_messages
@@ -71,13 +66,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def measure(options: dict[str, Any]) -> dict[str, Any]:
     """Return the 95th percentiles of the seconds from arrival to match, without and with it."""
-    data = Path(services.data())
-    with _running(data):
+    with running_site():
         before = _fill(options)
         people = [User.objects.create_user(f"p{number}") for number in range(PEOPLE)]
         _install(people)
         run_soon(UNPROVEN_WINDOWS)
-        _wait(lambda: Filter.objects.filter(enrolled=False).count() == 0, SETTLE_SECONDS)
+        wait_until(lambda: Filter.objects.filter(enrolled=False).count() == 0, SETTLE_SECONDS)
         _deliver(options, 10.0, "warm")
         alone = _deliver(options, options["seconds"], "alone")
         nasty = User.objects.create_user("nasty")
@@ -103,25 +97,6 @@ def measure(options: dict[str, Any]) -> dict[str, Any]:
         .distinct()
         .count(),
     }
-
-
-@contextmanager
-def _running(data: Path) -> Iterator[None]:
-    """Run `manage.py up` on the data directory, ready in the block."""
-    port = free_port()
-    command = [sys.executable, "manage.py", "up", "--port", str(port), "--data", str(data)]
-    root = Path(__file__).resolve().parents[2]
-    with (
-        (data / "up.log").open("wb") as log,
-        subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, stderr=log, text=True) as up,
-    ):
-        try:
-            if not any("Tapestry is ready" in line for line in up.stdout or ()):
-                raise TapestryError("It did not become ready.")
-            yield
-        finally:
-            up.terminate()
-            up.wait(30)
 
 
 def _fill(options: dict[str, Any]) -> int:
@@ -190,17 +165,11 @@ def _deliver(options: dict[str, Any], seconds: float, phase: str) -> list[float]
 
 def _wait_for_matches(sent: dict[str, int]) -> Iterator[float]:
     ours = Match.objects.filter(filter__owner__username__startswith="p", msgid__in=list(sent))
-    _wait(lambda: ours.values("msgid", "filter__owner").count() == PEOPLE * len(sent), LAST_SECONDS)
+    wait_until(
+        lambda: ours.values("msgid", "filter__owner").count() == PEOPLE * len(sent), LAST_SECONDS
+    )
     for msgid, stored_at in ours.values_list("msgid", "stored_at"):
         yield (stored_at - sent[msgid]) / SECOND
-
-
-def _wait(done: Callable[[], bool], seconds: float) -> None:
-    end = time.monotonic() + seconds
-    while not done():
-        if time.monotonic() > end:
-            raise TapestryError(f"It is not done after {seconds:.0f} seconds.")
-        time.sleep(0.5)
 
 
 def _p95(seconds: list[float]) -> float:

@@ -17,6 +17,9 @@ from tapestry.core.file_lock import is_shared
 PATIENCE = 20.0
 """Seconds after which a busy Spark is restarted although other statements are under way."""
 
+YOUNG = 30.0
+"""Seconds that a server may need to start, and to run its first statement."""
+
 LOOKS, LOOK_SECONDS, BUSY = 2, 1.0, 0.1
 """A server is busy if it uses this part of a core in each of so many looks."""
 
@@ -32,8 +35,8 @@ def again(run: Path, server: str) -> Path:
 
 
 def ask(run: Path, server: str) -> None:
-    """Have a server restarted, if ``manage.py up`` runs it."""
-    if _pid(run, server).exists():
+    """Have a server restarted, if ``manage.py up`` runs it and has not just started it."""
+    if _age(run, server) > YOUNG:
         again(run, server).touch()
 
 
@@ -46,18 +49,31 @@ def _ask_if_busy(run: Path, server: str) -> None:
     deadline = time.monotonic() + PATIENCE
     while is_shared(running(run, server)) and time.monotonic() < deadline:
         time.sleep(LOOK_SECONDS)
+    age = _age(run, server)
+    if 0 < age <= YOUNG:  # it may be busy with its start
+        time.sleep(YOUNG - age)
     if is_busy(run, server):
         ask(run, server)
 
 
 def is_busy(run: Path, server: str) -> bool:
     """Return whether a server that ``manage.py up`` runs is at work."""
+    process = _process(run, server)
     try:
-        process = psutil.Process(int(_pid(run, server).read_text()))
-        return all(process.cpu_percent(LOOK_SECONDS) > 100 * BUSY for _ in range(LOOKS))
+        looks = (process.cpu_percent(LOOK_SECONDS) for _ in range(LOOKS)) if process else [0.0]
+        return all(percent > 100 * BUSY for percent in looks)
+    except psutil.NoSuchProcess:
+        return False  # it is being started again already
+
+
+def _age(run: Path, server: str) -> float:
+    """Return the seconds since a server was started; 0 if it does not run, or is not ours."""
+    process = _process(run, server)
+    return time.time() - process.create_time() if process else 0.0
+
+
+def _process(run: Path, server: str) -> psutil.Process | None:
+    try:
+        return psutil.Process(int((run / f"{server}.pid").read_text()))
     except (OSError, ValueError, psutil.NoSuchProcess):
-        return False  # it is not ours, or it is being started again already
-
-
-def _pid(run: Path, server: str) -> Path:
-    return run / f"{server}.pid"
+        return None

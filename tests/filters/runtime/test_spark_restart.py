@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -18,6 +19,7 @@ from tapestry.core.file_lock import is_shared, shared_lock
 @pytest.fixture(autouse=True)
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spark_restart, "LOOK_SECONDS", 0.4)
+    monkeypatch.setattr(spark_restart, "YOUNG", 0.0)
 
 
 @pytest.fixture(params=["while True: pass", "import time; time.sleep(60)"])
@@ -36,6 +38,18 @@ def test_a_server_is_restarted_only_if_it_is_busy(server: bool, tmp_path: Path) 
     assert spark_restart.again(tmp_path, "spark").exists() == server
 
 
+def test_a_server_that_was_just_started_is_let_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "spark.pid").write_text(str(os.getpid()))
+    monkeypatch.setattr(spark_restart, "YOUNG", 10.0**9)
+    spark_restart.ask(tmp_path, "spark")
+    assert not spark_restart.again(tmp_path, "spark").exists()
+    monkeypatch.setattr(spark_restart, "YOUNG", 0.0)
+    spark_restart.ask(tmp_path, "spark")
+    assert spark_restart.again(tmp_path, "spark").exists()
+
+
 @pytest.mark.parametrize("written", [None, "no number", str(2**22)])
 def test_a_server_that_is_not_ours_or_gone_is_let_be(tmp_path: Path, written: str | None) -> None:
     if written is not None:
@@ -48,7 +62,7 @@ def test_the_statements_of_others_are_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spark_restart, "is_busy", lambda run, server: True)
-    (tmp_path / "spark.pid").write_text("1")
+    (tmp_path / "spark.pid").write_text(str(os.getpid()))
     running = spark_restart.running(tmp_path, "spark")
     with shared_lock(running), shared_lock(running):
         asking = threading.Thread(target=spark_restart._ask_if_busy, args=(tmp_path, "spark"))
