@@ -20,7 +20,7 @@ PATIENCE = 20.0
 YOUNG = 30.0
 """Seconds that a server may need to start, and to run its first statement."""
 
-LOOKS, LOOK_SECONDS, BUSY = 2, 1.0, 0.1
+LOOKS, LOOK_SECONDS, BUSY = 3, 1.0, 0.2
 """A server is busy if it uses this part of a core in each of so many looks."""
 
 
@@ -46,13 +46,13 @@ def ask_if_busy(run: Path, server: str) -> None:
 
 
 def _ask_if_busy(run: Path, server: str) -> None:
+    process, age = _process(run, server), _age(run, server)
+    if 0 < age <= YOUNG:
+        time.sleep(YOUNG)  # it may be busy with its start
     deadline = time.monotonic() + PATIENCE
     while is_shared(running(run, server)) and time.monotonic() < deadline:
         time.sleep(LOOK_SECONDS)
-    age = _age(run, server)
-    if 0 < age <= YOUNG:  # it may be busy with its start
-        time.sleep(YOUNG - age)
-    if is_busy(run, server):
+    if process == _process(run, server) and is_busy(run, server):
         ask(run, server)
 
 

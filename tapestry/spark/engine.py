@@ -121,7 +121,9 @@ class SparkEngine:
         started = time.perf_counter()
         reopen, self._reopen = self._reopen, None  # after one failure, do not wait again
         self.session = reopen()
-        event(log, "spark_session_lost", seconds=time.perf_counter() - started)
+        waited = time.perf_counter() - started
+        self._deadline += waited  # no statement ran meanwhile
+        event(log, "spark_session_lost", seconds=waited)
         self._reopen = reopen
         self._sent, self._settings = {}, {}
         return True
@@ -146,6 +148,8 @@ class SparkEngine:
         self._tune(total, sum(scanned[name] * reads[name] for name in scanned), sent)
         deadline = min(self._deadline, time.monotonic() + self.most_seconds)
         allowed = min(self._allowed, self.most_seconds)
+        if deadline <= time.monotonic():
+            raise self._too_slow(allowed)
         try:
             with self._running():
                 return self._query_until(
@@ -154,10 +158,14 @@ class SparkEngine:
         except GivenUpError:
             event(log, "spark_given_up", seconds=allowed, scanned=total)
             self._on_given_up()
-            raise TooSlowError(
-                f"It takes more than {allowed:g} seconds to run.",
-                hint="Say more narrowly what it is to find.",
-            ) from None
+            raise self._too_slow(allowed) from None
+
+    @staticmethod
+    def _too_slow(seconds: float) -> TooSlowError:
+        return TooSlowError(
+            f"It takes more than {seconds:g} seconds to run.",
+            hint="Say more narrowly what it is to find.",
+        )
 
     def _query_until(self, deadline: float, sql: str, frames: dict[str, Any]) -> pa.Table:
         session, tag = self.session, f"statement-{uuid4().hex}"
@@ -170,10 +178,7 @@ class SparkEngine:
             with suppress(PySparkException):  # Spark is gone: the query fails by itself
                 session.interruptTag(tag)
 
-        seconds = deadline - time.monotonic()
-        if seconds <= 0:
-            raise GivenUpError
-        return call_within(seconds, query, interrupt, self._is_wanted)
+        return call_within(deadline - time.monotonic(), query, interrupt, self._is_wanted)
 
     def _query(self, sql: str, frames: dict[str, Any]) -> pa.Table:
         """Return the result of a statement that reads the frames by their names.
