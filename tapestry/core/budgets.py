@@ -13,7 +13,7 @@ class Budgets:
     ``halvings`` is how often an unproven window is halved before its filter is set aside.
     """
 
-    shared: float = 20.0
+    shared: float = 40.0
     own: float = 10.0
     joining: float = 5.0
     unproven: float = 20.0
