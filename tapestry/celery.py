@@ -31,6 +31,9 @@ QUEUES = {
 }
 """The tasks of each queue."""
 
+FOLLOWERS = ("own_windows", "unproven_windows", "pull_due")
+"""What is asked for by those who bring something new, and by the clock more rarely."""
+
 THREADS = {"shared": 1, "own": 3, "previews": 3, "sources": 4}
 """Of the worker of each queue."""
 
@@ -38,6 +41,7 @@ THREADS = {"shared": 1, "own": 3, "previews": 3, "sources": 4}
 def _configuration() -> dict[str, Any]:
     from filters.runtime.services import redis_url
 
+    seconds = settings.TICK_SECONDS
     return {
         "broker_url": redis_url(),
         "accept_content": ["json"],
@@ -60,10 +64,9 @@ def _configuration() -> dict[str, Any]:
         "beat_schedule": {
             name: {"task": f"filters.{name}", "schedule": every, "options": {"expires": expires}}
             for name, every, expires in (
-                *(
-                    (name, settings.TICK_SECONDS, max(1.0, settings.TICK_SECONDS))
-                    for name in ("tick", "own_windows", "unproven_windows", "pull_due")
-                ),
+                ("tick", seconds, max(1.0, seconds)),
+                # The shared window has the other lanes follow it, where anything is new.
+                *((name, 3 * seconds, 3 * max(1.0, seconds)) for name in FOLLOWERS),
                 ("compact", 3600.0, 600),
             )
         },

@@ -31,7 +31,7 @@ REMOTES = {PROVEN: "SPARK_REMOTE", UNPROVEN: "SPARK_UNPROVEN_REMOTE"}
 """The variable of the environment that says where each of them is."""
 
 START = 90.0
-"""Seconds that the second Spark may take to start: a statement waits for it."""
+"""Seconds that the second Spark of ``manage.py up`` may take to start: a statement waits for it."""
 
 DEFAULT_REDIS = "redis://127.0.0.1:6379/0"
 
@@ -62,7 +62,7 @@ def engine_on(snapshot: Snapshot) -> Engine:
 
     Raises TapestryError if a Spark that should run does not answer.
     """
-    return _engine(snapshot, PROVEN, 0.0, lambda: True)
+    return _engine(snapshot, PROVEN, lambda: True)
 
 
 def unproven_engine_on(snapshot: Snapshot, is_wanted: Callable[[], bool] = lambda: True) -> Engine:
@@ -70,12 +70,10 @@ def unproven_engine_on(snapshot: Snapshot, is_wanted: Callable[[], bool] = lambd
 
     Wait for that Spark if it is being started; raise TapestryError if it does not answer then.
     """
-    return _engine(snapshot, UNPROVEN, START, is_wanted)
+    return _engine(snapshot, UNPROVEN, is_wanted)
 
 
-def _engine(
-    snapshot: Snapshot, server: str, patience: float, is_wanted: Callable[[], bool]
-) -> Engine:
+def _engine(snapshot: Snapshot, server: str, is_wanted: Callable[[], bool]) -> Engine:
     from tapestry.spark.engine import SparkEngine
     from tapestry.spark.session import LOCAL, reconnect
 
@@ -83,7 +81,7 @@ def _engine(
     run = data() / "run"
     is_ours = remote == _written(f"{server}.remote")
     return SparkEngine(
-        reconnect(remote, patience),
+        reconnect(remote, START if is_ours and server == UNPROVEN else 0.0),
         snapshot,
         reopen=lambda: reconnect(remote),
         running=partial(shared_lock, spark_restart.running(run, server)),

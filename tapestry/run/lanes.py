@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 
 from tapestry.core.budgets import Budgets
 from tapestry.core.log import event
-from tapestry.core.ports import FilterStore
+from tapestry.core.ports import DueFilter, FilterStore
 from tapestry.plan.engine import Engine
 from tapestry.predicate_index.lookup import InMemoryLookup
 from tapestry.predicate_index.probe import SnapshotRows
@@ -32,6 +34,9 @@ from tapestry.tables.read import audiences_in
 from tapestry.tables.tombstones import is_history_complete
 
 log = logging.getLogger(__name__)
+
+MOST_JOINING = 10
+"""Filters that are run while the shared window waits for them; the others join later."""
 
 EngineOn = Callable[[Snapshot], Engine]
 
@@ -100,13 +105,31 @@ def _run_shared_window(
 def run_proven(
     engine_on: EngineOn, tables: Tables, store: FilterStore, until: int, budgets: Budgets
 ) -> Run:
-    """Run the proven filters that have windows of their own; one that is slow is proven no more."""
+    """Run the proven filters that have windows of their own.
+
+    If they take too long together, those of each owner are run by themselves, and those that take
+    too long even so are proven no more.
+    """
     due = [due_filter for due_filter in store.due(until) if due_filter.proven]
-    run = run_own_windows(engine_on, tables, store, due, until, budgets.own)
-    if run.slow:
-        event(log, "slow", lane="own", filters=len(run.slow))
-        store.prove([due_filter.filter_id for due_filter, _ in run.slow], proven=False)
+    run = run_own_windows(engine_on, tables, store, due, until, budgets.own, isolate=False)
+    by_owner: dict[str, list[DueFilter]] = defaultdict(list)
+    for due_filter, _ in run.slow:
+        by_owner[due_filter.owner].append(due_filter)
+    if len(by_owner) < 2:
+        return _unprove_slow(store, run, "own")
+    run = replace(run, slow=())
+    for owned in by_owner.values():
+        part = run_own_windows(engine_on, tables, store, owned, until, budgets.own, isolate=False)
+        run = run.followed_by(_unprove_slow(store, part, "own"))
     return run
+
+
+def _unprove_slow(store: FilterStore, run: Run, lane: str) -> Run:
+    """Let the slow filters of a run go back to the lane of unproven ones."""
+    if run.slow:
+        event(log, "slow", lane=lane, filters=len(run.slow))
+        store.prove([due_filter.filter_id for due_filter, _ in run.slow], proven=False)
+    return replace(run, slow=())
 
 
 def join_shared(
@@ -130,11 +153,12 @@ def join_shared(
         until = store.shared_since()
         if not held or until is None:
             return
-        behind = [due for due in store.due(until) if due.filter_id in filter_ids]
-        last = run_own_windows(engine_on, tables, store, behind, until, budgets.joining)
-        if last.slow:
-            event(log, "slow", lane="joining", filters=len(last.slow))
-            store.prove([due_filter.filter_id for due_filter, _ in last.slow], proven=False)
+        behind = [due for due in store.due(until) if due.filter_id in filter_ids and due.proven]
+        joining = behind[:MOST_JOINING]
+        last = run_own_windows(
+            engine_on, tables, store, joining, until, budgets.joining, isolate=False
+        )
+        _unprove_slow(store, last, "joining")
         late = {due.filter_id for due in behind}
         ready = [due for due in run.filters if due.filter_id in filter_ids - late]
         enroll(index, store, [*ready, *(last.filters if last.committed else ())], until)

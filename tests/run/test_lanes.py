@@ -126,6 +126,19 @@ def test_a_slow_shared_window_gives_the_slow_filter_back_and_keeps_the_others(ma
     assert [pair for pair in found(store) if pair[0] == 1] == [(1, f"{n}@x") for n in "cdef"]
 
 
+def test_a_slow_proven_filter_holds_up_those_of_its_owner_alone(mail):
+    for name in "bcd":
+        append_messages(*mail, [Message(f"{name}@x", subject="slow")])
+    store = LaneStore(slow=SLOW, same="about lunch", other="about lunch")
+    shared(mail, store)
+    store.prove(range(3), proven=True)
+    store.filters[2] = replace(store.filters[2], owner="bob")
+    own(mail, store, Slow)
+    assert found(store) == [(2, "a@x")]
+    assert [due.proven for due in store.filters.values()] == [False, False, True]
+    assert store.failed == {} and store.enrolled_ids == {2}
+
+
 def test_a_filter_too_slow_over_its_window_is_run_over_parts_of_it(mail):
     for name in "bcdef":
         append_messages(*mail, [Message(f"{name}@x", subject="slow")])
