@@ -8,7 +8,7 @@ What may be set from outside:
     TAPESTRY_DEBUG    1 shows tracebacks in the browser: for work on Tapestry itself
     TAPESTRY_TICK     seconds between two runs of what is due (3)
     TAPESTRY_SHARED_SECONDS, TAPESTRY_OWN_SECONDS, TAPESTRY_UNPROVEN_SECONDS,
-    TAPESTRY_PREVIEW_SECONDS   what a run of each lane may take (40, 10, 20, 20)
+    TAPESTRY_PREVIEW_SECONDS   what a run of each lane may take (40, 20, 30, 20)
     TAPESTRY_MOST_FILTERS   how many filters a person may have (5000)
     DATABASE_URL      another database than SQLite, such as postgres://…
     SECRET_KEY        else one is made on first use and kept in the data directory
@@ -151,8 +151,8 @@ TICK_SECONDS = float(os.environ.get("TAPESTRY_TICK") or 3)
 
 BUDGETS = Budgets(
     shared=float(os.environ.get("TAPESTRY_SHARED_SECONDS") or 40),
-    own=float(os.environ.get("TAPESTRY_OWN_SECONDS") or 10),
-    unproven=float(os.environ.get("TAPESTRY_UNPROVEN_SECONDS") or 20),
+    own=float(os.environ.get("TAPESTRY_OWN_SECONDS") or 20),
+    unproven=float(os.environ.get("TAPESTRY_UNPROVEN_SECONDS") or 30),
 )
 PREVIEW_SECONDS = float(os.environ.get("TAPESTRY_PREVIEW_SECONDS") or 20)
 MOST_FILTERS = int(os.environ.get("TAPESTRY_MOST_FILTERS") or 5000)

@@ -9,6 +9,7 @@ preview or the first windows of a filter, runs on the second, which may be resta
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from functools import partial
@@ -29,6 +30,9 @@ PROVEN, UNPROVEN = "spark", "spark-unproven"
 
 REMOTES = {PROVEN: "SPARK_REMOTE", UNPROVEN: "SPARK_UNPROVEN_REMOTE"}
 """The variable of the environment that says where each of them is."""
+
+PATIENCE = {PROVEN: math.inf, UNPROVEN: 60.0}
+"""Seconds after which a Spark that is busy for nobody is restarted although it serves others."""
 
 START = 90.0
 """Seconds that the second Spark of ``manage.py up`` may take to start: a statement waits for it."""
@@ -86,7 +90,9 @@ def _engine(snapshot: Snapshot, server: str, is_wanted: Callable[[], bool]) -> E
         reopen=lambda: reconnect(remote),
         running=partial(shared_lock, spark_restart.running(run, server)),
         is_wanted=is_wanted,
-        on_given_up=partial(spark_restart.ask_if_busy, run, server) if is_ours else lambda: None,
+        on_given_up=partial(spark_restart.ask_if_busy, run, server, PATIENCE[server])
+        if is_ours
+        else lambda: None,
     )
 
 

@@ -14,9 +14,6 @@ import psutil
 
 from tapestry.core.file_lock import is_shared
 
-PATIENCE = 20.0
-"""Seconds after which a busy Spark is restarted although other statements are under way."""
-
 YOUNG = 30.0
 """Seconds that a server may need to start, and to run its first statement."""
 
@@ -40,16 +37,19 @@ def ask(run: Path, server: str) -> None:
         again(run, server).touch()
 
 
-def ask_if_busy(run: Path, server: str) -> None:
-    """Have a server restarted, soon and from another thread, if it works for nobody."""
-    threading.Thread(target=_ask_if_busy, args=(run, server), daemon=True).start()
+def ask_if_busy(run: Path, server: str, patience: float) -> None:
+    """Have a server restarted, soon and from another thread, if it works for nobody.
+
+    After so many seconds it is restarted although other statements are under way.
+    """
+    threading.Thread(target=_ask_if_busy, args=(run, server, patience), daemon=True).start()
 
 
-def _ask_if_busy(run: Path, server: str) -> None:
+def _ask_if_busy(run: Path, server: str, patience: float) -> None:
     process, age = _process(run, server), _age(run, server)
     if 0 < age <= YOUNG:
         time.sleep(YOUNG)  # it may be busy with its start
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + patience
     while is_shared(running(run, server)) and time.monotonic() < deadline:
         time.sleep(LOOK_SECONDS)
     if process == _process(run, server) and is_busy(run, server):

@@ -14,9 +14,9 @@ class Budgets:
     """
 
     shared: float = 40.0
-    own: float = 10.0
+    own: float = 20.0
     joining: float = 5.0
-    unproven: float = 20.0
+    unproven: float = 30.0
     light: float = 3.0
     most_rows: int = 5000
     halvings: int = 4

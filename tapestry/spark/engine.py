@@ -45,6 +45,9 @@ ONE_TASK = 20_000
 LARGE = 1_000_000
 """Scanned rows from which on large tables are not broadcast: compressed, they look small."""
 
+STOPPING = 10.0
+"""Seconds that a server may take to stop."""
+
 log = logging.getLogger(__name__)
 
 
@@ -101,7 +104,7 @@ class SparkEngine:
                 rows = self._run(statement)
                 break
             except PySparkException as error:
-                if not self._reopen_if_lost():
+                if not self._reopen_if_lost(str(error)):
                     raise TapestryError(
                         f"Spark did not answer: {str(error).strip().splitlines()[0]}",
                         hint="Look at Spark's log in the data directory's run/, or restart Spark.",
@@ -114,10 +117,16 @@ class SparkEngine:
             raise TooManyError(self.most_rows, int(pc.approximate_median(rows["c"]).as_py() or 0))
         return list(zip(*(column.to_pylist() for column in rows.columns), strict=True))
 
-    def _reopen_if_lost(self) -> bool:
-        """Open another session if this one is lost; return whether it was."""
-        if self._reopen is None or not is_lost(self.session):
-            return False
+    def _reopen_if_lost(self, error: str) -> bool:
+        """Open another session if this one is lost; return whether it was.
+
+        A server that is being stopped still knows its sessions for a moment.
+        """
+        deadline = time.monotonic() + (STOPPING if "SparkContext" in error else 0.0)
+        while self._reopen is None or not is_lost(self.session):
+            if self._reopen is None or time.monotonic() >= deadline:
+                return False
+            time.sleep(0.2)
         started = time.perf_counter()
         reopen, self._reopen = self._reopen, None  # after one failure, do not wait again
         self.session = reopen()

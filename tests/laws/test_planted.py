@@ -251,7 +251,7 @@ def a_group_sees_what_its_first_filter_may_see(patch):
 
 @caught_by(filter_laws.what_matched_at_the_start_is_not_delivered)
 def what_matched_at_the_start_is_delivered_again(patch):
-    patch.setattr(execute, "_matched_at_start", lambda *args: set())
+    patch.setattr(execute, "matched_at_start", lambda *args: set())
 
 
 @pytest.mark.parametrize("planted", PLANTS, ids=lambda planted: planted.name)

@@ -62,7 +62,7 @@ def test_filters_that_refer_to_others_are_shown_as_they_were_written(
     old.get_model("filters", "Reference").objects.create(filter=made, owner="bob", name="sport")
     found = {"matched_at": 0, "found_at": 0, "shown_at": 0, "reason": "about cricket"}
     made.matches.create(msgid="m@x", audience="public", **found)
-    migrate("0009_vocabulary")
+    migrate("0011_proven")
     hers = Filter.objects.get(name="hers")
     assert (hers.display_text, hers.matches.get().explanation) == ("m IN sport", "")
     assert Filter.objects.get(name="sport").display_tql == ""

@@ -34,7 +34,7 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[bool]:
 
 def test_a_server_is_restarted_only_if_it_is_busy(server: bool, tmp_path: Path) -> None:
     assert spark_restart.is_busy(tmp_path, "spark") == server
-    spark_restart._ask_if_busy(tmp_path, "spark")
+    spark_restart._ask_if_busy(tmp_path, "spark", 60)
     assert spark_restart.again(tmp_path, "spark").exists() == server
 
 
@@ -54,7 +54,7 @@ def test_a_server_that_was_just_started_is_let_be(
 def test_a_server_that_is_not_ours_or_gone_is_let_be(tmp_path: Path, written: str | None) -> None:
     if written is not None:
         (tmp_path / "spark.pid").write_text(written)
-    spark_restart._ask_if_busy(tmp_path, "spark")
+    spark_restart._ask_if_busy(tmp_path, "spark", 60)
     assert not spark_restart.again(tmp_path, "spark").exists()
 
 
@@ -65,7 +65,7 @@ def test_the_statements_of_others_are_waited_for(
     (tmp_path / "spark.pid").write_text(str(os.getpid()))
     running = spark_restart.running(tmp_path, "spark")
     with shared_lock(running), shared_lock(running):
-        asking = threading.Thread(target=spark_restart._ask_if_busy, args=(tmp_path, "spark"))
+        asking = threading.Thread(target=spark_restart._ask_if_busy, args=(tmp_path, "spark", 60))
         asking.start()
         time.sleep(0.3)
         assert is_shared(running) and not spark_restart.again(tmp_path, "spark").exists()

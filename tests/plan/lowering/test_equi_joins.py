@@ -64,7 +64,7 @@ def test_every_fixture_joins_by_equality_but_those_named():
 @settings(
     deadline=None,
     database=None,
-    max_examples=60,
+    max_examples=30,
     phases=(Phase.generate,),
     suppress_health_check=list(HealthCheck),
 )
