@@ -17,8 +17,11 @@ from tapestry.core.file_lock import is_shared
 YOUNG = 30.0
 """Seconds that a server may need to start, and to run its first statement."""
 
-LOOKS, LOOK_SECONDS, BUSY = 3, 1.0, 0.2
-"""A server is busy if it uses this part of a core in each of so many looks."""
+LOOK_SECONDS, BUSY = 3.0, 0.2
+"""A server is busy if it uses this part of a core, on average of so many seconds."""
+
+TURN = 0.4
+"""Seconds between two looks whether a statement is under way."""
 
 
 def running(run: Path, server: str) -> Path:
@@ -31,9 +34,9 @@ def again(run: Path, server: str) -> Path:
     return run / f"{server}.again"
 
 
-def ask(run: Path, server: str) -> None:
-    """Have a server restarted, if ``manage.py up`` runs it and has not just started it."""
-    if _age(run, server) > YOUNG:
+def ask(run: Path, server: str, age: float) -> None:
+    """Have a server restarted, if ``manage.py up`` started it more than ``age`` seconds ago."""
+    if _age(run, server) > age:
         again(run, server).touch()
 
 
@@ -51,17 +54,16 @@ def _ask_if_busy(run: Path, server: str, patience: float) -> None:
         time.sleep(YOUNG)  # it may be busy with its start
     deadline = time.monotonic() + patience
     while is_shared(running(run, server)) and time.monotonic() < deadline:
-        time.sleep(LOOK_SECONDS)
+        time.sleep(TURN)
     if process == _process(run, server) and is_busy(run, server):
-        ask(run, server)
+        ask(run, server, YOUNG)
 
 
 def is_busy(run: Path, server: str) -> bool:
     """Return whether a server that ``manage.py up`` runs is at work."""
     process = _process(run, server)
     try:
-        looks = (process.cpu_percent(LOOK_SECONDS) for _ in range(LOOKS)) if process else [0.0]
-        return all(percent > 100 * BUSY for percent in looks)
+        return process is not None and process.cpu_percent(LOOK_SECONDS) > 100 * BUSY
     except psutil.NoSuchProcess:
         return False  # it is being started again already
 

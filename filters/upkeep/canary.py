@@ -13,8 +13,11 @@ from tapestry.tables.log import Snapshot, Tables, snapshot
 EVERY = 60.0
 """Seconds between two looks at a Spark."""
 
-PATIENCE = 15.0
-"""Seconds that the smallest of statements may take."""
+PATIENCE = 45.0
+"""Seconds that the smallest of statements may take, on a machine that is busy."""
+
+OLD = 120.0
+"""Seconds since its start after which a Spark that runs nothing is restarted."""
 
 SPARK_RUNS_NOTHING = "Spark answers, but it runs nothing."
 
@@ -34,6 +37,6 @@ def check_spark(server: str, engine_on: Callable[[Snapshot], Engine], tables: Ta
         with engine.limit(PATIENCE):
             check_engine(engine)
     except TooSlowError as error:
-        spark_restart.ask(services.data() / "run", server)
+        spark_restart.ask(services.data() / "run", server, OLD)
         raise TapestryError(SPARK_RUNS_NOTHING) from error
     _looked[server] = now

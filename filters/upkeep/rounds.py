@@ -78,7 +78,6 @@ def run_shared_lane() -> bool:
             until = advance_watermark(tables, clock)
             run_shared(services.engine_on, index, tables, store, until, settings.BUDGETS)
             refresh_cards(tables, enrolled=True)
-            check_spark(services.PROVEN, services.engine_on, tables)
         moved |= before is None or before < _newest(tables)
         if _newest(tables) <= until:
             return moved
@@ -98,6 +97,7 @@ def run_own_lane() -> None:
             refresh_cards(tables, enrolled=False)
         index, budgets = PredicateIndex(tables.root), settings.BUDGETS
         join_shared(services.engine_on, index, tables, store, run, _shared_lane, budgets)
+        check_spark(services.PROVEN, services.engine_on, tables)
 
 
 def run_unproven_lane(turns: Turns) -> bool:

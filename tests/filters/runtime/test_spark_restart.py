@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from filters.runtime import spark_restart
@@ -18,7 +19,7 @@ from tapestry.core.file_lock import is_shared, shared_lock
 
 @pytest.fixture(autouse=True)
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spark_restart, "LOOK_SECONDS", 0.4)
+    monkeypatch.setattr(spark_restart, "LOOK_SECONDS", 1.0)
     monkeypatch.setattr(spark_restart, "YOUNG", 0.0)
 
 
@@ -27,8 +28,10 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[bool]:
     """A process that stands for Spark; tell whether it is busy."""
     with subprocess.Popen([sys.executable, "-c", request.param]) as process:
         (tmp_path / "spark.pid").write_text(str(process.pid))
-        time.sleep(0.5)  # it has started
-        yield request.param.startswith("while")
+        busy = request.param.startswith("while")
+        while busy and psutil.Process(process.pid).cpu_times().user < 0.2:
+            time.sleep(0.05)  # it is being started
+        yield busy
         process.kill()
 
 
@@ -39,14 +42,12 @@ def test_a_server_is_restarted_only_if_it_is_busy(server: bool, tmp_path: Path) 
 
 
 def test_a_server_that_was_just_started_is_let_be(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
     (tmp_path / "spark.pid").write_text(str(os.getpid()))
-    monkeypatch.setattr(spark_restart, "YOUNG", 10.0**9)
-    spark_restart.ask(tmp_path, "spark")
+    spark_restart.ask(tmp_path, "spark", 10.0**9)
     assert not spark_restart.again(tmp_path, "spark").exists()
-    monkeypatch.setattr(spark_restart, "YOUNG", 0.0)
-    spark_restart.ask(tmp_path, "spark")
+    spark_restart.ask(tmp_path, "spark", 0.0)
     assert spark_restart.again(tmp_path, "spark").exists()
 
 

@@ -86,10 +86,12 @@ def test_a_spark_that_runs_nothing_is_noticed_though_nothing_is_due(
         def limit(self, seconds: float) -> Any:
             raise TooSlowError("It takes more than 15 seconds to run.")
 
+    rounds.run_shared_lane()
     monkeypatch.setattr(services, "engine_on", lambda snapshot: Stuck())
     with pytest.raises(TapestryError, match="runs nothing"):
-        rounds.run_shared_lane()
-    assert Heartbeat.objects.get().error == canary.SPARK_RUNS_NOTHING
+        rounds.run_own_lane()
+    assert Heartbeat.objects.get(pk=Heartbeat.OWN).error == canary.SPARK_RUNS_NOTHING
+    rounds.run_shared_lane()  # it does not need Spark for nothing
 
 
 def test_a_person_may_have_so_many_filters_and_no_more(
