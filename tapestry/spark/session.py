@@ -13,6 +13,7 @@ import threading
 import time
 import warnings
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,6 +22,7 @@ from urllib.parse import urlsplit
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
 from tapestry.spark.server import serving
+from tapestry.spark.time_limit import GivenUpError, call_within
 
 LOCAL = "local"
 """Instead of an address: start a server for this process, which ends with it."""
@@ -42,8 +44,11 @@ log = logging.getLogger(__name__)
 PATIENCE = 90.0
 """Seconds that a server may take to start again."""
 
+OPENING = 30.0
+"""Seconds that a server may take to open a session; the client itself would try for minutes."""
+
 _sessions: dict[str, Any] = {}
-_opening = threading.Lock()
+_opening: dict[str, threading.Lock] = {}
 
 
 def connect(remote: str) -> Any:
@@ -51,13 +56,20 @@ def connect(remote: str) -> Any:
 
     ``LOCAL`` starts a server for this process alone.  Raises TapestryError where nothing answers.
     """
-    with _opening:
+    with _opening.setdefault(remote, threading.Lock()):  # a dead server holds up no other
         if remote != LOCAL:
             require_listening(remote)
         session = _sessions.get(remote)
         if session is None or is_lost(session):
             started, lost = time.perf_counter(), session is not None
-            session = _opened(_own_server() if remote == LOCAL else remote)
+            address = _own_server() if remote == LOCAL else remote
+            try:
+                session = call_within(OPENING, partial(_opened, address), lambda: None)
+            except GivenUpError:
+                raise TapestryError(
+                    "Spark accepts connections, but opens no session.",
+                    hint="Look at Spark's log in the data directory's run/, or restart Spark.",
+                ) from None
             _sessions[remote] = session
             event(log, "spark_session", lost=lost, seconds=time.perf_counter() - started)
         return session

@@ -51,6 +51,7 @@ def test_appends_are_measured_in_logs_of_any_number_of_files(data_dir):
     assert all(figures[name] > 0 for name in ("fewest_cpu_ms", "most_cpu_ms", "ratio"))
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_phrases_are_measured_over_an_archive(data_dir):
     options = ("--messages", "600", "--only", "replied to by", "--repeat", "1", "--json")
@@ -68,6 +69,7 @@ def test_a_round_is_measured_that_finds_something(data_dir):
     assert figures["matches_last"] > 0
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_the_papers_queries_are_measured_over_windows_of_any_size(data_dir):
     options = ("--messages", "6000", "--delta", "100", "--repeat", "1", "--json")
