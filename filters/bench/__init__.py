@@ -6,38 +6,13 @@ Each has ``SUMMARY``, ``FIGURES`` (templates for FIGURES.md: what was measured, 
 
 from __future__ import annotations
 
+import pkgutil
+from importlib import import_module
 from types import ModuleType
 
-from filters.bench import (
-    aggregates,
-    append,
-    compile,
-    fairness,
-    groups,
-    idle,
-    incremental,
-    ingest,
-    lookup,
-    phrases,
-    start,
-    tick,
-)
-
 BENCHES: dict[str, ModuleType] = {
-    module.__name__.rpartition(".")[2]: module
-    for module in (
-        aggregates,
-        append,
-        compile,
-        fairness,
-        groups,
-        idle,
-        incremental,
-        ingest,
-        lookup,
-        phrases,
-        start,
-        tick,
-    )
+    module.name: import_module(f"{__name__}.{module.name}")
+    for module in pkgutil.iter_modules(__path__)
+    if not module.ispkg
 }
 """By the name that `manage.py bench` takes."""

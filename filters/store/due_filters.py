@@ -53,7 +53,7 @@ def of_rows(filters: QuerySet[Filter], filter_ids: Iterable[int], since: int) ->
     There may be 100,000 of them: no object of the model is made.
     """
     rows = sorted(
-        row for some in in_batches(filters, filter_ids) for row in some.values_list(*_FIELDS)
+        row for batch in in_batches(filters, filter_ids) for row in batch.values_list(*_FIELDS)
     )
     owners = people.owners_by_key(row[1] for row in rows)
     return [

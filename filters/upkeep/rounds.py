@@ -29,7 +29,7 @@ from tapestry.core.file_lock import FOREVER, file_lock
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.predicate_index.store import PredicateIndex
 from tapestry.tables.append import advance_watermark
-from tapestry.tables.log import Tables, newest_instant
+from tapestry.tables.log import newest_instant
 
 if TYPE_CHECKING:
     from tapestry.run.tick import TickReport
@@ -66,7 +66,7 @@ def run_round(at: int | None = None) -> TickReport:
 
 
 def run_shared_lane() -> bool:
-    """Run the shared window until nothing is new; return whether anything matched or was new."""
+    """Run the shared window until nothing is new; return whether anything was."""
     from tapestry.run.lanes import run_shared
 
     tables, clock, store = services.tables(), DjangoClock(), DjangoFilterStore()
@@ -78,8 +78,9 @@ def run_shared_lane() -> bool:
             until = advance_watermark(tables, clock)
             run_shared(services.engine_on, index, tables, store, until, settings.BUDGETS)
             refresh_cards(tables, enrolled=True)
-        moved |= before is None or before < _newest(tables)
-        if _newest(tables) <= until:
+        newest = newest_instant(tables.data_files(MESSAGES), tables.data_files(ANNOTATIONS))
+        moved |= before is None or before < newest
+        if newest <= until:
             return moved
 
 
@@ -144,10 +145,6 @@ def is_running(name: str) -> bool:
 
 def _shared_lane() -> AbstractContextManager[bool]:
     return lane(SHARED, wait=JOIN_PATIENCE)
-
-
-def _newest(tables: Tables) -> int:
-    return newest_instant(tables.data_files(MESSAGES), tables.data_files(ANNOTATIONS))
 
 
 @contextmanager

@@ -60,10 +60,10 @@ class Portions:
             self.alone_next.add(owner)
             return together[:MOST_TOGETHER], None
         self.alone_next.discard(owner)
-        one = min(alone, key=lambda filter_: self.alone[_window(filter_)].tries)
-        portion = self.alone[_window(one)]
+        least_tried = min(alone, key=lambda filter_: self.alone[_window(filter_)].tries)
+        portion = self.alone[_window(least_tried)]
         portion.tries += 1
-        return [one], portion
+        return [least_tried], portion
 
 
 class Turns:

@@ -57,9 +57,9 @@ def test_what_it_keeps_of_groups_is_bounded_and_follows_the_audiences(tmp_path, 
         for present in (["public"], ["public", "user:joe"], ["public"], []):
             naive = NaiveLookup.of(index, present)
             asked = [key for n, key in enumerate(sorted(keys, key=str)) if n % 3 or most]
-            for some in (asked, asked[::2]):
-                groups = InMemoryLookup(index, present).candidate_groups(some)
-                assert groups == naive.candidate_groups(some)
+            for subset in (asked, asked[::2]):
+                groups = InMemoryLookup(index, present).candidate_groups(subset)
+                assert groups == naive.candidate_groups(subset)
 
 
 def test_what_is_kept_in_memory_is_bounded(tmp_path, monkeypatch):
