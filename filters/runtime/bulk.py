@@ -10,8 +10,15 @@ from typing import Any
 
 from django.db import connections, router
 from django.db.models import Field, JSONField, Model
+from sqlglot import exp
 
 Values = Sequence[Any]
+
+DIALECTS = {"sqlite": "sqlite", "postgresql": "postgres"}
+"""Of SQL, by Django's names of the databases."""
+
+MARK = exp.Var(this="%s")
+"""The place of a value, as Django writes it for every database."""
 
 
 def insert_rows(model: type[Model], names: Sequence[str], rows: Iterable[Values]) -> None:
@@ -20,12 +27,13 @@ def insert_rows(model: type[Model], names: Sequence[str], rows: Iterable[Values]
     given = _fields(model, names)
     others = [f for f in model._meta.concrete_fields if f not in given and not f.primary_key]
     defaults = tuple(f.get_db_prep_save(f.get_default(), connection) for f in others)
-    columns = ", ".join(connection.ops.quote_name(str(f.column)) for f in (*given, *others))
-    marks = ", ".join(["%s"] * (len(given) + len(others)))
-    table = connection.ops.quote_name(model._meta.db_table)
+    columns = [_identifier(field) for field in (*given, *others)]
+    values = exp.values([tuple(MARK for _ in columns)])
+    target = exp.Schema(this=_table(model), expressions=columns)
+    statement = exp.Insert(this=target, expression=values)
     with connection.cursor() as cursor:
         cursor.executemany(
-            f"INSERT INTO {table} ({columns}) VALUES ({marks})",
+            statement.sql(DIALECTS[connection.vendor]),
             [(*row, *defaults) for row in _prepared(given, rows, connection)],
         )
 
@@ -37,14 +45,22 @@ def update_rows(model: type[Model], names: Sequence[str], rows: Iterable[Values]
     """
     connection = connections[router.db_for_write(model)]
     given = _fields(model, names)
-    quote = connection.ops.quote_name
-    changes = ", ".join(f"{quote(str(f.column))} = %s" for f in given)
-    key = quote(str(model._meta.pk.column))
+    changes = [exp.EQ(this=_identifier(field), expression=MARK) for field in given]
+    same_key = exp.EQ(this=_identifier(model._meta.pk), expression=MARK)
+    statement = exp.Update(this=_table(model), expressions=changes, where=exp.Where(this=same_key))
     with connection.cursor() as cursor:
         cursor.executemany(
-            f"UPDATE {quote(model._meta.db_table)} SET {changes} WHERE {key} = %s",
+            statement.sql(DIALECTS[connection.vendor]),
             list(_prepared(given, rows, connection)),
         )
+
+
+def _table(model: type[Model]) -> exp.Table:
+    return exp.Table(this=exp.to_identifier(model._meta.db_table, quoted=True))
+
+
+def _identifier(field: Any) -> exp.Column:
+    return exp.column(str(field.column), quoted=True)
 
 
 def _fields(model: type[Model], names: Sequence[str]) -> list[Field[Any, Any]]:
