@@ -20,13 +20,13 @@ Range = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class KeyLookup:
-    """Of a table only rows matter whose ``column`` equals ``other`` in some row of ``source``.
+    """Of a table only rows matter whose ``column`` equals ``other`` in some row of the sources.
 
-    ``source`` names a view or a relation of the same statement; ``other`` may be a set.
+    They are views or a relation of the same statement, by name; ``other`` may be a set.
     """
 
     column: str
-    source: str
+    sources: tuple[str, ...]
     other: str
 
 

@@ -98,7 +98,22 @@ class LocalRows:
         self, lookup: KeyLookup, statement: Statement, columns: Collection[str]
     ) -> set[str] | None:
         """Return the values that a column may have; None if they are too many."""
-        source = _source(lookup, statement)
+        found: set[str] = set()
+        for source in _sources(lookup, statement):
+            keys = self._keys_of(source, lookup, statement, columns)
+            if keys is None:
+                return None
+            found |= keys
+        return found
+
+    def _keys_of(
+        self,
+        source: View | tuple[object, ...],
+        lookup: KeyLookup,
+        statement: Statement,
+        columns: Collection[str],
+    ) -> set[str] | None:
+        """Return the values that one source gives; None if they are too many."""
         if not isinstance(source, View):
             return {value for value in source if isinstance(value, str)}
         selecting = "ts" if source.key_lookup is None else source.key_lookup.column
@@ -132,20 +147,25 @@ def _view_key(view: View, statement: Statement) -> object:
     lookup = view.key_lookup
     if lookup is None:
         return (view.table, view.ranges)
-    source = _source(lookup, statement)
-    if isinstance(source, View):
-        return (view.table, lookup.column, lookup.other, _view_key(source, statement))
-    return (view.table, lookup.column, source)
+    sources = tuple(
+        _view_key(source, statement) if isinstance(source, View) else source
+        for source in _sources(lookup, statement)
+    )
+    return (view.table, lookup.column, lookup.other, sources)
 
 
-def _source(lookup: KeyLookup, statement: Statement) -> View | tuple[object, ...]:
-    """Return the view that gives the keys, or the values of a relation's column."""
-    for view in statement.views:
-        if view.name == lookup.source:
-            return view
-    relation = next(r for r in statement.relations if r.name == lookup.source)
-    position = [field.name for field in relation.fields].index(lookup.other)
-    return tuple(row[position] for row in relation.rows)
+def _sources(lookup: KeyLookup, statement: Statement) -> list[View | tuple[object, ...]]:
+    """Return the views that give the keys, and the values of a relation's column."""
+    sources: list[View | tuple[object, ...]] = []
+    views = {view.name: view for view in statement.views}
+    relations = {relation.name: relation for relation in statement.relations}
+    for name in lookup.sources:
+        if name in views:
+            sources.append(views[name])
+            continue
+        position = [field.name for field in relations[name].fields].index(lookup.other)
+        sources.append(tuple(row[position] for row in relations[name].rows))
+    return sources
 
 
 def selected_columns(table: str, columns: Collection[str]) -> list[str]:

@@ -18,10 +18,10 @@ from tapestry.tables.log import Tables, snapshot
 
 COLUMNS = {"msgid", "inreplyto", "references", "ts"}
 NEW = View("new", "messages", ((90, 10**6),))
-PARENTS = View("parents", "messages", None, KeyLookup("msgid", "new", "inreplyto"))
-ABOVE = View("above", "messages", None, KeyLookup("msgid", "new", "references"))
-REPLIES = View("replies", "messages", None, KeyLookup("inreplyto", "parents", "msgid"))
-ASKED = View("asked_for", "messages", None, KeyLookup("msgid", "asked", "msgid"))
+PARENTS = View("parents", "messages", None, KeyLookup("msgid", ("new",), "inreplyto"))
+ABOVE = View("above", "messages", None, KeyLookup("msgid", ("new",), "references"))
+REPLIES = View("replies", "messages", None, KeyLookup("inreplyto", ("parents",), "msgid"))
+ASKED = View("asked_for", "messages", None, KeyLookup("msgid", ("asked",), "msgid"))
 ALL = View("messages", "messages", None)
 STATEMENT = Statement(
     None,
@@ -81,7 +81,7 @@ def test_of_a_small_table_all_views_are_the_table(made):
     assert local_rows.rows(PARENTS, STATEMENT, COLUMNS).num_rows == 100
 
 
-VOTES = View("votes", "annotations", None, KeyLookup("msgid", "parents", "msgid"))
+VOTES = View("votes", "annotations", None, KeyLookup("msgid", ("parents",), "msgid"))
 
 
 @pytest.mark.parametrize("sent", [100, 0], ids=["sent whole", "looked up"])

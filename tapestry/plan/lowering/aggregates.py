@@ -165,7 +165,7 @@ class AggregateLowering:
                 rows = sql.select_from(name, names)
                 sql.where(rows, *self.joins.conditions(bound, at_c(name)))
             queries.append(rows)
-        name = self.assembly.name(sql.union_all(queries))
+        name = self.assembly.name(sql.union(queries))
         return name if once else self.assembly.name(sql.distinct(sql.select_from(name, names)))
 
 

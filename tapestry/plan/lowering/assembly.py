@@ -51,7 +51,7 @@ class Assembly:
 
         With a column in ``extra_key``, the first for each of its values.
         """
-        union = sql.union_all(self.selects or [_no_rows()])
+        union = sql.union(self.selects or [_no_rows()])
         key, order = ("filter_id", "msgid", *extra_key), ("c", "disjunct", "evidence", "audience")
         place = row_number(key, order)
         numbered = (*map(sql.column, OUTPUT), sql.alias(place, "place"))

@@ -6,6 +6,7 @@ window.  They give candidates (``columns.py``), which are then tested at their i
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 
 from sqlglot import exp
@@ -25,6 +26,15 @@ from tapestry.rewrite.stages import Conjunction, DeltaQuery, TopKTest
 Covers = Callable[[str, tuple[Range, ...]], bool]
 """Tells whether a table can hold rows whose ``ts`` lies in one of the ranges."""
 
+Driver = DeltaQuery | TopKTest
+"""What gives candidates: the rows of a delta query, or what enters a top or leaves it."""
+
+Test = tuple[Conjunction, tuple[n.Binding, ...]]
+"""What candidates are tested with, and the bindings that are their evidence."""
+
+SHOWN = ("msgid", "audience", "ts")
+"""The columns of a message that a statement gives."""
+
 
 class DisjunctLowering:
     """Lowers the disjunct of one group, into one assembly."""
@@ -39,21 +49,41 @@ class DisjunctLowering:
         self.constants = f"constants_{len(assembly.relations)}"
         assembly.relations.append(constant_table(self.constants, group.rows))
         self.scope = Scope("k")
+        self._shown = {(self.message.var, column) for column in SHOWN}
 
     def candidates(self, until: int, covers: Covers) -> Iterator[exp.Select]:
-        """Yield the candidates of each delta query that pass its test."""
+        """Yield the candidates of the delta queries that pass their test.
+
+        A test that reads other rows is lowered once for all delta queries that have it.
+        """
         driven, tops = self._drivers(covers)
+        together: dict[object, list[tuple[Driver, Test]]] = defaultdict(list)
         for delta in driven:
-            select, scope = self._driven(delta, until)
-            own = () if delta.test.bindings else delta.evidence
-            distinct = scope.tables != {self.message.var, *(binding.var for binding in own)}
-            c = scope.instant(delta.event)
-            yield self._tested(select, scope, c, delta.test, own, distinct)
+            test = (delta.test, () if delta.test.bindings else delta.evidence)
+            reads_rows = delta.test.bindings or delta.test.nested
+            together[test if reads_rows else delta].append((delta, test))
         for top in tops:
-            select, name = self._moved(top, until, "ends" if top.negated else "begins")
-            scope, c = self._with_moved(select, name, top)
+            together[self.conjunction, ()].append((top, (self.conjunction, ())))
+        for drivers in together.values():
+            given, bound = [], []
+            for driver, test in drivers:
+                given.append(self._given(driver, until, test))
+                bound.append(self.nested.bound_views.views())
+            self.nested.bound_views.bind_to_any(bound)
+            yield self._tested(sql.union(given, distinct=True), drivers[0][1])
+
+    def _given(self, driver: Driver, until: int, test: Test) -> exp.Select:
+        """Return the candidates that a delta query or a top gives, untested."""
+        if isinstance(driver, TopKTest):
+            when = "ends" if driver.negated else "begins"
+            scope, select, c = self._with_moved(*self._moved(driver, until, when), driver)
             distinct = bool(self.conjunction.bindings)
-            yield self._tested(select, scope, c, self.conjunction, (), distinct)
+        else:
+            select, scope = self._driven(driver, until)
+            c = scope.instant(driver.event)
+            distinct = scope.tables != {self.message.var, *(binding.var for binding in test[1])}
+        self._project(select, scope, c, test)
+        return sql.distinct(select) if distinct else select
 
     def events(self, until: int, covers: Covers) -> Iterator[exp.Select]:
         """Yield the candidates of each delta query, untested, in OUTPUT's columns."""
@@ -76,7 +106,7 @@ class DisjunctLowering:
         select = sql.select(source=sql.table(self.constants, "k"))
         self.nested.bound_views.clear()
         by_msgid = any(field.name == "msgid" for field in asked)
-        lookup = KeyLookup("msgid", "asked", "msgid") if by_msgid else None
+        lookup = KeyLookup("msgid", ("asked",), "msgid") if by_msgid else None
         sql.cross_join(select, self.nested.bound_views.bind(self.message, None, lookup))
         arrived = sql.le(table_column(self.message.var, "ts"), instant.copy())
         sql.where(select, self.nested.visible(self.message, scope), arrived)
@@ -87,7 +117,8 @@ class DisjunctLowering:
         if by_msgid:
             msgid = table_column(self.message.var, "msgid")
             sql.where(select, sql.eq(sql.column("msgid", "a"), msgid))
-        return self._tested(select, scope, instant, self.conjunction, (), False)
+        self._project(select, scope, instant, (self.conjunction, ()))
+        return self._tested(select, (self.conjunction, ()))
 
     def _drivers(self, covers: Covers) -> tuple[list[DeltaQuery], list[TopKTest]]:
         """Return the delta queries that rows drive, and the tops that drive the others.
@@ -136,17 +167,19 @@ class DisjunctLowering:
         sql.where(select, *same, *self._in_window(sql.column(when, name), until))
         return select, name
 
-    def _with_moved(self, select: exp.Select, name: str, top: TopKTest) -> tuple[Scope, exp.Expr]:
+    def _with_moved(
+        self, select: exp.Select, name: str, top: TopKTest
+    ) -> tuple[Scope, exp.Select, exp.Expr]:
         """Have ``_moved`` bind the message that moves, and what the conjunction binds with it.
 
-        Return the scope of both, and the instant.
+        Return the scope of both, the SELECT, and the instant.
         """
         bindings = (self.message, *self.conjunction.bindings)
         scope = self.scope.binding(*(binding.var for binding in bindings))
         moved = next(binding for binding in bindings if binding.var == top.message.var)
         c = sql.column("ends" if top.negated else "begins", name)
         self.nested.bound_views.clear()
-        lookup = KeyLookup("msgid", name, "msgid")
+        lookup = KeyLookup("msgid", (name,), "msgid")
         plain = self.conjunction.plain
         tables = self.nested.bound_views.tables(bindings, plain, moved, None, lookup)
         for binding, table in zip(bindings, tables, strict=True):
@@ -158,7 +191,7 @@ class DisjunctLowering:
             *self.nested.bound_views.set_joins(bindings, scope),
             *map(scope.condition, plain),
         )
-        return scope, c
+        return scope, select, c
 
     def _in_window(self, c: exp.Expr, until: int) -> list[exp.Expr]:
         return [
@@ -182,34 +215,29 @@ class DisjunctLowering:
         )
         return sql.distinct(select)
 
-    def _tested(
-        self,
-        select: exp.Select,
-        scope: Scope,
-        c: exp.Expr,
-        test: Conjunction,
-        evidence: tuple[n.Binding, ...],
-        distinct: bool,
-    ) -> exp.Select:
-        """Return the rows of a candidate SELECT that pass the test at c, in OUTPUT's columns."""
-        message = self.message.var
-        shown = {(message, "msgid"), (message, "audience"), (message, "ts")}
-        bound = {binding.var for binding in test.bindings}
+    def _project(self, select: exp.Select, scope: Scope, c: exp.Expr, tested: Test) -> None:
+        """Have a SELECT give candidates at c, with the columns that their test reads."""
+        test, evidence = tested
         wanted = free_columns((test,)) | set(map(key_of, evidence))
-        if message not in bound:
-            wanted |= shown
+        if all(binding.var != self.message.var for binding in test.bindings):
+            wanted |= self._shown
         project(select, scope, wanted, slots(test), c)
         if not test.bindings:
             aggregates = self.nested.aggregates
             counts = (aggregates.may_count(having, scope, c) for having in test.having_tests)
             sql.where(select, *(prefilter for prefilter in counts if prefilter is not None))
-        name = self.assembly.name(sql.distinct(select) if distinct else select)
+
+    def _tested(self, candidates: exp.Query, tested: Test) -> exp.Select:
+        """Return the candidates that pass the test at their c, in OUTPUT's columns."""
+        test, evidence = tested
+        bound = {binding.var for binding in test.bindings}
+        name = self.assembly.name(candidates)
         own = at_c(name)
         conditions: list[exp.Expr] = []
         if test.bindings:
             evidence = test.bindings
             joined, own = self.nested.joined(test, own)
-            wanted = shown | free_columns(test.nested) | set(map(key_of, evidence))
+            wanted = self._shown | free_columns(test.nested) | set(map(key_of, evidence))
             project(joined, own.binding(*bound), wanted, slots(test.nested), own.term(n.Now()))
             name = self.assembly.name(joined)
             own = at_c(name)
@@ -221,8 +249,8 @@ class DisjunctLowering:
         final = sql.select(
             own.outer_column("filter_id"),
             *(
-                sql.alias(own.outer_column(column_alias(message, column)), column)
-                for column in ("msgid", "audience", "ts")
+                sql.alias(own.outer_column(column_alias(self.message.var, column)), column)
+                for column in SHOWN
             ),
             own.outer_column("c"),
             own.outer_column("disjunct"),

@@ -8,7 +8,7 @@ the statement holds the equality itself, so it answers the same whether an engin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
@@ -27,12 +27,25 @@ class BoundViews:
 
     def __init__(self, assembly: Assembly) -> None:
         self.assembly = assembly
-        self._views: dict[str, View] = {}
+        self._views: dict[str, tuple[View, ...]] = {}
         self._unnested: dict[str, SetTie] = {}
 
     def clear(self) -> None:
         """Forget all variables: another SELECT of candidates begins."""
         self._views, self._unnested = {}, {}
+
+    def views(self) -> dict[str, tuple[View, ...]]:
+        """Return the views of each variable that is bound by now."""
+        return dict(self._views)
+
+    def bind_to_any(self, bound: Sequence[Mapping[str, tuple[View, ...]]]) -> None:
+        """Let the rows of variables be those of one of several SELECTs, of which these are views.
+
+        Variables that are not bound by all of them are bound no more.
+        """
+        self.clear()
+        for var in set.intersection(*map(set, bound)):
+            self._views[var] = tuple(dict.fromkeys(view for views in bound for view in views[var]))
 
     def binds(self, binding: n.Binding) -> bool:
         """Tell whether a variable is bound by now."""
@@ -43,7 +56,7 @@ class BoundViews:
     ) -> exp.Expr:
         """Return the table of a variable: a slice of it, a key lookup, or all of it."""
         view = self.assembly.view(binding.table, ranges, lookup)
-        self._views[binding.var] = view
+        self._views[binding.var] = (view,)
         if binding.var in self._unnested:
             rows = unnested(view.name, self._unnested[binding.var][0].name)
             return sql.subquery(rows, table_alias(binding.var))
@@ -93,7 +106,11 @@ class BoundViews:
         for here, there in equalities(plain):
             if here.var != binding.var or here.name not in INDEXED[binding.table]:
                 continue
-            source = self._views.get(there.var)
-            if source is not None and (source.ranges is not None or source.key_lookup is not None):
-                return KeyLookup(here.name, source.name, there.name)
+            sources = self._views.get(there.var, ())
+            if sources and all(map(_is_limited, sources)):
+                return KeyLookup(here.name, tuple(view.name for view in sources), there.name)
         return None
+
+
+def _is_limited(view: View) -> bool:
+    return view.ranges is not None or view.key_lookup is not None

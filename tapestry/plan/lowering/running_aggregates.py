@@ -123,7 +123,7 @@ class RunningAggregates:
         at_c = [*group, "c"]
         instants = self.assembly.name(sql.distinct(sql.select_from(base, at_c)))
         asked = _change(instants, group, "c", sql.literal(None), sql.literal(0), asked=True)
-        every = self.assembly.name(sql.union_all([*changes, asked]))
+        every = self.assembly.name(sql.union([*changes, asked]))
         value = SUMS[aggregate.function](this=sql.column("v"))
         running = sql.select_from(
             every,

@@ -194,12 +194,12 @@ def having(query: exp.Select, test: exp.Expr) -> exp.Select:
     return query
 
 
-def union_all(queries: Sequence[exp.Query]) -> exp.Query:
-    """Return the rows of all queries, of which there is one at least."""
-    union = queries[0]
+def union(queries: Sequence[exp.Query], *, distinct: bool = False) -> exp.Query:
+    """Return the rows of all queries, of which there is one at least; ``distinct``, each once."""
+    rows = queries[0]
     for query in queries[1:]:
-        union = exp.Union(this=union, expression=query, distinct=False)
-    return union
+        rows = exp.Union(this=rows, expression=query, distinct=distinct)
+    return rows
 
 
 def subquery(query: exp.Query, name: str) -> exp.Expr:

@@ -40,7 +40,7 @@ def value_changes(
     every_change = sql.select_from(change, [*MESSAGE_ROW, "at", "v", "n"])
     if most is None:
         begun = _at(rows, sql.column("since"), sql.column("v"), sql.column("n"))
-        return assembly.statement(sql.union_all([sql.where(begun, *_lasting()), every_change]))
+        return assembly.statement(sql.union([sql.where(begun, *_lasting()), every_change]))
     at_start = assembly.name(_at_start(aggregate, rows))
     touched = assembly.name(sql.distinct(sql.select_from(change, MESSAGE_ROW[:3])))
     start_columns = [*MESSAGE_ROW, "since", "v", "n"]
@@ -67,7 +67,7 @@ def value_changes(
     kept = _at(assembly.name(placed), sql.column("since"), sql.column("v"), sql.column("n"))
     matters = sql.le(sql.column("place"), sql.literal(most))
     sql.where(kept, sql.any_of(sql.negate(sql.column("still")), matters))
-    return assembly.statement(sql.union_all([kept, every_change]))
+    return assembly.statement(sql.union([kept, every_change]))
 
 
 def _counting_rows(
@@ -108,7 +108,7 @@ def _changes(aggregate: NormalAggregate, rows: str) -> exp.Query:
         sql.gt(omega.copy(), since.copy()),
         sql.le(omega.copy(), until.copy()),
     )
-    return sql.union_all([begins, ends])
+    return sql.union([begins, ends])
 
 
 def _at(rows: str, instant: exp.Expr, *changes: exp.Expr) -> exp.Select:

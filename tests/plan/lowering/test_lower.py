@@ -122,7 +122,7 @@ def test_new_mail_is_all_that_a_filter_on_its_own_columns_reads():
 
 def test_no_reply_reads_the_slice_that_became_old_and_looks_up_the_replies_to_it():
     statement = lowered(NO_REPLY)
-    reached = KeyLookup("inreplyto", "messages_0", "msgid")
+    reached = KeyLookup("inreplyto", ("messages_0",), "msgid")
     assert statement.views == [
         View("messages_0", "messages", OLD),
         View("messages_1", "messages", None, reached),
@@ -135,9 +135,9 @@ def test_each_variant_of_a_join_is_driven_by_the_new_rows_of_one_table():
     statement = lowered(text)
     assert statement.views == [
         View("messages_0", "messages", NEW),
-        View("annotations_1", "annotations", None, KeyLookup("msgid", "messages_0", "msgid")),
+        View("annotations_1", "annotations", None, KeyLookup("msgid", ("messages_0",), "msgid")),
         View("annotations_2", "annotations", NEW),
-        View("messages_3", "messages", None, KeyLookup("msgid", "annotations_2", "msgid")),
+        View("messages_3", "messages", None, KeyLookup("msgid", ("annotations_2",), "msgid")),
     ]
     assert reads(statement) == [
         {"v_m": "messages_0", "v_a": "annotations_1"},
@@ -152,14 +152,14 @@ def test_rows_are_reached_through_rows_that_were_reached():
     by_reach = {(view.key_lookup, view.ranges) for view in statement.views}
     names = {(view.ranges, view.key_lookup): view.name for view in statement.views}
     new = names[NEW, None]
-    replies = KeyLookup("inreplyto", new, "msgid")
-    parents = KeyLookup("msgid", new, "inreplyto")
+    replies = KeyLookup("inreplyto", (new,), "msgid")
+    parents = KeyLookup("msgid", (new,), "inreplyto")
     assert by_reach == {
         (None, NEW),
         (replies, None),
         (parents, None),
-        (KeyLookup("inreplyto", names[None, replies], "msgid"), None),
-        (KeyLookup("msgid", names[None, parents], "inreplyto"), None),
+        (KeyLookup("inreplyto", (names[None, replies],), "msgid"), None),
+        (KeyLookup("msgid", (names[None, parents],), "inreplyto"), None),
     }
 
 
@@ -171,8 +171,10 @@ def test_what_no_key_ties_to_new_rows_is_read_whole():
 
 def test_a_message_that_is_asked_for_is_looked_up():
     statement = lower_among(grouped(NO_REPLY), [(0, "a", NOW)])
-    assert statement.views[0].key_lookup == KeyLookup("msgid", "asked", "msgid")
-    assert statement.views[1].key_lookup == KeyLookup("inreplyto", statement.views[0].name, "msgid")
+    assert statement.views[0].key_lookup == KeyLookup("msgid", ("asked",), "msgid")
+    assert statement.views[1].key_lookup == KeyLookup(
+        "inreplyto", (statement.views[0].name,), "msgid"
+    )
 
 
 def test_a_variant_whose_slice_is_empty_is_left_out():

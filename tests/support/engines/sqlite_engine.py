@@ -135,12 +135,14 @@ def _limits(view, statement):
     """What of a table a view holds: no row more than it must, so that the laws would tell."""
     if view.key_lookup is None:
         return " OR ".join(f"(ts > {low} AND ts <= {high})" for low, high in view.ranges)
-    column, source, other = view.key_lookup.column, view.key_lookup.source, view.key_lookup.other
+    lookup = view.key_lookup
     tables = {one.name: one.table for one in statement.views}
-    kinds = COLUMNS.get(tables.get(source), {})
-    if kinds.get(other) is Type.SET:
-        return f'"{column}" IN (SELECT value FROM {source}, json_each({source}."{other}"))'
-    return f'"{column}" IN (SELECT "{other}" FROM {source})'
+    return " OR ".join(
+        f'"{lookup.column}" IN (SELECT value FROM {source}, json_each({source}."{lookup.other}"))'
+        if COLUMNS.get(tables.get(source), {}).get(lookup.other) is Type.SET
+        else f'"{lookup.column}" IN (SELECT "{lookup.other}" FROM {source})'
+        for source in lookup.sources
+    )
 
 
 def sqlite_sql(statement):
