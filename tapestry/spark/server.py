@@ -39,6 +39,10 @@ time."""
 
 UNPROVEN_SLOTS = 4 * (os.cpu_count() or 1)
 
+CODE_CACHE = 2000
+"""Classes of generated code that are kept.  A statement that counts has about a hundred of them, as
+many as Spark keeps by default: then it would compile all of them each time, and run them cold."""
+
 LOGGING = """\
 rootLogger.level = warn
 rootLogger.appenderRef.stdout.ref = console
@@ -198,6 +202,7 @@ def _arguments(port: int, master: str, jvm_options: str) -> list[str]:
         "spark.driver.extraJavaOptions": jvm_options,
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.ansi.enabled": "true",
+        "spark.sql.codegen.cache.maxEntries": str(CODE_CACHE),
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.warehouse.dir": "spark-scratch/warehouse",
