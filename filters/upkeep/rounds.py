@@ -2,7 +2,7 @@
 
     shared lane ── votes appended, the shared window, its cards
     own lane ───── proven filters with windows of their own, their cards; they join the others
-    unproven ───── new and changed filters, in ``UNPROVEN_SLOTS`` threads
+    unproven ───── new and changed filters, in ``UNPROVEN_THREADS`` threads
 
 A lane does not overlap with itself on one machine: a file lock, which ends with its process,
 excludes that.  On several machines an overlap costs work, not correctness: windows are set by
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tapestry.run.tick import TickReport
     from tapestry.run.unproven import Turns
 
-UNPROVEN_SLOTS = 2
+UNPROVEN_THREADS = 2
 """Owners whose unproven filters run at the same time."""
 
 UNPROVEN_SECONDS = 30.0
@@ -45,7 +45,7 @@ JOIN_PATIENCE = 10.0
 """Seconds that filters wait to join the shared window; if it is busy, they join later."""
 
 SHARED, OWN = "shared", "own"
-UNPROVEN = tuple(f"unproven-{slot}" for slot in range(UNPROVEN_SLOTS))
+UNPROVEN = tuple(f"unproven-{slot}" for slot in range(UNPROVEN_THREADS))
 """The names of the lanes, and of their locks."""
 
 

@@ -4,9 +4,9 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 
 import pytest
-from run.test_tick import Store, engine
 from support.clocks import MemoryClock
-from support.engines.sqlite_engine import SqliteEngine
+from support.engines.sqlite_engine import SqliteEngine, engine_of
+from support.memory_store import MemoryStore
 
 from tapestry.core.budgets import Budgets
 from tapestry.core.message import Message
@@ -35,7 +35,7 @@ class Slow(SqliteEngine):
         return rows
 
 
-class LaneStore(Store):
+class LaneStore(MemoryStore):
     """Keeps the window's end of a partial run, as the database does."""
 
     def due(self, now):
@@ -52,18 +52,18 @@ def mail(tmp_path):
 
 def shared(mail, store, kind=SqliteEngine):
     until = advance_watermark(*mail)
-    run_shared(engine(kind), PredicateIndex(mail[0].root), mail[0], store, until, BUDGETS)
+    run_shared(engine_of(kind), PredicateIndex(mail[0].root), mail[0], store, until, BUDGETS)
 
 
 def unproven(mail, store, kind=SqliteEngine, turns=None, budgets=BUDGETS):
     turns = turns or Turns()
-    return list(run_unproven(engine(kind), mail[0], store, turns, budgets, most_seconds=60))
+    return list(run_unproven(engine_of(kind), mail[0], store, turns, budgets, most_seconds=60))
 
 
 def own(mail, store, kind=SqliteEngine, hold=lambda: nullcontext(True)):
     index = PredicateIndex(mail[0].root)
-    run = run_proven(engine(kind), mail[0], store, store.shared_since(), BUDGETS)
-    join_shared(engine(kind), index, mail[0], store, run, hold, BUDGETS)
+    run = run_proven(engine_of(kind), mail[0], store, store.shared_since(), BUDGETS)
+    join_shared(engine_of(kind), index, mail[0], store, run, hold, BUDGETS)
     return run
 
 
@@ -171,7 +171,7 @@ def test_owners_take_turns_by_the_time_they_have_used():
 
 
 def test_filters_that_are_run_alone_and_those_together_take_turns():
-    store = Store(**dict.fromkeys("abcd", "about lunch"))
+    store = MemoryStore(**dict.fromkeys("abcd", "about lunch"))
     due, portions = list(store.filters.values()), Portions()
     assert portions.choose(due) == (due, None)
     for filter_ in due[:2]:

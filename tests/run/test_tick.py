@@ -5,17 +5,16 @@ import shutil
 from dataclasses import replace
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from deltalake import write_deltalake
 from support.clocks import MemoryClock
-from support.engines.sqlite_engine import SqliteEngine
+from support.engines.sqlite_engine import SqliteEngine, engine_of
+from support.memory_store import MemoryStore
 
 from tapestry.core.clock import BEGINNING, HOUR
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.core.ports import DueFilter
-from tapestry.core.schema import COLUMNS
 from tapestry.plan.engine import TooManyError
 from tapestry.predicate_index import store as index_store
 from tapestry.predicate_index.store import PredicateIndex
@@ -24,72 +23,6 @@ from tapestry.tables.append import append_messages
 from tapestry.tables.log import Tables
 
 MEALS = ("lunch", "dinner")
-
-
-class Store:
-    """Filters by id, their windows and matches, in this process."""
-
-    def __init__(self, live=False, **texts):
-        self.filters = {
-            number: DueFilter(number, text, "alice", (), ("public",), BEGINNING, None, live=live)
-            for number, text in enumerate(texts.values())
-        }
-        self.matches = []
-        self.changes = []
-        self.failed = {}
-        self.since = None
-        self.enrolled_ids = set()
-
-    def due(self, now):
-        return [due for number, due in self.filters.items() if number not in self.enrolled_ids]
-
-    def known(self, pairs):
-        return {(m.filter_id, m.msgid) for m in self.matches} & set(pairs)
-
-    def commit(self, filters, until, matches, changes=()):
-        if any(self.filters[due.filter_id].since != due.since for due in filters):
-            return False
-        for due in filters:
-            self.filters[due.filter_id] = replace(self.filters[due.filter_id], since=until)
-        self.matches += matches
-        self.changes += changes
-        return True
-
-    def fail(self, failed, message):
-        self.failed[failed.filter_id] = message
-
-    def prove(self, ids, *, proven):
-        for i in ids:
-            self.filters[i] = replace(self.filters[i], proven=proven)
-
-    def shared_since(self):
-        return self.since
-
-    def enrolled(self, ids):
-        return [
-            replace(self.filters[i], since=self.since) for i in sorted(self.enrolled_ids & set(ids))
-        ]
-
-    def commit_shared(self, since, until, filters, matches):
-        assert self.since == since
-        self.since = until
-        self.matches += matches
-        return True
-
-    def enroll(self, filters, until):
-        if self.since == until:
-            self.enrolled_ids |= {
-                due.filter_id for due in filters if self.filters[due.filter_id].since == until
-            }
-
-    def detach(self, ids):
-        for i in self.enrolled_ids & (self.enrolled_ids if ids is None else set(ids)):
-            self.enrolled_ids.remove(i)
-            due = self.filters[i]
-            self.filters[i] = replace(due, since=self.since, revision=due.revision + 1)
-
-    def revisions(self, ids):
-        return {i: self.filters[i].revision for i in set(self.filters) & set(ids)}
 
 
 BY_ENGINE = "NOT m.subject LIKE '%, and more'"
@@ -115,17 +48,6 @@ class Narrow(SqliteEngine):
         return rows
 
 
-def engine(kind):
-    return lambda snapshot: kind(
-        {
-            table: [
-                r for p in snapshot.data_files(table) for r in pq.read_table(p.path).to_pylist()
-            ]
-            for table in COLUMNS
-        }
-    )
-
-
 @pytest.fixture
 def mail(tmp_path):
     tables, clock = Tables(tmp_path), MemoryClock()
@@ -134,11 +56,11 @@ def mail(tmp_path):
 
 
 def run(mail, store, kind=SqliteEngine):
-    return tick(engine(kind), *mail, store)
+    return tick(engine_of(kind), *mail, store)
 
 
 def test_it_delivers_each_message_once(mail):
-    store = Store(lunch="about lunch", all="NOT from joe")
+    store = MemoryStore(lunch="about lunch", all="NOT from joe")
     assert {(m.filter_id, m.msgid) for m in run(mail, store).matches} == {(0, "a@x")}
     append_messages(*mail, [Message("c@x", subject="lunch", inreplyto="a@x")])
     assert [(m.filter_id, m.msgid) for m in run(mail, store).matches] == [(0, "c@x")]
@@ -146,7 +68,7 @@ def test_it_delivers_each_message_once(mail):
 
 
 def test_a_live_filter_tells_what_its_answer_gains_and_loses(mail):
-    store = Store(live=True, open="with no reply", answered="replied to")
+    store = MemoryStore(live=True, open="with no reply", answered="replied to")
     run(mail, store)
     append_messages(*mail, [Message("c@x", inreplyto="a@x")])
     report = run(mail, store)
@@ -162,7 +84,7 @@ def test_a_live_filter_tells_what_its_answer_gains_and_loses(mail):
 
 
 def test_a_filter_that_does_not_compile_is_left_where_it_stands(mail):
-    store = Store(bad="about", good="about lunch")
+    store = MemoryStore(bad="about", good="about lunch")
     report = run(mail, store)
     assert (report.filters, report.failed, len(report.matches)) == (1, 1, 1)
     assert store.filters[0].since == BEGINNING
@@ -170,7 +92,7 @@ def test_a_filter_that_does_not_compile_is_left_where_it_stands(mail):
 
 
 def test_a_filter_that_cannot_be_run_does_not_stop_the_others(mail):
-    store = Store(bad="m.subject = 'poison' OR m.size > 1", good="about lunch")
+    store = MemoryStore(bad="m.subject = 'poison' OR m.size > 1", good="about lunch")
     report = run(mail, store, Poisoned)
     assert [(m.filter_id, m.msgid) for m in report.matches] == [(1, "a@x")]
     assert store.failed == {0: "Spark did not answer."}
@@ -186,7 +108,7 @@ class Dead(SqliteEngine):
 
 
 def test_where_nothing_can_be_run_the_run_fails(mail):
-    store = Store(good="about lunch")
+    store = MemoryStore(good="about lunch")
     with pytest.raises(TapestryError, match="did not answer"):
         run(mail, store, Dead)
     assert store.filters[0].since == BEGINNING
@@ -194,7 +116,7 @@ def test_where_nothing_can_be_run_the_run_fails(mail):
 
 
 def test_where_nothing_can_be_run_no_enrolled_filter_is_to_blame(mail):
-    store = Store(good=f"m.subject HAS 'lunch' AND {BY_ENGINE}")
+    store = MemoryStore(good=f"m.subject HAS 'lunch' AND {BY_ENGINE}")
     since = run(mail, store).until
     append_messages(*mail, [Message("c@x", subject="lunch")])
     with pytest.raises(TapestryError, match="did not answer"):
@@ -204,7 +126,7 @@ def test_where_nothing_can_be_run_no_enrolled_filter_is_to_blame(mail):
 
 
 def test_enrolled_filters_of_a_messages_own_words_need_no_engine(mail):
-    store = Store(good="about lunch", other="from joe@x.org")
+    store = MemoryStore(good="about lunch", other="from joe@x.org")
     run(mail, store)
     append_messages(*mail, [Message("c@x", sender="joe@x.org"), Message("d@x", subject="lunch")])
     matches = {(m.filter_id, m.msgid) for m in run(mail, store, Dead).matches}
@@ -212,7 +134,7 @@ def test_enrolled_filters_of_a_messages_own_words_need_no_engine(mail):
 
 
 def test_of_a_filter_from_now_on_no_engine_is_asked_what_new_mail_matched_before(mail):
-    store = Store(lunch="about lunch")
+    store = MemoryStore(lunch="about lunch")
     store.filters[0] = replace(store.filters[0], since=HOUR, start=HOUR)
     run(mail, store)
     append_messages(*mail, [Message("c@x", subject="lunch")])
@@ -220,7 +142,7 @@ def test_of_a_filter_from_now_on_no_engine_is_asked_what_new_mail_matched_before
 
 
 def test_a_filter_that_fails_alone_does_not_stop_those_that_are_enrolled(mail):
-    store = Store(good="about lunch")
+    store = MemoryStore(good="about lunch")
     run(mail, store)
     store.filters[1] = DueFilter(
         1, "m.subject = 'poison'", "alice", (), ("public",), BEGINNING, None
@@ -232,7 +154,7 @@ def test_a_filter_that_fails_alone_does_not_stop_those_that_are_enrolled(mail):
 
 
 def test_an_enrolled_filter_that_cannot_be_run_does_not_stop_the_others(mail):
-    store = Store(bad=f"m.subject = 'poison' AND {BY_ENGINE}", good="about lunch")
+    store = MemoryStore(bad=f"m.subject = 'poison' AND {BY_ENGINE}", good="about lunch")
     run(mail, store)
     append_messages(*mail, [Message("d@x", subject="poison"), Message("e@x", subject="lunch")])
     assert [m.msgid for m in run(mail, store, Poisoned).matches] == ["e@x"]
@@ -251,7 +173,7 @@ def enrolled_by_version_1(root):
 
 
 def test_an_index_of_another_version_counts_as_missing_and_is_made_anew(mail):
-    store = Store(lunch="about lunch")
+    store = MemoryStore(lunch="about lunch")
     run(mail, store)
     root = mail[0].root
     enrolled_by_version_1(root)
@@ -267,7 +189,7 @@ def test_an_index_of_another_version_counts_as_missing_and_is_made_anew(mail):
 def test_filters_for_which_the_index_has_no_room_run_by_themselves(mail, monkeypatch, caplog):
     caplog.set_level(logging.INFO, "tapestry")
     monkeypatch.setattr(index_store, "MOST_ENTRIES", 1)
-    store = Store(lunch="about lunch", dinner="about dinner", mary="from mary")
+    store = MemoryStore(lunch="about lunch", dinner="about dinner", mary="from mary")
     run(mail, store)
     assert len(store.enrolled_ids) == 1
     for n in range(3):
@@ -286,7 +208,7 @@ def test_filters_for_which_the_index_has_no_room_run_by_themselves(mail, monkeyp
 def test_there_is_room_again_when_filters_are_gone(mail, monkeypatch):
     monkeypatch.setattr(index_store, "MOST_ENTRIES", 1)
     monkeypatch.setattr(index_store, "SHRINK_EVERY", -1)
-    store = Store(lunch="about lunch", dinner="about dinner")
+    store = MemoryStore(lunch="about lunch", dinner="about dinner")
     run(mail, store)
     (gone,) = store.enrolled_ids
     store.enrolled_ids.clear()
@@ -299,7 +221,7 @@ def test_there_is_room_again_when_filters_are_gone(mail, monkeypatch):
 
 def test_each_run_is_one_line_in_the_log(mail, caplog):
     caplog.set_level(logging.INFO, "tapestry")
-    store = Store(lunch="about lunch", all="NOT from joe", bad="about secrets )")
+    store = MemoryStore(lunch="about lunch", all="NOT from joe", bad="about secrets )")
     report = run(mail, store)
     assert [line for line in caplog.messages if line.startswith("tick ")] == [
         f"tick until={report.until} own=2 shared=0 matches=1 changes=0 failed=1 committed=true "
@@ -316,14 +238,14 @@ def test_each_run_is_one_line_in_the_log(mail, caplog):
 
 def test_a_filter_that_the_engine_cannot_run_is_one_line_in_the_log(mail, caplog):
     caplog.set_level(logging.INFO, "tapestry")
-    store = Store(bad="m.subject = 'poison'")
+    store = MemoryStore(bad="m.subject = 'poison'")
     run(mail, store, Poisoned)
     assert 'refused filter_id=0 error="Spark did not answer."' in caplog.messages
     assert "poison" not in caplog.text
 
 
 def test_filters_are_entered_again_where_the_index_is_lost(mail):
-    store = Store(lunch="about lunch")
+    store = MemoryStore(lunch="about lunch")
     run(mail, store)
     shutil.rmtree(mail[0].root / "predicate_index")
     append_messages(*mail, [Message("c@x", subject="lunch")])
@@ -334,7 +256,7 @@ def test_filters_are_entered_again_where_the_index_is_lost(mail):
 
 
 def test_what_a_filter_may_see_now_counts_even_if_nobody_told_the_index(mail):
-    store = Store(lunch="about lunch")
+    store = MemoryStore(lunch="about lunch")
     run(mail, store)
     store.filters[0] = replace(store.filters[0], audiences=("public", "user:alice"))
     append_messages(
@@ -347,7 +269,7 @@ def test_what_a_filter_may_see_now_counts_even_if_nobody_told_the_index(mail):
 
 
 def test_filters_whose_signature_has_changed_run_by_themselves_again(mail, monkeypatch):
-    store = Store(lunch="about lunch")
+    store = MemoryStore(lunch="about lunch")
     run(mail, store)
     monkeypatch.setattr(
         "tapestry.plan.signature.Signature.name", property(lambda signature: "other")
@@ -359,7 +281,7 @@ def test_filters_whose_signature_has_changed_run_by_themselves_again(mail, monke
 
 def test_filters_that_no_new_row_concerns_are_not_run(mail):
     lunch, dinner = (f"m.subject HAS '{word}' AND {BY_ENGINE}" for word in ("lunch", "dinner"))
-    store = Store(lunch=lunch, dinner=dinner, old="two weeks old")
+    store = MemoryStore(lunch=lunch, dinner=dinner, old="two weeks old")
     run(mail, store)
     asked = []
 
@@ -380,7 +302,7 @@ def test_filters_that_no_new_row_concerns_are_not_run(mail):
 
 
 def test_a_window_that_another_run_took_is_not_stored(mail):
-    store = Store(lunch="about lunch")
+    store = MemoryStore(lunch="about lunch")
     taken = store.filters[0]
     store.due = lambda now: [taken]
     run(mail, store)
@@ -404,7 +326,7 @@ def until_done(mail, store):
 def test_what_finds_too_much_at_once_is_run_in_parts(mail):
     for n in range(9):
         append_messages(*mail, many([n]))
-    store = Store(all="m.size >= 0", lunch="about lunch", third="m.msgid = '3@x'")
+    store = MemoryStore(all="m.size >= 0", lunch="about lunch", third="m.msgid = '3@x'")
     counts = until_done(mail, store)
     assert len(counts) >= 4
     assert max(counts) <= 7
@@ -418,7 +340,7 @@ def test_what_finds_too_much_at_once_is_run_in_parts(mail):
 
 
 def test_an_enrolled_filter_that_finds_too_much_goes_on_alone_and_comes_back(mail):
-    store = Store(all="m.size >= 0", third="m.msgid = '3@x'")
+    store = MemoryStore(all="m.size >= 0", third="m.msgid = '3@x'")
     run(mail, store, Narrow)
     for n in range(9):
         append_messages(*mail, many([n]))
@@ -434,7 +356,7 @@ def test_an_enrolled_filter_that_finds_too_much_goes_on_alone_and_comes_back(mai
 
 def test_too_much_in_one_instant_is_said(mail):
     append_messages(*mail, many(range(9)))
-    store = Store(all="m.size >= 0", third="m.msgid = '3@x'")
+    store = MemoryStore(all="m.size >= 0", third="m.msgid = '3@x'")
     while not store.failed:
         run(mail, store, Narrow)
     assert store.failed == {0: "It finds more than 3 messages in one run."}

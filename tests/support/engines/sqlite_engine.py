@@ -6,6 +6,7 @@ import sqlite3
 from contextlib import nullcontext
 from itertools import groupby
 
+import pyarrow.parquet as pq
 from sqlglot import exp
 
 from tapestry.core.schema import COLUMNS, Type
@@ -169,3 +170,15 @@ def _cell(value, kind):
     if kind is Type.SET:
         return json.dumps(list(value or ()))
     return value
+
+
+def engine_of(kind=SqliteEngine):
+    """What opens an engine of a kind over the rows of a snapshot."""
+    return lambda snapshot: kind(
+        {
+            table: [
+                r for p in snapshot.data_files(table) for r in pq.read_table(p.path).to_pylist()
+            ]
+            for table in COLUMNS
+        }
+    )
