@@ -217,6 +217,16 @@ def rows_are_reached_by_the_wrong_column(patch):
     patch.setattr(key_lookup.BoundViews, "_key_lookup", wrong)
 
 
+@every_schedule
+def of_several_delta_queries_only_one_is_tested(patch):
+    real = sql.union
+
+    def wrong(queries, *, distinct=False):
+        return real(queries[:1] if distinct else queries, distinct=distinct)
+
+    patch.setattr(sql, "union", wrong)
+
+
 # Live filters.
 
 

@@ -22,10 +22,11 @@ PARENTS = View("parents", "messages", None, KeyLookup("msgid", ("new",), "inrepl
 ABOVE = View("above", "messages", None, KeyLookup("msgid", ("new",), "references"))
 REPLIES = View("replies", "messages", None, KeyLookup("inreplyto", ("parents",), "msgid"))
 ASKED = View("asked_for", "messages", None, KeyLookup("msgid", ("asked",), "msgid"))
+EITHER = View("either", "messages", None, KeyLookup("inreplyto", ("new", "parents"), "msgid"))
 ALL = View("messages", "messages", None)
 STATEMENT = Statement(
     None,
-    [NEW, PARENTS, ABOVE, REPLIES, ASKED, ALL],
+    [NEW, PARENTS, ABOVE, REPLIES, ASKED, EITHER, ALL],
     [Relation("asked", (Field("msgid", Type.TEXT),), (("m3",), ("m7",), ("nobody",)))],
 )
 
@@ -62,6 +63,9 @@ def expected(rows):
         "above": {name for row in new for name in row["references"]} & set(by_name),
         "replies": {row["msgid"] for row in rows if row["inreplyto"] in parents},
         "asked_for": {"m3", "m7"},
+        "either": {
+            row["msgid"] for row in rows if row["inreplyto"] in parents | {r["msgid"] for r in new}
+        },
     }
 
 

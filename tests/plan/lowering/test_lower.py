@@ -1,16 +1,21 @@
 """What a statement reads, and that every table in it is limited to what may be seen by then."""
 
+from itertools import pairwise
+
 import pytest
 from sqlglot import exp
 from support import datadriven
+from support.engines.sqlite_engine import SqliteEngine
 from support.paths import FIXTURES
 
 from tapestry.core.clock import DAY, WEEK
+from tapestry.core.message import Message
 from tapestry.plan.compile import compile_filter
 from tapestry.plan.lowering.lower import lower, lower_among, lower_at, lower_each, lower_events
 from tapestry.plan.relation import OUTPUT, KeyLookup, View
 from tapestry.query.context import Context
-from tapestry.run.execute import Subscription, signature_groups
+from tapestry.run.execute import Subscription, execute, signature_groups
+from tapestry.tables.rows import to_arrow
 
 NOW = 1000 * WEEK
 RULES = FIXTURES / "rewrite"
@@ -161,6 +166,29 @@ def test_rows_are_reached_through_rows_that_were_reached():
         (KeyLookup("inreplyto", (names[None, replies],), "msgid"), None),
         (KeyLookup("msgid", (names[None, parents],), "inreplyto"), None),
     }
+
+
+def test_what_is_counted_is_tested_once_and_reached_from_all_that_changes_it():
+    statement = lowered("COUNT(r: r.inreplyto = m.msgid) > 3")
+    parents = KeyLookup("msgid", ("messages_0",), "inreplyto")
+    old = next(view.name for view in statement.views if view.key_lookup == parents)
+    counted = KeyLookup("inreplyto", ("messages_0", old), "msgid")
+    assert counted in {view.key_lookup for view in statement.views}
+    assert len(list(statement.select.find_all(exp.Having, exp.Sum))) == 2  # of values, and rows
+
+
+def test_a_count_passes_its_bound_by_rows_of_several_windows():
+    compiled = compile_filter("COUNT(r: r.inreplyto = m.msgid) > 3", Context("terry"))
+    replies = [Message(f"{n}@x", inreplyto="a@x") for n in range(5)]
+    rows = to_arrow("messages", [Message("a@x"), *replies]).to_pylist()
+    messages = [row | {"ts": ts} for ts, row in enumerate(rows, 1)]
+    found = []
+    for since, until in pairwise((0, 3, 5, 6)):
+        new = [row for row in messages if row["ts"] <= until]
+        asked = Subscription(0, compiled, ("public",), since)
+        engine = SqliteEngine({"messages": new, "annotations": []})
+        found += execute(engine, [asked], until, lambda pairs: set())
+    assert [(match.msgid, match.matched_at) for match in found] == [("a@x", 5), ("a@x", 6)]
 
 
 def test_what_no_key_ties_to_new_rows_is_read_whole():
