@@ -9,6 +9,7 @@ import threading
 import time
 from argparse import ArgumentParser
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -21,6 +22,7 @@ from filters.runtime import services
 from filters.runtime.queue import TICK, UNPROVEN_WINDOWS, run_soon
 from filters.store.filter_store import DjangoClock
 from tapestry.core.clock import SECOND, wall_clock
+from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.ingest.command import ingest
 from tapestry.tables.append import append_messages
@@ -124,7 +126,8 @@ def _install_nasty(person: User, count: int) -> None:
     from filters.authoring.lifecycle import install
 
     for number, text in zip(range(count), itertools.cycle(NASTY), strict=False):
-        install(person, text, name=f"n{number}")
+        with suppress(TapestryError):  # what is refused at once holds up nobody
+            install(person, text, name=f"n{number}")
     run_soon(UNPROVEN_WINDOWS)
 
 
