@@ -19,11 +19,11 @@ from django.conf import settings
 
 from filters.inbox.cards import refresh_cards
 from filters.inbox.outbox import append_outbox
-from filters.models import Heartbeat
+from filters.models import Heartbeat, OutboxAnnotation
 from filters.runtime import services
 from filters.store.filter_store import DjangoClock, DjangoFilterStore
 from filters.upkeep.canary import check_spark
-from tapestry.core.clock import wall_clock
+from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.file_lock import FOREVER, file_lock
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
@@ -34,6 +34,7 @@ from tapestry.tables.log import newest_instant
 if TYPE_CHECKING:
     from tapestry.run.tick import TickReport
     from tapestry.run.unproven import Turns
+    from tapestry.tables.log import Tables
 
 UNPROVEN_THREADS = 2
 """Owners whose unproven filters run at the same time."""
@@ -43,6 +44,9 @@ UNPROVEN_SECONDS = 30.0
 
 JOIN_PATIENCE = 10.0
 """Seconds that filters wait to join the shared window; if it is busy, they join later."""
+
+QUIET_SECONDS = 15.0
+"""Seconds between two shared windows while nothing is new: only age brings matches then."""
 
 SHARED, OWN = "shared", "own"
 UNPROVEN = tuple(f"unproven-{slot}" for slot in range(UNPROVEN_THREADS))
@@ -70,6 +74,8 @@ def run_shared_lane() -> bool:
     from tapestry.run.lanes import run_shared
 
     tables, clock, store = services.tables(), DjangoClock(), DjangoFilterStore()
+    if _is_quiet(tables, store):
+        return False
     index, moved = PredicateIndex(tables.root), False
     while True:
         with _beating(Heartbeat.SHARED):
@@ -78,10 +84,25 @@ def run_shared_lane() -> bool:
             until = advance_watermark(tables, clock)
             run_shared(services.engine_on, index, tables, store, until, settings.BUDGETS)
             refresh_cards(tables, enrolled=True)
-        newest = newest_instant(tables.data_files(MESSAGES), tables.data_files(ANNOTATIONS))
+        newest = _newest_row(tables)
         moved |= before is None or before < newest
         if newest <= until:
             return moved
+
+
+def _is_quiet(tables: Tables, store: DjangoFilterStore) -> bool:
+    """Tell whether nothing is new since the last shared window, which ended a moment ago."""
+    since = store.shared_since()
+    return (
+        since is not None
+        and 0 <= wall_clock() - since < QUIET_SECONDS * SECOND
+        and _newest_row(tables) <= since
+        and not OutboxAnnotation.objects.filter(appended_at=None).exists()
+    )
+
+
+def _newest_row(tables: Tables) -> int:
+    return newest_instant(tables.data_files(MESSAGES), tables.data_files(ANNOTATIONS))
 
 
 def run_own_lane() -> None:

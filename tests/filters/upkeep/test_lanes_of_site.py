@@ -9,12 +9,14 @@ from django.contrib.auth.models import User
 
 from filters.authoring import lifecycle
 from filters.inbox import listing
+from filters.inbox.outbox import annotate
 from filters.models import Filter, Heartbeat
 from filters.runtime import services
-from filters.store.filter_store import DjangoClock
+from filters.store.filter_store import DjangoClock, DjangoFilterStore
 from filters.upkeep import canary, rounds, tasks
+from tapestry.core.clock import SECOND
 from tapestry.core.errors import TapestryError
-from tapestry.core.message import Message
+from tapestry.core.message import PUBLIC, Message
 from tapestry.plan.engine import TooSlowError
 from tapestry.run.unproven import Turns
 from tapestry.tables.append import append_messages
@@ -53,6 +55,26 @@ def test_a_new_filter_goes_through_the_lanes_to_the_shared_window(
     append_messages(mail, DjangoClock(), [late])
     rounds.run_shared_lane()
     assert sorted(listed(carol)) == ["late@x", "reply@example.org"]
+
+
+def test_the_shared_window_rests_while_nothing_is_new(
+    mail: Tables, carol: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = DjangoFilterStore()
+    rounds.run_shared_lane()
+    append_messages(mail, DjangoClock(), [Message("first@x")])
+    assert rounds.run_shared_lane()
+    seen = store.shared_since()
+    assert seen is not None
+    rounds.run_shared_lane()
+    assert store.shared_since() == seen
+    annotate(carol, "first@x", PUBLIC, "tag", value="urgent")
+    assert rounds.run_shared_lane()
+    seen = store.shared_since()
+    assert seen is not None
+    monkeypatch.setattr(rounds, "wall_clock", lambda: seen + round(rounds.QUIET_SECONDS * SECOND))
+    rounds.run_shared_lane()
+    assert store.shared_since() > seen
 
 
 def test_another_text_is_unproven_again(mail: Tables, carol: User) -> None:
