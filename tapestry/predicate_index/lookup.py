@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,9 @@ TEXTS = ("signature", "constants", "audiences")
 """Columns with few distinct rows: read as codes."""
 
 
+FILES = 16
+"""Files whose entries are one segment: the fewer segments, the fewer bisections."""
+
 MOST_INTERNED = 200_000
 """Groups of which one object is kept for all segments."""
 
@@ -35,6 +37,9 @@ MOST_KNOWN = 20_000
 """Groups that are kept with a segment."""
 
 _interned: dict[EvaluationGroup, EvaluationGroup] = {}
+
+_loaded: dict[tuple[str, ...], Segment] = {}
+"""The segments of the newest version, by their files."""
 
 
 class InMemoryLookup:
@@ -47,7 +52,7 @@ class InMemoryLookup:
         self.extractors = index.extractors
         self.representatives = index.representatives
         self.present = frozenset(present)
-        self._segments = [_segment(path) for path in index.files()]
+        self._segments = _segments(index.files())
 
     def candidate_groups(self, keys: Collection[PredicateKey]) -> list[EvaluationGroup]:
         """Return the groups that have one of the keys, in order."""
@@ -116,7 +121,7 @@ class InMemoryLookup:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """The entries of one file; both runs of hashes give the numbers of rows.
+    """The entries of some files; both runs of hashes give the numbers of rows.
 
     ``numbers`` are filter_id, revision and disjunct; ``codes`` number the rows of ``texts``.
     ``known`` are groups by their codes, as far as they were asked for, given the audiences that
@@ -131,10 +136,23 @@ class Segment:
     known: dict[frozenset[str], dict[int, EvaluationGroup]] = field(default_factory=dict)
 
 
-@lru_cache(maxsize=512)
-def _segment(path: str) -> Segment:
+def _segments(paths: Sequence[str]) -> list[Segment]:
+    """Return the entries of all files; those of ``FILES`` files, from the oldest on, are one."""
+    whole = len(paths) - len(paths) % FILES
+    chunks = [tuple(paths[begin : begin + FILES]) for begin in range(0, whole, FILES)]
+    chunks += [(path,) for path in paths[whole:]]
+    segments = {chunk: _loaded.get(chunk) or _segment(chunk) for chunk in chunks}
+    _loaded.clear()
+    _loaded.update(segments)
+    return list(segments.values())
+
+
+def _segment(paths: tuple[str, ...]) -> Segment:
     names = ("filter_id", "revision", "disjunct", "key_hash", "query_hash")
-    entries = pq.read_table(path, columns=[*names, *TEXTS], read_dictionary=list(TEXTS))
+    columns = [*names, *TEXTS]
+    entries = pa.concat_tables(
+        pq.read_table(path, columns=columns, read_dictionary=list(TEXTS)) for path in paths
+    )
     filter_ids, revisions, disjuncts, *hashes = (entries[name].to_numpy() for name in names)
     rows = np.arange(entries.num_rows, dtype=np.int32)
     by_key, by_query = (SortedHashes.sort(column.view("<u8"), rows) for column in hashes)

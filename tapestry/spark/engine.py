@@ -26,6 +26,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
 from tapestry.plan.engine import Row, TooManyError, TooMuchError, TooSlowError
 from tapestry.plan.relation import Range, Relation, Statement, View
+from tapestry.spark import client
 from tapestry.spark.dialect import spark_sql
 from tapestry.spark.local_rows import Limits, LocalRows, overlaps, selected_columns
 from tapestry.spark.session import is_lost
@@ -82,7 +83,6 @@ class SparkEngine:
         self._deadline = math.inf
         self._allowed = math.inf
         self._sent: dict[object, Any] = {}
-        self._settings: dict[str, str] = {}
 
     @contextmanager
     def limit(self, seconds: float) -> Iterator[None]:
@@ -134,7 +134,7 @@ class SparkEngine:
         self._deadline += waited  # no statement ran meanwhile
         event(log, "spark_session_lost", seconds=waited)
         self._reopen = reopen
-        self._sent, self._settings = {}, {}
+        self._sent = {}
         return True
 
     def _run(self, statement: Statement) -> pa.Table:
@@ -181,28 +181,13 @@ class SparkEngine:
 
         def query() -> pa.Table:
             session.addTag(tag)  # tags belong to the thread
-            return self._query(sql, frames)
+            return client.query(session, sql, frames, self.most_rows + 1)
 
         def interrupt() -> None:
             with suppress(PySparkException):  # Spark is gone: the query fails by itself
                 session.interruptTag(tag)
 
         return call_within(deadline - time.monotonic(), query, interrupt, self._is_wanted)
-
-    def _query(self, sql: str, frames: dict[str, Any]) -> pa.Table:
-        """Return the result of a statement that reads the frames by their names.
-
-        All that is not public in the Spark Connect client is used here: ``SQL``,
-        ``SubqueryAlias``, ``_plan`` and ``_to_table``.  With ``SparkSession.sql`` and
-        ``DataFrame.toArrow`` Spark would analyse the statement three times, and to analyse a
-        large one takes as long as to run it.
-        """
-        from pyspark.sql.connect.dataframe import DataFrame
-        from pyspark.sql.connect.plan import SQL, SubqueryAlias
-
-        views = [SubqueryAlias(frame._plan, name) for name, frame in frames.items()]
-        result = DataFrame(SQL(sql, [], {}, views), self.session).limit(self.most_rows + 1)
-        return result._to_table()[0]
 
     def _tune(self, scanned: int, reads: int, sent: int) -> None:
         """Choose parallelism and broadcasts by the number of scanned rows, and of those sent.
@@ -216,10 +201,7 @@ class SparkEngine:
             "spark.sql.shuffle.partitions": str(max(tasks, min(scanned // TASK, MOST_TASKS))),
             "spark.sql.autoBroadcastJoinThreshold": "64MB" if scanned < LARGE else "8MB",
         }
-        for name, value in settings.items():
-            if self._settings.get(name) != value:
-                self.session.conf.set(name, value)
-        self._settings = settings
+        client.configure(self.session, settings)
 
     def frame(self, view: View, statement: Statement, columns: Collection[str]) -> Any:
         """Return a view as a DataFrame: few rows are sent along, many are scanned by Spark."""
@@ -230,7 +212,7 @@ class SparkEngine:
             return files.parquet(*paths).select(selected_columns(view.table, columns))
         key = self.local_rows.key(view, statement, columns)
         if key not in self._sent:
-            self._sent[key] = self._send(rows)
+            self._sent[key] = client.frame_of(self.session, rows)
         return self._sent[key]
 
     def covers(self, table: str, ranges: tuple[Range, ...]) -> bool:
@@ -242,10 +224,5 @@ class SparkEngine:
             for field in relation.fields
         )
         columns = zip(*relation.rows, strict=True) if relation.rows else ([] for _ in schema)
-        return self._send(pa.table(list(map(pa.array, columns, schema.types)), schema=schema))
-
-    def _send(self, rows: pa.Table) -> Any:
-        """Return rows as a DataFrame; the client cannot infer the columns of no rows."""
-        if rows.num_rows:
-            return self.session.createDataFrame(rows)
-        return self.session.createDataFrame([], from_arrow_schema(rows.schema))
+        rows = pa.table(list(map(pa.array, columns, schema.types)), schema=schema)
+        return client.frame_of(self.session, rows)

@@ -26,6 +26,12 @@ from tapestry.tables.rows import arrow_schema
 Slice = tuple[int, int]
 """Instants after the first and up to the second."""
 
+SMALL = 256 * 1024
+"""Bytes of a file up to which what was read of it is kept: the newest files are read often."""
+
+MOST_KEPT = 512
+"""How many readings of small files are kept, without bodies."""
+
 _Masks = Sequence[np.ndarray[Any, Any]]
 """Masks over the row groups of a file: a row group is read if one of them holds."""
 
@@ -168,9 +174,17 @@ def _fits(most: ReadLimit, chosen: Sequence[tuple[DataFile, _Masks]], names: Seq
 
 def _read(data_file: DataFile, masks: _Masks, names: list[str], schema: pa.Schema) -> pa.Table:
     """Return the row groups of a file for which one of the masks holds."""
-    numbers = [int(number) for number in np.flatnonzero(np.logical_or.reduce(masks))]
-    with pq.ParquetFile(
-        data_file.path, metadata=_footer(data_file.path)[0], memory_map=True, pre_buffer=False
-    ) as file:
-        rows = file.read_row_groups(numbers, columns=names)
-    return rows.select(names).cast(pa.schema([schema.field(name) for name in names]))
+    numbers = tuple(np.flatnonzero(np.logical_or.reduce(masks)).tolist())
+    fields = pa.schema([schema.field(name) for name in names])
+    keep = data_file.bytes <= SMALL and "body" not in names
+    return (_kept if keep else _read_row_groups)(data_file.path, numbers, fields)
+
+
+def _read_row_groups(path: str, numbers: Sequence[int], fields: pa.Schema) -> pa.Table:
+    with pq.ParquetFile(path, metadata=_footer(path)[0], memory_map=True, pre_buffer=False) as file:
+        return file.read_row_groups(numbers, columns=fields.names).select(fields.names).cast(fields)
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _kept(path: str, numbers: Sequence[int], fields: pa.Schema) -> pa.Table:
+    return _read_row_groups(path, numbers, fields)
