@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
+from typing import NamedTuple
 
 from tapestry.core.schema import INDEXED, MESSAGES, Type
 from tapestry.plan.key_extractor import KeyExtractor, Kind, like_prefix, like_suffix, tokenize
@@ -28,8 +29,7 @@ COMMON = {"kind": 9, "audience": 9, "source": 8, "body": 5, "subject": 4, "sende
 """Columns whose tokens many rows share, and how much so; of the others a token has few rows."""
 
 
-@dataclass(frozen=True, slots=True)
-class PredicateKey:
+class PredicateKey(NamedTuple):
     """A token that triggers a filter, if a row with it came ``offset`` microseconds before."""
 
     extractor: str

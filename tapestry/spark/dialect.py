@@ -18,7 +18,8 @@ Test = Callable[[exp.Expr, exp.Expr], exp.Expr]
 
 def spark_sql(statement: Statement, names: Mapping[str, str]) -> str:
     """Return the statement's SQL; ``names`` maps its views and relations to temporary views."""
-    return statement.select.transform(_to_spark, names).sql(dialect="spark")
+    own = statement.select.transform(_to_spark, names)
+    return own.sql(dialect="spark", copy=False)
 
 
 def _to_spark(node: exp.Expr, names: Mapping[str, str]) -> exp.Expr:

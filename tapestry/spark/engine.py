@@ -138,10 +138,11 @@ class SparkEngine:
         return True
 
     def _run(self, statement: Statement) -> pa.Table:
-        columns = {column.name for column in statement.select.find_all(exp.Column)}
+        read = list(statement.select.find_all(exp.Column, exp.Table))
+        columns = {node.name for node in read if isinstance(node, exp.Column)}
         frames = {view.name: self.frame(view, statement, columns) for view in statement.views}
         frames |= {relation.name: self._relation(relation) for relation in statement.relations}
-        reads = Counter(table.name for table in statement.select.find_all(exp.Table))
+        reads = Counter(node.name for node in read if isinstance(node, exp.Table))
         used = reads.keys() & frames.keys()
         mark = uuid4().hex
         names = {name: f"{name}_{mark}" for name in used}
