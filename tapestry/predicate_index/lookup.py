@@ -33,7 +33,7 @@ FILES = 16
 MOST_INTERNED = 200_000
 """Groups of which one object is kept for all segments."""
 
-MOST_KNOWN = 20_000
+MOST_KNOWN = 200_000
 """Groups that are kept with a segment."""
 
 _interned: dict[EvaluationGroup, EvaluationGroup] = {}
