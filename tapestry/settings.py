@@ -6,7 +6,7 @@ What may be set from outside:
     TAPESTRY_DATA     the data directory
     TAPESTRY_HOSTS    names the site answers to beside loopback, with commas between
     TAPESTRY_DEBUG    1 shows tracebacks in the browser: for work on Tapestry itself
-    TAPESTRY_TICK     seconds between two runs of what is due (3)
+    TAPESTRY_TICK     seconds between two runs of what is due (5)
     TAPESTRY_SHARED_SECONDS, TAPESTRY_OWN_SECONDS, TAPESTRY_UNPROVEN_SECONDS,
     TAPESTRY_PREVIEW_SECONDS   what a run of each lane may take (40, 20, 30, 20)
     TAPESTRY_MOST_FILTERS   how many filters a person may have (5000)
@@ -146,7 +146,7 @@ WHITENOISE_USE_FINDERS = True
 
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 
-TICK_SECONDS = float(os.environ.get("TAPESTRY_TICK") or 3)
+TICK_SECONDS = float(os.environ.get("TAPESTRY_TICK") or 5)
 
 
 BUDGETS = Budgets(

@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 TICK, UNPROVEN_WINDOWS = "filters.tick", "filters.unproven_windows"
 """Tasks that are sent by name: those who send them do not know the lanes."""
 
-SOON = 3.0
+SOON = 5.0
 """Seconds after which a lane that was asked for runs by the clock anyway."""
 
 
