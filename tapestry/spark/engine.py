@@ -199,6 +199,7 @@ class SparkEngine:
         settings = {
             "spark.sql.codegen.wholeStage": str(reads > INTERPRETED).lower(),
             "spark.sql.codegen.factoryMode": "FALLBACK" if reads > INTERPRETED else "NO_CODEGEN",
+            "spark.sql.files.minPartitionNum": "2" if scanned > ONE_TASK else "1",
             "spark.sql.shuffle.partitions": str(max(tasks, min(scanned // TASK, MOST_TASKS))),
             "spark.sql.autoBroadcastJoinThreshold": "64MB" if scanned < LARGE else "8MB",
         }
