@@ -14,7 +14,7 @@ from django.core.management.base import BaseCommand
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
 from django.db.migrations.executor import MigrationExecutor
 
-from filters.runtime import data_dir_permissions
+from filters.runtime import data_dir_permissions, services
 from tapestry.core.clock import parse_instant
 from tapestry.core.errors import TapestryError
 
@@ -70,10 +70,14 @@ def sentence(error: Exception) -> str:
 
 
 def make_database_ready() -> None:
-    """Make the data directory and the tables of the database where they are missing."""
+    """Make the data directory and the database where they are missing, and upgrade older ones."""
     data_dir_permissions.create(settings.DATA)
     executor = MigrationExecutor(connections[DEFAULT_DB_ALIAS])
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        from tapestry.ingest.mime.parse import received_of
+        from tapestry.tables.upgrade import upgrade
+
+        upgrade(services.tables(), received_of)
         call_command("migrate", verbosity=0, interactive=False)
 
 

@@ -9,7 +9,10 @@ PUBLIC = "public"
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message for an audience; columns as in LANGUAGE.md, ``date`` an instant."""
+    """A message for an audience; columns as in LANGUAGE.md, ``received`` and ``date`` instants.
+
+    Without ``received``, or with a later one, it is its ``ts``.
+    """
 
     msgid: str
     date: int | None = None
@@ -27,6 +30,7 @@ class Message:
     attachments: int | None = None
     source: str | None = None
     audience: str = PUBLIC
+    received: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """The columns of the two tables (LANGUAGE.md, "Columns") and their types.
 
 Instants are stored as 64-bit integers, microseconds since 1970 UTC: every comparison and
-every "two weeks later" is then exact integer arithmetic in every engine.  ``date`` is a
-message's event time, ``ts`` its processing time: when the row became visible here.
+every "two weeks later" is then exact integer arithmetic in every engine.  ``received`` and ``date``
+are a message's event times, ``ts`` its processing time: when the row became visible here.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ COLUMNS: dict[str, dict[str, Type]] = {
     MESSAGES: {
         "msgid": Type.TEXT,
         "ts": Type.INSTANT,
+        "received": Type.INSTANT,
         "date": Type.INSTANT,
         "sender": Type.TEXT,
         "sender_name": Type.TEXT,
@@ -61,6 +62,12 @@ COLUMNS: dict[str, dict[str, Type]] = {
 
 KEY_COLUMN: dict[str, str] = {MESSAGES: "msgid", ANNOTATIONS: "annid"}
 """The key column of each table; there is a row for each key and audience."""
+
+BOUNDED: dict[str, tuple[str, ...]] = {MESSAGES: ("ts", "received"), ANNOTATIONS: ("ts",)}
+"""The instants of each table that are never NULL, and whose bounds the log has for each file.
+
+``received`` is at or before ``ts``.  A slice by one of them is read without the rest of the table.
+"""
 
 INDEXED: dict[str, tuple[str, ...]] = {
     MESSAGES: ("msgid", "inreplyto"),

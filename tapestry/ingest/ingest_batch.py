@@ -122,6 +122,7 @@ def _batches(stream: MessageStream) -> Iterator[Batch]:
             batch.cursor = item.cursor or batch.cursor
             if item.raw is not None:
                 batch.raws.append(item.raw)
+                batch.internal_dates.append(item.internal_date)
                 length += len(item.raw)
             is_full = len(batch.raws) >= BATCH or length >= BATCH_BYTES
             if batch and (is_full or item.flush or time.monotonic() - start >= BATCH_SECONDS):

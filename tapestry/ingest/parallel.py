@@ -32,7 +32,7 @@ def parse_batches(
     """
     if not workers:
         for batch in batches:
-            yield batch, _parse_all(batch.raws, source, audience)
+            yield batch, _parse_all(batch.raws, batch.internal_dates, source, audience)
         return
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tapestry.ingest.mime.parse"])
@@ -62,7 +62,7 @@ def parse_batches(
             if following is not None:
                 pipe = idle.pop()
                 with _must_live():
-                    pipe.send((following.raws, source, audience))
+                    pipe.send((following.raws, following.internal_dates, source, audience))
                 under_way.append((pipe, following))
             elif not under_way:
                 break
@@ -88,11 +88,14 @@ def _must_live() -> Iterator[None]:
 def _work(pipe: Connection) -> None:
     while True:
         try:
-            raws, source, audience = pipe.recv()
+            work = pipe.recv()
         except EOFError:
             return
-        pipe.send(_parse_all(raws, source, audience))
+        pipe.send(_parse_all(*work))
 
 
-def _parse_all(raws: Sequence[bytes], source: str, audience: str) -> list[Parsed]:
-    return [parse(raw, source, audience) for raw in raws]
+def _parse_all(
+    raws: Sequence[bytes], internal_dates: Sequence[int | None], source: str, audience: str
+) -> list[Parsed]:
+    pairs = zip(raws, internal_dates, strict=True)
+    return [parse(raw, source, audience, internal_date) for raw, internal_date in pairs]

@@ -20,13 +20,15 @@ class Item:
     """The bytes of a message (RFC 5322); ``cursor`` covers all of ``origin`` up to it.
 
     ``raw`` is None where there is no message and the cursor may still advance.  With ``flush``
-    everything up to here is appended before the next item is read.
+    everything up to here is appended before the next item is read.  ``internal_date`` is when an
+    IMAP server received it.
     """
 
     raw: bytes | None
     origin: str = ""
     cursor: Cursor | None = None
     flush: bool = False
+    internal_date: int | None = None
 
 
 @dataclass(slots=True)
@@ -34,6 +36,7 @@ class Batch:
     """The messages of one append, all of one origin, and the cursor after them."""
 
     raws: list[bytes] = field(default_factory=list)
+    internal_dates: list[int | None] = field(default_factory=list)
     origin: str = ""
     cursor: Cursor | None = None
 

@@ -43,7 +43,8 @@ class UnavailableError(TapestryError):
 class FetchResult:
     """The answer of a server to the fetch of one message.
 
-    ``raw`` is None if the message is gone (expunged or expired) or ``unavailable``.
+    ``raw`` is None if the message is gone (expunged or expired) or ``unavailable``;
+    ``internal_date`` is that of an IMAP server.
     ``server_fault`` is set if the answer may concern all messages, and not this one alone.
     """
 
@@ -51,6 +52,7 @@ class FetchResult:
     raw: bytes | None
     unavailable: bool = False
     server_fault: Exception | None = None
+    internal_date: int | None = None
 
 
 def hold_server_faults(results: Iterable[FetchResult], *, single: bool) -> Iterator[FetchResult]:
@@ -168,7 +170,8 @@ class UnavailableMessages:
             self._save()
             result = fetch_again(number)
             if result.raw is not None:
-                yield Item(result.raw, self.origin, flush=True)
+                internal_date = result.internal_date
+                yield Item(result.raw, self.origin, flush=True, internal_date=internal_date)
             if not result.unavailable:
                 self.settle(number)
 
@@ -197,7 +200,14 @@ class UnavailableMessages:
         del self.missing[str(number)]
         self._save()
 
-    def item(self, number: int, raw: bytes | None = None, *, flush: bool = False) -> Item:
+    def item(
+        self,
+        number: int,
+        raw: bytes | None = None,
+        *,
+        flush: bool = False,
+        internal_date: int | None = None,
+    ) -> Item:
         """Return a message with the cursor after it, or with none if the cursor must stay."""
         cursor = None
         if not self.missing or self.sync_states.durable:
@@ -205,7 +215,7 @@ class UnavailableMessages:
         else:
             self.through = number
             self._save()
-        return Item(raw, self.origin, cursor, flush)
+        return Item(raw, self.origin, cursor, flush, internal_date)
 
     def _save(self) -> None:
         names = ("numbering", "trouble", "missing", "in_a_row", "through")

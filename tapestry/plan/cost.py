@@ -41,9 +41,9 @@ def cost(compiled: Compiled) -> str:
 
 
 def triggers(compiled: Compiled) -> tuple[dict[str, object], ...]:
-    """Return for each key which new rows trigger the filter, and how long after they came."""
+    """Return for each key which rows trigger the filter, and how long after they came."""
     return tuple(
-        {"disjunct": index, "rows": _rows(key), "after": _after(key.offset)}
+        {"disjunct": index, "rows": _rows(key), "after": _after(key)}
         for index, key in disjunct_keys(compiled)
     )
 
@@ -61,10 +61,12 @@ def _rows(key: PredicateKey) -> str:
     return f"{rows} whose {extractor.column} {_SHOWN[extractor.kind]} '{key.token}'"
 
 
-def _after(offset: int) -> str:
+def _after(key: PredicateKey) -> str:
+    offset, by = key.offset, KeyExtractor.parse(key.extractor).by
     if offset == 0:
         return "at once"
     # An end that is included is a microsecond earlier than what comes just after it.
     just = " and a microsecond" if offset > 1 and offset % 1000 == 1 else ""
     number, unit = print_duration(offset - 1 if just else offset)
-    return f"{number} {unit}{just}"
+    since = " after they were received" if by == "received" else ""
+    return f"{number} {unit}{just}{since}"

@@ -56,8 +56,8 @@ class Engine(Protocol):
     def limit(self, seconds: float) -> AbstractContextManager[None]:
         """Limit the statements of a block to so many seconds in all; TooSlowError after that."""
 
-    def covers(self, table: str, ranges: tuple[Range, ...]) -> bool:
-        """Tell whether the table can hold rows whose ``ts`` lies in one of the ranges."""
+    def covers(self, table: str, ranges: tuple[Range, ...], by: str = "ts") -> bool:
+        """Tell whether the table can hold rows whose ``by`` lies in one of the ranges."""
 
 
 class DeferredEngine:
@@ -72,8 +72,8 @@ class DeferredEngine:
     def limit(self, seconds: float) -> AbstractContextManager[None]:
         return self._open().limit(seconds)
 
-    def covers(self, table: str, ranges: tuple[Range, ...]) -> bool:
-        return self._open().covers(table, ranges)
+    def covers(self, table: str, ranges: tuple[Range, ...], by: str = "ts") -> bool:
+        return self._open().covers(table, ranges, by)
 
 
 def evaluate(engine: Engine, statement: Statement) -> list[Row]:

@@ -26,13 +26,15 @@ class KeyExtractor:
     """Where tokens come from: a column of the new rows of a table, or of those they lead to.
 
     ``hop`` is (a column of the new rows, another table, its column that equals that).  Kind
-    ``any`` has the one token ``""`` if there is a row, ``always`` even if there is none.
+    ``any`` has the one token ``""`` if there is a row, ``always`` even if there is none.  ``by``
+    is the column whose instant makes a row one of the window: it arrives, or comes of age.
     """
 
     table: str
     kind: Kind
     column: str = ""
     hop: tuple[str, str, str] | None = None
+    by: str = "ts"
 
     @property
     def name(self) -> str:
@@ -40,19 +42,24 @@ class KeyExtractor:
 
         >>> KeyExtractor("messages", "is", "sender", ("inreplyto", "messages", "msgid")).name
         'messages is sender inreplyto messages msgid'
+        >>> KeyExtractor("messages", "any", by="received").name
+        'messages.received any -'
         """
-        return " ".join([self.table, self.kind, self.column or "-", *(self.hop or ())])
+        table = self.table if self.by == "ts" else f"{self.table}.{self.by}"
+        return " ".join([table, self.kind, self.column or "-", *(self.hop or ())])
 
     @classmethod
     def parse(cls, name: str) -> KeyExtractor:
         """Return the extractor of a name.
 
         >>> KeyExtractor.parse("annotations any -")
-        KeyExtractor(table='annotations', kind='any', column='', hop=None)
+        KeyExtractor(table='annotations', kind='any', column='', hop=None, by='ts')
         """
-        table, kind, column, *hop = name.split(" ")
+        source, kind, column, *hop = name.split(" ")
+        table, _, by = source.partition(".")
         followed = (hop[0], hop[1], hop[2]) if hop else None
-        return cls(table, kind, "" if column == "-" else column, followed)  # type: ignore[arg-type]
+        column = "" if column == "-" else column
+        return cls(table, kind, column, followed, by or "ts")  # type: ignore[arg-type]
 
 
 def extract_tokens(kind: Kind, value: str) -> Iterator[str]:

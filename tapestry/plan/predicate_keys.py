@@ -6,9 +6,10 @@ to it, having its words, beginning or ending with its text), it is the delta que
 predicate*: no row that fails it can give a candidate.  A key is an extractor
 (``key_extractor.py``), which takes tokens from new rows, and the token that triggers the filter.
 
-Law: if a delta query has a candidate in a window, one of its keys is among the tokens of the
-rows that arrived in that window (or, ``offset`` microseconds before it).  The converse need
-not hold: a filter that is triggered is run exactly.
+Law: if a delta query has a candidate in a window, one of its keys is among the tokens of the rows
+that arrived in that window, or came of age in it: whose ``ts`` or ``received``, ``offset``
+microseconds later, is in it, or which were of that age on arrival.  The converse need not hold: a
+filter that is triggered is run exactly.
 """
 
 from __future__ import annotations
@@ -23,14 +24,15 @@ from tapestry.plan.key_extractor import KeyExtractor, Kind, like_prefix, like_su
 from tapestry.plan.signature import Value, constant_value, integer_value
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.walk import equalities
-from tapestry.rewrite.stages import DeltaQuery, IncrementalDisjunct
+from tapestry.rewrite.monotone.bound_in_time import arrival
+from tapestry.rewrite.stages import DeltaQuery, EventPoint, IncrementalDisjunct
 
 COMMON = {"kind": 9, "audience": 9, "source": 8, "body": 5, "subject": 4, "sender_name": 3}
 """Columns whose tokens many rows share, and how much so; of the others a token has few rows."""
 
 
 class PredicateKey(NamedTuple):
-    """A token that triggers a filter, if a row with it came ``offset`` microseconds before."""
+    """A token that triggers a filter, if a row with it comes to be ``offset`` microseconds old."""
 
     extractor: str
     offset: int
@@ -62,8 +64,9 @@ def predicate_keys(
     """
     keys: set[PredicateKey] = set()
     for delta in disjunct.delta_queries:
-        offset = _offset(delta, constants)
-        for access in _access_predicates(delta):
+        row, point, by = _trigger(delta)
+        offset = _offset(point, constants)
+        for access in _access_predicates(delta, row, by):
             tokens = [_tokens(*extractor, constants) for extractor in access.extractors]
             if all(tokens):
                 keys |= {
@@ -75,25 +78,46 @@ def predicate_keys(
     return frozenset(keys)
 
 
-def _offset(delta: DeltaQuery, constants: Mapping[int, Value]) -> int:
-    """Return how long after its row came the event of a delta query is, in microseconds."""
-    anchor = delta.event.anchor
+def _trigger(delta: DeltaQuery) -> tuple[n.Binding | None, EventPoint, str]:
+    """Return whose rows trigger a delta query, at which point, and the column that it is from.
+
+    A row that must be of an age as it arrives triggers it only if it is: most mail is young.
+
+    >>> from tapestry.rewrite.examples import DELIVERED, disjunct, point
+    >>> from tapestry.rewrite.incremental.age import age
+    >>> for delta in age(DELIVERED, disjunct("m.received < now() - 1 day")):
+    ...     _, trigger, by = _trigger(delta)
+    ...     print(point(delta.event), "|", point(trigger), by)
+    just after m.received + 1 day | just after m.received + 1 day received
+    m.ts | just after m.received + 1 day received
+    """
+    if delta.driver is None:
+        return None, delta.event, ""
+    row, by = delta.driver
+    for point in delta.before if delta.event == arrival(row) else ():
+        anchor = point.anchor
+        if anchor is not None and (anchor[0].var, anchor[0].name) == (row.var, "received"):
+            return row, point, "received"
+    return row, delta.event, by
+
+
+def _offset(point: EventPoint, constants: Mapping[int, Value]) -> int:
+    """Return how long after its row came an event point is, in microseconds."""
+    anchor = point.anchor
     if anchor is None:
         return 0
     _, offset, slotted = anchor
     return offset + sum(sign * integer_value(length, constants) for sign, length in slotted)
 
 
-def _access_predicates(delta: DeltaQuery) -> list[_AccessPredicate]:
+def _access_predicates(delta: DeltaQuery, row: n.Binding | None, by: str) -> list[_AccessPredicate]:
     """Return the access predicates of a delta query, the best first; the last has a token."""
-    anchor = delta.event.anchor
-    if anchor is None or anchor[0].name != "ts":
+    if row is None:
         return [_AccessPredicate(((KeyExtractor(MESSAGES, "always"), None),), 99)]
-    driver = next(binding for binding in delta.bindings if binding.var == anchor[0].var)
-    extractors = {driver.var: KeyExtractor(driver.table, "any")}
-    access = [_AccessPredicate(((extractors[driver.var], None),), 40)]
-    for binding, hop in _hops(driver, delta.bindings, delta.plain):
-        extractors[binding.var] = KeyExtractor(driver.table, "any", hop=hop)
+    extractors = {row.var: KeyExtractor(row.table, "any", by=by)}
+    access = [_AccessPredicate(((extractors[row.var], None),), 40)]
+    for binding, hop in _hops(row, delta.bindings, delta.plain):
+        extractors[binding.var] = KeyExtractor(row.table, "any", hop=hop, by=by)
         access.append(_AccessPredicate(((extractors[binding.var], None),), 30))
     for condition in delta.plain:
         access += _accesses(condition, extractors)

@@ -32,7 +32,7 @@ class KeyLookup:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A table, or the slice of it whose ``ts`` lies in one of the ranges (None: all of it).
+    """A table, or the slice of it whose ``by`` lies in one of the ranges (None: all of it).
 
     An engine may leave out the rows that ``key_lookup`` does not find: the statement does so too.
     """
@@ -41,6 +41,7 @@ class View:
     table: str
     ranges: tuple[Range, ...] | None
     key_lookup: KeyLookup | None = None
+    by: str = "ts"
 
 
 @dataclass(frozen=True, slots=True)

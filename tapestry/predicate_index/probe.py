@@ -30,9 +30,11 @@ class SnapshotRows:
 
     snapshot: Snapshot
 
-    def between(self, table: str, ranges: Sequence[Range], columns: Sequence[str]) -> pa.Table:
-        """Return the rows whose ``ts`` lies in one of the ranges."""
-        return by_time(self.snapshot.data_files(table), table, ranges, columns)
+    def between(
+        self, table: str, ranges: Sequence[Range], columns: Sequence[str], by: str = "ts"
+    ) -> pa.Table:
+        """Return the rows whose ``by`` lies in one of the ranges."""
+        return by_time(self.snapshot.data_files(table), table, ranges, columns, by=by)
 
     def having(
         self, table: str, column: str, values: Collection[str], columns: Sequence[str]
@@ -47,20 +49,23 @@ def candidate_keys(
 ) -> set[PredicateKey]:
     """Return the keys that rows of the window have, of the extractors and offsets given."""
     keys: set[PredicateKey] = set()
-    by_table: dict[str, dict[str, KeyExtractor]] = defaultdict(dict)
+    by_slice: dict[tuple[str, str], dict[str, KeyExtractor]] = defaultdict(dict)
     for name, offsets in extractors.items():
         extractor = KeyExtractor.parse(name)
         if extractor.kind == "always":
             keys.update(PredicateKey(name, offset, "") for offset in offsets)
         else:
-            by_table[extractor.table][name] = extractor
-    for table, reading in sorted(by_table.items()):
-        columns = {e.hop[0] if e.hop else e.column for e in reading.values()} - {"", "ts"}
+            by_slice[extractor.table, extractor.by][name] = extractor
+    for (table, by), reading in sorted(by_slice.items()):
+        columns = {e.hop[0] if e.hop else e.column for e in reading.values()} - {"", by}
         every_offset = {offset for name in reading for offset in extractors[name]}
         slices = merge((max(since - o, BEGINNING), until - o) for o in every_offset)
-        arrived = rows.between(table, slices, ["ts", *sorted(columns)])
+        read = [by, *sorted(columns)]
+        aged = rows.between(table, slices, read, by)
+        arrived = rows.between(table, [(since, until)] if by != "ts" else [], read)
         for offset in sorted(every_offset):
-            new = within(arrived, [(since - offset, until - offset)])
+            old = within(arrived, [(BEGINNING, until - offset)], by)  # of that age on arrival
+            new = pa.concat_tables([within(aged, [(since - offset, until - offset)], by), old])
             keys |= {
                 PredicateKey(name, offset, token)
                 for name, extractor in reading.items()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tapestry.core.schema import BOUNDED, MESSAGES
 from tapestry.query.tree import nodes as n
 
 
@@ -196,6 +197,24 @@ class DeltaQuery:
     before: tuple[EventPoint, ...]
     test: Conjunction
     evidence: tuple[n.Binding, ...]
+
+    @property
+    def driver(self) -> tuple[n.Binding, str] | None:
+        """Return the binding and its column that alone put the event into a window, if any do.
+
+        The column has bounds, so a slice of the table holds all its rows that matter.
+
+        >>> from tapestry.rewrite.examples import DELIVERED, disjunct
+        >>> from tapestry.rewrite.incremental.general import general
+        >>> aged = disjunct("m.received < now() - 1 day AND m.date < now()")
+        >>> [query.driver and query.driver[1] for query in general(DELIVERED, aged)]
+        ['ts', 'received', None]
+        """
+        anchor = self.event.anchor
+        if anchor is None or anchor[0].name not in BOUNDED[MESSAGES]:
+            return None
+        var, name = anchor[0].var, anchor[0].name
+        return next(binding for binding in self.bindings if binding.var == var), name
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from tapestry.core.clock import parse_instant
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import PUBLIC, audiences_of
 from tapestry.core.schema import ANNOTATIONS, COLUMNS, KEY_COLUMN, MESSAGES, Type
-from tapestry.tables.data_files import DataFile
+from tapestry.tables.data_files import DataFile, bounded_file, bounds_of
 from tapestry.tables.log import Snapshot
 from tapestry.tables.rows import arrow_schema
 
@@ -77,8 +77,10 @@ def _data_files(data: Path, table: str, directory: Path) -> tuple[DataFile, ...]
     for begin in range(0, len(rows), size):
         chunk = rows[begin : begin + size]
         file = directory / f"{table}-{begin}.parquet"
-        pq.write_table(pa.Table.from_pylist(chunk, schema=arrow_schema(table)), file)
-        data_files.append(DataFile(str(file), len(chunk), chunk[0]["ts"], chunk[-1]["ts"]))
+        written = pa.Table.from_pylist(chunk, schema=arrow_schema(table))
+        pq.write_table(written, file)
+        bounds = bounds_of(table, written)
+        data_files.append(bounded_file(str(file), len(chunk), 0, bounds))
     return tuple(data_files)
 
 
@@ -91,6 +93,9 @@ def _row(path: Path, number: int, raw: dict[str, Any], table: str) -> dict[str, 
         except (ValueError, OverflowError) as error:
             raise _fault(path, number, f"column {name}: {error}") from error
     row["audience"] = row["audience"] or PUBLIC
+    if "received" in row and row["ts"] is not None:
+        instants = (row["received"], row["date"], row["ts"])
+        row["received"] = min(next(at for at in instants if at is not None), row["ts"])
     if row["ts"] is None or row[KEY_COLUMN[table]] is None:
         raise _fault(path, number, f"a row needs {KEY_COLUMN[table]} and ts")
     return row

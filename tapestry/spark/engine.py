@@ -28,9 +28,10 @@ from tapestry.plan.engine import Row, TooManyError, TooMuchError, TooSlowError
 from tapestry.plan.relation import Range, Relation, Statement, View
 from tapestry.spark import client
 from tapestry.spark.dialect import spark_sql
-from tapestry.spark.local_rows import Limits, LocalRows, overlaps, selected_columns
+from tapestry.spark.local_rows import Limits, LocalRows, selected_columns
 from tapestry.spark.session import is_lost
 from tapestry.spark.time_limit import GivenUpError, call_within
+from tapestry.tables.data_files import DataFiles
 from tapestry.tables.log import Snapshot
 from tapestry.tables.rows import ARROW, arrow_schema
 
@@ -217,8 +218,8 @@ class SparkEngine:
             self._sent[key] = client.frame_of(self.session, rows)
         return self._sent[key]
 
-    def covers(self, table: str, ranges: tuple[Range, ...]) -> bool:
-        return any(overlaps(data_file, ranges) for data_file in self.snapshot.data_files(table))
+    def covers(self, table: str, ranges: tuple[Range, ...], by: str = "ts") -> bool:
+        return bool(DataFiles.of(self.snapshot.data_files(table)).overlapping(ranges, by))
 
     def _relation(self, relation: Relation) -> Any:
         schema = pa.schema(

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tapestry.core.schema import COLUMNS, Type
-from tapestry.plan.relation import KeyLookup, Range, Statement, View
-from tapestry.tables.data_files import DataFile
+from tapestry.plan.relation import KeyLookup, Statement, View
+from tapestry.tables.data_files import DataFile, DataFiles
 from tapestry.tables.find import ReadLimit, by_key, by_time, unindexed, within
 from tapestry.tables.hash_runs import text_array
 from tapestry.tables.log import Snapshot
@@ -80,7 +80,7 @@ class LocalRows:
             return by_time(data_files, view.table, always, names)
         if view.ranges is not None:
             most = ReadLimit(self.limits.read, self.limits.bytes)
-            rows = by_time(data_files, view.table, view.ranges, names, most)
+            rows = by_time(data_files, view.table, view.ranges, names, most, view.by)
             return None if rows is None or rows.num_rows > self.limits.sliced else rows
         if view.key_lookup is None:
             return None
@@ -116,7 +116,7 @@ class LocalRows:
         """Return the values that one source gives; None if they are too many."""
         if not isinstance(source, View):
             return {value for value in source if isinstance(value, str)}
-        selecting = "ts" if source.key_lookup is None else source.key_lookup.column
+        selecting = source.by if source.key_lookup is None else source.key_lookup.column
         rows = self.rows(source, statement, {*columns, lookup.other, selecting})
         if rows is None:
             return None
@@ -135,18 +135,20 @@ class LocalRows:
             keys = self._keys(view.key_lookup, statement, columns)
             column = rows[view.key_lookup.column]
             return rows if keys is None else rows.filter(pc.is_in(column, text_array(keys)))
-        return rows if view.ranges is None else within(rows, view.ranges)
+        return rows if view.ranges is None else within(rows, view.ranges, view.by)
 
     def files(self, view: View) -> list[DataFile]:
         """Return the files of the snapshot that can hold rows of a view."""
-        data_files = self.snapshot.data_files(view.table)
-        return [p for p in data_files if view.ranges is None or overlaps(p, view.ranges)]
+        data_files = DataFiles.of(self.snapshot.data_files(view.table))
+        if view.ranges is None:
+            return list(data_files)
+        return data_files.overlapping(view.ranges, view.by)
 
 
 def _view_key(view: View, statement: Statement) -> object:
     lookup = view.key_lookup
     if lookup is None:
-        return (view.table, view.ranges)
+        return (view.table, view.ranges, view.by)
     sources = tuple(
         _view_key(source, statement) if isinstance(source, View) else source
         for source in _sources(lookup, statement)
@@ -175,8 +177,3 @@ def selected_columns(table: str, columns: Collection[str]) -> list[str]:
     ['annid', 'owner']
     """
     return [name for name in arrow_schema(table).names if name in columns] or ["ts"]
-
-
-def overlaps(data_file: DataFile, ranges: tuple[Range, ...]) -> bool:
-    """Return whether a file can hold rows whose ``ts`` lies in one of the ranges."""
-    return any(low < data_file.max_ts and data_file.min_ts <= high for low, high in ranges)

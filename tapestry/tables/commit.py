@@ -14,16 +14,16 @@ import json
 import logging
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from deltalake.exceptions import DeltaError
 
+from tapestry.tables.data_files import bounds_of, statistics
 from tapestry.tables.delta_table import explained
 from tapestry.tables.log import Tables
 from tapestry.tables.rows import REPEATING, row_group_rows
@@ -62,7 +62,7 @@ def commit(
         try:
             if rows.num_rows:
                 _write(root / name, table, rows)
-                actions.insert(0, {"add": _add(root / name, rows)})
+                actions.insert(0, {"add": _add(root / name, table, rows)})
             _commit(tables, table, [_commit_info(information), *actions])
         except OSError:
             (root / name).unlink(missing_ok=True)
@@ -81,21 +81,14 @@ def _write(path: Path, table: str, rows: pa.Table) -> None:
     )
 
 
-def _add(path: Path, rows: pa.Table) -> dict[str, Any]:
-    bounds = pc.min_max(rows["ts"]).as_py()
-    statistics = {
-        "numRecords": rows.num_rows,
-        "minValues": {"ts": bounds["min"]},
-        "maxValues": {"ts": bounds["max"]},
-        "nullCount": {"ts": 0},
-    }
+def _add(path: Path, table: str, rows: pa.Table) -> dict[str, Any]:
     return {
         "path": path.name,
         "partitionValues": {},
         "size": path.stat().st_size,
         "modificationTime": _now_ms(),
         "dataChange": True,
-        "stats": json.dumps(statistics),
+        "stats": statistics(rows.num_rows, bounds_of(table, rows)),
     }
 
 
@@ -105,19 +98,22 @@ def _commit_info(information: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _commit(tables: Tables, table: str, actions: list[dict[str, Any]]) -> None:
-    directory = tables.root / table / "_delta_log"
+    while not put_entry(tables.root / table, tables.version(table)[0] + 1, actions):
+        pass
+
+
+def put_entry(root: Path, version: int, actions: Sequence[Mapping[str, Any]]) -> bool:
+    """Make actions the entry of a log with this number; return False if it has one already."""
+    directory = root / "_delta_log"
     unfinished = directory / f"_commit_{uuid4()}.json.tmp"
     try:
         unfinished.write_text("".join(f"{json.dumps(action)}\n" for action in actions))
-        while True:
-            version, _ = tables.version(table)
-            try:
-                os.link(unfinished, directory / f"{version + 1:020}.json")
-                return
-            except FileExistsError:
-                continue
+        os.link(unfinished, directory / f"{version:020}.json")
+    except FileExistsError:
+        return False
     finally:
         unfinished.unlink(missing_ok=True)
+    return True
 
 
 def checkpoint_if_due(tables: Tables, table: str) -> None:

@@ -8,7 +8,6 @@ half of it, so that a row is written a logarithmic number of times.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import time
@@ -20,21 +19,28 @@ from pathlib import Path
 from uuid import uuid4
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from deltalake import CommitProperties, DeltaTable
 from deltalake.exceptions import DeltaError
 from deltalake.transaction import AddAction, RemoveAction
 
-from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError
 from tapestry.core.file_lock import file_lock
 from tapestry.core.log import event
 from tapestry.core.schema import ANNOTATIONS, INDEXED, MESSAGES
-from tapestry.tables.data_files import DataFile, DataFiles, data_files_of, root_of
+from tapestry.tables.data_files import (
+    UNKNOWN,
+    Bounds,
+    DataFile,
+    DataFiles,
+    bounds_of,
+    data_files_of,
+    root_of,
+    statistics,
+)
 from tapestry.tables.hash_runs import extend_index
 from tapestry.tables.log import Tables
-from tapestry.tables.rows import ORIGINALS, REPEATING, arrow_schema, row_group_rows
+from tapestry.tables.rows import ORIGINALS, REPEATING, arrow_schema, bounded, row_group_rows
 
 TARGET = 128 * 1024 * 1024
 """Bytes of a merged file."""
@@ -159,16 +165,14 @@ def replace(opened: DeltaTable, table: str, data_files: Sequence[DataFile], keep
     name = f"part-{uuid4()}.zstd.parquet"
     now = time.time_ns() // 1_000_000
     try:
-        rows, low, high = _write_sorted(root / name, table, data_files, keep)
+        rows, bounds = _write_sorted(root / name, table, data_files, keep)
         actions: list[AddAction | RemoveAction] = [
             RemoveAction(os.path.relpath(data_file.path, root), False, now, data_file.bytes, {})
             for data_file in data_files
         ]
         if rows:
-            bounds = {"minValues": {"ts": low}, "maxValues": {"ts": high}, "nullCount": {"ts": 0}}
             size = (root / name).stat().st_size
-            statistics = json.dumps({"numRecords": rows, **bounds})
-            actions.append(AddAction(name, size, {}, now, False, statistics))
+            actions.append(AddAction(name, size, {}, now, False, statistics(rows, bounds)))
         else:
             (root / name).unlink()
         opened.create_write_transaction(
@@ -188,14 +192,14 @@ def replace(opened: DeltaTable, table: str, data_files: Sequence[DataFile], keep
 
 def _write_sorted(
     path: Path, table: str, data_files: Sequence[DataFile], keep: Keep
-) -> tuple[int, int, int]:
-    """Write the kept rows of files as one Parquet file in the order of ``ts``.
+) -> tuple[int, dict[str, Bounds]]:
+    """Write the kept rows of files as one Parquet file in the order of ``ts``, then ``received``.
 
-    Return their number, the least and the greatest ``ts``.
+    Return their number, and the bounds that the log stores.
     """
     schema = arrow_schema(table)
     waiting = schema.empty_table()
-    count, low, high = 0, -BEGINNING, BEGINNING
+    count, bounds = 0, dict.fromkeys(bounded(table), UNKNOWN[::-1])
     size = row_group_rows(table)
     with pq.ParquetWriter(
         path,
@@ -209,8 +213,8 @@ def _write_sorted(
             if not rows.num_rows:
                 continue
             count += rows.num_rows
-            bounds = pc.min_max(rows["ts"]).as_py()
-            low, high = min(low, bounds["min"]), max(high, bounds["max"])
+            for column, (low, high) in bounds_of(table, rows).items():
+                bounds[column] = min(low, bounds[column][0]), max(high, bounds[column][1])
             waiting = pa.concat_tables([waiting, rows])
             if waiting.num_rows >= size or waiting.nbytes >= LARGEST_GROUP:
                 full = waiting.num_rows - waiting.num_rows % size or waiting.num_rows
@@ -219,21 +223,22 @@ def _write_sorted(
         writer.write_table(waiting, row_group_size=size)
     with path.open("rb") as file:
         os.fsync(file.fileno())
-    return count, low, high
+    return count, bounds
 
 
 def _in_order(data_files: Sequence[DataFile], schema: pa.Schema) -> Iterator[pa.Table]:
     """Yield the rows of files in the order of ``ts``, a row group at a time where possible."""
-    ordered = sorted(data_files, key=attrgetter("min_ts"))
+    ordered = sorted(data_files, key=attrgetter("min_ts", "min_received"))
+    order = [(name, "ascending") for name in ("ts", "received") if name in schema.names]
     if any(later.min_ts < earlier.max_ts for earlier, later in pairwise(ordered)):
         groups = chain.from_iterable(_row_groups(data_file, schema) for data_file in ordered)
-        yield pa.concat_tables(groups).sort_by("ts")
+        yield pa.concat_tables(groups).sort_by(order)
         return
     for data_file in ordered:
         if _is_sorted(data_file):
             yield from _row_groups(data_file, schema)
         else:  # merged by another program
-            yield pa.concat_tables(_row_groups(data_file, schema)).sort_by("ts")
+            yield pa.concat_tables(_row_groups(data_file, schema)).sort_by(order)
 
 
 def _is_sorted(data_file: DataFile) -> bool:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -13,28 +14,52 @@ from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from deltalake import DeltaTable
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError
+from tapestry.core.schema import BOUNDED
+from tapestry.tables.rows import bounded
 
 _Integers = np.ndarray[Any, np.dtype[np.int64]]
+Bounds = tuple[int, int]
+
+UNKNOWN: Bounds = (BEGINNING, -BEGINNING)
+
+_COLUMNS = tuple(dict.fromkeys(chain.from_iterable(BOUNDED.values())))
+
 _in_order = attrgetter("min_ts", "max_ts", "path")
+
+
+def _bounds_of(data_files: Iterable[DataFile], column: str) -> _Integers:
+    """Return the least values of a column and, in the second row, the greatest."""
+    bounds = [data_file.bounds(column) for data_file in data_files]
+    return np.array(bounds, dtype=np.int64).reshape(-1, 2).T
 
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """One immutable Parquet file of a version; ``path`` is absolute, ``ts`` in its bounds."""
+    """One immutable Parquet file of a version; ``path`` is absolute, the bounds are inclusive.
+
+    Those of ``received`` are unknown where the table has no such column.
+    """
 
     path: str
     rows: int
     min_ts: int
     max_ts: int
     bytes: int = 0
+    min_received: int = UNKNOWN[0]
+    max_received: int = UNKNOWN[1]
+
+    def bounds(self, column: str) -> Bounds:
+        """Return the least and the greatest value of a bounded column."""
+        return getattr(self, f"min_{column}"), getattr(self, f"max_{column}")
 
 
 class DataFiles(tuple[DataFile, ...]):
-    """Data files with their bounds as arrays: thousands of files are pruned at once."""
+    """Data files with their bounds as arrays: thousands are pruned at once (data skipping)."""
 
     @classmethod
     def of(cls, data_files: Iterable[DataFile]) -> DataFiles:
@@ -42,19 +67,36 @@ class DataFiles(tuple[DataFile, ...]):
         return data_files if isinstance(data_files, cls) else cls(data_files)
 
     @cached_property
+    def _bounds(self) -> dict[str, _Integers]:
+        return {column: _bounds_of(self, column) for column in _COLUMNS}
+
+    @property
     def low(self) -> _Integers:
         """The least ``ts`` of each file."""
-        return np.array([data_file.min_ts for data_file in self], dtype=np.int64)
+        return self._bounds["ts"][0]  # type: ignore[no-any-return]
 
-    @cached_property
+    @property
     def high(self) -> _Integers:
         """The greatest ``ts`` of each file."""
-        return np.array([data_file.max_ts for data_file in self], dtype=np.int64)
+        return self._bounds["ts"][1]  # type: ignore[no-any-return]
 
     @property
     def newest(self) -> int:
         """The newest ``ts`` of all rows, BEGINNING if there is none."""
         return int(self.high.max(initial=BEGINNING))
+
+    def overlapping(self, slices: Iterable[Bounds], column: str = "ts") -> list[DataFile]:
+        """Return the files that can hold rows of a slice, after its first instant up to its last.
+
+        >>> files = DataFiles([DataFile("a", 1, 1, 3), DataFile("b", 1, 4, 4)])
+        >>> [data_file.path for data_file in files.overlapping([(0, 1), (4, 9)])]
+        ['a']
+        """
+        low, high = self._bounds[column]
+        mask = np.zeros(len(self), dtype=bool)
+        for after, last in slices:
+            mask |= (high > after) & (low <= last)
+        return self.where(mask)
 
     def where(self, mask: np.ndarray[Any, Any]) -> list[DataFile]:
         """Return the files for which a mask holds."""
@@ -75,8 +117,10 @@ class DataFiles(tuple[DataFile, ...]):
         if not removed and new and (not self or _in_order(self[-1]) <= _in_order(new[0])):
             appended = DataFiles((*self, *new))
             # What almost every commit does costs the same whatever the log holds.
-            appended.__dict__["low"] = np.append(self.low, [f.min_ts for f in new])
-            appended.__dict__["high"] = np.append(self.high, [f.max_ts for f in new])
+            appended.__dict__["_bounds"] = {
+                column: np.append(bounds, _bounds_of(new, column), axis=1)
+                for column, bounds in self._bounds.items()
+            }
             return appended
         kept = (data_file for data_file in self if data_file.path not in removed)
         return DataFiles(sorted([*kept, *new], key=_in_order))
@@ -93,25 +137,75 @@ def data_files_of(opened: DeltaTable) -> DataFiles:
     actions = pa.table(opened.get_add_actions(flatten=True)).to_pydict()
     if not actions["path"]:
         return DataFiles()
-    columns = ("path", "num_records", "min.ts", "max.ts", "size_bytes")
-    rows = zip(*(actions[name] for name in columns), strict=True)
-    return DataFiles(sorted((_data_file(str(root), *row) for row in rows), key=_in_order))
+    unknown = [None] * len(actions["path"])
+    ends = [
+        (column, actions.get(f"min.{column}", unknown), actions.get(f"max.{column}", unknown))
+        for column in _COLUMNS
+    ]
+    files = zip(actions["path"], actions["num_records"], actions["size_bytes"], strict=True)
+    return DataFiles(
+        sorted(
+            (
+                _data_file(
+                    f"{root}/{path}",
+                    rows,
+                    size,
+                    {column: (low[n], high[n]) for column, low, high in ends},
+                )
+                for n, (path, rows, size) in enumerate(files)
+            ),
+            key=_in_order,
+        )
+    )
 
 
 def data_file_of(root: str, add: Mapping[str, Any]) -> DataFile:
     """Return the file that an ``add`` action of a commit names."""
-    statistics = json.loads(add.get("stats") or "{}")
-    low, high = (statistics.get(name, {}).get("ts") for name in ("minValues", "maxValues"))
-    rows = statistics.get("numRecords")
-    return _data_file(root, unquote(add["path"]), rows, low, high, add["size"])
+    stored = json.loads(add.get("stats") or "{}")
+    low, high = stored.get("minValues", {}), stored.get("maxValues", {})
+    bounds = {column: (low.get(column), high.get(column)) for column in _COLUMNS}
+    path = f"{root}/{unquote(add['path'])}"
+    return _data_file(path, stored.get("numRecords"), add["size"], bounds)
 
 
 def _data_file(
-    root: str, path: str, rows: int | None, low: int | None, high: int | None, size: int
+    path: str, rows: int | None, size: int, bounds: Mapping[str, tuple[int | None, int | None]]
 ) -> DataFile:
-    if rows is None or low is None or high is None:
+    known = {
+        column: (low, high)
+        for column, (low, high) in bounds.items()
+        if low is not None and high is not None
+    }
+    if rows is None or "ts" not in known:
         raise TapestryError(
-            f"The log of {root} holds no statistics for {path}.",
+            f"The log holds no statistics for {path}.",
             hint="Commit files with their row count and the bounds of ts.",
         )
-    return DataFile(f"{root}/{path}", rows, low, high, size)
+    return bounded_file(path, rows, size, known)
+
+
+def bounded_file(path: str, rows: int, size: int, bounds: Mapping[str, Bounds]) -> DataFile:
+    """Return a data file, given its bounds by column."""
+    (low, high), received = bounds["ts"], bounds.get("received", UNKNOWN)
+    return DataFile(path, rows, low, high, size, *received)
+
+
+def bounds_of(table: str, rows: pa.Table) -> dict[str, Bounds]:
+    """Return the least and the greatest value of each bounded column of some rows."""
+    found = ((column, pc.min_max(rows[column]).as_py()) for column in bounded(table))
+    return {column: (ends["min"], ends["max"]) for column, ends in found}
+
+
+def statistics(rows: int, bounds: Mapping[str, Bounds]) -> str:
+    """Return the statistics of a file as the log stores them (Delta, per-file statistics).
+
+    >>> statistics(2, {"ts": (1, 3)})
+    '{"numRecords": 2, "minValues": {"ts": 1}, "maxValues": {"ts": 3}, "nullCount": {"ts": 0}}'
+    """
+    stored = {
+        "numRecords": rows,
+        "minValues": {column: low for column, (low, _) in bounds.items()},
+        "maxValues": {column: high for column, (_, high) in bounds.items()},
+        "nullCount": dict.fromkeys(bounds, 0),
+    }
+    return json.dumps(stored)

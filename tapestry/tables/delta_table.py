@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from tapestry.core.errors import TapestryError
-from tapestry.tables.rows import arrow_schema
+from tapestry.tables.rows import arrow_schema, bounded
 
 _WRITER_FEATURES = {"appendOnly", "invariants"}
 _OLDEST_FEATURES_BY_NAME = 7
@@ -45,7 +45,8 @@ def explained(failure: str, hint: str) -> Iterator[None]:
 
 def _create(path: Path, table: str) -> None:
     path.mkdir(parents=True, exist_ok=True)
-    settings = {"delta.appendOnly": "true", "delta.dataSkippingStatsColumns": "ts"}
+    columns = ",".join(bounded(table))
+    settings = {"delta.appendOnly": "true", "delta.dataSkippingStatsColumns": columns}
     schema = arrow_schema(table)
     try:
         DeltaTable.create(str(path), schema, mode="ignore", name=table, configuration=settings)

@@ -93,44 +93,41 @@ def by_time(
     slices: Sequence[Slice],
     columns: Sequence[str],
     most: ReadLimit | None = None,
+    by: str = "ts",
 ) -> pa.Table | None:
-    """Return the rows whose ``ts`` lies in one of the slices; None if it is too much to read."""
+    """Return the rows whose ``by`` lies in one of the slices; None if it is too much to read."""
     schema = arrow_schema(table)
-    names = list(dict.fromkeys([*columns, "ts"]))
-    files = DataFiles.of(data_files)
-    mask = np.zeros(len(files), dtype=bool)
-    for low, high in slices:
-        mask |= (files.high > low) & (files.low <= high)
+    names = list(dict.fromkeys([*columns, by]))
     chosen = [
-        (data_file, [_overlapping(data_file, slice_) for slice_ in slices])
-        for data_file in files.where(mask)
+        (data_file, [_overlapping(data_file, slice_, by) for slice_ in slices])
+        for data_file in DataFiles.of(data_files).overlapping(slices, by)
     ]
     if most is not None and not _fits(most, chosen, names):
         return None
     tables = [_read(data_file, masks, names, schema) for data_file, masks in chosen]
     rows = pa.concat_tables([schema.empty_table().select(names), *tables])
-    return within(rows, slices).select(list(columns))
+    return within(rows, slices, by).select(list(columns))
 
 
-def within(rows: pa.Table, slices: Sequence[Slice]) -> pa.Table:
-    """Return those rows whose ``ts`` lies in one of the slices.
+def within(rows: pa.Table, slices: Sequence[Slice], by: str = "ts") -> pa.Table:
+    """Return those rows whose ``by`` lies in one of the slices.
 
     >>> within(pa.table({"ts": [1, 2, 3, 4]}), [(1, 2), (3, 9)])["ts"].to_pylist()
     [2, 4]
     """
-    ts = rows["ts"].to_numpy()
-    mask = np.zeros(len(ts), dtype=bool)
+    instants = rows[by].to_numpy()
+    mask = np.zeros(len(instants), dtype=bool)
     for low, high in slices:
-        mask |= (ts > low) & (ts <= high)
+        mask |= (instants > low) & (instants <= high)
     return rows.filter(pa.array(mask))
 
 
 @lru_cache(maxsize=512)
-def _footer(path: str) -> tuple[Any, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Return a file's metadata, and the least and the greatest ``ts`` of each row group."""
+def _footer(path: str, by: str = "ts") -> tuple[Any, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return a file's metadata, and the least and the greatest ``by`` of each row group."""
     with pq.ParquetFile(path) as file:
         metadata = file.metadata
-    column = next(n for n in range(metadata.num_columns) if metadata.schema.column(n).path == "ts")
+    column = next(n for n in range(metadata.num_columns) if metadata.schema.column(n).path == by)
     groups = map(metadata.row_group, range(metadata.num_row_groups))
     bounds = [
         (statistics.min, statistics.max)
@@ -142,9 +139,9 @@ def _footer(path: str) -> tuple[Any, np.ndarray[Any, Any], np.ndarray[Any, Any]]
     return metadata, low, high
 
 
-def _overlapping(data_file: DataFile, slice_: Slice) -> np.ndarray[Any, Any]:
+def _overlapping(data_file: DataFile, slice_: Slice, by: str = "ts") -> np.ndarray[Any, Any]:
     """Return a mask of the row groups that may hold rows of a slice."""
-    _, low, high = _footer(data_file.path)
+    _, low, high = _footer(data_file.path, by)
     return (high > slice_[0]) & (low <= slice_[1])
 
 

@@ -31,6 +31,7 @@ class Card:
 
     msgid: str
     ts: int
+    received: int
     date: int | None
     sender: str | None
     sender_name: str | None

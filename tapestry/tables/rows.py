@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tapestry.core.message import Annotation, Message
-from tapestry.core.schema import COLUMNS, KEY_COLUMN, Type
+from tapestry.core.schema import BOUNDED, COLUMNS, KEY_COLUMN, Type
 
 LONGEST = 256 * 1024
 """Bytes of UTF-8 that a text may have; a longer one (a body) is cut."""
@@ -46,6 +47,8 @@ class AnnotationRow:
     annotation: Annotation
 
 
+_LATEST = 2**62
+
 ORIGINALS = "originals"
 """The table of messages as they were received; no filter reads it."""
 
@@ -66,13 +69,22 @@ _TYPES[ORIGINALS] = {
 
 
 def arrow_schema(table: str) -> pa.Schema:
-    """Return a table's Arrow schema; key, ``ts`` and ``audience`` are never null.
+    """Return a table's Arrow schema; key, bounded instants and ``audience`` are never null.
 
     Sets are lists that are never null either (Delta cannot say so of its lists alone).
     """
-    required = {KEY_COLUMN.get(table, "msgid"), "ts", "audience"}
+    required = {KEY_COLUMN.get(table, "msgid"), *bounded(table), "audience"}
     types = _TYPES[table].items()
     return pa.schema([pa.field(name, kind, nullable=name not in required) for name, kind in types])
+
+
+def bounded(table: str) -> tuple[str, ...]:
+    """Return the columns of a table whose bounds the log has for each file.
+
+    >>> bounded("messages"), bounded("originals")
+    (('ts', 'received'), ('ts',))
+    """
+    return BOUNDED.get(table, ("ts",))
 
 
 def row_group_rows(table: str) -> int:
@@ -96,12 +108,17 @@ def clean(text: str) -> str:
 
 
 def to_arrow(table: str, items: Sequence[Message] | Sequence[Annotation]) -> pa.Table:
-    """Return messages or annotations as an Arrow table with a ``ts`` of 0 in every row."""
+    """Return messages or annotations as an Arrow table with a ``ts`` of 0 in every row.
+
+    A message without ``received`` has the latest of all instants.
+    """
     arrays = []
     for name, type_ in COLUMNS[table].items():
         values: list[Any] = [getattr(item, name, 0) for item in items]
         if type_ is Type.TEXT:
             values = [None if text is None else clean(text) for text in values]
+        elif name == "received":
+            values = [_LATEST if instant is None else instant for instant in values]
         elif type_ is Type.SET:
             values = [list(dict.fromkeys(map(clean, texts))) for texts in values]
         arrays.append(pa.array(values, type=ARROW[type_]))
@@ -109,14 +126,30 @@ def to_arrow(table: str, items: Sequence[Message] | Sequence[Annotation]) -> pa.
 
 
 def stamped(rows: pa.Table, ts: int) -> pa.Table:
-    """Return the rows with ``ts`` in every row.
+    """Return the rows with ``ts`` in every row, in the order received.
 
     >>> stamped(to_arrow("annotations", [Annotation("a", "m", "joe", "note")]), 7)["ts"].to_pylist()
     [7]
     """
-    position = rows.schema.get_field_index("ts")
-    stamps = pa.array([ts] * rows.num_rows, type=pa.int64())
-    return rows.set_column(position, rows.schema.field(position), stamps)
+    rows = dated(rows, [ts] * rows.num_rows)
+    return rows.sort_by("received") if "received" in rows.schema.names else rows
+
+
+def dated(rows: pa.Table, instants: Sequence[int]) -> pa.Table:
+    """Return the rows with a ``ts`` each; none was received later.
+
+    >>> early = Message("a@x", received=3)
+    >>> dated(to_arrow("messages", [early, Message("b@x")]), [7, 7])["received"].to_pylist()
+    [3, 7]
+    """
+    ts = pa.array(instants, type=pa.int64())
+    columns = {"ts": ts}
+    if "received" in rows.schema.names:
+        columns["received"] = pc.min_element_wise(rows["received"], ts)
+    for name, values in columns.items():
+        position = rows.schema.get_field_index(name)
+        rows = rows.set_column(position, rows.schema.field(position), values)
+    return rows
 
 
 def fields_of(table: str, columns: Mapping[str, Any]) -> dict[str, Any]:

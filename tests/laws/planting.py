@@ -9,7 +9,7 @@ import pytest
 from hypothesis import Phase
 from laws import filter_laws
 
-BOUND = 600
+BOUND = 3000
 """Examples within which a law must fail; the search is the same in every run."""
 
 

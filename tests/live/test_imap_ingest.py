@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import socket
+from datetime import datetime, timedelta, timezone
 
 import pytest
 from support.clocks import MemoryClock
 from support.servers.dovecot import PASSWORD
 
+from tapestry.core.clock import to_instant
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.command import ingest
 from tapestry.tables.log import Tables
@@ -190,3 +192,13 @@ def test_tls_with_a_server_that_has_none_is_one_sentence(dovecot, tables, clock)
 def test_a_url_without_user_or_host_is_one_sentence(tables, clock, url):
     with pytest.raises(TapestryError, match="not the URL of an IMAP mailbox"):
         ingest(url, tables, clock)
+
+
+def test_a_message_was_received_when_the_server_received_it(dovecot, tables, clock, folder):
+    at = datetime(2004, 1, 2, 12, 30, tzinfo=timezone(timedelta(hours=5)))
+    with dovecot.session() as client:
+        client.create_folder(folder)
+        client.append(folder, mail(1), msg_time=at)
+    ingest(dovecot.url(folder), tables, clock)
+    row = message(tables, "1@x.org", PUBLIC)
+    assert row.message.received == to_instant(at)

@@ -28,7 +28,7 @@ def show_explanation(case):
 def show_spark(case):
     """Return a statement over the last day, with the names its views have in Spark."""
     asked = Subscription(0, compile_filter(case.input, TERRY), ("public", "user:terry"), NOW - DAY)
-    statement = lower(signature_groups([(asked, NOW)]), NOW, lambda table, ranges: True)
+    statement = lower(signature_groups([(asked, NOW)]), NOW, lambda *_: True)
     names = {view.name: f"spark_{view.name}" for view in statement.views}
     names |= {relation.name: f"spark_{relation.name}" for relation in statement.relations}
     text = spark_sql(statement, names)

@@ -4,8 +4,10 @@ import json
 
 import pytest
 
+from tapestry.core.clock import parse_instant
 from tapestry.core.errors import TapestryError
 from tapestry.run.replay import replay
+from tapestry.run.replay_files import read_snapshot
 
 FILTER = '{"id": 1, "text": "replies"}'
 MESSAGE = {"msgid": "m1", "ts": "2026-01-31T12:00:00Z"}
@@ -32,6 +34,25 @@ def with_value(column, value):
 def test_files_without_fault_are_read(tmp_path):
     with pytest.raises(ReadError):
         replay_lines(tmp_path, [json.dumps(MESSAGE), "", with_value("size", 5.0)])
+
+
+@pytest.mark.parametrize(
+    ("columns", "received"),
+    [
+        ({}, "2026-01-31T12:00:00Z"),
+        ({"date": "2026-01-01T00:00:00Z"}, "2026-01-01T00:00:00Z"),
+        ({"date": "2026-02-01T00:00:00Z"}, "2026-01-31T12:00:00Z"),
+        (
+            {"received": "2026-01-02T00:00:00Z", "date": "2026-01-01T00:00:00Z"},
+            "2026-01-02T00:00:00Z",
+        ),
+        ({"received": "2026-02-02T00:00:00Z"}, "2026-01-31T12:00:00Z"),
+    ],
+)
+def test_a_message_was_received_at_its_date_if_nothing_else_is_said(tmp_path, columns, received):
+    (tmp_path / "messages.jsonl").write_text(json.dumps(MESSAGE | columns))
+    [data_file] = read_snapshot(tmp_path, tmp_path).messages
+    assert data_file.bounds("received") == (parse_instant(received),) * 2
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from support.generators import random_filters
 from support.generators.random_filters import World
 from support.work import counted
 
-from tapestry.core.clock import BEGINNING
+from tapestry.core.clock import BEGINNING, SECOND
 from tapestry.core.ports import DueFilter
 from tapestry.plan.compile import compile_filter
 from tapestry.predicate_index import store
@@ -130,6 +130,38 @@ def test_a_filter_is_compiled_once_however_many_messages_it_finds():
         compile_filter("m.subject HAS 'no'", Context("terry"))
     shared_window(1)
     assert shared_window(210) - shared_window(10) < 200 * alone.calls / 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "m.received < now() - 9 seconds",
+        "m.received < now() - 9 seconds AND m.ts < now() - 3 seconds",
+        "m.received > now() - 9 seconds AND m.received < now() - 2 seconds",
+        "m.received < now() + 2 seconds",
+        "EXISTS (r: r.inreplyto = m.msgid AND r.received < now() - 6 seconds)",
+        "NOT EXISTS (r: r.inreplyto = m.msgid AND r.received > now() - 6 seconds)",
+    ],
+)
+def test_what_was_old_on_arrival_is_found_whatever_the_windows(text):
+    mail = [
+        {"msgid": "m0", "ts": 5, "received": 1},
+        {"msgid": "m1", "ts": 6, "inreplyto": "m0"},
+        {"msgid": "m2", "ts": 20, "received": 2},
+        {"msgid": "m3", "ts": 20, "received": 13, "inreplyto": "m2"},
+        {"msgid": "m4", "ts": 24, "received": 20, "inreplyto": "m0"},
+    ]
+    rows = [
+        row
+        | {"audience": "public"}
+        | {name: row[name] * SECOND for name in ("ts", "received") if name in row}
+        for row in mail
+    ]
+    data = {"messages": rows, "annotations": []}
+    for step in (1, 3, 7):
+        schedule = tuple(at * SECOND for at in range(2, 44, step))
+        world = World(read(text, Context()), data, ("public",), schedule, None)
+        assert delivered([world]) == [filter_laws.expected(world)]
 
 
 ANSWERED = "EXISTS (r: r.inreplyto = m.msgid AND r.sender = 'joe@x.org')"

@@ -12,6 +12,7 @@ from support.covered import decided_and_evaluated
 from support.datadriven import parse
 from support.engines.sqlite_engine import SqliteEngine
 from support.generators import random_filters
+from support.oracle import received
 from support.paths import FIXTURES
 
 from tapestry.core.clock import BEGINNING, DAY, WEEK
@@ -25,7 +26,7 @@ from tapestry.run.execute import Subscription, execute, execute_windows, signatu
 from tapestry.spark import engine as spark
 from tapestry.spark.local_rows import Limits
 from tapestry.spark.session import connect
-from tapestry.tables.data_files import DataFile
+from tapestry.tables.data_files import bounded_file, bounds_of
 from tapestry.tables.log import Snapshot
 from tapestry.tables.rows import arrow_schema
 
@@ -111,13 +112,16 @@ def snapshot_of(data, directory):
             if some:
                 path = directory / f"{table}-{number}.parquet"
                 pq.write_table(pa.Table.from_pylist(some, schema=arrow_schema(table)), path)
-                parts[table].append(DataFile(str(path), len(some), some[0]["ts"], some[-1]["ts"]))
+                bounds = bounds_of(table, pq.read_table(path))
+                parts[table].append(bounded_file(str(path), len(some), 0, bounds))
     return Snapshot(tuple(parts[MESSAGES]), tuple(parts[ANNOTATIONS]))
 
 
 def _row(row, columns):
     empty = {name: [] if kind is Type.SET else None for name, kind in columns.items()}
     made = empty | {name: value for name, value in row.items() if name in columns}
+    if "received" in columns:
+        made["received"] = received(row)
     return {k: list(v) if isinstance(v, tuple) else v for k, v in made.items()}
 
 
@@ -262,16 +266,19 @@ def test_the_examples_of_every_rule_deliver_the_same_on_spark(session, tmp_path,
     ("text", "slices"),
     [
         ("about lunch", {"messages": [[9]]}),
-        ("two weeks old from joe", {"messages": [[7]]}),
-        ("between 2 and 3 weeks old", {"messages": [[7]]}),
+        ("two weeks old from joe", {"messages": [[7], [9]]}),
+        ("between 2 and 3 weeks old", {"messages": [[7], [9]]}),
         ("replied to by joe", {"messages": [[9], EVERY]}),
         ("voted for by bob", {"messages": [[9], EVERY], "annotations": [[9], EVERY]}),
-        ("two weeks old with no reply", {"messages": [[7], EVERY]}),
-        ("with no reply for two weeks", {"messages": [[7], EVERY]}),
+        ("two weeks old with no reply", {"messages": [[7], [9], EVERY]}),
+        ("with no reply for two weeks", {"messages": [[7], [9], EVERY]}),
     ],
 )
 def test_spark_reads_the_windows_slice_of_what_drives_a_rule(session, tmp_path, text, slices):
-    """Ten files a table, each a week's; the window is the last day of the tenth week."""
+    """Ten files a table, each a week's; the window is the last day of the tenth week.
+
+    What has an age is driven by the mail that reaches it, and by new mail that was older.
+    """
     engine = spark.SparkEngine(session, weekly(tmp_path, 10), ALL_READ)
     plan = compile_filter(text, Context("alice"))
     asked = signature_groups([(Subscription(0, plan, AUDIENCES, 10 * WEEK - DAY), 10 * WEEK)])
@@ -298,7 +305,8 @@ def weekly(directory, weeks):
             rows = [_row(row | {"ts": ts, "annid": str(ts)}, columns) for ts in days]
             path = directory / f"{table}-{week}.parquet"
             pq.write_table(pa.Table.from_pylist(rows, schema=arrow_schema(table)), path)
-            parts[table].append(DataFile(str(path), 7, days[0], days[-1]))
+            bounds = bounds_of(table, pq.read_table(path))
+            parts[table].append(bounded_file(str(path), 7, 0, bounds))
     return Snapshot(tuple(parts[MESSAGES]), tuple(parts[ANNOTATIONS]))
 
 

@@ -233,9 +233,17 @@ def _stored(row: Row, name: str, kind: Type) -> object:
 def cell(row: Row, name: str, kind: Type) -> object:
     """Return a column of a row, with what stands for one that is missing."""
     value = row.get(name)
+    if name == "received":
+        return received(row)
     if kind is Type.SET:
         return () if value is None else value
     return "public" if name == "audience" and value is None else value
+
+
+def received(row: Row) -> int:
+    """Return when a message was received: never later than its ``ts``, which stands for none."""
+    ts, at = row["ts"], row.get("received")
+    return ts if at is None else min(at, ts)  # type: ignore[return-value,type-var]
 
 
 class Oracle:
@@ -357,7 +365,7 @@ def number(term: n.Term, rows: dict[str, Row], now: int) -> int | None:
         case n.Literal(value):
             return value  # type: ignore[return-value]
         case n.Column(var, name):
-            return rows[var].get(name)  # type: ignore[return-value]
+            return cell(rows[var], name, Type.INSTANT)  # type: ignore[return-value]
         case n.Call("coalesce", args):
             return next((v for v in (number(a, rows, now) for a in args) if v is not None), None)
         case n.Arith(op, left, right):

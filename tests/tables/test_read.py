@@ -27,7 +27,7 @@ def clock():
 def test_a_message_is_read_back_as_it_was(tables, clock):
     whole = Message(
         "a", 1, "joe@x.org", "Joe", ("ann@x.org",), ("bob@x.org",), "Hi", ("comp.misc",),
-        "l.x.org", "p", ("q", "p"), "Text", 99, 2, "here",
+        "l.x.org", "p", ("q", "p"), "Text", 99, 2, "here", received=4,
     )  # fmt: skip
     append_messages(tables, clock, [whole], now=lambda: 5)
     row = message(tables, "a", PUBLIC)
@@ -63,8 +63,8 @@ def test_cards_hold_what_a_list_shows(tables, clock):
     sent = [Message("a", 3, "joe@x.org", "Joe", subject="Hi"), Message("b"), Message("c")]
     append_messages(tables, clock, sent, now=lambda: 5)
     assert cards(tables, ["a", "b", "nowhere"], PUBLIC) == {
-        "a": Card("a", 6, 3, "joe@x.org", "Joe", "Hi"),
-        "b": Card("b", 6, None, None, None, None),
+        "a": Card("a", 6, 6, 3, "joe@x.org", "Joe", "Hi"),
+        "b": Card("b", 6, 6, None, None, None, None),
     }
     assert cards(tables, [], PUBLIC) == {}
 

@@ -6,7 +6,6 @@ hundred, some to any older one; newsgroups follow Zipf's law.
 
 from __future__ import annotations
 
-import json
 import time
 from itertools import pairwise
 from typing import Any
@@ -22,6 +21,7 @@ from tapestry.core.clock import MINUTE
 from tapestry.core.message import PUBLIC
 from tapestry.core.schema import MESSAGES
 from tapestry.tables.compact import compact
+from tapestry.tables.data_files import bounds_of, statistics
 from tapestry.tables.log import Tables
 from tapestry.tables.rows import REPEATING, ROW_GROUP, arrow_schema
 
@@ -92,6 +92,7 @@ def _rows(chance: np.random.Generator, low: int, high: int) -> Any:
     columns = {
         "msgid": _msgids(numbers),
         "ts": pa.array(ts),
+        "received": pa.array(ts - MINUTE // 2),
         "date": pa.array(ts - MINUTE),
         "sender": _text([f"p{n}@example.org" for n in people]),
         "sender_name": _text([f"Person {n}" for n in people]),
@@ -127,12 +128,7 @@ def _write(tables: Tables, rows: Any) -> None:
         use_dictionary=list(REPEATING),
         store_schema=False,
     )
-    statistics = {
-        "numRecords": rows.num_rows,
-        "minValues": {"ts": rows["ts"][0].as_py()},
-        "maxValues": {"ts": rows["ts"][-1].as_py()},
-        "nullCount": {"ts": 0},
-    }
+    stored = statistics(rows.num_rows, bounds_of(MESSAGES, rows))
     now = time.time_ns() // 1_000_000
-    added = AddAction(name, path.stat().st_size, {}, now, True, json.dumps(statistics))
+    added = AddAction(name, path.stat().st_size, {}, now, True, stored)
     log.create_write_transaction([added], "append", log.schema())

@@ -6,15 +6,13 @@ import random
 from collections.abc import Sequence
 from itertools import pairwise
 
-import pyarrow as pa
-
 from tapestry.core.clock import SECOND
 from tapestry.core.message import Annotation, Message
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.commit import commit
 from tapestry.tables.hash_runs import extend_index
 from tapestry.tables.log import Tables
-from tapestry.tables.rows import to_arrow
+from tapestry.tables.rows import dated, to_arrow
 
 VOTES = 1000
 """Votes on a message."""
@@ -62,7 +60,4 @@ def append_dated(
     tables: Tables, table: str, rows: Sequence[Message] | Sequence[Annotation], ts: Sequence[int]
 ) -> None:
     """Append rows with a given ``ts`` each, as one file."""
-    columns = to_arrow(table, rows)
-    place = columns.schema.get_field_index("ts")
-    dated = columns.set_column(place, columns.schema.field(place), pa.array(ts, type=pa.int64()))
-    commit(tables, table, dated, {}, {})
+    commit(tables, table, dated(to_arrow(table, rows), ts), {}, {})

@@ -9,18 +9,23 @@ section 2.3.1.1).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from imapclient import IMAPClient
 from imapclient.exceptions import IMAPClientAbortError, IMAPClientError
 
+from tapestry.core.clock import to_instant
 from tapestry.ingest.account import MALFORMED
 from tapestry.ingest.stream import Item
 from tapestry.ingest.unavailable import FetchResult, UnavailableMessages, hold_server_faults
 
 BATCH = 100
 BATCH_BYTES = 16 * 1024 * 1024
+
+WANTED = ["BODY.PEEK[]", "INTERNALDATE"]
+"""What is fetched of a message."""
 
 SERVER_FAULTS = ("[UNAVAILABLE]", "[INUSE]", "[LIMIT]", "[SERVERBUG]")
 """Response codes that may concern more than what was asked for (RFC 5530)."""
@@ -88,7 +93,8 @@ class NewMessages:
                 for result in self._fetch(batch):
                     self.unavailable.note(result)
                     reached = result.number
-                    yield self.unavailable.item(reached, result.raw)
+                    internal_date = result.internal_date
+                    yield self.unavailable.item(reached, result.raw, internal_date=internal_date)
         end = max(reached, uidnext - 1)
         if end > last:
             yield self.unavailable.item(end, flush=True)
@@ -119,7 +125,7 @@ class NewMessages:
 
     def _sizes(self, uids: list[int]) -> dict[int, int]:
         """Return sizes in bytes by UID, empty if the server cannot tell them."""
-        response = unless_refused(self._fetch_attribute, uids, "RFC822.SIZE") if uids else None
+        response = unless_refused(self._fetch_attributes, uids, ["RFC822.SIZE"]) if uids else None
         if response is None:
             return {}
         return {uid: response.get(uid, {}).get(b"RFC822.SIZE") or 0 for uid in uids}
@@ -127,7 +133,7 @@ class NewMessages:
     def _fetch(self, uids: list[int]) -> Iterator[FetchResult]:
         """Yield the results of fetching UIDs together or, if the server says NO, one by one."""
         if len(uids) > 1:
-            response = unless_refused(self._fetch_attribute, uids, "BODY.PEEK[]")
+            response = unless_refused(self._fetch_attributes, uids, WANTED)
             if response is not None:
                 yield from (_result(uid, response) for uid in uids)
                 return
@@ -137,27 +143,27 @@ class NewMessages:
         if self.unavailable.is_hopeless(uid):
             return FetchResult(uid, None, unavailable=True)
         try:
-            return _result(uid, self._fetch_attribute([uid], "BODY.PEEK[]"))
+            return _result(uid, self._fetch_attributes([uid], WANTED))
         except IMAPClientAbortError:
             raise
         except IMAPClientError as error:
             is_fault = any(code in str(error).upper() for code in SERVER_FAULTS)
             return FetchResult(uid, None, True, server_fault=error if is_fault else None)
 
-    def _fetch_attribute(self, uids: list[int], attribute: str) -> dict[int, Any]:
-        """Fetch an attribute of messages; store for which the connection was lost."""
+    def _fetch_attributes(self, uids: list[int], attributes: list[str]) -> dict[int, Any]:
+        """Fetch attributes of messages; store for which the connection was lost."""
         try:
-            response: dict[int, Any] = self.client.fetch(uids, [attribute])
+            response: dict[int, Any] = self.client.fetch(uids, attributes)
         except _CONNECTION_LOST:
             self.unavailable.note_loss(uids[0], uids[-1])
             raise
         return response
 
     def _fetch_again(self, uid: int) -> FetchResult:
-        response = unless_refused(self.client.fetch, [uid], ["BODY.PEEK[]"])
-        raw = None if response is None else _result(uid, response).raw
-        is_there = raw is None and uid in self.client.search(["UID", str(uid)])
-        return FetchResult(uid, raw, unavailable=is_there)
+        response = unless_refused(self.client.fetch, [uid], WANTED)
+        result = FetchResult(uid, None) if response is None else _result(uid, response)
+        is_there = result.raw is None and uid in self.client.search(["UID", str(uid)])
+        return replace(result, unavailable=is_there)
 
 
 def unless_refused(request: Callable[..., Any], *arguments: Any) -> Any:
@@ -171,9 +177,21 @@ def unless_refused(request: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _result(uid: int, response: Any) -> FetchResult:
-    raw = response.get(uid, {}).get(b"BODY[]")
+    attributes = response.get(uid, {})
+    raw, received = attributes.get(b"BODY[]"), attributes.get(b"INTERNALDATE")
     # A message that is listed without its bytes was not expunged: it is unavailable.
-    return FetchResult(uid, raw, unavailable=raw is None and uid in response)
+    unavailable = raw is None and uid in response
+    return FetchResult(uid, raw, unavailable, internal_date=_instant(received))
+
+
+def _instant(received: object) -> int | None:
+    """Return an INTERNALDATE as an instant; the library gives it in the machine's time zone."""
+    if not isinstance(received, datetime):
+        return None
+    try:
+        return to_instant(received.astimezone(UTC))
+    except (ValueError, OverflowError):
+        return None
 
 
 def windows(client: IMAPClient, first: int, end: int) -> Iterator[list[int]]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from email.message import Message as Part
 from email.parser import BytesHeaderParser
 
-from tapestry.core.clock import DAY
+from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.message import PUBLIC, Message
 from tapestry.ingest.mime.address import addresses, mailboxes
 from tapestry.ingest.mime.body import POLICY, read_body, structure_of
@@ -23,6 +23,7 @@ from tapestry.ingest.mime.headers import (
     own_id,
     raw_text,
 )
+from tapestry.ingest.mime.received import received_at
 
 WORDS = {
     "StartBoundaryNotFoundDefect": "its parts are announced but not there",
@@ -80,8 +81,17 @@ class Parsed:
     problems: tuple[str, ...] = ()
 
 
-def parse(raw: bytes, source: str | None = None, audience: str = PUBLIC) -> Parsed:
+def parse(
+    raw: bytes,
+    source: str | None = None,
+    audience: str = PUBLIC,
+    internal_date: int | None = None,
+    now: int | None = None,
+) -> Parsed:
     r"""Read one message from its bytes; never raises.
+
+    ``internal_date`` is that of an IMAP server; nothing was received after ``now``, by default
+    the present.
 
     A message without a Message-ID is given one under the domain ``content.invalid``, a hash of its
     content.
@@ -90,8 +100,9 @@ def parse(raw: bytes, source: str | None = None, audience: str = PUBLIC) -> Pars
     >>> parsed.message.sender, parsed.message.sender_name, parsed.message.body
     ('joe@x.org', 'Joe Doe', 'Hello\n')
     """
+    now = wall_clock() if now is None else now
     try:
-        return _read(raw, source, audience)
+        return _read(raw, source, audience, internal_date, now)
     except Exception as error:
         # The bytes are kept, and the messages after it are read.
         message = Message(
@@ -100,7 +111,22 @@ def parse(raw: bytes, source: str | None = None, audience: str = PUBLIC) -> Pars
         return Parsed(message, (UNREADABLE, type(error).__name__))
 
 
-def _read(raw: bytes, source: str | None, audience: str) -> Parsed:
+def received_of(raw: bytes, now: int) -> int | None:
+    r"""Return when a message was received as far as its headers say, not after ``now``.
+
+    >>> received_of(b"Date: Thu, 01 Jan 1970 00:00:07 +0000\n\nHello\n", now=9_000_000)
+    7000000
+    """
+    try:
+        part = BytesHeaderParser(policy=POLICY).parsebytes(raw[:LARGE])
+        return received_at(_headers(part), None, now)
+    except Exception:
+        return None  # the standard parser raises various errors at mail made to break it
+
+
+def _read(
+    raw: bytes, source: str | None, audience: str, internal_date: int | None, now: int
+) -> Parsed:
     problems: list[str] = []
     try:
         part = structure_of(shortened(raw))
@@ -126,6 +152,7 @@ def _read(raw: bytes, source: str | None, audience: str) -> Parsed:
     references = message_ids(" ".join(headers.get("references", [])))
     message = Message(
         msgid=msgid,
+        received=received_at(headers, internal_date, now),
         date=date,
         sender=sender,
         sender_name=name,

@@ -36,14 +36,18 @@ class Assembly:
         return name
 
     def view(
-        self, table: str, ranges: tuple[Range, ...] | None, lookup: KeyLookup | None = None
+        self,
+        table: str,
+        ranges: tuple[Range, ...] | None,
+        lookup: KeyLookup | None = None,
+        by: str = "ts",
     ) -> View:
-        """Return the view of a table, of its slice, or of what a key lookup finds in it."""
-        key = (table, ranges, lookup)
+        """Return the view of a table, of a slice ``by`` its column, or of a key lookup in it."""
+        key = (table, ranges, lookup, by)
         if key not in self._views:
             everything = ranges is None and lookup is None
             suffix = "" if everything else f"_{len(self._views)}"
-            self._views[key] = View(table + suffix, table, ranges, lookup)
+            self._views[key] = View(table + suffix, table, ranges, lookup, by)
         return self._views[key]
 
     def first_matches(self, *extra_key: str) -> Statement:

@@ -1,7 +1,8 @@
 """Lower the disjunct of one signature group: its candidates, its events, its answer at an instant.
 
-A delta query is driven by the rows of one table whose ``ts`` can put its event into a filter's
-window.  They give candidates (``columns.py``), which are then tested at their instant c.
+A delta query is driven by the rows of one table that can put its event into a filter's window,
+by their ``ts`` or ``received``.  They give candidates (``columns.py``), which are then tested at
+their instant c.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from tapestry.plan.relation import SEPARATOR, Field, KeyLookup, Range
 from tapestry.query.tree import nodes as n
 from tapestry.rewrite.stages import Conjunction, DeltaQuery, TopKTest
 
-Covers = Callable[[str, tuple[Range, ...]], bool]
-"""Tells whether a table can hold rows whose ``ts`` lies in one of the ranges."""
+Covers = Callable[[str, tuple[Range, ...], str], bool]
+"""Tells whether a table can hold rows of which a column lies in one of the ranges."""
 
 Driver = DeltaQuery | TopKTest
 """What gives candidates: the rows of a delta query, or what enters a top or leaves it."""
@@ -134,8 +135,10 @@ class DisjunctLowering:
         return driven, tops if len(driven) < len(active) else []
 
     def _has_rows(self, delta: DeltaQuery, covers: Covers) -> bool:
-        driver = _driver(delta)
-        return driver is None or covers(driver.table, slices(self.constant_rows, delta.event))
+        if delta.driver is None:
+            return True
+        binding, by = delta.driver
+        return covers(binding.table, slices(self.constant_rows, delta.event), by)
 
     def _driven(self, delta: DeltaQuery, until: int) -> tuple[exp.Select, Scope]:
         """Return FROM and WHERE of a delta query's candidates, and the scope of both."""
@@ -144,7 +147,8 @@ class DisjunctLowering:
         ranges = slices(self.constant_rows, delta.event)
         select = sql.select(source=sql.table(self.constants, "k"))
         self.nested.bound_views.clear()
-        tables = self.nested.bound_views.tables(delta.bindings, delta.plain, _driver(delta), ranges)
+        binding, by = delta.driver or (None, "ts")
+        tables = self.nested.bound_views.tables(delta.bindings, delta.plain, binding, ranges, by=by)
         for binding, table in zip(delta.bindings, tables, strict=True):
             sql.where(sql.cross_join(select, table), self.nested.visible(binding, scope))
         if delta.event.anchor is not None:
@@ -258,14 +262,6 @@ class DisjunctLowering:
             source=sql.table(name),
         )
         return sql.where(final, *conditions)
-
-
-def _driver(delta: DeltaQuery) -> n.Binding | None:
-    """Return the binding whose ``ts`` alone decides whether the event is in the window."""
-    anchor = delta.event.anchor
-    if anchor is None or anchor[0].name != "ts":
-        return None
-    return next(binding for binding in delta.bindings if binding.var == anchor[0].var)
 
 
 def _in_ranges(column: exp.Expr, ranges: tuple[Range, ...]) -> exp.Expr:

@@ -52,10 +52,14 @@ class BoundViews:
         return binding.var in self._views
 
     def bind(
-        self, binding: n.Binding, ranges: tuple[Range, ...] | None, lookup: KeyLookup | None
+        self,
+        binding: n.Binding,
+        ranges: tuple[Range, ...] | None,
+        lookup: KeyLookup | None,
+        by: str = "ts",
     ) -> exp.Expr:
         """Return the table of a variable: a slice of it, a key lookup, or all of it."""
-        view = self.assembly.view(binding.table, ranges, lookup)
+        view = self.assembly.view(binding.table, ranges, lookup, by)
         self._views[binding.var] = (view,)
         if binding.var in self._unnested:
             rows = unnested(view.name, self._unnested[binding.var][0].name)
@@ -77,10 +81,11 @@ class BoundViews:
         driver: n.Binding | None = None,
         ranges: tuple[Range, ...] | None = None,
         lookup: KeyLookup | None = None,
+        by: str = "ts",
     ) -> list[exp.Expr]:
         """Return the tables of variables that are bound together.
 
-        Of the driver it is its slice, or what a key lookup finds.
+        Of the driver it is its slice ``by`` a column, or what a key lookup finds.
 
         Their SELECT must have the ``set_joins`` of the variables among its conditions.
         """
@@ -92,7 +97,7 @@ class BoundViews:
         tables: dict[str, exp.Expr] = {}
         waiting = list(bindings)
         if driver is not None:
-            tables[driver.var] = self.bind(driver, ranges, lookup)
+            tables[driver.var] = self.bind(driver, ranges, lookup, by)
             waiting.remove(driver)
         while waiting:
             lookups = ((binding, self._key_lookup(binding, plain)) for binding in waiting)

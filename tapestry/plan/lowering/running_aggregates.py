@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 
 from sqlglot import exp
 
-from tapestry.core.schema import Type
+from tapestry.core.schema import BOUNDED, MESSAGES, Type
 from tapestry.plan.lowering import sql
 from tapestry.plan.lowering.assembly import Assembly
 from tapestry.plan.lowering.columns import CandidateJoins, VariableColumn, semi_join, slots
@@ -65,7 +65,7 @@ def counting_interval(
     known = [
         sql.negate(sql.is_null(scope.term(point.term)))
         for point in (*begins, *ends)
-        if point.anchor is None or point.anchor[0].name != "ts"
+        if point.anchor is None or point.anchor[0].name not in BOUNDED[MESSAGES]
     ]
     alpha = _extreme(exp.Greatest, [scope.instant(point) for point in begins])
     if not ends:

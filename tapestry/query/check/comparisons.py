@@ -99,11 +99,14 @@ def _incomparable(left: n.Term, right: n.Term, span: Span | None) -> TapestryErr
         text = next(term for term in (left, right) if type_of(term) is Type.TEXT)
         hint = f"Write an instant as TIMESTAMP '{_as_instant(text)}'."
     elif Type.INSTANT in kinds and Type.DURATION in kinds:
-        hint = "Compare an age with a duration: now() - m.ts > 2 weeks."
+        hint = "Compare an age with a duration: now() - m.received > 2 weeks."
     elif Type.INSTANT in kinds and kinds & set(NUMERIC):
-        hint = "Write TIMESTAMP '2026-01-31 12:00:00', or compare an age: now() - m.ts > 2 weeks."
+        hint = (
+            "Write TIMESTAMP '2026-01-31 12:00:00', "
+            "or compare an age: now() - m.received > 2 weeks."
+        )
     elif Type.DURATION in kinds and kinds & set(NUMERIC):
-        hint = "Compare an age with a duration and its unit: now() - m.ts > 14 days."
+        hint = "Compare an age with a duration and its unit: now() - m.received > 14 days."
     elif Type.TEXT in kinds and kinds & set(NUMERIC):
         hint = "Write texts between single quotes, and numbers without."
     return TapestryError(message[0].upper() + message[1:], span, hint)

@@ -124,7 +124,9 @@ def _call(call: n.Call, scope: Scope) -> n.Term:
     return n.Call(name, args, _FUNCTIONS[name], span=call.span)
 
 
-NOW_HINT = "now() can be compared as in m.ts < now() - 2 weeks, or now() - m.ts > 14 days."
+NOW_HINT = (
+    "now() can be compared as in m.received < now() - 2 weeks, or now() - m.received > 14 days."
+)
 
 
 def _unknown_function(call: n.Call) -> TapestryError:

@@ -33,7 +33,7 @@ def canonical_phrase(query: n.CheckedQuery) -> str | None:
 
     >>> from tapestry.query.context import Context
     >>> from tapestry.query.frontend import read
-    >>> canonical_phrase(read("m.ts < now() - 14 days AND m.subject HAS 'spark'", Context()))
+    >>> canonical_phrase(read("m.received < now() - 14 days AND m.subject HAS 'spark'", Context()))
     'two weeks old and about spark'
     """
     if query.phrase is not None or query.borrows:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tapestry.core.schema import KEY_COLUMN, Type
+from tapestry.core.schema import BOUNDED, KEY_COLUMN, Type
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.linear import add, linear
 from tapestry.query.tree.parsed import MESSAGE
@@ -101,7 +101,11 @@ def _as_exists(node: n.InQuery, *, exact: bool) -> n.Exists | None:
 def _never_null(term: n.Term, tables: dict[str, str]) -> bool:
     match term:
         case n.Column(var, name):
-            return var in tables and name in (KEY_COLUMN[tables[var]], "ts", "audience")
+            return var in tables and name in (
+                KEY_COLUMN[tables[var]],
+                *BOUNDED[tables[var]],
+                "audience",
+            )
     return False
 
 

@@ -81,9 +81,9 @@ def _and_rank(test: n.Condition) -> tuple[int, str]:
             return 3, ""
         case n.Compare("=", n.Column(name="sender")):
             return 3, ""
-        case n.Not(n.Exists(condition=n.And((_, n.Compare(">", n.Column(name="ts")))))):
+        case n.Not(n.Exists(condition=n.And((_, n.Compare(">", n.Column(name="received")))))):
             return 4, ""
-        case n.Compare("<=" | "<" | ">" as op, n.Column(name="ts")):
+        case n.Compare("<=" | "<" | ">" as op, n.Column(name="received")):
             return 5 + ("<=", "<", ">").index(op), ""
     return 8, repr(test)
 

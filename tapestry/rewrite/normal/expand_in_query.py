@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tapestry.core.schema import KEY_COLUMN, MESSAGES
+from tapestry.core.schema import BOUNDED, KEY_COLUMN, MESSAGES
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.walk import change_conditions
 
@@ -45,7 +45,7 @@ def _nullable(term: n.Term, tables: dict[str, str]) -> bool:
     if not isinstance(term, n.Column):
         return True
     table = MESSAGES if term.var == "m" else tables.get(term.var, "")
-    return term.name != "ts" and term.name != KEY_COLUMN.get(table)
+    return term.name not in (KEY_COLUMN.get(table), *BOUNDED.get(table, ()))
 
 
 def _equal(query: n.InQuery) -> n.Compare:

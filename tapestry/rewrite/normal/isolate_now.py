@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapestry.core.errors import TapestryError
-from tapestry.core.schema import Type
+from tapestry.core.schema import BOUNDED, MESSAGES, Type
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.linear import Linear, add, linear
 from tapestry.query.tree.walk import FLIPPED, change_conditions, reads_now, type_of
@@ -48,7 +48,7 @@ def _instants(node: Any) -> frozenset[n.Term]:
 
 
 def _never_null(term: n.Term) -> bool:
-    return isinstance(term, n.Column) and term.name == "ts"
+    return isinstance(term, n.Column) and term.name in BOUNDED[MESSAGES]
 
 
 def _move(node: n.Compare) -> n.And | n.Or | n.Compare:
@@ -57,7 +57,7 @@ def _move(node: n.Compare) -> n.And | n.Or | n.Compare:
         raise TapestryError(
             "now() can only be compared with instants and durations.",
             node.span,
-            "Write for example m.ts < now() - 2 weeks.",
+            "Write for example m.received < now() - 2 weeks.",
         )
     form = add(left, right, -1)
     count = form.coefficient(n.Now())
@@ -66,7 +66,9 @@ def _move(node: n.Compare) -> n.And | n.Or | n.Compare:
         return _without_now(node, rest)
     if abs(count) > 1:
         raise TapestryError(
-            "now() cannot be multiplied.", node.span, "Let it stand once: m.ts < now() - 2 weeks."
+            "now() cannot be multiplied.",
+            node.span,
+            "Let it stand once: m.received < now() - 2 weeks.",
         )
     if count == 1:
         op, bound = node.op, add(Linear((), 0), rest, -1)

@@ -43,6 +43,7 @@ Hello
 """
     assert read(raw, source="here", audience="user:joe") == Message(
         msgid="b@x.org",
+        received=parse_instant("2004-01-02T13:26:52Z"),
         date=parse_instant("2004-01-02T13:26:52Z"),
         sender="mary.jones@x.org",
         sender_name="Jones, Mary",

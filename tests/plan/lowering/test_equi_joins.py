@@ -93,7 +93,7 @@ def statements_of(compiled):
     """Yield the statements that ask a filter, and that run it over a window."""
     asked = Subscription(0, compiled, ("public",), BEGINNING)
     groups = signature_groups([(asked, 9)])
-    statements = [lower_at(groups, 9), lower(groups, 9, lambda table, ranges: True)]
+    statements = [lower_at(groups, 9), lower(groups, 9, lambda *_: True)]
     for statement in filter(None, statements):
         yield statement
         yield from (derived.statement for derived in statement.derived)

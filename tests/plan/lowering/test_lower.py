@@ -35,7 +35,7 @@ def grouped(*texts, rule="fast"):
     )
 
 
-def lowered(*texts, rule="fast", covers=lambda table, ranges: True):
+def lowered(*texts, rule="fast", covers=lambda *_: True):
     return lower(grouped(*texts, rule=rule), NOW, covers)
 
 
@@ -97,7 +97,7 @@ def test_every_table_is_limited_to_the_audience_and_to_an_instant(rule):
     for text in texts:
         found = grouped(text, rule=rule)
         statements = [
-            lower(found, NOW, lambda table, ranges: True),
+            lower(found, NOW, lambda *_: True),
             lower_at(found, NOW),
             lower_among(found, [(0, "a@x", NOW)]),
             lower_each(found, [(0, NOW)]),
@@ -208,7 +208,7 @@ def test_a_message_that_is_asked_for_is_looked_up():
 def test_a_variant_whose_slice_is_empty_is_left_out():
     asked = []
 
-    def covers(table, ranges):
+    def covers(table, ranges, by="ts"):
         asked.append((table, ranges))
         return table == "messages"
 
@@ -221,7 +221,7 @@ def test_a_variant_whose_slice_is_empty_is_left_out():
 
 
 def test_there_is_no_statement_where_nothing_new_is_to_be_read():
-    assert lowered(NO_REPLY, REPLIED, covers=lambda table, ranges: False) is None
+    assert lowered(NO_REPLY, REPLIED, covers=lambda *_: False) is None
     assert lowered("m.sender = NULL") is None
 
 
@@ -281,6 +281,6 @@ def test_what_held_at_some_instants_is_asked_of_the_messages_named():
 
 
 def test_the_events_of_a_filter_are_read_from_the_slices_that_can_hold_them():
-    statement = lower_events(grouped(NO_REPLY, rule="general"), NOW, lambda table, ranges: True)
+    statement = lower_events(grouped(NO_REPLY, rule="general"), NOW, lambda *_: True)
     assert {view for _, view in views(statement).values() if view} == {NEW, OLD}
     assert tuple(statement.select.named_selects) == OUTPUT

@@ -77,7 +77,7 @@ def test_a_rank_is_swept_where_its_values_are_numbers_that_can_be_kept_running(t
     asked = signature_groups(
         [(Subscription(0, compile_filter(text, Context()), ("public",), 0), 9)]
     )
-    statement = lower(asked, 9, lambda table, ranges: True)
+    statement = lower(asked, 9, lambda *_: True)
     assert bool(statement.derived) is swept
 
 

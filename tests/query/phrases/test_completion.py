@@ -81,7 +81,7 @@ def accepted(text, completion):
         ("from joe and and ", []),
         ("unanswerable", []),
         ("m.su", ["m.subject"]),
-        ("m.size > 3 AND m.re", ["m.references"]),
+        ("m.size > 3 AND m.re", ["m.received", "m.references"]),
         ("EXISTS (r: r.in", ["r.inreplyto"]),
         ("EXISTS (a IN annotations: a.va", ["a.value"]),
         ("SELECT x.msgid FROM messages x WHERE x.da", ["x.date"]),

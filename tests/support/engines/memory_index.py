@@ -4,6 +4,7 @@ from dataclasses import fields, replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from support.oracle import cell
 
 from tapestry.core.schema import COLUMNS, Type
 from tapestry.predicate_index.groups import EvaluationGroup, Member, visible_audiences
@@ -68,9 +69,11 @@ class DictRows:
     def __init__(self, data):
         self.data = data
 
-    def between(self, table, ranges, columns):
+    def between(self, table, ranges, columns, by="ts"):
         within = [
-            row for row in self.data[table] if any(low < row["ts"] <= high for low, high in ranges)
+            row
+            for row in self.data[table]
+            if any(low < cell(row, by, Type.INSTANT) <= high for low, high in ranges)
         ]
         return _arrow(table, within, columns)
 
@@ -84,7 +87,10 @@ def _arrow(table, rows, columns):
     return pa.table(
         [
             pa.array(
-                [list(r.get(c) or ()) if kinds[c] is Type.SET else r.get(c) for r in rows],
+                [
+                    list(r.get(c) or ()) if kinds[c] is Type.SET else cell(r, c, kinds[c])
+                    for r in rows
+                ],
                 schema.field(c).type,
             )
             for c in columns

@@ -8,6 +8,7 @@ from itertools import groupby
 
 import pyarrow.parquet as pq
 from sqlglot import exp
+from support.oracle import cell
 
 from tapestry.core.schema import COLUMNS, Type
 
@@ -86,7 +87,7 @@ class SqliteEngine:
             names = ", ".join(f'"{name}"' for name in columns)
             self.db.execute(f"CREATE TABLE {table} ({names})")
             rows = [
-                [_cell(row.get(name), kind) for name, kind in columns.items()]
+                [_cell(cell(row, name, kind), kind) for name, kind in columns.items()]
                 for row in data.get(table, ())
             ]
             marks = ", ".join("?" * len(columns))
@@ -95,8 +96,8 @@ class SqliteEngine:
     def limit(self, seconds):
         return nullcontext()
 
-    def covers(self, table, ranges):
-        within = " OR ".join(f"(ts > {low} AND ts <= {high})" for low, high in ranges)
+    def covers(self, table, ranges, by="ts"):
+        within = " OR ".join(f"({by} > {low} AND {by} <= {high})" for low, high in ranges)
         return bool(
             self.db.execute(f"SELECT EXISTS (SELECT 1 FROM {table} WHERE {within})").fetchone()[0]
         )
@@ -135,7 +136,8 @@ class SqliteEngine:
 def _limits(view, statement):
     """What of a table a view holds: no row more than it must, so that the laws would tell."""
     if view.key_lookup is None:
-        return " OR ".join(f"(ts > {low} AND ts <= {high})" for low, high in view.ranges)
+        by = view.by
+        return " OR ".join(f"({by} > {low} AND {by} <= {high})" for low, high in view.ranges)
     lookup = view.key_lookup
     tables = {one.name: one.table for one in statement.views}
     return " OR ".join(

@@ -65,7 +65,9 @@ class Counts:
                 return None, False
             return column(one, self.pick(*counted)), self.pick(True, True, False)
         extremes = (
-            ("number", "number", "owner", "ts") if notes else ("size", "sender", "ts", "date")
+            ("number", "number", "owner", "ts")
+            if notes
+            else ("size", "sender", "ts", "received", "date")
         )
         term = column(one, self.pick(*extremes))
         if term.name == "ts" and self.pick(True, False):
@@ -103,7 +105,8 @@ class Counts:
         """Draw an age that rows must not have passed, or (``<``) must have reached."""
         gap = n.Arith("-", n.Now(), self.duration(), Type.INSTANT)
         sign = self.pick(*signs)
-        return n.Compare(self.pick(sign, sign + "="), column(binding, "ts"), gap)
+        by = "ts" if binding.table == ANNOTATIONS else self.pick("ts", "received")
+        return n.Compare(self.pick(sign, sign + "="), column(binding, by), gap)
 
     def plain_count(self, message: n.Binding) -> n.Condition:
         """Draw an aggregate or a rank of what refers to a message, and nothing else.

@@ -119,6 +119,7 @@ class _Writer(Counts):
             pairs = [("inreplyto", "msgid")] * 8 + [("msgid", "inreplyto")] * 4
             pairs += [("sender", "sender"), ("msgid", "msgid"), ("references", "msgid")]
             pairs += [("to", "sender"), ("subject", "subject"), ("ts", "ts"), ("date", "ts")]
+            pairs += [("received", "ts"), ("received", "received")]
         mine, theirs = self.pick(*pairs)
         left, right = column(new, mine), column(old, theirs)
         op = self.pick(*["="] * 8, "<>", "<", ">=")
@@ -132,7 +133,7 @@ class _Writer(Counts):
     def in_query(self, scope: tuple[n.Binding, ...], depth: int) -> n.Condition:
         bindings = self.bind()
         kind = self.pick(Type.TEXT, Type.TEXT, Type.TEXT, Type.INSTANT)
-        likely = ("msgid", "inreplyto", "sender", "value", "subject", "ts", "date")
+        likely = ("msgid", "inreplyto", "sender", "value", "subject", "ts", "received", "date")
         term = self.pick(*_columns(scope, kind, likely))
         value = self.pick(*_columns(bindings, kind, likely))
         inner = self.condition((*scope, *bindings), depth - 1, self.pick(1, 1, 2))
@@ -201,7 +202,9 @@ class _Writer(Counts):
         base: n.Term = column(binding, "ts")
         if binding.table == MESSAGES:
             date = column(binding, "date")
-            base = self.pick(base, base, date, n.Call("coalesce", (date, base), Type.INSTANT))
+            received = column(binding, "received")
+            coalesced = n.Call("coalesce", (date, base), Type.INSTANT)
+            base = self.pick(base, base, received, received, date, coalesced)
         base = self.pick(*[base] * 8, self.instant())
         op = self.pick("", "+", "+", "-")
         return n.Arith(op, base, self.duration(), Type.INSTANT) if op else base

@@ -94,6 +94,7 @@ def messages(
             "sender": draw(st.sampled_from((*PEOPLE, *PEOPLE, None))),
             "inreplyto": draw(st.sampled_from(parents)),
             "date": None if late is None else row["ts"] + late * unit,
+            "received": draw(st.sampled_from((None, *(row["ts"] - n * unit for n in _DELAYED)))),
         }
         row |= draw(st.sampled_from(_PROFILES))
         row["references"] = draw(st.sampled_from(_REFERENCES))
@@ -119,6 +120,9 @@ def _twins(draw: st.DrawFn, rows: list[Row], batches: tuple[int, ...]) -> list[R
         twin |= draw(st.sampled_from(_PROFILES))
     return [] if (row["msgid"], audience) in keys else [twin]
 
+
+_DELAYED = (0, 1, 3, 9, 40)
+"""How long before its ``ts`` a message was received."""
 
 _LIKELY_TWINS = ("user:alice", "user:alice", "public", "user:bob")
 _LIKELY_AUDIENCES = (*["public"] * 6, *AUDIENCES)

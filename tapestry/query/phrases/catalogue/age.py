@@ -1,4 +1,4 @@
-"""Phrases about how long ago a message arrived."""
+"""Phrases about how long ago a message was received."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from tapestry.query.phrases.nodes import Phrase
 from tapestry.query.tree import nodes as n
 
 
-def _arrived(phrase: Phrase, op: str) -> n.Condition:
-    return n.Compare(op, column("ts"), ago(length(phrase.amount)))
+def _received(phrase: Phrase, op: str) -> n.Condition:
+    return n.Compare(op, column("received"), ago(length(phrase.amount)))
 
 
 def _between(phrase: Phrase) -> n.Condition:
@@ -19,23 +19,23 @@ def _between(phrase: Phrase) -> n.Condition:
     if int(older.value or 0) >= int(newer.value or 0):
         message = "Nothing is between these two ages."
         raise TapestryError(message, phrase.span, "Write the smaller age first.")
-    ts = column("ts")
-    return n.And((n.Compare("<", ts, ago(older)), n.Compare(">", ts, ago(newer))))
+    received = column("received")
+    return n.And((n.Compare("<", received, ago(older)), n.Compare(">", received, ago(newer))))
 
 
 KINDS = (
     PhraseKind(
         spelling="{age:two weeks} old",
-        description="that arrived longer ago than this",
+        description="received longer ago than this",
         rank=4,
-        meaning=lambda phrase, _: _arrived(phrase, "<"),
+        meaning=lambda phrase, _: _received(phrase, "<"),
         others=("OLDER THAN age",),
     ),
     PhraseKind(
         spelling="newer than {age:two weeks}",
-        description="that arrived since then",
+        description="received since then",
         rank=15,
-        meaning=lambda phrase, _: _arrived(phrase, ">"),
+        meaning=lambda phrase, _: _received(phrase, ">"),
     ),
     PhraseKind(
         spelling="between {low:two} and {upper:three weeks} old",

@@ -30,8 +30,8 @@ def _count_is(phrase: Phrase, op: str) -> n.Condition:
 
 
 def _no_recent_reply(phrase: Phrase) -> n.Condition:
-    recent = n.Compare(">", c.column("ts", "r"), c.ago(c.length(phrase.amount)))
-    old = n.Compare("<=", c.column("ts"), c.ago(c.length(phrase.amount)))
+    recent = n.Compare(">", c.column("received", "r"), c.ago(c.length(phrase.amount)))
+    old = n.Compare("<=", c.column("received"), c.ago(c.length(phrase.amount)))
     return n.And((n.Not(_has_reply(recent)), old))
 
 

@@ -52,7 +52,8 @@ def _top(
     recent = []
     if length is not None:
         begin = c.ago(n.Literal(length, Type.DURATION))
-        recent.append(n.Compare(">", c.column("ts", var), begin))
+        instant = c.column("received" if var == "r" else "ts", var)
+        recent.append(n.Compare(">", instant, begin))
     ranked = n.Binding(MESSAGE, MESSAGES)
     return n.Top(c.column("msgid"), c.whole_number(amount), ranked, by(*recent), n.Truth(True))
 

@@ -1,0 +1,162 @@
+"""Bring tables of an older version to the present columns, in one commit.
+
+Messages of older versions have no ``received``.  It is read from their originals, or taken from
+``date`` where there is none.  Each file is replaced by one that has it, as a compaction does; the
+commit changes the columns of the table too, so that it is of one version or of the other.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import DeltaTable
+
+from tapestry.core.errors import TapestryError
+from tapestry.core.file_lock import FOREVER, file_lock
+from tapestry.core.log import event
+from tapestry.core.schema import MESSAGES
+from tapestry.tables.commit import put_entry
+from tapestry.tables.data_files import (
+    UNKNOWN,
+    DataFile,
+    bounds_of,
+    data_files_of,
+    statistics,
+)
+from tapestry.tables.delta_table import explained
+from tapestry.tables.find import by_time
+from tapestry.tables.log import Tables
+from tapestry.tables.rows import ORIGINALS, REPEATING, arrow_schema, dated, row_group_rows
+
+ReceivedOf = Callable[[bytes, int], int | None]
+"""Return when a message was received, given its bytes and the present; None if it does not say."""
+
+log = logging.getLogger(__name__)
+
+
+def upgrade(tables: Tables, received_of: ReceivedOf) -> bool:
+    """Give the messages of an older version the column ``received``; return whether any had none.
+
+    No other process may read or append meanwhile.  An interrupted upgrade has changed nothing.
+    """
+    path = tables.root / MESSAGES
+    if not _is_old(path):
+        return False
+    start = time.perf_counter()
+    hint = "Make room on the disk, or make the directory yours to write; then run it again."
+    with (
+        file_lock(tables.root / "compact.lock", wait=FOREVER),
+        explained(f"The messages in {path} cannot be upgraded", hint),
+    ):
+        if not _is_old(path):
+            return False
+        opened = DeltaTable(str(path))
+        old = data_files_of(opened)
+        new: list[Path] = []
+        try:
+            actions: list[dict[str, Any]] = [{"metaData": _metadata(opened)}]
+            for data_file in old:
+                actions += _replaced(tables, data_file, received_of, new)
+            if not put_entry(path, opened.version() + 1, actions):
+                raise TapestryError(
+                    "Mail was appended while the messages were upgraded.",
+                    hint="Stop all other parts of Tapestry, and run it again.",
+                )
+        except BaseException:
+            for written in new:
+                written.unlink(missing_ok=True)
+            raise
+    event(log, "upgrade", table=MESSAGES, files=len(old), seconds=time.perf_counter() - start)
+    return True
+
+
+def _is_old(path: Path) -> bool:
+    if not DeltaTable.is_deltatable(str(path)):
+        return False
+    names = pa.schema(DeltaTable(str(path)).schema().to_arrow()).names
+    return "msgid" in names and "received" not in names
+
+
+def _metadata(opened: DeltaTable) -> dict[str, Any]:
+    """Return the metadata of a table with the present columns."""
+    metadata = opened.metadata()
+    schema = json.loads(opened.schema().to_json())
+    column = {"name": "received", "type": "long", "nullable": False, "metadata": {}}
+    place = [field["name"] for field in schema["fields"]].index("ts") + 1
+    schema["fields"].insert(place, column)
+    return {
+        "id": str(metadata.id),
+        "name": metadata.name,
+        "format": {"provider": "parquet", "options": {}},
+        "schemaString": json.dumps(schema),
+        "partitionColumns": [],
+        "configuration": metadata.configuration | {"delta.dataSkippingStatsColumns": "ts,received"},
+        "createdTime": metadata.created_time,
+    }
+
+
+def _replaced(
+    tables: Tables, data_file: DataFile, received_of: ReceivedOf, new: list[Path]
+) -> Iterator[dict[str, Any]]:
+    """Write a file anew, with the column; yield the actions of the log for it."""
+    path = tables.root / MESSAGES / f"part-{uuid4()}.zstd.parquet"
+    new.append(path)
+    schema = arrow_schema(MESSAGES)
+    bounds = {"ts": (data_file.min_ts, data_file.max_ts), "received": UNKNOWN[::-1]}
+    with (
+        pq.ParquetWriter(
+            path, schema, compression="zstd", use_dictionary=list(REPEATING), store_schema=False
+        ) as writer,
+        pq.ParquetFile(data_file.path) as file,
+    ):
+        for number in range(file.num_row_groups):
+            rows = _with_received(tables, file.read_row_group(number), received_of, schema)
+            low, high = bounds_of(MESSAGES, rows)["received"]
+            before = bounds["received"]
+            bounds["received"] = min(low, before[0]), max(high, before[1])
+            writer.write_table(rows, row_group_size=row_group_rows(MESSAGES))
+    now = time.time_ns() // 1_000_000
+    name = Path(data_file.path).name
+    yield {"remove": {"path": name, "deletionTimestamp": now, "dataChange": False}}
+    yield {
+        "add": {
+            "path": path.name,
+            "partitionValues": {},
+            "size": path.stat().st_size,
+            "modificationTime": now,
+            "dataChange": False,
+            "stats": statistics(data_file.rows, bounds),
+        }
+    }
+
+
+def _with_received(
+    tables: Tables, rows: pa.Table, received_of: ReceivedOf, schema: pa.Schema
+) -> pa.Table:
+    keys = list(zip(*(rows[name].to_pylist() for name in ("msgid", "audience", "ts")), strict=True))
+    instants = [ts for _, _, ts in keys]
+    slices = [(min(instants, default=0) - 1, max(instants, default=0))]
+    columns = ["msgid", "audience", "ts", "raw"]
+    kept = by_time(tables.data_files(ORIGINALS), ORIGINALS, slices, columns)
+    stored = kept.to_pylist() if kept is not None else []
+    found = {
+        (row["msgid"], row["audience"], row["ts"]): received_of(row["raw"], row["ts"])
+        for row in stored
+    }
+    received = []
+    for (msgid, audience, ts), date in zip(keys, rows["date"].to_pylist(), strict=True):
+        at = found.get((msgid, audience, ts))
+        if at is None and date is not None and 0 <= date <= ts:
+            at = date
+        received.append(ts if at is None else at)
+    place = schema.get_field_index("received")
+    rows = rows.add_column(place, schema.field("received"), pa.array(received, pa.int64()))
+    return dated(rows.select(schema.names).cast(schema), instants)
