@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tapestry.core.clock import BEGINNING
+from tapestry.core.schema import MESSAGES
 from tapestry.plan.compile import compile_filter
 from tapestry.plan.engine import Engine, evaluate
 from tapestry.plan.lowering.lower import lower_at
 from tapestry.query.context import Context
 from tapestry.run.execute import Subscription, execute, signature_groups
 from tapestry.tables.log import Snapshot, Tables, snapshot
-from tapestry.tables.read import Card, cards
+from tapestry.tables.read import Card, cards, lookup
 
 EngineOn = Callable[[Snapshot], Engine]
 
@@ -41,6 +42,7 @@ def ask(
     """Return Q(at): the messages that satisfy the filter at the instant, by ``ts``.
 
     With ``so_far`` return QM(at): all that it would have matched until then, by ``matched_at``.
+    Those of one instant, such as an import, are in the order received.
     Raise TooSlowError if the engine takes more than so many seconds.
     """
     asked = Subscription(0, compile_filter(text, context), tuple(audiences), BEGINNING)
@@ -54,6 +56,20 @@ def ask(
             rows = evaluate(engine, lower_at(signature_groups([(asked, at)]), at))
             for _, msgid, _, ts, *_ in rows:
                 instants[msgid] = min(ts, instants.get(msgid, ts))
-    order = sorted(instants, key=lambda msgid: (-instants[msgid], msgid))[:limit]
+    order = _newest(tables, instants, audiences, limit)
     by_msgid = cards(tables, order, audiences)
     return Answer(len(instants), tuple(by_msgid[msgid] for msgid in order))
+
+
+def _newest(
+    tables: Tables, instants: Mapping[str, int], audiences: Sequence[str], limit: int | None
+) -> list[str]:
+    """Return the newest messages by their instants, and among equals those received last."""
+    found = sorted(instants, key=instants.__getitem__, reverse=True)
+    if limit is not None and 0 < limit < len(found):
+        last = instants[found[limit - 1]]
+        found = [msgid for msgid in found if instants[msgid] >= last]
+    columns = ("msgid", "received")
+    rows = lookup(tables, MESSAGES, "msgid", found, audiences, columns)
+    received = {row["msgid"]: row["received"] for row in rows}
+    return sorted(found, key=lambda msgid: (-instants[msgid], -received[msgid], msgid))[:limit]

@@ -64,14 +64,14 @@ def _user(name: str) -> User:
 
 
 def _line(card: Card) -> str:
-    sent = to_datetime(card.ts if card.date is None else card.date)
+    received = to_datetime(card.received)
     sender = card.sender_name or card.sender or "(nobody)"
     subject = card.subject or "(no subject)"
-    return f"{sent:%Y-%m-%d %H:%M}  {sender[:24]:24}  {subject[:60]:60}  {card.msgid}"
+    return f"{received:%Y-%m-%d %H:%M}  {sender[:24]:24}  {subject[:60]:60}  {card.msgid}"
 
 
 def _json(card: Card) -> str:
     fields = asdict(card)
-    for name in ("ts", "date"):
+    for name in ("ts", "received", "date"):
         fields[name] = None if fields[name] is None else format_instant(fields[name])
     return json.dumps(fields, ensure_ascii=False)

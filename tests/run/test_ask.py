@@ -1,0 +1,36 @@
+"""What is asked once: newest first, and of one batch what was received last first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.clocks import MemoryClock
+from support.engines.sqlite_engine import engine_of
+
+from tapestry.core.message import Message
+from tapestry.query.context import Context
+from tapestry.run.ask import ask
+from tapestry.tables.append import append_messages
+from tapestry.tables.log import Tables
+
+PUBLIC = ("public",)
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> Tables:
+    tables, clock = Tables(tmp_path), MemoryClock()
+    for at, received in ((100, {"a": 7, "b": 9, "c": 3}), (200, {"d": 1, "e": 2})):
+        mail = [Message(name, received=instant) for name, instant in received.items()]
+        append_messages(tables, clock, mail, now=lambda at=at: at)
+    return tables
+
+
+@pytest.mark.parametrize("so_far", [False, True])
+@pytest.mark.parametrize(
+    ("limit", "listed"), [(None, "edbac"), (4, "edba"), (3, "edb"), (2, "ed"), (1, "e"), (0, "")]
+)
+def test_the_newest_are_first(tables: Tables, limit: int | None, listed: str, so_far: bool) -> None:
+    text, context = "m.size IS NULL", Context()
+    answer = ask(engine_of(), tables, text, context, PUBLIC, 300, limit, so_far=so_far)
+    assert ("".join(card.msgid for card in answer.cards), answer.count) == (listed, 5)
