@@ -40,7 +40,7 @@ JOINS = [
 class ExplainingEngine(SparkEngine):
     """Keeps the plan of each statement, and answers it with no rows."""
 
-    def _query(self, sql, frames):
+    def _query_until(self, deadline, sql, frames):
         views = [SubqueryAlias(frame._plan, name) for name, frame in frames.items()]
         frame = DataFrame(SQL(sql, [], {}, views), self.session)
         self.plans = [*getattr(self, "plans", ()), frame._explain_string("simple")]
