@@ -92,7 +92,7 @@ def complete(
     else:
         word = _WORD.match(after)
         end = at + (word.end() if word else 0)
-        candidates = _continued(place, typed, vocabulary) if place else []
+        candidates = candidates_at(place, typed, vocabulary) if place else []
         if not candidates and not (place and "WORD" in place.accepts):
             candidates = _columns(text, typed)
     spaced = text[end : end + 1].isspace()
@@ -126,7 +126,7 @@ def _typed_from(before: str) -> tuple[int, str]:
 # Continuations of phrases
 
 
-def _continued(place: Place, typed: str, vocabulary: Vocabulary) -> Named:
+def candidates_at(place: Place, typed: str, vocabulary: Vocabulary) -> Named:
     """Return phrases that begin with what is typed, names among them, likeliest first.
 
     Another spelling of a phrase comes last, and only where its canonical one does not come.

@@ -1,0 +1,263 @@
+"""Corrections of a text that is no filter: what its writer may have meant, nearest first.
+
+Candidates are made freely, from the words that can stand at the place of the error; those that
+do not help are left out by reading the text with each.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain, islice
+
+from tapestry.core.errors import Span, TapestryError
+from tapestry.core.schema import COLUMNS
+from tapestry.query.context import Context
+from tapestry.query.frontend import read
+from tapestry.query.phrases.completion import candidates_at
+from tapestry.query.phrases.printer import quoted
+from tapestry.query.phrases.suggestions import Place, place_after
+from tapestry.query.phrases.vocabulary import Vocabulary
+from tapestry.query.tql import parser as tql
+from tapestry.query.tree.identifiers import RESERVED
+from tapestry.query.tree.parsed import MisreadError
+
+MOST = 3
+LONGEST = 1500
+"""A longer text is not corrected: each candidate costs a reading of all of it."""
+
+_TRIED = 40
+_LONGEST_WORD = 60
+_NEAR = 0.6
+_WORD = re.compile(r"[^\s(),\"“”]+")
+_IDENTIFIER = re.compile(r"[^\W\d][\w-]*")
+_PLAIN = re.compile(r"[^\W_][\w.@'’+-]*")
+
+_VERBS = ("contains", "equals", "has", "includes", "is", "like", "matches")
+"""What other programs want between a field and its value."""
+
+_PAIR = re.compile(
+    rf"([^\W\d]\w*)(?:\s*[:=]\s*|\s+(?:{'|'.join(_VERBS)})\s+)([^\s(),:=\"“”]+)", re.IGNORECASE
+)
+
+_SYNONYMS = {
+    "answer": ("reply",),
+    "answered": ("replied to",),
+    "answers": ("replies",),
+    "author": ("from",),
+    "bigger": ("larger",),
+    "body": ("mentioning",),
+    "contains": ("mentioning", "containing"),
+    "group": ("in",),
+    "label": ("tagged",),
+    "newsgroup": ("in",),
+    "recipient": ("to",),
+    "regarding": ("about",),
+    "response": ("reply",),
+    "responses": ("replies",),
+    "sender": ("from",),
+    "since": ("newer than",),
+    "subject": ("about",),
+    "tag": ("tagged",),
+    "text": ("mentioning",),
+    "title": ("about",),
+}
+"""Words that people bring with them from elsewhere, and those of phrases."""
+
+_OPENINGS = ("from", "about", "mentioning")
+_ADDRESS_OPENINGS = ("from", "to", "replies by")
+"""What a name alone may have been meant with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """``text`` in place of the characters ``[start, end)``: a filter, or an error further on."""
+
+    start: int
+    end: int
+    text: str
+
+    def applied_to(self, text: str) -> str:
+        return text[: self.start] + self.text + text[self.end :]
+
+
+def corrections(
+    text: str, error: TapestryError, context: Context, vocabulary: Vocabulary | None = None
+) -> tuple[Correction, ...]:
+    """Return up to ``MOST`` corrections of a text that is refused with this error.
+
+    Each makes it a filter or moves the error behind what is replaced; those that make it a
+    filter come first.
+
+    >>> error = MisreadError("Not understood.", Span(0, 7))
+    >>> [found.text for found in corrections("replise by Jones", error, Context())]
+    ['replies', 'replied to']
+    """
+    if error.span is None or len(text) > LONGEST:
+        return ()
+    found: list[Correction] = []
+    later: list[Correction] = []
+    tried = {_letters(text)}
+    candidates = _identifiers(text, error.span, vocabulary or Vocabulary())
+    if isinstance(error, MisreadError):
+        misread = _candidates(text, error.span, vocabulary or Vocabulary())
+        candidates = chain(misread, candidates)
+    for correction in islice(dict.fromkeys(candidates), _TRIED):
+        result = correction.applied_to(text)
+        if _letters(result) in tried:
+            continue
+        tried.add(_letters(result))
+        offset = _offset_of_error(result, context)
+        if offset is None:
+            found.append(correction)
+        elif offset > correction.start and offset >= correction.start + len(correction.text):
+            later.append(correction)
+        if len(found) == MOST:
+            break
+    if not found and not later:
+        without = _without(text, error.span)
+        found = [without] if _offset_of_error(without.applied_to(text), context) is None else []
+    return tuple((found or later)[:MOST])
+
+
+def blame(text: str, error: TapestryError) -> TapestryError:
+    """Return the error, at the verb before its place if that was taken for a value.
+
+    >>> blame("subject contains index", MisreadError("What?", Span(17, 22))).span
+    Span(start=8, end=16)
+    """
+    verb = _verb_before(text, error)
+    if verb is None:
+        return error
+    word = text[verb.start : verb.end]
+    hint = f"Leave it out: “{text[: verb.start]}{text[verb.end :].lstrip()}”."
+    return MisreadError(f"“{word}” is not understood here.", verb, hint[:200], text)
+
+
+def _verb_before(text: str, error: TapestryError) -> Span | None:
+    if not isinstance(error, MisreadError) or error.span is None or len(text) > LONGEST:
+        return None
+    place = place_after(text[: error.span.start])
+    before = place.before if place else None
+    if before is None or before.type != "WORD" or before.lower() not in _VERBS:
+        return None
+    return Span(before.start_pos or 0, before.end_pos or 0)
+
+
+def _letters(text: str) -> str:
+    return " ".join(text.lower().split())
+
+
+def _offset_of_error(text: str, context: Context) -> int | None:
+    """Return where a text is refused, None if it is a filter."""
+    try:
+        read(text, context)
+    except TapestryError as error:
+        return error.offset or 0
+    return None
+
+
+# Candidates, nearest first
+
+
+def _candidates(text: str, span: Span, vocabulary: Vocabulary) -> Iterator[Correction]:
+    start, end = span.start, span.end
+    place = place_after(text[:start])
+    word = text[start:end].strip()
+    yield from _pairs_split(text, start)
+    first = _WORD.match(text)
+    if first and place is None:
+        for choice in _SYNONYMS.get(first[0].lower(), ()):
+            yield Correction(*first.span(), choice)
+    if place is not None and start >= len(text.rstrip()):
+        yield from _endings(text, place, vocabulary)
+    elif place is not None and len(word) <= _LONGEST_WORD:
+        texts = _texts_at(place, vocabulary)
+        near = _nearest(word, texts)
+        for choice in (*_SYNONYMS.get(word.lower(), ()), *near):
+            yield Correction(start, end, choice)
+        yield from _quotes_closed(text, start)
+        if not near:
+            yield from _as_value(place, text, span)
+
+
+def _without(text: str, span: Span) -> Correction:
+    """Return the text without a place, and without the blank before it."""
+    return Correction(len(text[: span.start].rstrip()), span.end, "")
+
+
+def _texts_at(place: Place, vocabulary: Vocabulary) -> list[str]:
+    """Return what can stand at a place, and the beginnings of that, whole words each."""
+    texts: dict[str, None] = {}
+    for candidate, _ in candidates_at(place, "", vocabulary):
+        words = candidate.split()
+        texts.update((" ".join(words[:count]), None) for count in range(1, len(words) + 1))
+    return list(texts)
+
+
+def _nearest(word: str, texts: list[str]) -> list[str]:
+    """Return the texts that look like a word, if blanks and capitals do not count."""
+    by_letters: dict[str, str] = {}
+    for text in texts:
+        by_letters.setdefault(text.lower().replace(" ", ""), text)
+    near = difflib.get_close_matches(word.lower(), by_letters, n=5, cutoff=_NEAR)
+    return [by_letters[letters] for letters in near]
+
+
+def _endings(text: str, place: Place, vocabulary: Vocabulary) -> Iterator[Correction]:
+    """Yield what an unfinished phrase may go on with."""
+    at = len(text)
+    blank = "" if not text or text[-1].isspace() or text[-1] == "(" else " "
+    if "RPAR" in place.accepts and place.ends_phrase:
+        yield Correction(at, at, ")")
+    for candidate, _ in candidates_at(place, "", vocabulary):
+        yield Correction(at, at, blank + candidate.rstrip())
+
+
+def _as_value(place: Place, text: str, span: Span) -> Iterator[Correction]:
+    """Yield a word with the phrase in which it may be a value, and together with the one before.
+
+    Inside a phrase: the words that go on with it.
+    """
+    start, end = span.start, span.end
+    word, before = text[start:end], place.before
+    if not place.ends_phrase and place.phrase is not None:
+        for choice in _texts_at(place, Vocabulary()):
+            yield Correction(start, end, choice)
+    if not _PLAIN.fullmatch(word):
+        return
+    if before is not None and before.type in ("WORD", "STRING") and place.ends_phrase:
+        value = before.strip('"“”')
+        yield Correction(before.start_pos or 0, end, quoted(f"{value} {word}"))
+    if "FROM" in place.accepts:
+        for opening in _ADDRESS_OPENINGS if "@" in word else _OPENINGS:
+            yield Correction(start, end, f"{opening} {quoted(word)}")
+
+
+def _quotes_closed(text: str, start: int) -> Iterator[Correction]:
+    if text[start : start + 1] in ('"', "“"):
+        yield Correction(len(text), len(text), "”" if text[start] == "“" else '"')
+
+
+def _pairs_split(text: str, start: int) -> Iterator[Correction]:
+    """Yield ``from:jones`` and ``from is jones``, as other programs write it, as two words."""
+    for pair in _PAIR.finditer(text):
+        if pair.start() <= start < pair.end():
+            field, value = pair[1].lower(), quoted(pair[2])
+            for name in (*_SYNONYMS.get(field, ()), field):
+                yield Correction(*pair.span(), f"{name} {value}")
+
+
+def _identifiers(text: str, span: Span, vocabulary: Vocabulary) -> Iterator[Correction]:
+    """Yield the place with one of its words as a column, a keyword or a filter is called."""
+    known = [*vocabulary.filters, *(name for _, name in vocabulary.shared)]
+    if not tql.cannot_be(text):
+        columns = {name for table in COLUMNS.values() for name in table}
+        known += [*sorted(columns), *COLUMNS, *sorted(RESERVED)]
+    by_letters = {name.lower(): name for name in known}
+    for word in islice(_IDENTIFIER.finditer(text, span.start, max(span.end, span.start)), 5):
+        near = difflib.get_close_matches(word[0].lower()[:_LONGEST_WORD], by_letters, 3, _NEAR)
+        for name in near:
+            yield Correction(*word.span(), by_letters[name])

@@ -1,0 +1,112 @@
+"""Corrections of a misspelt filter: few, near, and each of them helps."""
+
+import pytest
+from support.work import SECOND, counted
+
+from tapestry.core.errors import TapestryError
+from tapestry.query.context import Context
+from tapestry.query.corrections import LONGEST, MOST, blame, corrections
+from tapestry.query.frontend import read
+from tapestry.query.phrases.vocabulary import Vocabulary
+
+KNOWN = Vocabulary(
+    filters=("baseball",),
+    shared=(("terry", "hardware"),),
+    people=(("mary@x.org", "Mary Jones"),),
+)
+TEXTS = {"baseball": "from x", "hardware": "from y"}
+
+
+def resolve(owner, name):
+    if name not in TEXTS:
+        raise TapestryError(f"There is no filter {name}.")
+    return TEXTS[name]
+
+
+TERRY = Context("terry", ("terry@x.org",), resolve)
+
+MISSPELT = {
+    "repl": "replies",
+    "replise by Jones": "replies by Jones",
+    "replies bye jones": "replies by jones",
+    "votedfor by me": "voted for by me",
+    "frm jones abot release": "from jones abot release",
+    "older than two weks": "older than two weeks",
+    "starting a thred": "starting a thread",
+    "with no answer": "with no reply",
+    "with more than two answers": "with more than two replies",
+    "larger than 10 kilo": "larger than 10 KB",
+    "from joe andd about x": "from joe and about x",
+    "jones": "from jones",
+    "joe@x.org": "from joe@x.org",
+    "subject:index": "about index",
+    "subject contains index": "about index",
+    "from is jones": "from jones",
+    "from:jones": "from jones",
+    "sender jones": "from jones",
+    "replies by": "replies by me",
+    "with no": "with no reply",
+    "older than two": "older than two weeks",
+    "(from x": "(from x)",
+    "from x)": "from x",
+    'about "x': 'about "x"',
+    "in filter basebal": "in filter baseball",
+    "in terry's hardwar": "in terry's hardware",
+    "m.subjct HAS 'x'": "m.subject HAS 'x'",
+    "m.subject HAZ 'x'": "m.subject HAS 'x'",
+    "SELECT m.msgid FRM messages m": "SELECT m.msgid FROM messages m",
+}
+
+
+def error_of(text):
+    try:
+        read(text, TERRY)
+    except TapestryError as error:
+        return error
+    return None
+
+
+@pytest.mark.parametrize(("text", "meant"), MISSPELT.items())
+def test_the_nearest_comes_first_and_each_leads_further(text, meant):
+    found = corrections(text, error_of(text), TERRY, KNOWN)
+    assert 1 <= len(found) <= MOST
+    assert found[0].applied_to(text) == meant
+    for correction in found:
+        error = error_of(correction.applied_to(text))
+        assert error is None or error.offset >= correction.start + len(correction.text)
+
+
+def test_only_what_is_misread_is_replaced():
+    text = "from joe, replise by Jones"
+    (first, *_) = corrections(text, error_of(text), TERRY)
+    assert (text[first.start : first.end], first.text) == ("replise", "replies")
+
+
+def test_a_filter_of_which_nobody_told_is_not_named():
+    text = "in filter basebal"
+    found = corrections(text, error_of(text), TERRY)
+    assert not [correction for correction in found if "baseball" in correction.text]
+
+
+def test_a_verb_of_other_programs_is_blamed_and_not_the_value():
+    text = "subject contains index"
+    error = blame(text, error_of(text))
+    assert text[error.span.start : error.span.end] == "contains"
+    assert error.message == "“contains” is not understood here."
+    assert "subject index" in error.hint
+
+
+def test_another_error_stays_as_it_is():
+    error = error_of("replies bye jones")
+    assert blame("replies bye jones", error) is error
+
+
+@pytest.mark.parametrize(
+    "text", ["x" * 10_000, "x " * 5_000, "from joe " + "x" * (LONGEST - 9), "é" * LONGEST, "("]
+)
+def test_a_long_word_is_answered_soon(text):
+    error = error_of(text)
+    with counted() as work:
+        found = corrections(text, error, TERRY, KNOWN) if error else ()
+    assert len(found) <= MOST
+    assert work.calls < SECOND
