@@ -69,7 +69,9 @@ class FilterForm(forms.Form):
         required=False,
         error_messages={"invalid": "Write the day as 2027-01-31, or leave it empty."},
     )
-    timeliness = forms.CharField(label="Tell me", max_length=60, initial="at once")
+    timeliness = forms.CharField(
+        label="Show and send new matches", max_length=60, initial="at once"
+    )
     visibility = forms.ChoiceField(
         label="Who may see the filter",
         choices=Filter.Visibility.choices,
@@ -91,7 +93,7 @@ class FilterForm(forms.Form):
         self.owner, self.changed = owner, changed
 
     def store(self) -> Filter:
-        """Install the filter, or change it; another text, mail or mode starts it again.
+        """Create the filter, or change it; another text, mail or mode starts it again.
 
         Raises TapestryError where the text is not a filter.
         """

@@ -3,45 +3,68 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
+from tapestry.core.schema import MESSAGES
 from tapestry.query.context import Context
 from tapestry.rewrite.monotonicity import Monotonicity
+
+if TYPE_CHECKING:
+    from tapestry.plan.compile import Compiled
 
 FilterName = tuple[str, str]
 """An owner and the name of a filter, in small letters."""
 
 
 RUNS = {
-    Monotonicity.MONOTONE: (
-        "what matches once matches for ever, and is found as mail and votes arrive"
-    ),
-    Monotonicity.BOUNDED: (
-        "each message is decided once, at the earliest moment at which it can match"
-    ),
-    Monotonicity.AT_EVENTS: (
-        "asked again whenever mail, a vote or the passing of time can change the answer"
-    ),
+    Monotonicity.MONOTONE: "A message that matches once matches for ever.",
+    Monotonicity.BOUNDED: "Each message is decided once, as soon as it can match.",
+    Monotonicity.AT_EVENTS: "New mail, a vote or the passing of time can change what matches.",
 }
 """How a filter runs, for its writer."""
 
 
-def _runs(kind: Monotonicity, *, live: bool) -> tuple[str, str]:
-    """Return how a filter runs, in a word, and the word's meaning.
-
-    A live filter must also notice when a message ceases to match.
-    """
+def _runs(kind: Monotonicity, *, live: bool) -> str:
+    """Return how a filter runs; a live one must also notice when a message ceases to match."""
     if live and kind is Monotonicity.MONOTONE:
-        return kind.value, "what matches once matches for ever, so nothing leaves the list"
-    kind = Monotonicity.AT_EVENTS if live else kind
-    return kind.value, RUNS[kind]
+        return "A message that matches once matches for ever, so nothing leaves the list."
+    return RUNS[Monotonicity.AT_EVENTS if live else kind]
 
 
 COSTS = {
-    "light": "asleep until mail or a vote comes that has one of its keys",
-    "shared": "woken by every new message or vote, with all that ask the same",
-    "heavy": "nothing tells when it must be asked, so every run asks it",
+    "light": ("Cheap", "checked only when mail or a vote arrives that it could concern"),
+    "shared": (
+        "Moderate",
+        "checked at every new message or vote, together with all filters that ask the same",
+    ),
+    "heavy": ("Expensive", "checked in every run"),
 }
 """What a filter adds to a run, by the word of ``explain``."""
+
+_ARRIVING = {
+    frozenset({"sender", "sender_name"}): "from this sender",
+    frozenset({"to", "cc"}): "to this person",
+    frozenset({"subject", "body"}): "with these words",
+    frozenset({"newsgroups"}): "in this newsgroup",
+    frozenset({"list"}): "on this list",
+}
+"""The mail at which a filter is checked, by the columns of its keys."""
+
+
+def _costs(plan: Compiled) -> tuple[str, str]:
+    """Return what a filter adds to a run, in a word, and when it is checked."""
+    from tapestry.plan.cost import cost, disjunct_keys
+    from tapestry.plan.key_extractor import KeyExtractor
+
+    word = cost(plan)
+    keys = [KeyExtractor.parse(key.extractor) for _, key in disjunct_keys(plan)]
+    arrival = all((key.table, key.hop, key.by) == (MESSAGES, None, "ts") for key in keys)
+    if word == "light" and arrival:
+        columns = {key.column for key in keys}
+        for known, arriving in _ARRIVING.items():
+            if columns <= known:
+                return "Cheap", f"checked only when mail {arriving} arrives"
+    return COSTS[word]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +73,15 @@ class Understood:
 
     ``tql`` expands the filters that it refers to, with the addresses of their owners.
     ``display_tql`` is what the writer may be shown, with the filters of others by name; it is
-    empty if that is the TQL itself.  ``runs`` says whether the filter is monotone, and ``cost``
-    what it adds to a run: a word and its meaning.  The size of its group is not shown: the
-    others in it may be somebody's private filters.
+    empty if that is the TQL itself.  ``runs`` says whether what matches can change, and ``cost``
+    what the filter adds to a run: a word and its meaning.  The size of its group is not shown:
+    the others in it may be somebody's private filters.
     """
 
     phrase: str | None
     tql: str
     display_tql: str
-    runs: tuple[str, str]
+    runs: str
     cost: tuple[str, str]
     warnings: tuple[str, ...]
 
@@ -69,7 +92,6 @@ def understand(text: str, context: Context, *, live: bool = False) -> Understood
     Raises TapestryError if it cannot be compiled.
     """
     from tapestry.plan.compile import compile_query
-    from tapestry.plan.cost import cost
     from tapestry.plan.explain import filter_monotonicity, warnings
     from tapestry.query.frontend import read
     from tapestry.query.phrases.recognize import canonical_phrase
@@ -78,13 +100,12 @@ def understand(text: str, context: Context, *, live: bool = False) -> Understood
     checked = read(text, context)
     display_tql = print_tql(read(text, replace(context, by_name=True))) if checked.borrows else ""
     plan = compile_query(checked)
-    cost_word = cost(plan)
     return Understood(
         canonical_phrase(checked),
         print_tql(checked),
         display_tql,
         _runs(filter_monotonicity(plan), live=live),
-        (cost_word, COSTS[cost_word]),
+        _costs(plan),
         warnings(plan, live=live),
     )
 

@@ -1,4 +1,4 @@
-"""Writing a filter: completed and understood as it is typed, previewed, then installed."""
+"""Writing a filter: completed and understood as it is typed, corrected, previewed, created."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from filters.accounts import people
 from filters.accounts.requests import PersonRequest
 from filters.authoring import previews, understanding
 from filters.authoring.forms import MODES, TIMELINESS, FilterForm
+from filters.authoring.misreading import misreading
 from filters.authoring.tasks import start_preview
 from filters.authoring.vocabulary import vocabulary
 from filters.models import Filter
@@ -36,13 +37,19 @@ EXAMPLES = (
 
 @require_http_methods(["GET", "POST"])
 def write(request: PersonRequest, name: str | None = None) -> HttpResponse:
-    """Write a filter and install it, or change the one of this name."""
+    """Write a filter and create it, or change the one of this name.
+
+    The button of a correction puts the corrected text into the form, and does nothing else.
+    """
     filters = Filter.objects.filter(owner=request.user)
     changed = None if name is None else get_object_or_404(filters, name=name)
-    data = request.POST if request.method == "POST" else None
+    data = request.POST.copy() if request.method == "POST" else None
+    corrected = data.get("corrected") if data else None
+    if data and corrected is not None:
+        data["text"] = corrected
     text = request.GET.get("text", "")
     form = FilterForm(data, owner=request.user, changed=changed, text=text)
-    if not form.is_valid():
+    if corrected is not None or not form.is_valid():
         return _page(request, form)
     try:
         stored = form.store()
@@ -57,7 +64,7 @@ def write(request: PersonRequest, name: str | None = None) -> HttpResponse:
 
 @require_GET
 def completions(request: PersonRequest) -> HttpResponse:
-    """Show completions at the cursor of a text; the first is chosen inside an unfinished word.
+    """Show completions at the cursor of a text; the first is chosen inside a word.
 
     After a complete phrase, with no word begun, they are shown only on request (``all``).
     """
@@ -66,28 +73,29 @@ def completions(request: PersonRequest) -> HttpResponse:
     before = text[:place]
     offered = complete(text, place, vocabulary(request.user, before))
     in_word = bool(offered) and offered[0].start < len(before)
-    is_phrase = bool(offered) and is_whole(before)
-    if is_phrase and not in_word and "all" not in request.GET:
+    if offered and not in_word and "all" not in request.GET and is_whole(before):
         offered = ()
-    context = {"completions": offered, "chosen": in_word and not is_phrase}
+    context = {"completions": offered, "chosen": in_word}
     return render(request, "filters/authoring/_completions.html", context)
 
 
 @require_POST
 def understand(request: PersonRequest) -> HttpResponse:
-    """Show how a text is understood, or where it is not."""
-    text = request.POST.get("text", "").strip()
-    if not text:
+    """Show how a text is understood, or where it is not; in the midst of ``typing`` no error."""
+    text = _text(request.POST.get("text", ""))
+    if not text.strip():
         return HttpResponse("")
     context = _understanding(request, text, _live(request))
+    if "misreading" in context and "typing" in request.POST:
+        return HttpResponse(status=204)
     return render(request, "filters/authoring/_understood.html", context)
 
 
 @require_POST
 def preview(request: PersonRequest) -> HttpResponse:
     """Have the worker compute what a filter would have matched so far."""
-    text = request.POST.get("text", "").strip()
-    if "error" in _understanding(request, text, _live(request)):
+    text = _text(request.POST.get("text", ""))
+    if "misreading" in _understanding(request, text, _live(request)):
         return HttpResponse("")
     task = start_preview(text, request.user.pk, live=_live(request))
     return render(request, "filters/authoring/_preview.html", {"task": task, "turn": 1})
@@ -106,7 +114,7 @@ def preview_result(request: PersonRequest, task: UUID) -> HttpResponse:
 
 
 def _page(request: PersonRequest, form: FilterForm) -> HttpResponse:
-    text = str(form["text"].value() or "").strip()
+    text = _text(str(form["text"].value() or ""))
     live = form["mode"].value() == Filter.Mode.LIVE
     context = {
         "form": form,
@@ -115,7 +123,7 @@ def _page(request: PersonRequest, form: FilterForm) -> HttpResponse:
         "modes": [(radio, MODES[radio.data["value"]]) for radio in form["mode"]],
         "examples": EXAMPLES,
         "phrasebook": phrasebook(),
-        **(_understanding(request, text, live) if text else {}),
+        **(_understanding(request, text, live) if text.strip() else {}),
     }
     status = 400 if form.errors else 200
     return render(request, "filters/authoring/write.html", context, status=status)
@@ -125,11 +133,15 @@ def _live(request: PersonRequest) -> bool:
     return request.POST.get("mode") == Filter.Mode.LIVE
 
 
+def _text(sent: str) -> str:
+    """Return a text as its field holds it: forms are sent with other ends of lines."""
+    return sent.replace("\r\n", "\n")
+
+
 def _understanding(request: PersonRequest, text: str, live: bool) -> dict[str, object]:
+    context = people.context(request.user)
     try:
-        context = people.context(request.user)
         return {"understood": understanding.understand(text, context, live=live)}
     except TapestryError as error:
-        start, end = (error.span.start, error.span.end) if error.span else (0, 0)
-        place = (text[:start], text[start:end] or " ", text[end:]) if error.span else None
-        return {"error": error, "place": place}
+        names = vocabulary(request.user, text)
+        return {"misreading": misreading(text, error, context, names)}

@@ -1,6 +1,20 @@
 // Phrases complete as one types.  The page works without this.
 "use strict";
 
+// Replaces a part of a field as if it were typed: it can be undone, and the page hears of it.
+function replaceText(field, text, [start, end]) {
+  field.focus();
+  field.setSelectionRange(start, end);
+  const command = text ? "insertText" : "delete";
+  if (start === end && !text) return;
+  if (document.execCommand(command, false, text)) return;
+  field.setRangeText(text, start, end, "end");
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+// The server counts characters, a field counts UTF-16 units.
+const unitsOf = (text, characters) => [...text].slice(0, characters).join("").length;
+
 (() => {
   const field = document.querySelector("textarea[data-complete]");
   const place = document.getElementById("completions");
@@ -29,9 +43,7 @@
     field.removeAttribute("aria-activedescendant");
   }
 
-  // The server counts characters, the field counts UTF-16 units.
   const toCharacters = (units) => [...field.value.slice(0, units)].length;
-  const toUnits = (characters) => [...offered].slice(0, characters).join("").length;
 
   async function ask(all) {
     clearTimeout(timer);
@@ -61,8 +73,8 @@
   // with the word it continues; null when the option is no longer what is being written.
   function replaced(option) {
     const now = field.value;
-    const start = toUnits(option.dataset.start);
-    const after = offered.slice(toUnits(option.dataset.end));
+    const start = unitsOf(offered, option.dataset.start);
+    const after = offered.slice(unitsOf(offered, option.dataset.end));
     const end = now.length - after.length;
     if (now === offered) return [start, end];
     const around = now.startsWith(offered.slice(0, start)) && now.endsWith(after) && start <= end;
@@ -74,13 +86,7 @@
     const range = replaced(option);
     if (!range) return false;
     close();
-    field.focus();
-    field.setSelectionRange(...range);
-    // Typed, as it were: so it can be undone, and the page hears of it.
-    if (!document.execCommand("insertText", false, option.dataset.text)) {
-      field.setRangeText(option.dataset.text, ...range, "end");
-      field.dispatchEvent(new Event("input", { bubbles: true }));
-    }
+    replaceText(field, option.dataset.text, range);
     return true;
   }
 
@@ -121,4 +127,5 @@
   });
 
   field.addEventListener("blur", close);
+  field.addEventListener("corrected", close);
 })();

@@ -50,12 +50,13 @@ def test_it_lists_what_could_stand_there_and_what_it_means(alice: User, as_user:
     assert texts(client, "with no r", at="x") == texts(client, "with no r")
 
 
-def test_only_a_word_that_wants_an_end_has_its_completion_chosen(
-    alice: User, as_user: SignIn
+def test_the_first_completion_of_a_word_is_chosen(
+    mail: Tables, alice: User, as_user: SignIn
 ) -> None:
     client = as_user(alice)
-    assert page_of(client, "repl").count('aria-selected="true"') == 1
-    for text in ("replies", "with no ", "from ", ""):
+    for text in ("repl", "replies", "replies by J"):
+        assert page_of(client, text).count('aria-selected="true"') == 1
+    for text in ("with no ", "from ", ""):
         assert 'aria-selected="true"' not in page_of(client, text)
 
 

@@ -49,7 +49,47 @@ class TestUnderstanding:
     def test_it_underlines_the_place_of_an_error(self, alice: User, as_user: SignIn) -> None:
         page = understood(as_user(alice), "replies bye jones")
         assert "replies <mark>bye</mark> jones" in page
-        assert "Did you mean “by”?" in page
+
+    def test_it_offers_corrections_as_buttons(self, alice: User, as_user: SignIn) -> None:
+        page = understood(as_user(alice), "replies bye jones")
+        assert page.count('name="corrected"') == 1
+        assert 'value="replies by jones"' in page
+        assert 'data-start="8" data-end="11" data-text="by"' in page
+        assert ">replies <b>by</b> jones</button>" in page
+        assert understood(as_user(alice), "repl").count('name="corrected"') <= 3
+
+    def test_places_count_from_where_the_text_begins_in_its_field(
+        self, alice: User, as_user: SignIn
+    ) -> None:
+        page = understood(as_user(alice), "  from x\r\nreplies bye jones")
+        assert 'data-start="17" data-end="20" data-text="by"' in page
+
+    def test_in_the_midst_of_typing_there_is_no_error(self, alice: User, as_user: SignIn) -> None:
+        client = as_user(alice)
+        response = client.post("/filters/understand/", {"text": "repl", "typing": ""})
+        assert (response.status_code, response.content) == (204, b"")
+        assert "Understood as" in understood(client, "replies", typing="")
+        assert "is not understood here" in understood(client, "repl")
+
+    def test_corrections_name_only_filters_that_one_may_use(
+        self, alice: User, bob: User, as_user: SignIn
+    ) -> None:
+        lifecycle.install(alice, "about budget", name="budget")
+        lifecycle.install(alice, "about plans", name="plans", visibility="shared")
+        theirs = as_user(bob)
+        assert "budget" not in understood(theirs, "in alice's budge")
+        assert 'value="in alice&#x27;s plans"' in understood(theirs, "in alice's plan")
+        assert 'value="in filter budget"' in understood(as_user(alice), "in filter budge")
+
+    def test_a_long_word_is_answered_in_words(self, alice: User, as_user: SignIn) -> None:
+        page = understood(as_user(alice), "x" * 10_000)
+        assert "is not understood here" in page
+        assert len(page) < 3_000
+
+    def test_a_verb_of_other_programs_is_blamed(self, alice: User, as_user: SignIn) -> None:
+        page = understood(as_user(alice), "subject contains index")
+        assert "subject <mark>contains</mark> index" in page
+        assert 'value="about index"' in page
 
     def test_what_is_typed_is_shown_as_text(self, alice: User, as_user: SignIn) -> None:
         page = understood(as_user(alice), "<script>alert(1)</script>")
@@ -71,20 +111,34 @@ class TestUnderstanding:
         assert "alice@example.org" in page and "al@example.com" in page
 
     @pytest.mark.parametrize(
-        ("text", "mode", "word", "meaning"),
+        ("text", "mode", "sentence"),
         [
-            ("from x", "keep", "monotone", "found as mail"),
-            ("from x", "live", "monotone", "nothing leaves the list"),
-            ("two weeks old with no reply", "keep", "made monotone", "decided once"),
-            ("two weeks old with no reply", "live", "evaluated at events", "asked again"),
-            ("among the top 10 by votes", "keep", "evaluated at events", "asked again"),
+            ("from x", "keep", "A message that matches once matches for ever."),
+            ("from x", "live", "nothing leaves the list"),
+            ("two weeks old with no reply", "keep", "Each message is decided once"),
+            ("two weeks old with no reply", "live", "can change what matches"),
+            ("among the top 10 by votes", "keep", "can change what matches"),
         ],
     )
     def test_it_says_how_it_runs(
-        self, alice: User, as_user: SignIn, text: str, mode: str, word: str, meaning: str
+        self, alice: User, as_user: SignIn, text: str, mode: str, sentence: str
     ) -> None:
-        page = understood(as_user(alice), text, mode=mode)
-        assert f"<strong>{word}</strong>" in page and meaning in page
+        assert sentence in understood(as_user(alice), text, mode=mode)
+
+    @pytest.mark.parametrize(
+        ("text", "word", "meaning"),
+        [
+            ("from jones", "Cheap", "checked only when mail from this sender arrives"),
+            ("in comp.databases", "Cheap", "checked only when mail in this newsgroup arrives"),
+            ("voted for by bob", "Cheap", "checked only when mail or a vote arrives"),
+            ("larger than 10 KB", "Moderate", "checked at every new message or vote"),
+        ],
+    )
+    def test_it_says_what_it_costs(
+        self, alice: User, as_user: SignIn, text: str, word: str, meaning: str
+    ) -> None:
+        page = understood(as_user(alice), text)
+        assert f"<strong>{word}</strong>: {meaning}" in page
 
     def test_it_warns_of_what_matches_at_once(self, alice: User, as_user: SignIn) -> None:
         assert "the moment it arrives" in understood(as_user(alice), "with no reply")
@@ -239,6 +293,29 @@ def test_without_redis_a_preview_answers_503_with_one_sentence(
 def test_a_text_that_is_no_filter_is_not_previewed(alice: User, as_user: SignIn) -> None:
     response = as_user(alice).post("/filters/preview/", {"text": "replies bye"})
     assert (response.status_code, response.content) == (200, b"")
+
+
+class TestCorrecting:
+    def test_without_javascript_a_button_sends_the_corrected_text(
+        self, alice: User, as_user: SignIn
+    ) -> None:
+        given = {**OPTIONS, "text": "replies bye jones", "name": "jones"}
+        client = as_user(alice)
+        page = client.post("/filters/new/", given).content.decode()
+        assert 'value="replies by jones"' in page and 'aria-invalid="true"' in page
+        corrected = client.post("/filters/new/", {**given, "corrected": "replies by jones"})
+        page = corrected.content.decode()
+        assert corrected.status_code == 200
+        assert ">replies by jones</textarea>" in page
+        assert "Understood as" in page
+        assert 'name="name" maxlength="60" value="jones"' in page
+        assert not Filter.objects.exists()
+
+    def test_the_first_button_of_the_form_creates(self, alice: User, as_user: SignIn) -> None:
+        given = {**OPTIONS, "text": "replies bye jones"}
+        page = as_user(alice).post("/filters/new/", given).content.decode()
+        form = page[page.index('class="write"') :]
+        assert form.index(">Create filter</button>") < form.index('name="corrected"')
 
 
 class TestInstalling:

@@ -1,0 +1,55 @@
+// A filter is understood as one types; an error is shown after a pause, and corrected by a button.
+// The page works without this.
+"use strict";
+
+(() => {
+  const field = document.querySelector("textarea[data-complete]");
+  const place = document.getElementById("understood");
+  const PAUSE = 1200; // Milliseconds without a key after which an error is shown.
+  let answered = field.defaultValue; // The text for which the answer that is shown was asked.
+  let timer = 0;
+
+  const misread = () => place.querySelector(".misread");
+
+  function mark() {
+    if (misread()) field.setAttribute("aria-invalid", "true");
+    else field.removeAttribute("aria-invalid");
+    place.classList.toggle("stale", answered !== field.value);
+  }
+
+  function pause() {
+    if (answered !== field.value) field.dispatchEvent(new Event("paused"));
+    mark();
+  }
+
+  field.addEventListener("input", () => {
+    misread()?.remove();
+    mark();
+    clearTimeout(timer);
+    timer = setTimeout(pause, PAUSE);
+  });
+
+  // What is asked between two keys is answered only if it is a filter.
+  field.addEventListener("htmx:configRequest", (event) => {
+    if (event.detail.triggeringEvent?.type === "input") event.detail.parameters.typing = "";
+  });
+
+  field.addEventListener("htmx:afterRequest", (event) => {
+    if (event.detail.xhr.status !== 200) return;
+    answered = event.detail.requestConfig.parameters.text;
+    mark();
+  });
+
+  place.addEventListener("click", (event) => {
+    const button = event.target.closest("button[data-text]");
+    if (!button) return;
+    event.preventDefault();
+    const { start, end, text } = button.dataset;
+    const range = [start, end].map((count) => unitsOf(field.value, count));
+    replaceText(field, text, range);
+    field.dispatchEvent(new Event("corrected"));
+  });
+
+  // After Back the browser has put the text into the field again.
+  window.addEventListener("pageshow", pause);
+})();
