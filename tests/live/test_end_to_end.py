@@ -88,7 +88,7 @@ def install(page, text, name, preview, mode="keep what matched"):
     page.get_by_text(preview).wait_for(timeout=SOON)
     page.get_by_label("Name").fill(name)
     page.get_by_label("with existing mail").check()
-    page.get_by_role("button", name="Install filter").click()
+    page.get_by_role("button", name="Create filter").click()
     page.get_by_role("navigation", name="Inbox and filters").get_by_role(
         "link", name=name
     ).wait_for()
@@ -98,7 +98,7 @@ def complete(page):
     """Type a few letters of a phrase and of a name, and accept what is offered."""
     page.get_by_role("link", name="New filter").click()
     field = page.get_by_role("textbox", name="Filter", exact=True)
-    offered = page.get_by_role("listbox", name="What could stand here")
+    offered = page.get_by_role("listbox", name="Suggestions")
     field.press_sequentially("repl")
     offered.get_by_role("option", name="replies by", selected=False).wait_for()
     page.keyboard.press("ArrowDown")

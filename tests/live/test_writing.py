@@ -1,0 +1,128 @@
+"""Writing a filter in a browser: completed with Tab, red only after a pause, mended by a button."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from playwright.sync_api import expect
+
+from filters.models import Profile
+from filters.store.filter_store import DjangoClock
+from tapestry.core.message import Message
+from tapestry.tables.append import append_messages
+from tapestry.tables.log import Tables
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
+
+WAIT = 20_000
+SAMPLE = (
+    '<div class="preview" id="preview"><ol class="rows"><li>'
+    '<a class="row flat" href="/me/">The plan</a></li></ol></div>'
+)
+
+
+@pytest.fixture
+def signed_in(transactional_db, live_server, settings, tmp_path, monkeypatch):
+    """Cookies of Alice, who may see a message of Jones."""
+    settings.DATA = tmp_path
+    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
+    alice = User.objects.create_user("alice", "alice@example.org", "secret")
+    Profile.objects.create(user=alice)
+    jones = Message("plan@example.org", sender="mary@example.org", sender_name="Mary Jones")
+    append_messages(Tables(tmp_path / "tables"), DjangoClock(), [jones])
+    client = Client()
+    client.force_login(alice)
+    return [
+        {"name": name, "value": cookie.value, "url": live_server.url}
+        for name, cookie in client.cookies.items()
+    ]
+
+
+@pytest.fixture
+def page(signed_in, live_server, browser):
+    """The page of a new filter; its preview has one message."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    context.add_cookies(signed_in)
+    opened = context.new_page()
+    opened.set_default_timeout(WAIT)
+    expect.set_options(timeout=WAIT)
+    opened.route("**/filters/preview/", lambda route: route.fulfill(body=SAMPLE))
+    opened.goto(f"{live_server.url}/filters/new/")
+    return opened
+
+
+def field_of(page):
+    return page.get_by_role("textbox", name="Filter", exact=True)
+
+
+def understood(page, text):
+    return page.locator("#understood .phrase").get_by_text(text, exact=True)
+
+
+def test_tab_accepts_also_after_a_whole_phrase_and_leaves_where_no_list_is_open(page):
+    field = field_of(page)
+    field.press_sequentially("replies by J")
+    page.get_by_role("option", name='"Mary Jones"', selected=True).wait_for()
+    field.press("Tab")
+    expect(field).to_have_value('replies by "Mary Jones"')
+    expect(field).to_be_focused()
+    expect(page.get_by_role("listbox")).to_have_count(0)
+    understood(page, 'replies by "Mary Jones"').wait_for()
+    field.press("Tab")
+    expect(field).not_to_be_focused()
+
+
+def test_escape_closes_the_list(page):
+    field = field_of(page)
+    field.press_sequentially("repl")
+    page.get_by_role("listbox").wait_for()
+    field.press("Escape")
+    expect(page.get_by_role("listbox")).to_have_count(0)
+    field.press("Tab")
+    expect(field).to_have_value("repl")
+
+
+def test_an_error_waits_for_a_pause_and_goes_with_the_next_key(page):
+    field, error = field_of(page), page.locator(".misread")
+    with page.expect_response(lambda response: "/understand/" in response.url) as answer:
+        field.press_sequentially("repl")
+    assert answer.value.status == 204
+    expect(field).not_to_have_attribute("aria-invalid", "true")
+    error.wait_for()
+    expect(field).to_have_attribute("aria-invalid", "true")
+    box, listed = error.bounding_box(), page.get_by_role("listbox").bounding_box()
+    assert listed["y"] + listed["height"] <= box["y"]
+    field.press_sequentially("i")
+    expect(error).to_have_count(0)
+    expect(field).not_to_have_attribute("aria-invalid", "true")
+
+
+def test_a_button_replaces_what_is_misread_and_the_cursor_stands_after_it(page):
+    field = field_of(page)
+    field.press_sequentially("from joe, replise by Jones")
+    page.get_by_role("button", name="from joe, replies by Jones", exact=True).click()
+    expect(field).to_have_value("from joe, replies by Jones")
+    expect(field).to_be_focused()
+    assert field.evaluate("field => field.selectionStart") == len("from joe, replies")
+    understood(page, "from joe and replies by Jones").wait_for()
+    page.get_by_role("link", name="The plan").wait_for()
+    expect(page.locator(".misread")).to_have_count(0)
+    field.press("Control+z")
+    expect(field).to_have_value("from joe, replise by Jones")
+
+
+def test_a_refused_filter_says_why_without_a_pause(page):
+    field = field_of(page)
+    field.fill("replies bye jones")
+    page.get_by_role("button", name="Create filter").click()
+    expect(field).to_have_attribute("aria-invalid", "true")
+    expect(page.locator(".misread")).to_contain_text("is not understood here")
+
+
+def test_back_from_a_message_the_text_is_still_there(page):
+    field = field_of(page)
+    field.press_sequentially("about plan")
+    page.get_by_role("link", name="The plan").click()
+    page.wait_for_url("**/me/")
+    page.go_back()
+    expect(field).to_have_value("about plan")
+    page.get_by_role("link", name="The plan").wait_for()
