@@ -20,7 +20,7 @@ class ProfileForm(forms.Form):
 
     email = forms.EmailField(label="E-mail", required=False)
     aliases = forms.CharField(
-        label="Other addresses that are you",
+        label="Your other addresses",
         required=False,
         widget=forms.Textarea(attrs={"rows": 3}),
         help_text="One on each line. Filters call all of these `me`.",

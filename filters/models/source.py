@@ -26,7 +26,7 @@ class Source(models.Model):
     class Security(models.TextChoices):
         TLS = "tls", "TLS"
         STARTTLS = "starttls", "STARTTLS"
-        NONE = "none", "nothing"
+        NONE = "none", "none"
 
     class Method(models.TextChoices):
         PASSWORD = "password", "a password or an app password"

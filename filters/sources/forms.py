@@ -41,7 +41,7 @@ class SourceForm(forms.Form):
 
     host = forms.CharField(label="Server", max_length=253)
     security = forms.ChoiceField(
-        label="The line is secured by", choices=Source.Security.choices, initial="tls"
+        label="Connection security", choices=Source.Security.choices, initial="tls"
     )
     port = forms.IntegerField(label="Port", min_value=1, max_value=65535, required=False)
     user = forms.CharField(label="User name", max_length=254, required=False)
@@ -59,7 +59,7 @@ class SourceForm(forms.Form):
         label="Client secret", max_length=1000, required=False, widget=_UNSEEN_INPUT
     )
     audience = forms.ChoiceField()
-    every = forms.TypedChoiceField(label="Looked at", choices=EVERY, coerce=int, initial=60)
+    every = forms.TypedChoiceField(label="Check for mail", choices=EVERY, coerce=int, initial=60)
 
     def __init__(self, data: Any, *, source: Source) -> None:
         initial = {name: getattr(source, name) for name in FIELDS} if source.pk else {}

@@ -49,15 +49,15 @@ def test_a_source_from_its_first_page_to_new_mail(browser, site, mailbox):
     page.get_by_role("link", name="Sources").click()
     page.get_by_role("link", name="Add a source").click()
     page.get_by_label("Server").fill("127.0.0.1")
-    page.get_by_label("The line is secured by").select_option("none")
+    page.get_by_label("Connection security").select_option("none")
     page.get_by_label("Port").fill(str(mailbox.port))
     page.get_by_label("User name").fill(USER)
     page.get_by_label("Password", exact=True).fill("wrong")
-    page.get_by_role("button", name="Test it and go on").click()
+    page.get_by_role("button", name="Test and continue").click()
     page.get_by_text("refused the user name or password").wait_for()
     assert page.get_by_label("Password", exact=True).input_value() == ""
     page.get_by_label("Password", exact=True).fill(MAIL_PASSWORD)
-    page.get_by_role("button", name="Test it and go on").click()
+    page.get_by_role("button", name="Test and continue").click()
 
     assert page.get_by_role("checkbox", name="INBOX").is_checked()
     page.get_by_role("checkbox", name="Lists").check()

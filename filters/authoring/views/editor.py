@@ -57,7 +57,7 @@ def write(request: PersonRequest, name: str | None = None) -> HttpResponse:
         form.add_error("text", error.message)
         return _page(request, form)
     run_soon(UNPROVEN_WINDOWS)
-    done = "is changed." if changed else "is installed; what it finds appears here."
+    done = "is changed." if changed else "is created; what it finds appears here."
     messages.success(request, f"{stored.name} {done}")
     return redirect(stored)
 

@@ -27,7 +27,7 @@ def test_one_signs_in_and_out(client: Client, alice: User) -> None:
 
 def test_a_wrong_password_is_refused_in_one_sentence(client: Client, alice: User) -> None:
     response = client.post("/sign-in/", {"username": "alice", "password": "wrong"})
-    assert "That name and password do not go together." in response.content.decode()
+    assert "Wrong name or password." in response.content.decode()
 
 
 def test_signing_in_goes_where_one_was_going_but_not_elsewhere(client: Client, alice: User) -> None:
@@ -50,7 +50,8 @@ def test_what_one_says_of_oneself_is_stored(as_user: SignIn, carol: User) -> Non
     carol = User.objects.get(pk=carol.pk)
     assert people.addresses(carol) == ("c@x.org", "carol@y.org", "c@z.org")
     assert people.time_zone(carol).key == "Asia/Tokyo"
-    assert "carol@y.org" in client.get("/me/").content.decode()
+    page = client.get("/me/").content.decode()
+    assert "carol@y.org" in page and "Your other addresses" in page
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Writing a filter: understood as one types, previewed, installed, changed."""
+"""Writing a filter: understood as one types, corrected, previewed, created, changed."""
 
 from __future__ import annotations
 
@@ -33,11 +33,12 @@ def understood(client: Client, text: str, **more: str) -> str:
     return client.post("/filters/understand/", {"text": text, **more}).content.decode()
 
 
-def test_the_page_lists_all_that_can_be_said(alice: User, as_user: SignIn) -> None:
+def test_the_page_lists_everything_one_can_write(alice: User, as_user: SignIn) -> None:
     page = as_user(alice).get("/filters/new/").content.decode()
     assert page.count("<dt>") == len(KINDS)
     assert "<dt>among the top ten by votes this week</dt>" in page
     assert "<dt>with at least three replies</dt>" in page
+    assert "Phrasebook: everything you can write" in page
 
 
 class TestUnderstanding:
@@ -318,7 +319,7 @@ class TestCorrecting:
         assert form.index(">Create filter</button>") < form.index('name="corrected"')
 
 
-class TestInstalling:
+class TestCreating:
     def test_it_is_named_by_its_words(self, alice: User, as_user: SignIn) -> None:
         client = as_user(alice)
         response = client.post("/filters/new/", {**OPTIONS, "text": "replies by Jones"})

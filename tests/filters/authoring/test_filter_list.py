@@ -78,3 +78,9 @@ def test_shared_filters_are_seen_by_all_and_private_ones_by_nobody(
     assert "alice’s open" in page and "about release" in page
     assert "closed" not in page and "budget" not in page
     assert "Shared by others" not in as_user(alice).get("/filters/").content.decode()
+
+
+def test_it_says_what_filters_do(alice: User, as_user: SignIn) -> None:
+    page = as_user(alice).get("/filters/").content.decode()
+    assert "A filter collects every message that ever matches." in page
+    assert "A live filter drops a message when it stops matching." in page

@@ -92,6 +92,7 @@ def test_a_source_is_added_tried_chosen_from_and_pulled(
     assert due() == []
     page = as_user(alice).get(f"/source/{source.pk}/").content.decode()
     assert "INBOX" in page and "Lists" in page and "pulled just now" in page
+    assert "connection security: " in page
     assert [(p.read, p.added) for p in Folder.objects.all()] == [(3, 3), (1, 1)]
     assert [(p.read, p.added, p.error) for p in Pull.objects.all()] == [(4, 4, "")]
 
