@@ -23,6 +23,7 @@ ROOMS_WITH_EXAMPLES = {
     "tapestry.run",
     "tapestry.spark",
     "tapestry.tables",
+    "filters.authoring",
     "filters.bench",
     "filters.management",
     "filters.runtime",

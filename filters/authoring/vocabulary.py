@@ -16,7 +16,7 @@ from tapestry.query.phrases.vocabulary import Vocabulary
 from tapestry.tables.recent_names import Names, recent_names
 
 FRESH = 60
-"""Seconds for which the names in the mail are cached: nobody waits for them at each key."""
+"""Seconds for which the names in the tables are cached: nobody waits for them at each key."""
 
 MOST = 200
 
@@ -30,7 +30,15 @@ def vocabulary(user: User, text: str) -> Vocabulary:
     """
     names = _names(people.audiences(user))
     filters = tuple(user.filters.order_by("name").values_list("name", flat=True)[:MOST])
-    return Vocabulary(filters, _shared(user, text), names.newsgroups, names.lists, names.people)
+    return Vocabulary(
+        filters,
+        _shared(user, text),
+        names.newsgroups,
+        names.lists,
+        names.people,
+        names.tags,
+        names.annotators,
+    )
 
 
 def _shared(user: User, text: str) -> tuple[tuple[str, str], ...]:
@@ -51,6 +59,6 @@ def _names(audiences: tuple[str, ...]) -> Names:
         try:
             names = recent_names(services.tables(), audiences)
         except (TapestryError, OSError):
-            names = Names((), (), ())
+            names = Names()
         cache.set(key, names, FRESH)
     return names

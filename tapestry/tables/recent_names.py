@@ -1,62 +1,84 @@
-"""The names in the newest mail, for completion: newsgroups, lists and people."""
+"""The names in the newest mail and annotations, for completion: people, lists, tags and so on."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tapestry.core.schema import MESSAGES
+from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.data_files import DataFile
 from tapestry.tables.hash_runs import text_array
 from tapestry.tables.log import Tables
+from tapestry.tables.rows import arrow_schema
 
 MOST_FILES = 100
 """Files that are read at most: before compaction there is one for each append."""
 
-_COLUMNS = ["newsgroups", "list", "sender", "sender_name", "audience"]
+MOST_ROWS = 100_000
+"""Rows of a table that are read at most, where few of them may be seen."""
+
+_COLUMNS = {
+    MESSAGES: ["newsgroups", "list", "sender", "sender_name", "audience"],
+    ANNOTATIONS: ["kind", "value", "owner", "audience"],
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Newsgroups, lists, and people as (address, name, perhaps empty), the most frequent first."""
+    """Names, the most frequent first; people as (address, name, perhaps empty).
 
-    newsgroups: tuple[str, ...]
-    lists: tuple[str, ...]
-    people: tuple[tuple[str, str], ...]
+    ``annotators`` are the users who voted on mail or tagged it.
+    """
+
+    newsgroups: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()
+    people: tuple[tuple[str, str], ...] = ()
+    tags: tuple[str, ...] = ()
+    annotators: tuple[str, ...] = ()
 
 
 def recent_names(
     tables: Tables, audiences: Collection[str], rows: int = 10_000, most: int = 500
 ) -> Names:
-    """Return up to ``most`` names of each kind that these audiences may see in the newest mail.
+    """Return up to ``most`` names of each kind that these audiences may see in what is newest.
 
-    Reads about ``rows`` rows, in whole row groups, and five small columns of them.
+    Reads, in whole row groups, a few small columns of each table, until there are ``rows`` rows
+    that may be seen.
     """
-    groups: Counter[str] = Counter()
-    lists: Counter[str] = Counter()
-    people: Counter[str] = Counter()
-    names: dict[str, str] = {}
-    for batch in _newest(tables.data_files(MESSAGES), rows):
-        visible = batch.filter(pc.is_in(batch["audience"], text_array(audiences)))
-        groups.update(pc.list_flatten(visible["newsgroups"]).to_pylist())
-        lists.update(filter(None, visible["list"].to_pylist()))
-        senders = visible["sender"].to_pylist()
-        people.update(filter(None, senders))
-        for sender, name in zip(senders, visible["sender_name"].to_pylist(), strict=True):
-            if sender and name:
-                names.setdefault(sender, name)
-    frequent = _frequent(people, most)
-    people_with_names = tuple((sender, names.get(sender, "")) for sender in frequent)
-    return Names(_frequent(groups, most), _frequent(lists, most), people_with_names)
+    mail = _visible(tables, MESSAGES, audiences, rows)
+    annotations = _visible(tables, ANNOTATIONS, audiences, rows)
+    tagged = annotations.filter(pc.equal(annotations["kind"], "tag"))
+    return Names(
+        _frequent(pc.list_flatten(mail["newsgroups"]), most),
+        _frequent(mail["list"], most),
+        _people(mail, most),
+        _frequent(tagged["value"], most),
+        _frequent(annotations["owner"], most),
+    )
 
 
-def _newest(data_files: Iterable[DataFile], rows: int) -> Iterator[Any]:
-    """Yield row groups of the newest files until ``rows`` rows have been read."""
+def _visible(tables: Tables, table: str, audiences: Collection[str], rows: int) -> pa.Table:
+    """Return the newest rows of a table that these audiences may see, the newest file first."""
+    seen = text_array(audiences)
+    columns, types = _COLUMNS[table], arrow_schema(table)
+    schema = pa.schema([(name, types.field(name).type) for name in columns])
+    batches = []
+    for batch in _newest(tables.data_files(table), columns):
+        batches.append(batch.filter(pc.is_in(batch["audience"], seen)).cast(schema))
+        rows -= batches[-1].num_rows
+        if rows <= 0:
+            break
+    return pa.concat_tables([schema.empty_table(), *batches])
+
+
+def _newest(data_files: Iterable[DataFile], columns: list[str]) -> Iterator[Any]:
+    """Yield row groups of the newest files until ``MOST_ROWS`` rows have been read."""
+    rows = MOST_ROWS
     newest = sorted(data_files, key=lambda data_file: data_file.max_ts, reverse=True)
     for data_file in newest[:MOST_FILES]:
         with pq.ParquetFile(data_file.path) as file:
@@ -64,8 +86,27 @@ def _newest(data_files: Iterable[DataFile], rows: int) -> Iterator[Any]:
                 if rows <= 0:
                     return
                 rows -= file.metadata.row_group(number).num_rows
-                yield file.read_row_group(number, columns=_COLUMNS)
+                yield file.read_row_group(number, columns=columns)
 
 
-def _frequent(counts: Counter[str], most: int) -> tuple[str, ...]:
-    return tuple(name for name, _ in counts.most_common(most))
+def _people(mail: pa.Table, most: int) -> tuple[tuple[str, str], ...]:
+    """Return the most frequent senders, each with its name that is met first."""
+    senders = _frequent(mail["sender"], most)
+    known = mail.filter(pc.is_in(mail["sender"], text_array(senders)))
+    names: dict[str, str] = {}
+    named = known.group_by(["sender", "sender_name"], use_threads=False).aggregate([])
+    for sender, name in zip(*map(_listed, (named["sender"], named["sender_name"])), strict=True):
+        if name:
+            names.setdefault(sender, name)
+    return tuple((sender, names.get(sender, "")) for sender in senders)
+
+
+def _listed(column: Any) -> Sequence[str]:
+    return column.to_pylist()  # type: ignore[no-any-return]
+
+
+def _frequent(column: Any, most: int) -> tuple[str, ...]:
+    """Return the most frequent texts of a column that are not empty; of equals the first met."""
+    counts = [(entry["counts"], entry["values"]) for entry in pc.value_counts(column).to_pylist()]
+    counted = [(count, text) for count, text in counts if text]
+    return tuple(text for _, text in sorted(counted, key=lambda pair: -pair[0])[:most])

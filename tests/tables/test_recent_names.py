@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from support.clocks import MemoryClock
 
-from tapestry.core.message import Message
-from tapestry.tables.append import append_messages
+from tapestry.core.message import Annotation, Message
+from tapestry.tables.append import append_annotations, append_messages
 from tapestry.tables.log import Tables
 from tapestry.tables.recent_names import Names, recent_names
 
@@ -13,7 +13,7 @@ PUBLIC = ("public",)
 
 
 def test_an_empty_table_has_no_names(tmp_path):
-    assert recent_names(Tables(tmp_path), PUBLIC) == Names((), (), ())
+    assert recent_names(Tables(tmp_path), PUBLIC) == Names()
 
 
 def test_names_come_most_frequent_first(tmp_path):
@@ -36,8 +36,35 @@ def test_nobody_reads_names_in_mail_that_is_not_theirs(tmp_path):
     tables, clock = Tables(tmp_path), MemoryClock()
     secret = Message("a", sender="a@x.org", newsgroups=("g",), list="l", audience="user:joe")
     append_messages(tables, clock, [secret])
-    assert recent_names(tables, PUBLIC) == Names((), (), ())
+    assert recent_names(tables, PUBLIC) == Names()
     assert recent_names(tables, ("public", "user:joe")).newsgroups == ("g",)
+
+
+def test_mail_of_others_does_not_hide_ones_own(tmp_path, monkeypatch):
+    tables, clock = Tables(tmp_path), MemoryClock()
+    append_messages(tables, clock, [Message("a", list="mine", audience="user:joe")])
+    for number in range(3):
+        append_messages(tables, clock, [Message(f"b{number}", list="public")])
+    joe = ("user:joe",)
+    assert recent_names(tables, joe, rows=1).lists == ("mine",)
+    monkeypatch.setattr("tapestry.tables.recent_names.MOST_ROWS", 3)
+    assert recent_names(tables, joe, rows=1).lists == ()
+
+
+def test_tags_and_who_gave_them_are_names_too(tmp_path):
+    tables, clock = Tables(tmp_path), MemoryClock()
+    append_messages(tables, clock, [Message("a")])
+    tags = [("terry", "later", "public"), ("mary", "later", "public"), ("joe", "mine", "user:joe")]
+    given = [
+        Annotation(f"t{number}", "a", owner, "tag", tag, None, audience)
+        for number, (owner, tag, audience) in enumerate(tags)
+    ]
+    vote = Annotation("v", "a", "bob", "vote", "aye", 1.0)
+    append_annotations(tables, clock, [*given, vote])
+    found = recent_names(tables, PUBLIC)
+    assert found.tags == ("later",)
+    assert sorted(found.annotators) == ["bob", "mary", "terry"]
+    assert set(recent_names(tables, ("public", "user:joe")).tags) == {"later", "mine"}
 
 
 def test_only_the_newest_mail_is_looked_at(tmp_path):

@@ -24,7 +24,7 @@ class Vocabulary:
     """Names that a writer may mean, likeliest first.
 
     ``filters`` are one's own; ``shared`` those of others, as (owner, name); ``people`` are
-    (address, name), the name perhaps empty.
+    (address, name), the name perhaps empty; ``users`` vote and tag.
     """
 
     filters: tuple[str, ...] = ()
@@ -32,6 +32,8 @@ class Vocabulary:
     newsgroups: tuple[str, ...] = ()
     lists: tuple[str, ...] = ()
     people: tuple[tuple[str, str], ...] = ()
+    tags: tuple[str, ...] = ()
+    users: tuple[str, ...] = ()
 
 
 def names_at(place: Place, typed: str, vocabulary: Vocabulary) -> Named:
@@ -41,7 +43,10 @@ def names_at(place: Place, typed: str, vocabulary: Vocabulary) -> Named:
     kind, typed = place.kind, typed.lower()
     if "ME" in place.accepts:
         me = [("me", "you yourself")] if "me".startswith(typed) else []
-        return me if kind in _USERS else [*me, *_people(typed, vocabulary)]
+        if kind not in _USERS:
+            return [*me, *_people(typed, vocabulary)]
+        users = [(name, "who voted or tagged") for name in vocabulary.users]
+        return [*me, *_beginning(users, typed)]
     match kind:
         case "in":
             owners = dict.fromkeys(
@@ -56,6 +61,8 @@ def names_at(place: Place, typed: str, vocabulary: Vocabulary) -> Named:
             return _beginning([(name, f"a filter that {whose} shares") for name in shared], typed)
         case "in_filter":
             return _beginning([(name, "your filter") for name in vocabulary.filters], typed)
+        case "tagged":
+            return _beginning([(name, "a tag") for name in vocabulary.tags], typed)
         case "on_list":
             return _beginning([(name, "a mailing list") for name in vocabulary.lists], typed)
     return []

@@ -16,8 +16,8 @@ from django.test.utils import CaptureQueriesContext
 
 from filters.authoring import lifecycle
 from filters.store.filter_store import DjangoClock
-from tapestry.core.message import Message
-from tapestry.tables.append import append_messages
+from tapestry.core.message import Annotation, Message
+from tapestry.tables.append import append_annotations, append_messages
 from tapestry.tables.log import Tables
 
 SignIn = Callable[[User], Client]
@@ -114,6 +114,26 @@ def test_names_come_from_mail_that_one_may_see(
         assert texts(theirs, text) == []
     assert texts(theirs, "from jones") == ['"Mary Jones"']
     assert texts(theirs, "in comp") == ["comp.plans"]
+
+
+def test_tags_are_those_of_mail_that_one_may_see(
+    mail: Tables, alice: User, carol: User, as_user: SignIn
+) -> None:
+    tags = [
+        ("urgent", "plan@example.org", "public"),
+        ("urbane", "secret@example.org", "user:alice"),
+    ]
+    append_annotations(
+        mail,
+        DjangoClock(),
+        [
+            Annotation(f"t-{tag}", msgid, "alice", "tag", tag, None, audience)
+            for tag, msgid, audience in tags
+        ],
+    )
+    assert sorted(texts(as_user(alice), "tagged ur")) == ["urbane", "urgent"]
+    assert texts(as_user(carol), "tagged ur") == ["urgent"]
+    assert texts(as_user(carol), "tagged urgent by al") == ["alice"]
 
 
 def test_filters_are_ones_own_or_shared_by_whom_one_names(

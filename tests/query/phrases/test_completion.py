@@ -30,6 +30,8 @@ KNOWN = Vocabulary(
         ("o'brien@x.org", "me"),
         ("(nobody)", "…"),
     ),
+    tags=("later", "read again", "urgent"),
+    users=("terry", "mary"),
 )
 TERRY = Context(owner="terry", addresses=("terry@parc.com",))
 
@@ -64,7 +66,7 @@ def accepted(text, completion):
         ("with a score ", ["above ", "below "]),
         ("among the top 10 by v", ["votes", "votes this week", "votes today"]),
         ("among the top 10 by replies thi", ["this week", "thirteen weeks old"]),
-        ("voted for by m", ["more than ", "me"]),
+        ("voted for by m", ["more than ", "me", "mary"]),
         ("from m", ["me", '"Mary Jones"', '"me"']),
         ("from jo", ['"Mary Jones"']),
         ('from "Mary J', ['"Mary Jones"']),
@@ -76,6 +78,10 @@ def accepted(text, completion):
         ("in terry's ", ["hardware", "plans"]),
         ("in filter ", ["baseball", "jones-replies", '"two"']),
         ("on list r", ["r-devel.r-project.org"]),
+        ("tagged ", ["later", '"read again"', "urgent"]),
+        ("tagged l", ["later"]),
+        ('tagged "read a', ['"read again"']),
+        ("voted for by te", ["terry"]),
         ("about ", []),
         ("about spark", []),
         ("from joe and and ", []),
@@ -122,9 +128,9 @@ def test_no_space_is_doubled():
 
 def test_votes_and_tags_name_users_and_not_senders():
     for text in ("annotated by ", "tagged urgent by "):
-        assert offered(text) == ["me"]
+        assert offered(text) == ["me", "terry", "mary"]
     for text in ("voted for by ", "voted against by "):
-        assert offered(text) == ["more than ", "me"]
+        assert offered(text) == ["more than ", "me", "terry", "mary"]
 
 
 def test_every_kind_of_phrase_can_be_completed_and_says_what_it_means():
