@@ -9,6 +9,9 @@ from tapestry.query.context import Context
 from tapestry.query.corrections import Correction, blame, corrections
 from tapestry.query.phrases.vocabulary import Vocabulary
 
+LONGEST_HINT = 160
+"""A longer one lists every phrase; the phrasebook does that better."""
+
 SHOWN = 60
 """Characters that are shown of the place, and on each side of it."""
 
@@ -27,9 +30,13 @@ class OfferedCorrection:
 
 @dataclass(frozen=True, slots=True)
 class Misreading:
-    """An error in a text, its place if it has one, and what the writer may have meant."""
+    """An error in a text, its place if it has one, and what the writer may have meant.
+
+    Where there are corrections, they are shown instead of the hint.
+    """
 
     error: TapestryError
+    hint: str | None
     place: Pieces | None
     corrections: tuple[OfferedCorrection, ...]
 
@@ -49,7 +56,10 @@ def misreading(
     blamed = blame(text, error)
     span = blamed.span
     place = _pieces(text, span, text[span.start : span.end] or " ") if span else None
-    return Misreading(blamed, place, offered)
+    hint = blamed.hint
+    if hint and len(hint) > LONGEST_HINT:
+        hint = "The phrasebook lists everything you can write."
+    return Misreading(blamed, None if offered else hint, place, offered)
 
 
 def _pieces(text: str, span: Span, shown: str) -> Pieces:

@@ -12,6 +12,7 @@ from filters.accounts import people
 from filters.models import Filter
 from filters.runtime import services
 from tapestry.core.errors import TapestryError
+from tapestry.query.phrases.completion import LONGEST
 from tapestry.query.phrases.vocabulary import Vocabulary
 from tapestry.tables.recent_names import Names, recent_names
 
@@ -26,7 +27,8 @@ _OWNER = re.compile(r"([^\s(),\"“”]{1,150})['’]s(?![^\s(),\"“”])")
 def vocabulary(user: User, text: str) -> Vocabulary:
     """Return the names that a user may want in this text.
 
-    Another person's shared filters are looked up once the text names that person.
+    Another person's shared filters are looked up once the text names that person, among its
+    first ``LONGEST`` characters.
     """
     names = _names(people.audiences(user))
     filters = tuple(user.filters.order_by("name").values_list("name", flat=True)[:MOST])
@@ -42,7 +44,7 @@ def vocabulary(user: User, text: str) -> Vocabulary:
 
 
 def _shared(user: User, text: str) -> tuple[tuple[str, str], ...]:
-    owners = {form for owner in _OWNER.findall(text) for form in (owner, owner.lower())}
+    owners = {form for owner in _OWNER.findall(text[:LONGEST]) for form in (owner, owner.lower())}
     if not owners:
         return ()
     filters = Filter.objects.filter(owner__username__in=owners)

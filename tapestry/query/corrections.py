@@ -228,7 +228,8 @@ def _as_value(place: Place, text: str, span: Span) -> Iterator[Correction]:
             yield Correction(start, end, choice)
     if not _PLAIN.fullmatch(word):
         return
-    if before is not None and before.type in ("WORD", "STRING") and place.ends_phrase:
+    values = ("WORD", "STRING")
+    if before is not None and before.type in values and before.lower() not in _VERBS:
         value = before.strip('"“”')
         yield Correction(before.start_pos or 0, end, quoted(f"{value} {word}"))
     if "FROM" in place.accepts:

@@ -81,6 +81,18 @@ def test_escape_closes_the_list(page):
     expect(field).to_have_value("repl")
 
 
+def test_after_escape_no_list_comes_that_was_on_its_way(page):
+    field = field_of(page)
+    held = []
+    page.route("**/filters/complete/*", held.append)
+    with page.expect_request("**/filters/complete/*"):
+        field.press_sequentially("repl")
+    field.press("Escape")
+    held[-1].continue_()
+    page.locator(".misread").wait_for()
+    expect(page.get_by_role("listbox")).to_have_count(0)
+
+
 def test_an_error_waits_for_a_pause_and_goes_with_the_next_key(page):
     field, error = field_of(page), page.locator(".misread")
     with page.expect_response(lambda response: "/understand/" in response.url) as answer:

@@ -12,10 +12,12 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from filters.accounts import people
 from filters.accounts.requests import PersonRequest
-from filters.authoring import previews, understanding
+from filters.authoring import previews
 from filters.authoring.forms import MODES, TIMELINESS, FilterForm
 from filters.authoring.misreading import misreading
 from filters.authoring.tasks import start_preview
+from filters.authoring.understanding import Understood
+from filters.authoring.understanding import understand as understand_filter
 from filters.authoring.vocabulary import vocabulary
 from filters.models import Filter
 from filters.runtime.queue import UNPROVEN_WINDOWS, run_soon
@@ -85,9 +87,10 @@ def understand(request: PersonRequest) -> HttpResponse:
     text = _text(request.POST.get("text", ""))
     if not text.strip():
         return HttpResponse("")
-    context = _understanding(request, text, _live(request))
-    if "misreading" in context and "typing" in request.POST:
+    result = _read(request, text, _live(request))
+    if isinstance(result, TapestryError) and "typing" in request.POST:
         return HttpResponse(status=204)
+    context = _shown(request, text, result)
     return render(request, "filters/authoring/_understood.html", context)
 
 
@@ -95,7 +98,7 @@ def understand(request: PersonRequest) -> HttpResponse:
 def preview(request: PersonRequest) -> HttpResponse:
     """Have the worker compute what a filter would have matched so far."""
     text = _text(request.POST.get("text", ""))
-    if "misreading" in _understanding(request, text, _live(request)):
+    if isinstance(_read(request, text, _live(request)), TapestryError):
         return HttpResponse("")
     task = start_preview(text, request.user.pk, live=_live(request))
     return render(request, "filters/authoring/_preview.html", {"task": task, "turn": 1})
@@ -123,7 +126,7 @@ def _page(request: PersonRequest, form: FilterForm) -> HttpResponse:
         "modes": [(radio, MODES[radio.data["value"]]) for radio in form["mode"]],
         "examples": EXAMPLES,
         "phrasebook": phrasebook(),
-        **(_understanding(request, text, live) if text.strip() else {}),
+        **(_shown(request, text, _read(request, text, live)) if text.strip() else {}),
     }
     status = 400 if form.errors else 200
     return render(request, "filters/authoring/write.html", context, status=status)
@@ -138,10 +141,18 @@ def _text(sent: str) -> str:
     return sent.replace("\r\n", "\n")
 
 
-def _understanding(request: PersonRequest, text: str, live: bool) -> dict[str, object]:
-    context = people.context(request.user)
+def _read(request: PersonRequest, text: str, live: bool) -> Understood | TapestryError:
+    """Return how a text is understood, or why it is not."""
     try:
-        return {"understood": understanding.understand(text, context, live=live)}
+        return understand_filter(text, people.context(request.user), live=live)
     except TapestryError as error:
-        names = vocabulary(request.user, text)
-        return {"misreading": misreading(text, error, context, names)}
+        return error
+
+
+def _shown(
+    request: PersonRequest, text: str, result: Understood | TapestryError
+) -> dict[str, object]:
+    if isinstance(result, Understood):
+        return {"understood": result}
+    names = vocabulary(request.user, text)
+    return {"misreading": misreading(text, result, people.context(request.user), names)}

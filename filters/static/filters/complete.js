@@ -107,6 +107,7 @@ const unitsOf = (text, characters) => [...text].slice(0, characters).join("").le
     if (place.hidden) {
       // At its end, where it would go nowhere else, the arrow down asks for a list.
       if (event.key === "ArrowDown" && field.selectionStart === field.value.length) ask(true);
+      else if (event.key === "Escape") close(); // No list comes that was asked for before.
       return;
     }
     const option = chosen();
