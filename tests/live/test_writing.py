@@ -106,6 +106,8 @@ def test_an_error_waits_for_a_pause_and_goes_with_the_next_key(page):
     field.press_sequentially("i")
     expect(error).to_have_count(0)
     expect(field).not_to_have_attribute("aria-invalid", "true")
+    field.press("Backspace")
+    error.wait_for()
 
 
 def test_a_button_replaces_what_is_misread_and_the_cursor_stands_after_it(page):
@@ -128,6 +130,13 @@ def test_a_refused_filter_says_why_without_a_pause(page):
     page.get_by_role("button", name="Create filter").click()
     expect(field).to_have_attribute("aria-invalid", "true")
     expect(page.locator(".misread")).to_contain_text("is not understood here")
+
+
+def test_an_empty_filter_stays_marked_as_wrong(page):
+    field_of(page).evaluate("field => { field.required = false; }")
+    page.get_by_role("button", name="Create filter").click()
+    page.get_by_text("Write what the messages should be like").wait_for()
+    expect(field_of(page)).to_have_attribute("aria-invalid", "true")
 
 
 def test_back_from_a_message_the_text_is_still_there(page):

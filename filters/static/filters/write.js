@@ -19,11 +19,13 @@
 
   function pause() {
     if (answered !== field.value) field.dispatchEvent(new Event("paused"));
-    mark();
   }
 
   field.addEventListener("input", () => {
-    misread()?.remove();
+    if (misread()) {
+      place.replaceChildren();
+      answered = ""; // What was refused is asked for again, should it be written again.
+    }
     mark();
     clearTimeout(timer);
     timer = setTimeout(pause, PAUSE);
