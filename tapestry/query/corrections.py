@@ -17,6 +17,7 @@ from tapestry.core.schema import COLUMNS
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.query.phrases.completion import candidates_at
+from tapestry.query.phrases.grammar import NUMBERS
 from tapestry.query.phrases.printer import quoted
 from tapestry.query.phrases.suggestions import Place, place_after
 from tapestry.query.phrases.vocabulary import Vocabulary
@@ -179,7 +180,9 @@ def _candidates(text: str, span: Span, vocabulary: Vocabulary) -> Iterator[Corre
         for choice in (*_SYNONYMS.get(word.lower(), ()), *near):
             yield Correction(start, end, choice)
         yield from _quotes_closed(text, start)
+        yield from _value_before(text, place, vocabulary)
         if not near:
+            yield from _going_on(place, span)
             yield from _as_value(place, text, span)
 
 
@@ -190,10 +193,11 @@ def _without(text: str, span: Span) -> Correction:
 
 def _texts_at(place: Place, vocabulary: Vocabulary) -> list[str]:
     """Return what can stand at a place, and the beginnings of that, whole words each."""
-    texts: dict[str, None] = {}
+    counts = "NUMBER" in place.accepts and "FROM" not in place.accepts
+    texts = dict.fromkeys(NUMBERS if counts else ())
     for candidate, _ in candidates_at(place, "", vocabulary):
         words = candidate.split()
-        texts.update((" ".join(words[:count]), None) for count in range(1, len(words) + 1))
+        texts |= dict.fromkeys(" ".join(words[:count]) for count in range(1, len(words) + 1))
     return list(texts)
 
 
@@ -216,25 +220,37 @@ def _endings(text: str, place: Place, vocabulary: Vocabulary) -> Iterator[Correc
         yield Correction(at, at, blank + candidate.rstrip())
 
 
-def _as_value(place: Place, text: str, span: Span) -> Iterator[Correction]:
-    """Yield a word with the phrase in which it may be a value, and together with the one before.
+def _going_on(place: Place, span: Span) -> Iterator[Correction]:
+    """Yield the words that go on with an unfinished phrase."""
+    if place.phrase is not None and not place.ends_phrase:
+        for choice in _texts_at(place, Vocabulary()):
+            yield Correction(span.start, span.end, choice)
 
-    Inside a phrase: the words that go on with it.
-    """
+
+def _as_value(place: Place, text: str, span: Span) -> Iterator[Correction]:
+    """Yield a word with the phrase in which it may be a value, or together with the one before."""
     start, end = span.start, span.end
     word, before = text[start:end], place.before
-    if not place.ends_phrase and place.phrase is not None:
-        for choice in _texts_at(place, Vocabulary()):
-            yield Correction(start, end, choice)
-    if not _PLAIN.fullmatch(word):
+    if not _PLAIN.fullmatch(word) or (before is not None and before.lower() in _VERBS):
         return
-    values = ("WORD", "STRING")
-    if before is not None and before.type in values and before.lower() not in _VERBS:
+    if before is not None and before.type in ("WORD", "STRING"):
         value = before.strip('"“”')
         yield Correction(before.start_pos or 0, end, quoted(f"{value} {word}"))
     if "FROM" in place.accepts:
         for opening in _ADDRESS_OPENINGS if "@" in word else _OPENINGS:
             yield Correction(start, end, f"{opening} {quoted(word)}")
+
+
+def _value_before(text: str, place: Place, vocabulary: Vocabulary) -> Iterator[Correction]:
+    """Yield the value before a place as a word of the phrase, misspelt: “in fitler x”."""
+    before = place.before
+    if before is None or before.type != "WORD" or len(before) > _LONGEST_WORD:
+        return
+    start, end = before.start_pos or 0, before.end_pos or 0
+    earlier = place_after(text[:start])
+    if earlier is not None:
+        for choice in _nearest(before, _texts_at(earlier, vocabulary)):
+            yield Correction(start, end, choice)
 
 
 def _quotes_closed(text: str, start: int) -> Iterator[Correction]:

@@ -1,5 +1,7 @@
 """Corrections of a misspelt filter: few, near, and each of them helps."""
 
+import re
+
 import pytest
 from support.work import SECOND, counted
 
@@ -7,6 +9,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context
 from tapestry.query.corrections import LONGEST, MOST, blame, corrections
 from tapestry.query.frontend import read
+from tapestry.query.phrases.phrasebook import phrasebook
 from tapestry.query.phrases.vocabulary import Vocabulary
 
 KNOWN = Vocabulary(
@@ -33,6 +36,9 @@ MISSPELT = {
     "frm jones abot release": "from jones abot release",
     "older than two weks": "older than two weeks",
     "starting a thred": "starting a thread",
+    "with at least thqee replies": "with at least three replies",
+    "in fitler baseball": "in filter baseball",
+    "voted against by moer than three people": "voted against by more than three people",
     "with no answer": "with no reply",
     "with more than two answers": "with more than two replies",
     "larger than 10 kilo": "larger than 10 KB",
@@ -74,6 +80,30 @@ def test_the_nearest_comes_first_and_each_leads_further(text, meant):
     for correction in found:
         error = error_of(correction.applied_to(text))
         assert error is None or error.offset >= correction.start + len(correction.text)
+
+
+def slips():
+    """Yield every phrase of the phrasebook with one letter of one word left out."""
+    for example, _ in phrasebook():
+        for word in re.finditer(r"[a-z]{4,}", example):
+            middle = (word.start() + word.end()) // 2
+            yield example[:middle] + example[middle + 1 :], example
+
+
+def test_a_slip_in_any_phrase_is_mended():
+    refused = [(text, meant) for text, meant in slips() if error_of(text)]
+    mended = 0
+    for text, meant in refused:
+        results = [
+            (correction, correction.applied_to(text))
+            for correction in corrections(text, error_of(text), TERRY, KNOWN)
+        ]
+        for correction, result in results:
+            error = error_of(result)
+            assert error is None or error.offset >= correction.start + len(correction.text)
+        mended += meant.lower() in [result.lower() for _, result in results]
+    assert len(refused) > 50
+    assert mended >= 0.95 * len(refused)
 
 
 def test_only_what_is_misread_is_replaced():
