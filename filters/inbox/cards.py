@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Collection, Sequence
+from operator import attrgetter
 
 from django.db import transaction
 from django.db.models import Q, TextField
@@ -63,7 +64,13 @@ def _refresh(tables: Tables, matches: Sequence[StaleMatch]) -> int:
     cards, parents = _read_cards(tables, matches)
     evidence = evidence_rows(tables, matches, parents)
     with transaction.atomic():
-        Card.objects.bulk_create(cards, ignore_conflicts=True, batch_size=BATCH_SIZE // 5)
+        Card.objects.bulk_create(
+            cards,
+            update_conflicts=True,
+            unique_fields=["msgid", "audience"],
+            update_fields=["received"],
+            batch_size=BATCH_SIZE // 5,
+        )
         keys = _card_keys({match.msgid for match in matches})
         now = wall_clock()
         found = [match for match in matches if (match.msgid, match.audience) in keys]
@@ -104,7 +111,7 @@ def _read_cards(
         for row in lookup(tables, MESSAGES, "msgid", msgids, [audience], COLUMNS, files):
             parents.setdefault(row["msgid"], row["inreplyto"])
             texts = {name: row[name] or "" for name in ("sender", "sender_name", "subject")}
-            cards.append(
-                Card(msgid=row["msgid"], audience=audience, ts=row["ts"], date=row["date"], **texts)
-            )
-    return cards, parents
+            columns = {name: row[name] for name in ("msgid", "ts", "received", "date")}
+            cards.append(Card(audience=audience, **columns, **texts))
+    # All lock rows that are there in one order.
+    return sorted(cards, key=attrgetter("msgid", "audience")), parents

@@ -6,12 +6,14 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date
+from zoneinfo import ZoneInfo
 
 from django.contrib.auth.models import User
 from django.db.models import Count, F, Max, Q, QuerySet
-from django.db.models.functions import Coalesce
 
 from filters.accounts import people
+from filters.inbox.days import local_day, sql_day
 from filters.inbox.explanation import sentences
 from filters.models import Card, Filter, Match
 from filters.store import shared_window
@@ -22,14 +24,16 @@ from tapestry.core.clock import wall_clock
 class Row:
     """A line of a list: the message, whether it is unread, which filters it is in, and why.
 
-    ``retracted_at`` is the instant at which the message left, in the list of those that left.
+    ``moved_at`` is the instant at which it was found, or left in the list of those that left;
+    ``day`` is the reader's day then.
     """
 
     card: Card
     unread: bool
     names: tuple[str, ...]
     explanation: str
-    retracted_at: int | None = None
+    moved_at: int
+    day: date
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +60,10 @@ def visible(user: User, *, retracted: bool = False) -> QuerySet[Match]:
 
 
 def cards(user: User, filter_: Filter | None = None, *, retracted: bool = False) -> QuerySet[Card]:
-    """Return the messages in a user's inbox, or of a filter, the last matched first.
+    """Return the messages in a user's inbox, or of a filter, by the day they were found.
 
-    ``retracted``: those that were there and have left, the last to leave first.
+    The newest day is first, and in a day the message that was received last.  ``retracted``:
+    those that were there and have left, by the day they left.
     """
     seen = _seen_by(user, "matches__", retracted=retracted)
     if filter_ is not None:
@@ -66,7 +71,8 @@ def cards(user: User, filter_: Filter | None = None, *, retracted: bool = False)
     return (
         Card.objects.filter(seen)
         .annotate(moved_at=Max("matches__retracted_at" if retracted else "matches__matched_at"))
-        .order_by("-moved_at", Coalesce("date", "ts").desc(), "-pk")
+        .annotate(day=sql_day("moved_at", people.time_zone(user)))
+        .order_by("-day", "-received", "-moved_at", "-pk")
     )
 
 
@@ -75,17 +81,18 @@ def rows(
 ) -> list[Row]:
     """Return the lines of a list for one page of its cards.
 
-    They name all filters that a message is in; of what has left ``filter_``, that filter alone.
+    Those of the inbox are about all filters that found a message, those of ``filter_`` about
+    that filter alone.
     """
     cards = list(page)
-    audiences = people.audiences(user)
+    audiences, zone = people.audiences(user), people.time_zone(user)
     by_card: dict[int, list[Match]] = defaultdict(list)
     matches = visible(user, retracted=retracted).filter(card__in=cards).select_related("filter")
-    if filter_ is not None and retracted:
+    if filter_ is not None:
         matches = matches.filter(filter=filter_)
     for match in matches.order_by("filter__name"):
         by_card[match.card_id or 0].append(match)
-    return [_row(card, by_card[card.pk], audiences) for card in cards]
+    return [_row(card, by_card[card.pk], audiences, zone) for card in cards]
 
 
 def sidebar(user: User) -> Sidebar:
@@ -131,12 +138,16 @@ def _listed(user: User, path: str, *, retracted: bool) -> Q:
     ) & (at_once | Q(**{f"{path}shown_at__lte": wall_clock()}))
 
 
-def _row(card: Card, matches: Sequence[Match], audiences: Sequence[str]) -> Row:
+def _row(card: Card, matches: Sequence[Match], audiences: Sequence[str], zone: ZoneInfo) -> Row:
     evidence = [row for match in matches for row in match.evidence_rows]
+    moved_at = max(
+        match.matched_at if match.retracted_at is None else match.retracted_at for match in matches
+    )
     return Row(
         card,
         any(match.read_at is None and match.retracted_at is None for match in matches),
         tuple(match.filter.name for match in matches),
         ", ".join(sentences(evidence, audiences)),
-        matches[0].retracted_at,
+        moved_at,
+        local_day(moved_at, zone),
     )

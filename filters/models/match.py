@@ -12,11 +12,15 @@ from filters.models.filter import Filter
 
 
 class Card(models.Model):
-    """The summary of a message: a copy of what a list shows, so that an inbox is one query."""
+    """The summary of a message: a copy of what a list shows, so that an inbox is one query.
+
+    ``ts``, ``received`` and ``date`` are the columns of the messages table.
+    """
 
     msgid = models.TextField()
     audience = models.CharField(max_length=200)
     ts = models.BigIntegerField()
+    received = models.BigIntegerField()
     date = models.BigIntegerField(null=True)
     sender = models.TextField(default="", blank=True)
     sender_name = models.TextField(default="", blank=True)
@@ -27,11 +31,6 @@ class Card(models.Model):
 
     def __str__(self) -> str:
         return self.subject or "(no subject)"
-
-    @property
-    def sent(self) -> int:
-        """Return the instant a list shows: its date, or its arrival where it has none."""
-        return self.ts if self.date is None else self.date
 
 
 class Match(models.Model):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from urllib.parse import urlencode
 from zlib import crc32
 
@@ -70,6 +70,22 @@ def ago(instant: int | None) -> str:
     if then == "now":
         return "just now"
     return f"{then} ago" if then.endswith((" min", " h", " d")) else f"on {then}"
+
+
+@register.filter
+def day_words(day: date) -> str:
+    """Name a day of the reader's calendar.
+
+    >>> day_words(timezone.localdate()), day_words(date(2001, 9, 9))
+    ('today', 'on Sunday 9 September 2001')
+    """
+    today = timezone.localdate()
+    if day == today:
+        return "today"
+    if day == today - timedelta(days=1):
+        return "yesterday"
+    year = "" if day.year == today.year else f" {day.year}"
+    return f"on {day:%A} {day.day} {day:%B}{year}"
 
 
 @register.filter
