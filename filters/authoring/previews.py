@@ -7,6 +7,7 @@ the messages are read when it is fetched, as far as the user may see them then.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -51,14 +52,29 @@ def wanted(task_id: str, user_id: int) -> Iterator[Callable[[], bool]]:
         yield partial(is_wanted, server, task_id, user_id)
 
 
-def keep_preview(task_id: str, user_id: int, answer: dict[str, Any]) -> None:
-    """Keep the result of a preview for the page that waits for it.
+def keep_preview(task_id: str, user_id: int, text: str, answer: dict[str, Any]) -> None:
+    """Keep the result of a preview for the page that waits for it, and for a filter of the text.
 
     ``{"count", "msgids", "live", "audiences"}``, the newest message first and the audiences
     that it was computed for, or ``{"error": sentence}``.
     """
-    with _server() as server:
-        server.set(_key(task_id, user_id), json.dumps(answer), ex=KEPT)
+    stored = json.dumps(answer)
+    with _server() as server, server.pipeline() as pipeline:
+        pipeline.set(_key(task_id, user_id), stored, ex=KEPT)
+        if "error" not in answer:
+            pipeline.set(_of_text(text, user_id, live=answer["live"]), stored, ex=KEPT)
+        pipeline.execute()
+
+
+def preview_of_text(text: str, user: User, *, live: bool) -> dict[str, Any] | None:
+    """Return what a preview of this user has found for a text, None if there was none of late."""
+    try:
+        with _server() as server:
+            kept = server.get(_of_text(text, user.pk, live=live))
+    except redis.RedisError:
+        return None
+    answer = None if kept is None else _visible(json.loads(str(kept)), user)
+    return None if answer is None or "error" in answer else answer
 
 
 def preview_result(task_id: str, user: User) -> dict[str, Any] | None:
@@ -72,7 +88,10 @@ def preview_result(task_id: str, user: User) -> dict[str, Any] | None:
             server.set(_open(task_id), 1, ex=OPEN, xx=True)
     if kept is None:
         return None
-    answer: dict[str, Any] = json.loads(str(kept))
+    return _visible(json.loads(str(kept)), user)
+
+
+def _visible(answer: dict[str, Any], user: User) -> dict[str, Any]:
     if "error" in answer:
         return answer
     audiences = people.audiences(user)
@@ -85,6 +104,11 @@ def preview_result(task_id: str, user: User) -> dict[str, Any] | None:
 
 def _key(task_id: str, user_id: int) -> str:
     return f"tapestry:preview:{user_id}:{task_id}"
+
+
+def _of_text(text: str, user_id: int, *, live: bool) -> str:
+    digest = hashlib.sha256("\n".join(text.splitlines()).encode()).hexdigest()
+    return f"tapestry:preview:{user_id}:{'live' if live else 'kept'}:{digest}"
 
 
 def _newest(user_id: int) -> str:

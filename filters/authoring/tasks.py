@@ -46,7 +46,7 @@ def preview(self: Task, text: str, user_id: int, live: bool = False) -> None:
         except TapestryError as error:
             answer = {"error": error.message}
         finally:
-            keep_preview(self.request.id, user_id, answer)
+            keep_preview(self.request.id, user_id, text, answer)
 
 
 def preview_for(

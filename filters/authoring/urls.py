@@ -11,6 +11,7 @@ urlpatterns = [
     path("filters/complete/", editor.completions, name="complete"),
     path("filters/preview/", editor.preview, name="preview"),
     path("filters/preview/<uuid:task>/", editor.preview_result, name="preview-result"),
+    path("filter/<slug:name>/preview/", editor.preview_of_filter, name="filter-preview"),
     path("filter/<slug:name>/edit/", editor.write, name="edit-filter"),
     path("filter/<slug:name>/pause/", filter_list.pause, name="pause-filter"),
     path("filter/<slug:name>/resume/", filter_list.resume, name="resume-filter"),

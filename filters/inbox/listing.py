@@ -10,7 +10,7 @@ from datetime import date
 from zoneinfo import ZoneInfo
 
 from django.contrib.auth.models import User
-from django.db.models import Count, F, Max, Q, QuerySet
+from django.db.models import Count, F, Max, Min, Q, QuerySet
 
 from filters.accounts import people
 from filters.inbox.days import local_day, sql_day
@@ -40,8 +40,9 @@ class Row:
 class Sidebar:
     """A person's filters with their counts; ``mark`` changes whenever any of it does.
 
-    Each filter has ``total``, ``unread`` and ``left`` (how many messages no longer match), and
-    ``refreshed_at``: the last instant at which a line of its list was written.
+    Each filter has ``total``, ``unread`` and ``left`` (how many messages no longer match),
+    ``waiting`` (how many are to be shown later, from ``waits_until`` on), and ``refreshed_at``: the
+    last instant at which a line of its list was written.
     """
 
     filters: tuple[Filter, ...]
@@ -49,8 +50,16 @@ class Sidebar:
     unread: int
     mark: str
 
+    @property
+    def searching(self) -> bool:
+        """Tell whether any filter still has to look through existing mail."""
+        return any(filter_.is_searching for filter_ in self.filters)
 
-_MARKED = ("pk", "name", "active", "error", "total", "unread", "left", "refreshed_at")
+
+_MARKED = (
+    *("pk", "name", "active", "error", "is_searching"),
+    *("total", "unread", "left", "waiting", "waits_until", "refreshed_at"),
+)
 """Fields of a filter in the sidebar that its mark covers."""
 
 
@@ -96,24 +105,66 @@ def rows(
 
 
 def sidebar(user: User) -> Sidebar:
-    seen = _listed(user, "matches__", retracted=False)
+    audiences, path = people.audiences(user), "matches__"
+    kept, due, later = _kept(audiences, path), _is_due(path), _is_waiting(path)
+    left = _kept(audiences, path, retracted=True)
     filters = (
         Filter.objects.filter(owner=user)
         .annotate(
-            total=Count("matches", filter=seen),
-            unread=Count("matches", filter=seen & Q(matches__read_at=None)),
-            left=Count("matches", filter=_listed(user, "matches__", retracted=True)),
-            refreshed_at=Max("matches__refreshed_at", filter=seen),
+            total=Count("matches", filter=kept & due),
+            unread=Count("matches", filter=kept & due & Q(matches__read_at=None)),
+            left=Count("matches", filter=left & due),
+            waiting=Count("matches", filter=kept & later),
+            waits_until=Min("matches__shown_at", filter=kept & later),
+            refreshed_at=Max("matches__refreshed_at", filter=kept & due),
         )
         .order_by("name")
     )
     shared_window.show_position(filters)
-    matches = visible(user)
+    matches = Match.objects.filter(_kept(audiences, ""), _is_due(""), filter__owner=user)
     total = matches.values("card").distinct().count()
     unread = matches.filter(read_at=None).values("card").distinct().count()
     state = [tuple(getattr(filter_, field) for field in _MARKED) for filter_ in filters]
     mark = hashlib.sha256(repr((state, total, unread)).encode()).hexdigest()[:16]
     return Sidebar(tuple(filters), total, unread, mark)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What is known of a filter's list beside its lines.
+
+    ``searching``: a run still has to look through existing mail, or what it found is not listed
+    yet.  ``waiting`` counts what is to be shown later, ``until`` is when the first of it is, and
+    ``at_once`` tells whether all of it is shown then.
+    """
+
+    searching: bool
+    waiting: int
+    until: int | None
+    at_once: bool
+
+
+def progress(user: User, filter_: Filter) -> Progress:
+    """Return what is known of a filter of this user; its watermark is the one shown."""
+    audiences = people.audiences(user)
+    waiting = _kept(audiences, "") & _is_waiting("")
+    stored = Match.objects.filter(filter=filter_, audience__in=audiences, retracted_at=None)
+    counts = stored.aggregate(
+        unlisted=Count("pk", filter=Q(card=None)),
+        waiting=Count("pk", filter=waiting),
+        first=Min("shown_at", filter=waiting),
+        last=Max("shown_at", filter=waiting),
+    )
+    searching = filter_.is_searching or counts["unlisted"] > 0
+    first, last = counts["first"], counts["last"]
+    return Progress(searching, counts["waiting"], first, at_once=first == last)
+
+
+def show_now(filter_: Filter) -> int:
+    """Show at once what a filter would show later; return how much that was."""
+    now = wall_clock()
+    waiting = Match.objects.filter(filter=filter_, retracted_at=None, shown_at__gt=now)
+    return waiting.update(shown_at=now)
 
 
 def mark_read(user: User, msgid: str) -> bool:
@@ -123,19 +174,30 @@ def mark_read(user: User, msgid: str) -> bool:
 
 
 def _seen_by(user: User, path: str, *, retracted: bool) -> Q:
-    return Q(**{f"{path}filter__owner": user}) & _listed(user, path, retracted=retracted)
+    kept = _kept(people.audiences(user), path, retracted=retracted)
+    return Q(**{f"{path}filter__owner": user}) & kept & _is_due(path)
 
 
-def _listed(user: User, path: str, *, retracted: bool) -> Q:
-    # What is shown at once is, though the clock may have been set back since.
-    at_once = Q(**{f"{path}shown_at__lte": F(f"{path}stored_at")})
+def _kept(audiences: Sequence[str], path: str, *, retracted: bool = False) -> Q:
+    """Return that a match is listed for these audiences as soon as its time has come."""
     return Q(
         **{
             f"{path}card__isnull": False,
-            f"{path}audience__in": people.audiences(user),
+            f"{path}audience__in": audiences,
             f"{path}retracted_at__isnull": not retracted,
         }
-    ) & (at_once | Q(**{f"{path}shown_at__lte": wall_clock()}))
+    )
+
+
+def _is_due(path: str) -> Q:
+    # What is shown at once is, though the clock may have been set back since.
+    at_once = Q(**{f"{path}shown_at__lte": F(f"{path}stored_at")})
+    return at_once | Q(**{f"{path}shown_at__lte": wall_clock()})
+
+
+def _is_waiting(path: str) -> Q:
+    later = Q(**{f"{path}shown_at__gt": F(f"{path}stored_at")})
+    return later & Q(**{f"{path}shown_at__gt": wall_clock()})
 
 
 def _row(card: Card, matches: Sequence[Match], audiences: Sequence[str], zone: ZoneInfo) -> Row:

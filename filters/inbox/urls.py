@@ -8,6 +8,7 @@ urlpatterns = [
     path("", inbox.inbox, name="inbox"),
     path("in/<slug:name>/", inbox.inbox, name="filter"),
     path("in/<slug:name>/gone/", inbox.inbox, {"retracted": True}, name="filter-retracted"),
+    path("in/<slug:name>/show/", inbox.show_now, name="show-now"),
     path("sidebar/", inbox.sidebar, name="sidebar"),
     path("read/", inbox.mark_all_read, name="mark-all-read"),
     path("message/", message.message, name="message"),

@@ -11,6 +11,7 @@ from django.db import models
 from django.db.models import Q
 from django.urls import reverse
 
+from filters.models.runtime import Clock
 from tapestry.core.clock import BEGINNING
 
 filter_name = RegexValidator(
@@ -26,6 +27,8 @@ class Filter(models.Model):
     expanded.  ``display_tql`` names the filters of others instead, for the owner to see; it is
     empty if there are none.  ``since`` is the watermark: the end of the last window.  While the
     filter is ``enrolled``, that of SharedWindow counts instead (filters.store.shared_window).
+    ``begun_at`` is where the clock stood when its windows began: until it has been run so far,
+    what it finds in existing mail is not known.
     ``proven``: its last run by itself took little time (tapestry.run.unproven).
     ``start`` is T0: what matched then is not delivered; null takes existing mail.  What matches
     after ``end`` is not kept; null has no end.  ``revision`` counts changes of the text: a run
@@ -60,6 +63,7 @@ class Filter(models.Model):
     start = models.BigIntegerField(null=True, blank=True)
     end = models.BigIntegerField(null=True, blank=True)
     since = models.BigIntegerField(default=BEGINNING)
+    begun_at = models.BigIntegerField(default=BEGINNING, editable=False)
     enrolled = models.BooleanField(default=False, editable=False)
     proven = models.BooleanField(default=False, editable=False)
     ran_at = models.BigIntegerField(null=True, blank=True)
@@ -89,7 +93,14 @@ class Filter(models.Model):
         """Let the next window be the first; ``start`` is T0, None takes existing mail."""
         self.start = start
         self.since = BEGINNING if start is None else start
+        self.begun_at = self.since if start is not None else Clock.instant()
         self.proven = False
+
+    @property
+    def is_searching(self) -> bool:
+        """Tell whether a run still has to look through the mail that was here when it began."""
+        runs = self.active and not self.error and not self.enrolled
+        return runs and self.since < self.begun_at
 
     @property
     def has_ended(self) -> bool:

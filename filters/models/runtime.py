@@ -39,6 +39,11 @@ class Clock(SingleRow):
 
     last = models.BigIntegerField(default=0)
 
+    @classmethod
+    def instant(cls) -> int:
+        """Return the newest instant without the lock; 0 if there is none yet."""
+        return cls.objects.values_list("last", flat=True).first() or 0
+
     def advance(self, to: int) -> None:
         """Store a newer instant; an older one leaves the clock as it is."""
         if to > self.last:

@@ -82,10 +82,20 @@ def day_words(day: date) -> str:
     today = timezone.localdate()
     if day == today:
         return "today"
-    if day == today - timedelta(days=1):
-        return "yesterday"
+    if abs(day - today) == timedelta(days=1):
+        return "yesterday" if day < today else "tomorrow"
     year = "" if day.year == today.year else f" {day.year}"
     return f"on {day:%A} {day.day} {day:%B}{year}"
+
+
+@register.filter
+def time_words(instant: int | None) -> str:
+    """Name a time soon to come, with its day unless that is today."""
+    then = moment(instant)
+    if then is None:
+        return ""
+    day = day_words(then.date())
+    return f"{then:%H:%M}" if day == "today" else f"{then:%H:%M} {day}"
 
 
 @register.filter

@@ -116,6 +116,14 @@ def preview_result(request: PersonRequest, task: UUID) -> HttpResponse:
     return render(request, "filters/authoring/_preview.html", context)
 
 
+@require_GET
+def preview_of_filter(request: PersonRequest, name: str) -> HttpResponse:
+    """Show what the preview of a filter found, for the list that waits for its first run."""
+    filter_ = get_object_or_404(Filter, owner=request.user, name=name)
+    answer = previews.preview_of_text(filter_.text, request.user, live=filter_.is_live)
+    return render(request, "filters/authoring/_preview_found.html", {"answer": answer})
+
+
 def _page(request: PersonRequest, form: FilterForm) -> HttpResponse:
     text = _text(str(form["text"].value() or ""))
     live = form["mode"].value() == Filter.Mode.LIVE

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET, require_POST
 from filters.accounts.requests import PersonRequest, wants_fragment
 from filters.inbox import listing, reading
 from filters.models import Filter
+from filters.store.shared_window import show_position
 from tapestry.core.clock import wall_clock
 
 PAGE = 50
@@ -25,6 +26,8 @@ def inbox(
     ``retracted``: the list of the messages that have left a live filter.
     """
     filter_ = None if name is None else get_object_or_404(Filter, owner=request.user, name=name)
+    if filter_ is not None:
+        show_position([filter_])
     here = reverse("inbox") if filter_ is None else filter_.get_absolute_url()
     if filter_ is not None and retracted:
         here = reverse("filter-retracted", args=[filter_.name])
@@ -42,6 +45,8 @@ def inbox(
         "retracted": retracted,
     }
     context["rows"] = listing.rows(request.user, page, filter_, retracted=retracted)
+    if filter_ is not None and not retracted:
+        context["progress"] = listing.progress(request.user, filter_)
     if filter_ is not None and filter_.is_live and not retracted:
         left = listing.visible(request.user, retracted=True).filter(filter=filter_)
         context["left"] = left.count()
@@ -64,6 +69,14 @@ def sidebar(request: PersonRequest) -> HttpResponse:
     response = render(request, "filters/inbox/_sidebar.html", context)
     response["HX-Trigger"] = "arrived"
     return response
+
+
+@require_POST
+def show_now(request: PersonRequest, name: str) -> HttpResponse:
+    """Show at once what a filter found and would show later."""
+    filter_ = get_object_or_404(Filter, owner=request.user, name=name)
+    listing.show_now(filter_)
+    return redirect(filter_)
 
 
 @require_POST

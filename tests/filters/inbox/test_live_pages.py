@@ -142,6 +142,7 @@ class TestPages:
         self, tables: Tables, carol: User, as_user: SignIn
     ) -> None:
         install(carol, "with no reply")
+        run()
         assert "Nothing matches now" in as_user(carol).get("/in/f/").content.decode()
 
 
