@@ -17,6 +17,7 @@ from django.db.models.functions import Cast
 
 from filters.accounts import people
 from filters.inbox.explanation import StaleMatch, evidence_rows
+from filters.inbox.tallies import tallies
 from filters.models import Card, Match
 from filters.runtime.batching import BATCH_SIZE, batched
 from filters.runtime.bulk import update_rows
@@ -50,19 +51,33 @@ def _stale_after(key: int, enrolled: bool | None) -> list[StaleMatch]:
     if enrolled is not None:
         stale = stale.filter(filter__enrolled=enrolled)
     as_text = Cast("evidence", TextField())  # many are alike: each text is decoded once
-    fields = ("pk", "filter__owner_id", "msgid", "audience")
+    keys = ("pk", "filter_id", "filter__owner_id", "msgid", "audience")
+    fields = (*keys, "matched_at", "disjunct", "explanation")
     rows = list(stale.order_by("pk").values_list(*fields, as_text)[:STALE_MATCHES])
-    owners = people.owners_by_key({row[1] for row in rows})
-    decoded = {text: tuple(json.loads(text)) for text in {row[4] for row in rows}}
+    owners = people.owners_by_key({row[2] for row in rows})
+    decoded = {text: tuple(json.loads(text)) for text in {row[-1] for row in rows}}
     return [
-        StaleMatch(key, owners[owner].audiences, msgid, audience, decoded[text])
-        for key, owner, msgid, audience, text in rows
+        StaleMatch(
+            key,
+            filter_id,
+            owners[owner].audiences,
+            msgid,
+            audience,
+            at,
+            disjunct,
+            words,
+            decoded[text],
+        )
+        for key, filter_id, owner, msgid, audience, at, disjunct, words, text in rows
     ]
 
 
 def _refresh(tables: Tables, matches: Sequence[StaleMatch]) -> int:
     cards, parents = _read_cards(tables, matches)
     evidence = evidence_rows(tables, matches, parents)
+    received = {(card.msgid, card.audience): card.received for card in cards}
+    for key, tally in tallies(tables, matches, received).items():
+        evidence[key] = [*evidence[key], *tally]
     with transaction.atomic():
         Card.objects.bulk_create(
             cards,

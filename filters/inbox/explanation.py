@@ -1,4 +1,4 @@
-"""The explanation of a match for its reader: the rows of its evidence, in words.
+"""The rows of a match's evidence, as they are stored to be put into words for its reader.
 
 A stored evidence row keeps its audience, and only readers in that audience are shown it.
 """
@@ -18,19 +18,13 @@ from tapestry.tables.read import lookup
 MAX_ROWS = 6
 """Evidence rows that are kept of one match."""
 
-_OF_MESSAGE = ("msgid", "audience", "inreplyto", "sender", "sender_name", "subject")
-_OF_ANNOTATION = ("annid", "audience", "owner", "kind", "value", "number")
-
-_SENTENCES = {
-    "reply": "{who} replied",
-    "parent": "in reply to {who}",
-    "tag": "{who} tagged it {value}",
-    "message": "with a message by {who}",
-}
+_OF_MESSAGE = ("msgid", "audience", "received", "inreplyto", "sender", "sender_name", "subject")
+_OF_ANNOTATION = ("annid", "audience", "ts", "owner", "kind", "value", "number")
 
 EvidenceRow = dict[str, Any]
 """``{"what": "reply" | "parent" | "message" | "vote" | "tag" | …, "who", "value", "audience",
-"msgid"}``."""
+"msgid", "at"}``, or a tally: ``{"what": "votes for" | "votes against" | "replies", "names",
+"people", "number", "at", "audience"}``, ``{"what": "no reply", "from", "at", "audience"}``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +32,13 @@ class StaleMatch:
     """A stored match, by its key, and the audiences that its owner sees."""
 
     key: int
+    filter_id: int
     audiences: tuple[str, ...]
     msgid: str
     audience: str
+    matched_at: int
+    disjunct: int
+    explanation: str
     evidence: tuple[str, ...]
 
 
@@ -87,11 +85,6 @@ def _shown(
     return list(islice(seen, MAX_ROWS))
 
 
-def sentences(rows: Sequence[EvidenceRow], audiences: Collection[str]) -> list[str]:
-    """Return in words those evidence rows that a reader in these audiences may know of."""
-    return list(dict.fromkeys(_sentence(row) for row in rows if row["audience"] in audiences))
-
-
 def _rows(
     tables: Tables, keys: set[str], audiences: Collection[str]
 ) -> dict[str, list[dict[str, Any]]]:
@@ -114,18 +107,18 @@ def _evidence_row(row: Mapping[str, Any], msgid: str, parent: str | None) -> Evi
             "value": "against" if against else row["value"],
             "audience": row["audience"],
             "msgid": msgid,
+            "at": row["ts"],
         }
     kind = "parent" if row["msgid"] == parent else "message"
     return {
         "what": "reply" if row["inreplyto"] == msgid else kind,
-        "who": row["sender_name"] or row["sender"] or "somebody",
+        "who": author(row),
         "value": row["subject"],
         "audience": row["audience"],
         "msgid": row["msgid"],
+        "at": row["received"],
     }
 
 
-def _sentence(row: EvidenceRow) -> str:
-    if row["what"] == "vote":
-        return f"{row['who']} voted {'against' if row['value'] == 'against' else 'for'} it"
-    return _SENTENCES.get(row["what"], "{who} added a {what}").format_map(row)
+def author(row: Mapping[str, Any]) -> str:
+    return str(row["sender_name"] or row["sender"] or "somebody")

@@ -14,7 +14,7 @@ from django.db.models import Count, F, Max, Min, Q, QuerySet
 
 from filters.accounts import people
 from filters.inbox.days import local_day, sql_day
-from filters.inbox.explanation import sentences
+from filters.inbox.sentences import sentences
 from filters.models import Card, Filter, Match
 from filters.store import shared_window
 from tapestry.core.clock import wall_clock
@@ -209,7 +209,7 @@ def _row(card: Card, matches: Sequence[Match], audiences: Sequence[str], zone: Z
         card,
         any(match.read_at is None and match.retracted_at is None for match in matches),
         tuple(match.filter.name for match in matches),
-        ", ".join(sentences(evidence, audiences)),
+        "; ".join(sentences(evidence, audiences)),
         moved_at,
         local_day(moved_at, zone),
     )

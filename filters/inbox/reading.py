@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 
 from filters.accounts import people
 from filters.inbox import listing
-from filters.inbox.explanation import sentences
+from filters.inbox.sentences import sentences
 from filters.models import Match, OutboxAnnotation
 from filters.runtime import services
 from tapestry.core.message import Annotation, Message

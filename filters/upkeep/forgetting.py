@@ -71,13 +71,16 @@ def _forget_deliveries(audience: str, before: int | None, keys: frozenset[str]) 
     old = Q() if before is None else Q(card__ts__lt=before) | Q(card=None)
     count = drop_invisible(Match.objects.filter(of_audience & old))
     cards.delete()
-    for match in Match.objects.exclude(evidence=[]).iterator() if keys else ():
-        if keys.intersection(match.evidence):
+    for match in Match.objects.exclude(evidence=[], evidence_rows=[]).iterator() if keys else ():
+        tallied = [row for row in match.evidence_rows if "names" in row]
+        counts_them = audience in {row["audience"] for row in tallied}
+        if counts_them or keys.intersection(match.evidence):
             match.evidence = [key for key in match.evidence if key not in keys]
             match.evidence_rows = [
                 row for row in match.evidence_rows if row["audience"] != audience
             ]
-            match.save(update_fields=["evidence", "evidence_rows"])
+            match.refreshed_at = None if counts_them else match.refreshed_at
+            match.save(update_fields=["evidence", "evidence_rows", "refreshed_at"])
     return count
 
 

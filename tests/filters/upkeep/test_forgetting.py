@@ -29,9 +29,11 @@ EVERYBODY = ("public", "user:alice", "group:parc")
 @pytest.fixture
 def delivered(mail: Tables, alice: User) -> Tables:
     """A private message and a public one that a private reply made match, both delivered."""
-    found = Filter.objects.create(owner=alice, name="found", text="replied to")
+    found, now = Filter.objects.create(owner=alice, name="found", text="replied to"), wall_clock()
     secret, plan = (
-        Card.objects.create(msgid=msgid, audience=audience, ts=wall_clock(), subject="The plan")
+        Card.objects.create(
+            msgid=msgid, audience=audience, ts=now, received=now, subject="The plan"
+        )
         for msgid, audience in (
             ("secret@example.org", "user:alice"),
             ("plan@example.org", "public"),
