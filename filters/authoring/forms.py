@@ -69,6 +69,7 @@ class FilterForm(forms.Form):
         required=False,
         error_messages={"invalid": "Write the day as 2027-01-31, or leave it empty."},
     )
+    found = forms.ChoiceField(choices=[("keep", "keep"), ("forget", "forget")], required=False)
     timeliness = forms.CharField(
         label="Show and send new matches", max_length=60, initial="at once"
     )
@@ -111,9 +112,22 @@ class FilterForm(forms.Form):
             given["text"],
             existing=None if same else existing,
             end="as before" if given["until"] == self.last_day else end,
+            forget=given["found"] == "forget",
             **options,
         )
         return changed
+
+    def delivered_before(self) -> int:
+        """Return how much an older text has found, if it was not said what becomes of that.
+
+        What a live filter holds follows its text by itself.
+        """
+        given, changed = self.cleaned_data, self.changed
+        if changed is None or given["found"] or given["text"] == changed.text:
+            return 0
+        if Filter.Mode.LIVE in (changed.mode, given["mode"]):
+            return 0
+        return changed.matches.count()
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]

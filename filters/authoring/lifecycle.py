@@ -82,13 +82,15 @@ def change(
     visibility: str = "",
     mode: str = "",
     end: int | Literal["as before"] | None = "as before",
+    forget: bool = False,
 ) -> None:
     """Change a filter, and from this moment on those that refer to it.
 
     Another text, another mode, or ``existing`` (True: begin with existing mail; False: from
     now on) starts it again; what it has delivered stays, and is not delivered again.  A run of
     the old text that is under way can no longer be stored; a pending window keeps what that text
-    has not been run over.  A live filter is as if it had always had the new text: the next run
+    has not been run over.  With ``forget`` it starts as if it were new: nothing that it has
+    delivered stays.  A live filter is as if it had always had the new text: the next run
     retracts what no longer matches; if its mode becomes KEEP, all that was retracted returns.
     Given another ``end``, a filter that has stopped at its end goes on from there.
     Raises TapestryError where the text is not a filter.
@@ -103,9 +105,13 @@ def change(
         before = (full_name(detached), detached.text, detached.visibility)
         modes = {detached.mode, mode or detached.mode}
         has_ended = detached.has_ended
-        if existing is not None or text != detached.text or len(modes) > 1 or detached.error:
+        restarts = existing is not None or text != detached.text or len(modes) > 1
+        if restarts or forget or detached.error:
             start = _restart(detached, existing, at, live=Filter.Mode.LIVE in modes)
-            if modes == {Filter.Mode.KEEP}:
+            if forget:
+                detached.matches.all().delete()
+                detached.pending_windows.all().delete()
+            elif modes == {Filter.Mode.KEEP}:
                 leave_pending_window(detached, at)
             elif mode == Filter.Mode.KEEP:
                 detached.matches.update(retracted_at=None)

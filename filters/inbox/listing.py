@@ -24,6 +24,7 @@ from tapestry.core.clock import wall_clock
 class Row:
     """A line of a list: the message, whether it is unread, which filters it is in, and why.
 
+    ``text`` is that which found it in the filter of the list, in the words of its match.
     ``moved_at`` is the instant at which it was found, or left in the list of those that left;
     ``day`` is the reader's day then.
     """
@@ -31,6 +32,7 @@ class Row:
     card: Card
     unread: bool
     names: tuple[str, ...]
+    text: str
     explanation: str
     moved_at: int
     day: date
@@ -209,6 +211,7 @@ def _row(card: Card, matches: Sequence[Match], audiences: Sequence[str], zone: Z
         card,
         any(match.read_at is None and match.retracted_at is None for match in matches),
         tuple(match.filter.name for match in matches),
+        matches[0].explanation or matches[0].filter.display_text,
         "; ".join(sentences(evidence, audiences)),
         moved_at,
         local_day(moved_at, zone),

@@ -42,6 +42,7 @@ def write(request: PersonRequest, name: str | None = None) -> HttpResponse:
     """Write a filter and create it, or change the one of this name.
 
     The button of a correction puts the corrected text into the form, and does nothing else.
+    Before another text is stored, ask what becomes of that which the old one has found.
     """
     filters = Filter.objects.filter(owner=request.user)
     changed = None if name is None else get_object_or_404(filters, name=name)
@@ -53,6 +54,9 @@ def write(request: PersonRequest, name: str | None = None) -> HttpResponse:
     form = FilterForm(data, owner=request.user, changed=changed, text=text)
     if corrected is not None or not form.is_valid():
         return _page(request, form)
+    delivered = form.delivered_before()
+    if delivered and isinstance(_read(request, form.cleaned_data["text"], False), Understood):
+        return _page(request, form, delivered)
     try:
         stored = form.store()
     except TapestryError as error:
@@ -124,12 +128,13 @@ def preview_of_filter(request: PersonRequest, name: str) -> HttpResponse:
     return render(request, "filters/authoring/_preview_found.html", {"answer": answer})
 
 
-def _page(request: PersonRequest, form: FilterForm) -> HttpResponse:
+def _page(request: PersonRequest, form: FilterForm, delivered: int = 0) -> HttpResponse:
     text = _text(str(form["text"].value() or ""))
     live = form["mode"].value() == Filter.Mode.LIVE
     context = {
         "form": form,
         "changed": form.changed,
+        "delivered": delivered,
         "timeliness": TIMELINESS,
         "modes": [(radio, MODES[radio.data["value"]]) for radio in form["mode"]],
         "examples": EXAMPLES,
