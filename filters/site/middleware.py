@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from urllib.parse import urlencode, urlsplit
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import render, resolve_url
 from django.utils import timezone
 from django.utils.html import format_html
+from django_htmx.http import HttpResponseClientRedirect
 from kombu.exceptions import OperationalError as BrokerError
 from redis.exceptions import RedisError
 
@@ -29,6 +32,26 @@ def content_security_policy(page: Page) -> Page:
         response = page(request)
         response.headers.setdefault("Content-Security-Policy", POLICY)
         return response
+
+    return answer
+
+
+def sign_in_as_a_page(page: Page) -> Page:
+    """Let htmx go to the sign-in page as a page, and back afterwards; it would draw it in a pane.
+
+    That happens where somebody has signed out elsewhere, and a page of theirs is still open.
+    """
+
+    def answer(request: HttpRequest) -> HttpResponse:
+        response = page(request)
+        sign_in = resolve_url(settings.LOGIN_URL)
+        if not request.headers.get("HX-Request") or response.status_code != 302:
+            return response
+        if urlsplit(response.headers["Location"]).path != sign_in:
+            return response
+        shown = urlsplit(request.headers.get("HX-Current-URL", ""))
+        back = shown.path + (f"?{shown.query}" if shown.query else "")
+        return HttpResponseClientRedirect(f"{sign_in}?{urlencode({'next': back or '/'})}")
 
     return answer
 

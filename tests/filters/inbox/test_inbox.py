@@ -211,5 +211,71 @@ class TestSidebar:
         assert 'id="in-jones"' in page
         assert page.count('aria-current="page"') == 1
 
+    def test_its_counters_have_words(self, mail: Tables, alice: User, as_user: SignIn) -> None:
+        deliver(mail, alice, "jones", "plan@example.org", "reply@example.org")
+        deliver(mail, alice, "plans", "plan@example.org")
+        client = as_user(alice)
+        client.post("/read/", {"filter": "plans"})
+        page = client.get("/sidebar/").content.decode()
+        assert '<span class="count">2<span class="only-read"> unread</span></span>' in page
+        assert '<span class="total">1<span class="only-read"> message, all read</span>' in page
+        assert "<span aria-label" not in page and 'count" aria-label' not in page
+
     def test_it_tells_nobody_else(self, db: None, client: Client) -> None:
         assert client.get("/sidebar/").status_code == 302
+
+
+def test_the_title_counts_what_the_page_shows(mail: Tables, alice: User, as_user: SignIn) -> None:
+    deliver(mail, alice, "jones", "plan@example.org", "reply@example.org")
+    deliver(mail, alice, "parc", "parc@example.org", audience="group:parc")
+    client = as_user(alice)
+
+    def title(path: str) -> str:
+        page = client.get(path).content.decode()
+        return page[page.index("<title>") + 7 : page.index("</title>")]
+
+    assert title("/") == "(3) Inbox · Tapestry"
+    assert title("/in/jones/") == "(2) jones · Tapestry"
+    client.post("/read/", {"filter": "jones"})
+    assert title("/in/jones/") == "jones · Tapestry"
+    assert title("/") == "(1) Inbox · Tapestry"
+    assert title("/?open=parc@example.org&in=group:parc") == "Inbox · Tapestry"
+
+
+def test_a_filters_list_has_its_own_marks_and_reasons_alone(
+    mail: Tables, alice: User, as_user: SignIn
+) -> None:
+    deliver(mail, alice, "jones", "plan@example.org")
+    deliver(mail, alice, "plans", "plan@example.org")
+    of_plans = Match.objects.filter(filter__name="plans")
+    of_plans.update(evidence_rows=[{"what": "reply", "who": "Bill", "audience": "public"}])
+    client = as_user(alice)
+    client.post("/read/", {"filter": "jones"})
+    [jones], [plans] = (client.get(f"/in/{name}/").context["rows"] for name in ("jones", "plans"))
+    assert (jones.unread, jones.explanation) == (False, "")
+    assert (plans.unread, plans.explanation) == (True, "Bill replied")
+    [row] = client.get("/").context["rows"]
+    assert (row.unread, row.explanation) == (True, "Bill replied")
+
+
+class TestSignedOutElsewhere:
+    @pytest.mark.parametrize("path", ["/sidebar/", "/", "/message/?id=plan@example.org"])
+    def test_a_part_of_a_page_sends_the_page_to_sign_in(
+        self, db: None, client: Client, path: str
+    ) -> None:
+        shown = "http://testserver/in/jones/?page=2"
+        headers = {"HX-Request": "true", "HX-Current-URL": shown}
+        response = client.get(path, headers=headers)
+        assert response.status_code == 200 and response.content == b""
+        assert response["HX-Redirect"] == "/sign-in/?next=%2Fin%2Fjones%2F%3Fpage%3D2"
+
+    def test_signing_in_leads_back(self, alice: User, client: Client) -> None:
+        answer = {"username": "alice", "password": "secret", "next": "/in/jones/?page=2"}
+        assert client.post("/sign-in/", answer)["Location"] == "/in/jones/?page=2"
+
+    def test_nobody_is_led_elsewhere(self, alice: User, client: Client) -> None:
+        headers = {"HX-Request": "true", "HX-Current-URL": "http://evil.example//evil.example/x"}
+        there = client.get("/sidebar/", headers=headers)["HX-Redirect"]
+        assert there == "/sign-in/?next=%2F%2Fevil.example%2Fx"
+        answer = {"username": "alice", "password": "secret", "next": "//evil.example/x"}
+        assert client.post("/sign-in/", answer)["Location"] == "/"

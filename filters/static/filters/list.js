@@ -1,0 +1,71 @@
+// The list holds still under the pointer, and the title counts what is unread in it.
+"use strict";
+
+let waiting = null; // the newest list, if it is not shown yet
+
+const list = () => document.getElementById("list");
+const ids = (root) => [...root.querySelectorAll("a.row[id]")].map((row) => row.id);
+
+function isPointedAt() {
+  const pane = list() && list().closest(".pane");
+  return Boolean(pane) && matchMedia("(hover: hover)").matches && pane.matches(":hover");
+}
+
+function announce(number) {
+  const text = number ? `${number} new` : "";
+  document.getElementById("news").textContent = text;
+  document.getElementById("news").hidden = !number;
+  document.getElementById("news-said").textContent = text;
+}
+
+// Rows that stay where they are show at once what has changed of them.
+function update(fresh) {
+  for (const row of fresh.querySelectorAll("a.row[id]")) {
+    const shown = document.getElementById(row.id);
+    if (!shown) continue;
+    shown.className = row.className;
+    if (shown.innerHTML !== row.innerHTML) shown.replaceChildren(...row.childNodes);
+  }
+}
+
+function takeIn() {
+  if (waiting === null || !list()) return;
+  const focused = document.activeElement && document.activeElement.id;
+  list().outerHTML = waiting;
+  waiting = null;
+  announce(0);
+  htmx.process(list());
+  const again = focused && document.getElementById(focused);
+  if (again) again.focus({ preventScroll: true });
+  markOpen();
+}
+
+document.addEventListener("htmx:beforeSwap", (event) => {
+  const { target, xhr, serverResponse } = event.detail;
+  if (!list() || target !== list() || xhr.status !== 200) return;
+  const fresh = new DOMParser().parseFromString(serverResponse, "text/html");
+  const shown = ids(list());
+  const isSame = ids(fresh).join() === shown.join();
+  if (isSame || !isPointedAt()) {
+    waiting = null;
+    announce(0);
+    return;
+  }
+  event.detail.shouldSwap = false;
+  waiting = serverResponse;
+  announce(ids(fresh).filter((id) => !shown.includes(id)).length);
+  update(fresh);
+});
+
+function retitle() {
+  const here = document.querySelector("#sidebar a[aria-current]");
+  if (!here || !document.querySelector("main[data-counted]")) return;
+  const unread = Number(here.dataset.unread);
+  document.title = (unread ? `(${unread}) ` : "") + document.title.replace(/^\(\d+\) /, "");
+}
+
+document.addEventListener("htmx:afterSettle", retitle);
+document.addEventListener("DOMContentLoaded", () => {
+  document.getElementById("news").addEventListener("click", takeIn);
+  list().closest(".pane").addEventListener("mouseleave", takeIn);
+});

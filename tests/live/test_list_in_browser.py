@@ -1,0 +1,108 @@
+"""The list in a browser: rows hold still under the pointer, and the title counts them."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+from playwright.sync_api import Page, expect
+
+from filters.models import Card, Filter, Match
+from tapestry.core.clock import MINUTE, wall_clock
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
+
+
+@pytest.fixture
+def jones(transactional_db, settings, tmp_path, monkeypatch):
+    """A filter of terry's that has found three messages."""
+    settings.DATA = tmp_path
+    settings.SECRET_KEY = "of the tests"
+    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
+    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # playwright has a loop of its own
+    terry = User.objects.create_user("terry", password="secret")
+    made = Filter.objects.create(owner=terry, name="jones", text="from jones", phrase="from Jones")
+    for number in range(3):
+        find(made, f"Number {number}")
+    return made
+
+
+def find(filter_: Filter, subject: str) -> None:
+    now = wall_clock() - MINUTE
+    card = Card.objects.create(
+        msgid=subject, audience="public", ts=now, received=now, sender="j@x.org", subject=subject
+    )
+    Match.objects.create(
+        filter=filter_, msgid=subject, audience="public", card=card, matched_at=now,
+        stored_at=now, shown_at=now, refreshed_at=now,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def page(browser, jones, live_server):
+    """Terry's list of what the filter found."""
+    opened = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
+    opened.set_default_timeout(20_000)
+    opened.goto(f"{live_server.url}/in/jones/")
+    opened.get_by_label("Name").fill("terry")
+    opened.get_by_label("Password").fill("secret")
+    opened.get_by_role("button", name="Sign in").click()
+    opened.wait_for_url("**/in/jones/")
+    return opened
+
+
+def ask_for_news(page: Page) -> None:
+    """Have the page ask what is new, which it does every few seconds, at once."""
+    with page.expect_response("**/sidebar/**"):
+        page.evaluate("htmx.trigger(document.body, 'read')")
+
+
+def subjects(page: Page) -> list[str]:
+    return page.locator("#list .subject").all_inner_texts()
+
+
+def test_rows_hold_still_under_the_pointer(page, jones, pictures):
+    expect(page).to_have_title("(3) jones · Tapestry")
+    before = ["Number 2", "Number 1", "Number 0"]
+    assert subjects(page) == before
+    row = page.locator("a.row", has_text="Number 1")
+    row.hover()
+    box = row.bounding_box()
+    for number in (3, 4):
+        find(jones, f"Number {number}")
+    Match.objects.filter(msgid="Number 0").update(read_at=1, refreshed_at=wall_clock())
+    ask_for_news(page)
+    news = page.get_by_role("button", name="2 new")
+    news.wait_for()
+    expect(page).to_have_title("(4) jones · Tapestry")
+    assert subjects(page) == before and row.bounding_box() == box
+    read = page.locator("a.row", has_text="Number 0")
+    assert "unread" not in read.get_attribute("class"), "rows show what has changed of them"
+    page.screenshot(path=pictures / "two-new.png")
+    news.click()
+    expect(page.locator("#list .subject").first).to_have_text("Number 4")
+    assert len(subjects(page)) == 5 and not news.is_visible()
+
+
+def test_news_is_taken_in_when_the_pointer_leaves(page, jones):
+    page.locator("a.row", has_text="Number 1").hover()
+    find(jones, "Number 3")
+    ask_for_news(page)
+    page.get_by_role("button", name="1 new").wait_for()
+    page.locator(".rail .brand").hover()
+    expect(page.locator("#list .subject").first).to_have_text("Number 3")
+    find(jones, "Number 4")
+    ask_for_news(page)
+    expect(page.locator("#list .subject").first).to_have_text("Number 4")
+    assert not page.locator("#news").is_visible()
+
+
+def test_signed_out_elsewhere_the_page_goes_to_sign_in_and_back(page, jones, live_server):
+    page.context.clear_cookies(name="tapestry_session")
+    page.evaluate("htmx.trigger(document.body, 'read')")
+    page.wait_for_url("**/sign-in/?next=%2Fin%2Fjones%2F")
+    assert page.locator("#sidebar").count() == 0
+    page.get_by_label("Name").fill("terry")
+    page.get_by_label("Password").fill("secret")
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url("**/in/jones/")
+    assert len(subjects(page)) == 3
