@@ -10,9 +10,9 @@ import sys
 def main() -> None:
     """Run the command that the arguments name."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tapestry.settings")
-    from django.core.management import execute_from_command_line
+    from filters.management.command_line import run
 
-    execute_from_command_line(sys.argv)
+    run(sys.argv)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Settings of the site, the worker and the commands.
 
-Everything that is stored lies in one directory, ``$TAPESTRY_DATA`` (by default ``var/``).
+Everything that is stored lies in one directory, ``$TAPESTRY_DATA`` (by default ``var/``), or that
+of ``manage.py COMMAND --data DIR``.
 What may be set from outside:
 
     TAPESTRY_DATA     the data directory

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from filters.runtime import data_dir_permissions
-from filters.runtime.services import REMOTES
+from filters.runtime.addresses import LOCK, REMOTES
 from tapestry.core.errors import TapestryError
 from tapestry.core.file_lock import file_lock
 
@@ -24,7 +24,7 @@ def claimed(data: Path) -> Iterator[Path]:
     people as ``data`` is.
     """
     run = data / "run"
-    lock = run / "up.lock"
+    lock = run / LOCK
     with ExitStack() as stack:
         try:
             data_dir_permissions.create(data)

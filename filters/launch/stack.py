@@ -23,7 +23,7 @@ from django.core.management import call_command
 from filters.launch import processes, redis_server
 from filters.launch.claim import claimed, publish
 from filters.runtime import spark_restart
-from filters.runtime.services import PROVEN, REMOTES, UNPROVEN
+from filters.runtime.addresses import PROVEN, REMOTES, UNPROVEN
 from tapestry.core.child_process import Child, stop
 from tapestry.core.errors import TapestryError
 from tapestry.spark import server

@@ -6,14 +6,16 @@ import logging
 import os
 import sys
 from argparse import ArgumentTypeError
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandParser
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
 from django.db.migrations.executor import MigrationExecutor
 
+from filters.management.command_line import WITHOUT_DATA
 from filters.runtime import data_dir_permissions, services
 from tapestry.core.clock import parse_instant
 from tapestry.core.errors import TapestryError
@@ -28,6 +30,20 @@ class TapestryCommand(BaseCommand):
 
     needs_database = True
     logs_events = False
+
+    def create_parser(self, prog_name: str, subcommand: str, **options: Any) -> CommandParser:
+        """Return the parser of the command, with the options that all have."""
+        parser = super().create_parser(prog_name, subcommand, **options)
+        if subcommand not in WITHOUT_DATA:
+            default = os.environ.get("TAPESTRY_DATA") or "var/"
+            parser.add_argument(
+                "--data",
+                dest="data_directory",
+                type=_directory,
+                metavar="DIR",
+                help=f"the directory of all that is stored ({default})",
+            )
+        return parser
 
     def run_from_argv(self, argv: list[str]) -> None:
         """Run from the command line."""
@@ -52,6 +68,12 @@ class TapestryCommand(BaseCommand):
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         """Make the database ready, then run."""
+        wanted = options.get("data_directory")
+        if wanted is not None and wanted != settings.DATA:
+            raise TapestryError(
+                "The data directory is chosen before the settings are read.",
+                hint="Run manage.py COMMAND --data DIR, or set TAPESTRY_DATA.",
+            )
         if self.needs_database:
             make_database_ready()
         return super().execute(*args, **options)
@@ -79,6 +101,12 @@ def make_database_ready() -> None:
 
         upgrade(services.tables(), received_of)
         call_command("migrate", verbosity=0, interactive=False)
+
+
+def _directory(text: str) -> Path:
+    if not text:
+        raise ArgumentTypeError("it names no directory")
+    return Path(text).absolute()
 
 
 def instant(text: str) -> int:

@@ -18,18 +18,13 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 
-from filters.runtime import spark_restart
+from filters.runtime import addresses, spark_restart
+from filters.runtime.addresses import PROVEN, UNPROVEN
 from tapestry.core.file_lock import shared_lock
 from tapestry.tables.log import Snapshot, Tables
 
 if TYPE_CHECKING:
     from tapestry.plan.engine import Engine
-
-PROVEN, UNPROVEN = "spark", "spark-unproven"
-"""The two Sparks, as their files in ``DATA/run`` begin."""
-
-REMOTES = {PROVEN: "SPARK_REMOTE", UNPROVEN: "SPARK_UNPROVEN_REMOTE"}
-"""The variable of the environment that says where each of them is."""
 
 PATIENCE = {PROVEN: math.inf, UNPROVEN: 60.0}
 """Seconds after which a Spark that is busy for nobody is restarted although it serves others."""
@@ -49,16 +44,13 @@ def tables() -> Tables:
 
 
 def redis_url() -> str:
-    return os.environ.get("REDIS_URL") or _written("redis.url") or DEFAULT_REDIS
+    written = addresses.written(data() / "run", "redis.url")
+    return os.environ.get("REDIS_URL") or written or DEFAULT_REDIS
 
 
 def spark_remote(server: str = PROVEN) -> str | None:
-    """Return where Spark Connect serves (``sc://…``), or None if that is not set.
-
-    The second Spark is the first where only that one is set.
-    """
-    remote = os.environ.get(REMOTES[server]) or _written(f"{server}.remote")
-    return remote or (spark_remote() if server != PROVEN else None)
+    """Return where a Spark serves, or None if that is not set and no `up` runs here."""
+    return addresses.spark_remote(data() / "run", server)
 
 
 def engine_on(snapshot: Snapshot) -> Engine:
@@ -83,7 +75,7 @@ def _engine(snapshot: Snapshot, server: str, is_wanted: Callable[[], bool]) -> E
 
     remote = spark_remote(server) or LOCAL
     run = data() / "run"
-    is_ours = remote == _written(f"{server}.remote")
+    is_ours = remote == addresses.published(run, server)
     return SparkEngine(
         reconnect(remote, START if is_ours and server == UNPROVEN else 0.0),
         snapshot,
@@ -94,10 +86,3 @@ def _engine(snapshot: Snapshot, server: str, is_wanted: Callable[[], bool]) -> E
         if is_ours
         else lambda: None,
     )
-
-
-def _written(name: str) -> str | None:
-    try:
-        return (data() / "run" / name).read_text().strip() or None
-    except FileNotFoundError:
-        return None

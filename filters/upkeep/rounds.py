@@ -20,7 +20,7 @@ from django.conf import settings
 from filters.inbox.cards import refresh_cards
 from filters.inbox.outbox import append_outbox
 from filters.models import Heartbeat, OutboxAnnotation
-from filters.runtime import services
+from filters.runtime import addresses, services
 from filters.store.filter_store import DjangoClock, DjangoFilterStore
 from filters.upkeep.canary import check_spark
 from tapestry.core.clock import SECOND, wall_clock
@@ -119,7 +119,7 @@ def run_own_lane() -> None:
             refresh_cards(tables, enrolled=False)
         index, budgets = PredicateIndex(tables.root), settings.BUDGETS
         join_shared(services.engine_on, index, tables, store, run, _shared_lane, budgets)
-        check_spark(services.PROVEN, services.engine_on, tables)
+        check_spark(addresses.PROVEN, services.engine_on, tables)
 
 
 def run_unproven_lane(turns: Turns) -> bool:
@@ -141,7 +141,7 @@ def run_unproven_lane(turns: Turns) -> bool:
             ran = True
             if run.matches or run.changes:
                 refresh_cards(tables, enrolled=False)
-        check_spark(services.UNPROVEN, services.unproven_engine_on, tables)
+        check_spark(addresses.UNPROVEN, services.unproven_engine_on, tables)
     return ran
 
 

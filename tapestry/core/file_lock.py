@@ -52,6 +52,11 @@ def is_shared(path: Path) -> bool:
         return False
 
 
+def is_held(path: Path) -> bool:
+    """Return whether anybody holds the lock of a file, alone or with others; it is not made."""
+    return path.exists() and is_shared(path)
+
+
 @contextmanager
 def _opened(path: Path) -> Iterator[int]:
     """Yield a file descriptor of its own; closing it releases its lock."""

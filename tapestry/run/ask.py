@@ -37,12 +37,14 @@ def ask(
     limit: int | None = None,
     *,
     so_far: bool = False,
+    by_received: bool = False,
     seconds: float = math.inf,
 ) -> Answer:
     """Return Q(at): the messages that satisfy the filter at the instant, by ``ts``.
 
     With ``so_far`` return QM(at): all that it would have matched until then, by ``matched_at``.
-    Those of one instant, such as an import, are in the order received.
+    Those of one instant, such as an import, are in the order received, and all of them with
+    ``by_received``.
     Raise TooSlowError if the engine takes more than so many seconds.
     """
     asked = Subscription(0, compile_filter(text, context), tuple(audiences), BEGINNING)
@@ -56,7 +58,8 @@ def ask(
             rows = evaluate(engine, lower_at(signature_groups([(asked, at)]), at))
             for _, msgid, _, ts, *_ in rows:
                 instants[msgid] = min(ts, instants.get(msgid, ts))
-    order = _newest(tables, instants, audiences, limit)
+    ranks = dict.fromkeys(instants, 0) if by_received else instants
+    order = _newest(tables, ranks, audiences, limit)
     by_msgid = cards(tables, order, audiences)
     return Answer(len(instants), tuple(by_msgid[msgid] for msgid in order))
 

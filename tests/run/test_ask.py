@@ -1,4 +1,4 @@
-"""What is asked once: newest first, and of one batch what was received last first."""
+"""What is asked once: newest first, by when it came here or by when it was received."""
 
 from __future__ import annotations
 
@@ -33,4 +33,11 @@ def tables(tmp_path: Path) -> Tables:
 def test_the_newest_are_first(tables: Tables, limit: int | None, listed: str, so_far: bool) -> None:
     text, context = "m.size IS NULL", Context()
     answer = ask(engine_of(), tables, text, context, PUBLIC, 300, limit, so_far=so_far)
+    assert ("".join(card.msgid for card in answer.cards), answer.count) == (listed, 5)
+
+
+@pytest.mark.parametrize(("limit", "listed"), [(None, "baced"), (2, "ba")])
+def test_all_can_be_in_the_order_received(tables: Tables, limit: int | None, listed: str) -> None:
+    asked = ("m.size IS NULL", Context(), PUBLIC, 300, limit)
+    answer = ask(engine_of(), tables, *asked, by_received=True)
     assert ("".join(card.msgid for card in answer.cards), answer.count) == (listed, 5)

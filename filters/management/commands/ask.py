@@ -1,4 +1,4 @@
-"""`manage.py ask FILTER`: what matches, ad hoc."""
+"""`manage.py ask FILTER`: what matches now, the newest first."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ class Command(TapestryCommand):
             people.audiences(user),
             at,
             options["limit"],
+            by_received=True,
         )
         for card in answer.cards:
             self.stdout.write(_json(card) if options["json"] else _line(card))

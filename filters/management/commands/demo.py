@@ -1,4 +1,4 @@
-"""`manage.py demo`: everything running on three months of sample mail, and more coming in."""
+"""`manage.py demo`: everything, on sample mail, with people and filters."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Command(up.Command):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until Ctrl-C or until a part ends."""
-        data = up.in_data_directory(options["data"])
+        data = services.data()
         self.demo = Demo(data / "sample", options["messages"])
         turn = (lambda: None) if options["still"] else self.demo.trickle
         self.serve(data, options["port"], self.demo.prepare, turn)

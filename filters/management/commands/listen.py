@@ -1,4 +1,4 @@
-"""`manage.py listen`: hear of new mail at once; `manage.py up` runs it."""
+"""`manage.py listen`: hear of new mail at once; `up` runs it."""
 
 from __future__ import annotations
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from argparse import ArgumentParser
 from collections.abc import Callable
 from pathlib import Path
@@ -27,11 +25,10 @@ class Command(TapestryCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--port", type=int, default=8000, help="of the web pages, on loopback")
-        parser.add_argument("--data", type=Path, help="directory of all that is stored")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until Ctrl-C or until a part ends."""
-        self.serve(in_data_directory(options["data"]), options["port"])
+        self.serve(Path(settings.DATA), options["port"])
 
     def serve(
         self,
@@ -54,16 +51,3 @@ class Command(TapestryCommand):
         """Say how to sign in."""
         if not User.objects.exists():
             self.stderr.write(NOBODY)
-
-
-def in_data_directory(wanted: Path | None) -> Path:
-    """Return the data directory; start this command again where it is not yet ``wanted``.
-
-    The settings have been read by now, and they name files in the data directory.
-    """
-    data = Path(settings.DATA)
-    if wanted is not None and wanted.absolute() != data:
-        sys.stdout.flush()
-        environment = os.environ | {"TAPESTRY_DATA": str(wanted.absolute())}
-        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment)
-    return data

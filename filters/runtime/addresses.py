@@ -1,0 +1,45 @@
+"""Where the two Sparks are: the environment says it, or the `up` that runs on the data directory.
+
+It is read before the settings are, by a command that says at once what it does.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from tapestry.core.file_lock import is_held
+
+PROVEN, UNPROVEN = "spark", "spark-unproven"
+"""The two Sparks, as their files in ``DATA/run`` begin."""
+
+REMOTES = {PROVEN: "SPARK_REMOTE", UNPROVEN: "SPARK_UNPROVEN_REMOTE"}
+"""The variable of the environment that says where each of them is."""
+
+LOCK = "up.lock"
+"""The file in ``DATA/run`` whose lock an `up` holds as long as it runs."""
+
+
+def spark_remote(run: Path, server: str = PROVEN) -> str | None:
+    """Return where Spark Connect serves (``sc://…``), or None if that is not set.
+
+    The second Spark is the first where only that one is set.
+    """
+    remote = os.environ.get(REMOTES[server]) or published(run, server)
+    return remote or (spark_remote(run) if server != PROVEN else None)
+
+
+def published(run: Path, server: str) -> str | None:
+    """Return the address of a Spark that `up` has started; None if no `up` runs.
+
+    One that was killed has left its addresses behind.
+    """
+    return written(run, f"{server}.remote") if is_held(run / LOCK) else None
+
+
+def written(run: Path, name: str) -> str | None:
+    """Return what stands in a file of ``DATA/run``; None if it is not there."""
+    try:
+        return (run / name).read_text().strip() or None
+    except FileNotFoundError:
+        return None
