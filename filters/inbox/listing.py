@@ -25,7 +25,7 @@ class Row:
     """A line of a list: the message, whether it is unread, which filters it is in, and why.
 
     ``text`` is that which found it in the filter of the list, in the words of its match.
-    ``moved_at`` is the instant at which it was found, or left in the list of those that left;
+    ``moved_at`` is the instant at which it matched, or left in the list of those that left;
     ``day`` is the reader's day then.
     """
 
@@ -71,7 +71,7 @@ def visible(user: User, *, retracted: bool = False) -> QuerySet[Match]:
 
 
 def cards(user: User, filter_: Filter | None = None, *, retracted: bool = False) -> QuerySet[Card]:
-    """Return the messages in a user's inbox, or of a filter, by the day they were found.
+    """Return the messages in a user's inbox, or of a filter, by the day they matched.
 
     The newest day is first, and in a day the message that was received last.  ``retracted``:
     those that were there and have left, by the day they left.

@@ -83,6 +83,20 @@ def test_rows_hold_still_under_the_pointer(page, jones, pictures):
     assert len(subjects(page)) == 5 and not news.is_visible()
 
 
+def test_the_end_of_the_first_run_is_said_in_place(page, jones):
+    Filter.objects.update(begun_at=1, since=0)
+    ask_for_news(page)
+    page.get_by_text("Looking through your mail…").wait_for()
+    row = page.locator("a.row", has_text="Number 1")
+    row.hover()
+    box = row.bounding_box()
+    find(jones, "Number 3")
+    Filter.objects.update(since=1)
+    ask_for_news(page)
+    page.get_by_text("Your mail has been looked through.").wait_for()
+    assert row.bounding_box() == box
+
+
 def test_news_is_taken_in_when_the_pointer_leaves(page, jones):
     page.locator("a.row", has_text="Number 1").hover()
     find(jones, "Number 3")

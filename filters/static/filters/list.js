@@ -28,6 +28,13 @@ function update(fresh) {
   }
 }
 
+// Whether mail is still looked through is said in a line that stays as high as it was.
+function updateProgress(fresh) {
+  const progress = list().querySelector("p.news[role=status]");
+  if (progress && !fresh.querySelector("p.news[role=status]"))
+    progress.textContent = "Your mail has been looked through.";
+}
+
 function takeIn() {
   if (waiting === null || !list()) return;
   const focused = document.activeElement && document.activeElement.id;
@@ -45,8 +52,8 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   if (!list() || target !== list() || xhr.status !== 200) return;
   const fresh = new DOMParser().parseFromString(serverResponse, "text/html");
   const shown = ids(list());
-  const isSame = ids(fresh).join() === shown.join();
-  if (isSame || !isPointedAt()) {
+  const staysInPlace = !shown.length || ids(fresh).join() === shown.join();
+  if (staysInPlace || !isPointedAt()) {
     waiting = null;
     announce(0);
     return;
@@ -55,6 +62,7 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   waiting = serverResponse;
   announce(ids(fresh).filter((id) => !shown.includes(id)).length);
   update(fresh);
+  updateProgress(fresh);
 });
 
 function retitle() {

@@ -1,4 +1,4 @@
-"""Lists by day: the day found in the reader's time zone, and in it by when mail was received."""
+"""Lists by day: that of the match in the reader's time zone, and in it by when mail came."""
 
 from __future__ import annotations
 
@@ -77,9 +77,9 @@ def test_a_list_is_by_the_day_found_and_then_by_what_its_lines_show(
         "new", "unanswered", "a2010", "a2004",
     ]  # fmt: skip
     page = response.content.decode()
-    assert page.index("Found today") < page.index("Found yesterday")
+    assert page.index("Matched today") < page.index("Matched yesterday")
     assert page.count('class="day"') == 2
-    shown = page[page.index("Found today") :]
+    shown = page[page.index("Matched today") :]
     assert shown.index(">1 h</time>") < shown.index('<span class="subject">new')
 
 

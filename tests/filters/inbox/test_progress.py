@@ -117,6 +117,7 @@ class TestWaiting:
         client = as_user(alice)
         page = page_of(client)
         assert "3 waiting until 08:00" in page and "Show now" in page
+        assert '<span class="total">3 waiting</span>' in page
         assert NOTHING not in page and 'class="subject"' not in page
         assert "<strong>3</strong> waiting until 08:00" in page_of(client, "/filters/")
         before = set(daily.matches.values_list("pk", "msgid", "matched_at"))
