@@ -89,6 +89,7 @@ def _fill(tables: Tables, files: int) -> None:
     """Write a log of so many data files, each an append of one message, and index it."""
     for number in range(files):
         rows = stamped(
+            MESSAGES,
             to_arrow(MESSAGES, [Message(f"m{number}@x.org", body="text")]),
             _BEGIN + number * MINUTE,
         )

@@ -29,7 +29,7 @@ def hash_texts(texts: Iterable[str]) -> Hashes:
 
 @dataclass(frozen=True, slots=True)
 class SortedHashes:
-    """A sorted run: hashes in ascending order, and an integer beside each."""
+    """A sorted run: hashes in ascending order, and beside each an integer, or a row of some."""
 
     hashes: Hashes
     values: Integers
@@ -46,12 +46,15 @@ class SortedHashes:
         return cls(hashes[order], values[order])
 
     @classmethod
-    def open(cls, path: str, count: int) -> SortedHashes:
-        """Map a file of ``count`` entries into memory; raises FileNotFoundError."""
+    def open(cls, path: str, count: int, width: int) -> SortedHashes:
+        """Map a file of ``count`` entries into memory; raises FileNotFoundError.
+
+        The values are rows of ``width`` integers.
+        """
         if not count:
-            return cls(np.empty(0, dtype="<u8"), np.empty(0, dtype="<i8"))
-        numbers = np.asarray(np.memmap(path, dtype="<u8", mode="r", shape=(2 * count,)))
-        return cls(numbers[:count], numbers[count:].view("<i8"))
+            return cls(np.empty(0, dtype="<u8"), np.empty((0, width), dtype="<i8"))
+        numbers = np.asarray(np.memmap(path, dtype="<u8", mode="r", shape=((1 + width) * count,)))
+        return cls(numbers[:count], numbers[count:].view("<i8").reshape(count, width))
 
     def write(self, path: Path) -> None:
         """Write the run to a file, whole or not at all: the hashes, then the values."""

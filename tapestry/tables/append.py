@@ -207,7 +207,7 @@ def _is_newer(tables: Tables, cursor: Cursor) -> bool:
 
 
 def _commit_originals(tables: Tables, originals: pa.Table, ts: int) -> None:
-    commit(tables, ORIGINALS, stamped(originals, ts), {}, _information(ts))
+    commit(tables, ORIGINALS, stamped(ORIGINALS, originals, ts), {}, _information(ts))
 
 
 def _commit_rows(
@@ -219,7 +219,7 @@ def _commit_rows(
     if ts is None:
         commit(tables, table, rows, transactions, {})
     else:
-        commit(tables, table, stamped(rows, ts), transactions, _information(ts))
+        commit(tables, table, stamped(table, rows, ts), transactions, _information(ts))
 
 
 def _information(ts: int) -> dict[str, str]:

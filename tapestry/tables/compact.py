@@ -40,7 +40,14 @@ from tapestry.tables.data_files import (
 )
 from tapestry.tables.hash_runs import extend_index
 from tapestry.tables.log import Tables
-from tapestry.tables.rows import ORIGINALS, REPEATING, arrow_schema, bounded, row_group_rows
+from tapestry.tables.rows import (
+    ORIGINALS,
+    REPEATING,
+    arrow_schema,
+    bounded,
+    ordered,
+    row_group_rows,
+)
 
 TARGET = 128 * 1024 * 1024
 """Bytes of a merged file."""
@@ -193,7 +200,7 @@ def replace(opened: DeltaTable, table: str, data_files: Sequence[DataFile], keep
 def _write_sorted(
     path: Path, table: str, data_files: Sequence[DataFile], keep: Keep
 ) -> tuple[int, dict[str, Bounds]]:
-    """Write the kept rows of files as one Parquet file in the order of ``ts``, then ``received``.
+    """Write the kept rows of files as one Parquet file, sorted as ``rows.ORDER`` says.
 
     Return their number, and the bounds that the log stores.
     """
@@ -209,7 +216,7 @@ def _write_sorted(
         use_dictionary=list(REPEATING),
         store_schema=False,
     ) as writer:
-        for rows in map(keep, _in_order(data_files, schema)):
+        for rows in map(keep, _in_order(table, data_files)):
             if not rows.num_rows:
                 continue
             count += rows.num_rows
@@ -226,19 +233,19 @@ def _write_sorted(
     return count, bounds
 
 
-def _in_order(data_files: Sequence[DataFile], schema: pa.Schema) -> Iterator[pa.Table]:
+def _in_order(table: str, data_files: Sequence[DataFile]) -> Iterator[pa.Table]:
     """Yield the rows of files in the order of ``ts``, a row group at a time where possible."""
-    ordered = sorted(data_files, key=attrgetter("min_ts", "min_received"))
-    order = [(name, "ascending") for name in ("ts", "received") if name in schema.names]
-    if any(later.min_ts < earlier.max_ts for earlier, later in pairwise(ordered)):
-        groups = chain.from_iterable(_row_groups(data_file, schema) for data_file in ordered)
-        yield pa.concat_tables(groups).sort_by(order)
+    schema = arrow_schema(table)
+    in_time = sorted(data_files, key=attrgetter("min_ts", "min_received"))
+    if any(later.min_ts < earlier.max_ts for earlier, later in pairwise(in_time)):
+        groups = chain.from_iterable(_row_groups(data_file, schema) for data_file in in_time)
+        yield ordered(table, pa.concat_tables(groups))
         return
-    for data_file in ordered:
+    for data_file in in_time:
         if _is_sorted(data_file):
             yield from _row_groups(data_file, schema)
         else:  # merged by another program
-            yield pa.concat_tables(_row_groups(data_file, schema)).sort_by(order)
+            yield ordered(table, pa.concat_tables(_row_groups(data_file, schema)))
 
 
 def _is_sorted(data_file: DataFile) -> bool:

@@ -6,7 +6,7 @@ files' footers.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -20,8 +20,14 @@ import pyarrow.parquet as pq
 from tapestry.core.clock import BEGINNING
 from tapestry.core.schema import INDEXED
 from tapestry.tables.data_files import DataFile, DataFiles
-from tapestry.tables.hash_runs import indexed_instants, newest_indexed, sorted_runs, text_array
-from tapestry.tables.rows import arrow_schema
+from tapestry.tables.hash_runs import (
+    Places,
+    indexed_places,
+    newest_indexed,
+    sorted_runs,
+    text_array,
+)
+from tapestry.tables.rows import arrow_schema, bounded
 
 Slice = tuple[int, int]
 """Instants after the first and up to the second."""
@@ -54,27 +60,33 @@ def by_key(
 ) -> pa.Table:
     """Return the rows whose ``column`` is among the values, by the index at ``root`` if any."""
     schema = arrow_schema(table)
-    names = list(dict.fromkeys([*columns, column, "ts"]))
+    names = list(dict.fromkeys([*columns, column, *bounded(table)]))
     tables = [schema.empty_table().select(names)]
     if not values:
         return tables[0].select(list(columns))
     wanted = text_array(values)
-    instants, indexed = np.empty(0, dtype=np.int64), BEGINNING
+    instants = bounded(table)
+    places, indexed = np.empty((0, len(instants)), dtype=np.int64), BEGINNING
     if root is not None and column in INDEXED[table]:
-        instants, indexed = indexed_instants(root, table, column, wanted.to_pylist())
+        places, indexed = indexed_places(root, table, column, wanted.to_pylist())
     unindexed_slice = (indexed, -BEGINNING)
     files = DataFiles.of(data_files)
     for data_file in files.after(indexed):
         newer = _read(data_file, [_overlapping(data_file, unindexed_slice)], names, schema)
         tables.append(within(newer, [unindexed_slice]))
-    first = np.searchsorted(instants, files.low)
-    last = np.searchsorted(instants, files.high, "right")
+    first = np.searchsorted(places[:, 0], files.low)
+    last = np.searchsorted(places[:, 0], files.high, "right")
     for number in np.flatnonzero(first < last):
-        data_file, held = files[int(number)], instants[first[number] : last[number]]
-        older = _read(data_file, [_holding(data_file, held)], names, schema)
+        data_file, held = files[int(number)], places[first[number] : last[number]]
+        mask = _holding(data_file, held, instants)
+        if not mask.any():
+            continue
+        older = _read(data_file, [mask], names, schema)
         # Instants are compared faster than texts, and drop nearly all rows.
-        is_among = np.isin(older["ts"].to_numpy(), held)
-        tables.append(older.filter(pa.array(is_among)))
+        for position, name in enumerate(instants):
+            is_among = np.isin(older[name].to_numpy(), held[:, position])
+            older = older.filter(pa.array(is_among))
+        tables.append(older)
     rows = pa.concat_tables(tables)
     return rows.filter(pc.is_in(rows[column], wanted)).select(list(columns))
 
@@ -107,6 +119,41 @@ def by_time(
     tables = [_read(data_file, masks, names, schema) for data_file, masks in chosen]
     rows = pa.concat_tables([schema.empty_table().select(names), *tables])
     return within(rows, slices, by).select(list(columns))
+
+
+def equal(
+    data_files: Iterable[DataFile], table: str, values: Mapping[str, Any], columns: Sequence[str]
+) -> pa.Table:
+    """Return the rows that have these values, by the statistics of files and row groups.
+
+    One of the values is that of ``ts``; with it, it is read fast by columns that are sorted
+    among the rows of one ``ts``: ``received`` of messages, ``msgid`` of originals.
+    """
+    schema = arrow_schema(table)
+    names = list(dict.fromkeys([*columns, *values]))
+    tables = [schema.empty_table().select(names)]
+    ts = values["ts"]
+    for data_file in DataFiles.of(data_files).overlapping([(ts - 1, ts)]):
+        mask = _may_equal(data_file, values)
+        if mask.any():
+            tables.append(_read(data_file, [mask], names, schema))
+    rows = pa.concat_tables(tables)
+    for name, value in values.items():
+        rows = rows.filter(pc.equal(rows[name], value))
+    return rows.select(list(columns))
+
+
+def _may_equal(data_file: DataFile, values: Mapping[str, Any]) -> np.ndarray[Any, Any]:
+    """Return a mask of the row groups that may hold a row with these values."""
+    metadata = _footer(data_file.path)[0]
+    numbers = {metadata.schema.column(n).path: n for n in range(metadata.num_columns)}
+    mask = np.ones(metadata.num_row_groups, dtype=bool)
+    for name, value in values.items():
+        for group in np.flatnonzero(mask):
+            statistics = metadata.row_group(int(group)).column(numbers[name]).statistics
+            if statistics is not None and statistics.has_min_max:
+                mask[group] = statistics.min <= value <= statistics.max
+    return mask
 
 
 def within(rows: pa.Table, slices: Sequence[Slice], by: str = "ts") -> pa.Table:
@@ -145,10 +192,18 @@ def _overlapping(data_file: DataFile, slice_: Slice, by: str = "ts") -> np.ndarr
     return (high > slice_[0]) & (low <= slice_[1])
 
 
-def _holding(data_file: DataFile, instants: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return a mask of the row groups that may hold rows of the instants."""
+def _holding(data_file: DataFile, places: Places, instants: Sequence[str]) -> np.ndarray[Any, Any]:
+    """Return a mask of the row groups that may hold a row at one of the places, sorted by ts."""
     _, low, high = _footer(data_file.path)
-    return np.asarray(np.searchsorted(instants, low) < np.searchsorted(instants, high, "right"))
+    first = np.searchsorted(places[:, 0], low)
+    last = np.searchsorted(places[:, 0], high, "right")
+    mask = np.asarray(first < last)
+    for position, name in enumerate(instants[1:], start=1):
+        _, low, high = _footer(data_file.path, name)
+        for number in np.flatnonzero(mask):
+            values = places[first[number] : last[number], position]
+            mask[number] = ((values >= low[number]) & (values <= high[number])).any()
+    return mask
 
 
 def _fits(most: ReadLimit, chosen: Sequence[tuple[DataFile, _Masks]], names: Sequence[str]) -> bool:

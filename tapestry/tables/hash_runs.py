@@ -1,13 +1,14 @@
 """The index of rows by their keys: sorted runs beside the Delta logs, merged as in an LSM tree.
 
-    key ─ hash ─> sorted runs of (hash, ts) ─> the instants of its rows ─> files, row groups
+    key ─ hash ─> sorted runs of (hash, ts, received) ─> the places of its rows ─> row groups
 
 A lookup must not scan, and must be as fast in a table ten times as large.  Bloom filters and
 the bounds of row groups are not enough: almost every row group holds one of a thousand keys.
-A run takes 16 bytes a row, and a lookup a microsecond a key.  Files and row groups are then
-pruned by ``ts``, which compaction does not change.  Each run begins at the ``ts`` where the one
-before ends; rows newer than the last run are scanned.  The index is derived from the logs: it
-can be deleted at any time, and is built again.
+A run takes 16 or 24 bytes a row, and a lookup a microsecond a key.  Files and row groups are
+then pruned by the bounded instants of the table, which compaction does not change: all rows of
+an import have one ``ts``, so that messages are found by ``received`` too.  Each run begins at the
+``ts`` where the one before ends; rows newer than the last run are scanned.  The index is derived
+from the logs: it can be deleted at any time, and is built again.
 """
 
 from __future__ import annotations
@@ -29,9 +30,10 @@ import pyarrow.parquet as pq
 from tapestry.core.clock import BEGINNING
 from tapestry.core.file_lock import file_lock
 from tapestry.core.schema import INDEXED
-from tapestry.core.sorted_hashes import SortedHashes, hash_texts
+from tapestry.core.sorted_hashes import Hashes, SortedHashes, hash_texts
 from tapestry.tables.data_files import DataFile, DataFiles
 from tapestry.tables.log import Tables
+from tapestry.tables.rows import bounded
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +43,9 @@ TAIL_ROWS = 50_000
 
 LONGEST_RUN = 4_000_000
 """Entries of the largest merged run: it bounds the memory of a merge."""
+
+Places = np.ndarray[Any, np.dtype[np.signedinteger[Any]]]
+"""A row for each row of a table: its bounded instants, ``ts`` first."""
 
 _CHUNK = 1_000_000
 _ATTEMPTS = 20
@@ -56,34 +61,36 @@ class SortedRun:
     path: str
 
 
-def indexed_instants(
+def indexed_places(
     root: Path, table: str, column: str, values: Sequence[str]
-) -> tuple[np.ndarray[Any, np.dtype[np.int64]], int]:
-    """Return the instants of the rows that may have one of the values, and the newest indexed.
+) -> tuple[Places, int]:
+    """Return the places of the rows that may have one of the values, and the newest indexed.
 
-    The instants are sorted and distinct.  Rows newer than the second result are not indexed.
+    The places are in the order of ``ts``.  Rows newer than the second result are not indexed.
     """
+    nowhere = np.empty((0, len(bounded(table))), dtype=np.int64)
     wanted = np.unique(hash_texts(values))
     for _ in range(_ATTEMPTS):
         chain = sorted_runs(root, table, column)
         try:
-            per_run = [_mapped(run.path, run.count).find(wanted) for run in chain]
+            per_run = [_mapped(run.path, run.count, table).find(wanted) for run in chain]
         except FileNotFoundError:
             continue  # merged meanwhile: its entries are in another run
-        instants = np.unique(np.concatenate(per_run)) if per_run else np.empty(0, dtype=np.int64)
-        return instants, newest_indexed(chain)
-    return np.empty(0, dtype=np.int64), BEGINNING
+        places = np.concatenate([nowhere, *per_run])
+        return places[np.argsort(places[:, 0], kind="stable")], newest_indexed(chain)
+    return nowhere, BEGINNING
 
 
 @lru_cache(maxsize=64)
-def _mapped(path: str, count: int) -> SortedHashes:
-    return SortedHashes.open(path, count)
+def _mapped(path: str, count: int, table: str) -> SortedHashes:
+    return SortedHashes.open(path, count, len(bounded(table)))
 
 
 def sorted_runs(root: Path, table: str, column: str) -> list[SortedRun]:
     """Return the fewest runs that cover all indexed rows: each begins where the last ends."""
     starting: dict[int, SortedRun] = {}
-    for run in _stored(_directory(root, table, column)):
+    entry_bytes = 8 * (1 + len(bounded(table)))
+    for run in _stored(_directory(root, table, column), entry_bytes):
         if run.low not in starting or run.high > starting[run.low].high:
             starting[run.low] = run
     chain: list[SortedRun] = []
@@ -99,7 +106,8 @@ def newest_indexed(chain: Sequence[SortedRun]) -> int:
     return chain[-1].high if chain else BEGINNING
 
 
-def _stored(directory: Path) -> Iterator[SortedRun]:
+def _stored(directory: Path, entry_bytes: int) -> Iterator[SortedRun]:
+    """Yield the runs in a directory, except those cut short or of an older version."""
     try:
         entries = list(os.scandir(directory))
     except FileNotFoundError:
@@ -108,7 +116,7 @@ def _stored(directory: Path) -> Iterator[SortedRun]:
         if entry.name.endswith(".run"):
             low, high, count = map(int, entry.name.removesuffix(".run").split("_"))
             with suppress(FileNotFoundError):  # merged meanwhile
-                if entry.stat().st_size == 16 * count:
+                if entry.stat().st_size == entry_bytes * count:
                     yield SortedRun(low, high, count, entry.path)
 
 
@@ -145,17 +153,19 @@ def _extend(root: Path, table: str, column: str, data_files: DataFiles) -> None:
     chain = sorted_runs(root, table, column)
     low = newest_indexed(chain)
     for chunk, high in _chunks(data_files.after(low)):
-        columns = [_keys(data_file, column) for data_file in chunk]
-        keys, instants = (np.concatenate(arrays) for arrays in zip(*columns, strict=True))
-        new = (instants > low) & (instants <= high)
-        run = SortedHashes.sort(keys[new], instants[new])
+        columns = [_entries(data_file, table, column) for data_file in chunk]
+        keys, places = (np.concatenate(arrays) for arrays in zip(*columns, strict=True))
+        new = (places[:, 0] > low) & (places[:, 0] <= high)
+        run = SortedHashes.sort(keys[new], places[new])
         chain.append(_write(directory, low, high, run))
         low = high
         while len(chain) > 1:
             older, newer = chain[-2:]
             if older.count > 2 * newer.count or older.count + newer.count > LONGEST_RUN:
                 break
-            run = _mapped(older.path, older.count).merge(_mapped(newer.path, newer.count))
+            run = _mapped(older.path, older.count, table).merge(
+                _mapped(newer.path, newer.count, table)
+            )
             chain[-2:] = [_write(directory, older.low, newer.high, run)]
     kept = {run.path for run in chain}
     for path in directory.iterdir():
@@ -177,11 +187,13 @@ def _chunks(data_files: Sequence[DataFile]) -> Iterator[tuple[list[DataFile], in
         yield chunk, high
 
 
-def _keys(data_file: DataFile, column: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def _entries(data_file: DataFile, table: str, column: str) -> tuple[Hashes, Places]:
+    instants = bounded(table)
     with pq.ParquetFile(data_file.path) as file:
-        rows = file.read(columns=[column, "ts"])
+        rows = file.read(columns=[column, *instants])
     rows = rows.filter(rows[column].is_valid())
-    return hash_texts(rows[column].to_pylist()), rows["ts"].to_numpy()
+    places = np.column_stack([rows[name].to_numpy() for name in instants])
+    return hash_texts(rows[column].to_pylist()), places
 
 
 def _write(directory: Path, low: int, high: int, run: SortedHashes) -> SortedRun:

@@ -13,8 +13,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from tapestry.tables.find import equal
 from tapestry.tables.log import Tables
-from tapestry.tables.read import Copy, row_of_copy
+from tapestry.tables.read import Copy
 from tapestry.tables.rows import ORIGINALS, arrow_schema, clean
 
 LARGEST = 512 * 1024 * 1024
@@ -54,4 +55,6 @@ def problems_of(tables: Tables, msgid: str, copy: Copy) -> tuple[str, ...] | Non
 
 
 def _find_row(tables: Tables, msgid: str, copy: Copy, columns: list[str]) -> dict[str, Any] | None:
-    return row_of_copy(tables.data_files(ORIGINALS), ORIGINALS, msgid, copy, columns)
+    wanted = {"ts": copy.ts, "msgid": msgid, "audience": copy.audience}
+    rows = equal(tables.data_files(ORIGINALS), ORIGINALS, wanted, columns).to_pylist()
+    return rows[0] if rows else None

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from tapestry.core.message import Annotation, Message, width
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.data_files import DataFile
-from tapestry.tables.find import by_key, by_time
+from tapestry.tables.find import by_key, equal
 from tapestry.tables.hash_runs import text_array
 from tapestry.tables.log import Snapshot, Tables
 from tapestry.tables.rows import AnnotationRow, MessageRow, arrow_schema, fields_of
@@ -48,17 +48,18 @@ def card_of(row: Mapping[str, Any]) -> Card:
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """The copy of a message for one audience: its ``ts``, and the files of the snapshot."""
+    """The copy of a message for one audience: its instants, and the files of the snapshot."""
 
     audience: str
     ts: int
+    received: int
     data_files: tuple[DataFile, ...] = field(repr=False, compare=False)
 
 
 def copies(tables: Tables, msgid: str, audiences: Collection[str]) -> list[Copy]:
     """Return the copies of a message that one of the audiences may see, the narrowest first."""
     data_files = tables.data_files(MESSAGES)
-    columns = ("audience", "ts")
+    columns = ("audience", "ts", "received")
     rows = lookup(tables, MESSAGES, "msgid", [msgid], audiences, columns, data_files)
     return [Copy(**row, data_files=data_files) for row in narrowest_first(rows)]
 
@@ -81,22 +82,15 @@ def message(tables: Tables, msgid: str, audiences: Collection[str]) -> MessageRo
 
 def read_copy(msgid: str, copy: Copy) -> MessageRow | None:
     """Return a copy of a message, None if there is none after all."""
-    row = row_of_copy(copy.data_files, MESSAGES, msgid, copy, arrow_schema(MESSAGES).names)
-    return None if row is None else MessageRow(row["ts"], Message(**fields_of(MESSAGES, row)))
-
-
-def row_of_copy(
-    data_files: Iterable[DataFile], table: str, msgid: str, copy: Copy, columns: Iterable[str]
-) -> dict[str, Any] | None:
-    """Return the row of a copy in the messages or the originals, None if there is none.
-
-    It is found by its ``ts``: only the row groups of one append are read.
-    """
-    names = list(dict.fromkeys(["msgid", "audience", *columns]))
-    rows = by_time(data_files, table, [(copy.ts - 1, copy.ts)], names)
-    exact = (pc.field("msgid") == msgid) & (pc.field("audience") == copy.audience)
-    matching = [] if rows is None else rows.filter(exact).to_pylist()
-    return matching[0] if matching else None
+    wanted = {
+        "ts": copy.ts,
+        "received": copy.received,
+        "msgid": msgid,
+        "audience": copy.audience,
+    }
+    for row in equal(copy.data_files, MESSAGES, wanted, arrow_schema(MESSAGES).names).to_pylist():
+        return MessageRow(row["ts"], Message(**fields_of(MESSAGES, row)))
+    return None
 
 
 def cards(tables: Tables, msgids: Iterable[str], audiences: Collection[str]) -> dict[str, Card]:

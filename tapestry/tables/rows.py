@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tapestry.core.message import Annotation, Message
-from tapestry.core.schema import BOUNDED, COLUMNS, KEY_COLUMN, Type
+from tapestry.core.schema import ANNOTATIONS, BOUNDED, COLUMNS, KEY_COLUMN, MESSAGES, Type
 
 LONGEST = 256 * 1024
 """Bytes of UTF-8 that a text may have; a longer one (a body) is cut."""
@@ -54,6 +54,13 @@ ORIGINALS = "originals"
 
 ORIGINALS_GROUP = 64
 """Rows per row group of originals: one is read without unpacking many others."""
+
+ORDER: dict[str, tuple[str, ...]] = {
+    MESSAGES: ("ts", "received"),
+    ANNOTATIONS: ("ts",),
+    ORIGINALS: ("ts", "msgid"),
+}
+"""The columns by which the rows of a file are sorted: one row is found in a few row groups."""
 
 _TYPES = {
     table: {name: ARROW[type_] for name, type_ in columns.items()}
@@ -125,14 +132,19 @@ def to_arrow(table: str, items: Sequence[Message] | Sequence[Annotation]) -> pa.
     return pa.Table.from_arrays(arrays, schema=arrow_schema(table))
 
 
-def stamped(rows: pa.Table, ts: int) -> pa.Table:
-    """Return the rows with ``ts`` in every row, in the order received.
+def stamped(table: str, rows: pa.Table, ts: int) -> pa.Table:
+    """Return the rows with ``ts`` in every row, sorted.
 
-    >>> stamped(to_arrow("annotations", [Annotation("a", "m", "joe", "note")]), 7)["ts"].to_pylist()
+    >>> rows = to_arrow("annotations", [Annotation("a", "m", "joe", "note")])
+    >>> stamped("annotations", rows, 7)["ts"].to_pylist()
     [7]
     """
-    rows = dated(rows, [ts] * rows.num_rows)
-    return rows.sort_by("received") if "received" in rows.schema.names else rows
+    return ordered(table, dated(rows, [ts] * rows.num_rows))
+
+
+def ordered(table: str, rows: pa.Table) -> pa.Table:
+    """Return the rows of a table in the order of its files."""
+    return rows.sort_by([(name, "ascending") for name in ORDER[table]])
 
 
 def dated(rows: pa.Table, instants: Sequence[int]) -> pa.Table:

@@ -156,7 +156,7 @@ def test_a_directory_that_is_in_the_way_is_one_sentence(tables, clock):
 def test_a_number_that_another_process_took_is_passed_over(tables, clock, monkeypatch):
     append(tables, clock, 1)
     version = Tables.version
-    rows = stamped(to_arrow("messages", [Message("other")]), 7)
+    rows = stamped("messages", to_arrow("messages", [Message("other")]), 7)
     turns = []
 
     def overtaken(self, table):
@@ -167,7 +167,13 @@ def test_a_number_that_another_process_took_is_passed_over(tables, clock, monkey
         return before
 
     monkeypatch.setattr(Tables, "version", overtaken)
-    commit(tables, "messages", stamped(to_arrow("messages", [Message("mine")]), 8), {"s": 2}, {})
+    commit(
+        tables,
+        "messages",
+        stamped("messages", to_arrow("messages", [Message("mine")]), 8),
+        {"s": 2},
+        {},
+    )
     assert len(tables.data_files("messages")) == 3
     Another(tables).agrees("s", "other")
     assert not list((tables.root / "messages" / "_delta_log").glob("*.tmp"))

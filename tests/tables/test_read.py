@@ -5,9 +5,14 @@ from __future__ import annotations
 import pytest
 from support.clocks import MemoryClock
 
+from tapestry.core.clock import MINUTE
 from tapestry.core.message import Annotation, Message
+from tapestry.tables import find
 from tapestry.tables.append import append_annotations, append_messages
+from tapestry.tables.find import by_key
+from tapestry.tables.hash_runs import extend_index
 from tapestry.tables.log import Tables
+from tapestry.tables.originals import Original, original
 from tapestry.tables.read import Card, annotations_on, cards, copies, message
 
 PUBLIC = ("public",)
@@ -75,3 +80,25 @@ def test_annotations_come_oldest_first(tables, clock):
     found = annotations_on(tables, ["a"], PUBLIC)
     assert [row.annotation.annid for row in found] == ["x", "y", "z"]
     assert found[0].annotation == Annotation("x", "a", "joe", "tag", "x")
+
+
+def test_a_message_among_many_of_one_ts_is_found_in_one_row_group(tables, clock, monkeypatch):
+    mail = [Message(f"{n:05}", received=n * MINUTE, body=f"text {n}") for n in range(4000)]
+    raws = [Original(b"Subject: %d" % n) for n in range(4000)]
+    append_messages(tables, clock, mail, originals=raws)
+    extend_index(tables, "messages")
+    read = []
+
+    def counting(path, numbers, fields, read_row_groups=find._read_row_groups):
+        read.append(len(numbers))
+        return read_row_groups(path, numbers, fields)
+
+    monkeypatch.setattr(find, "_read_row_groups", counting)
+    monkeypatch.setattr(find, "_kept", counting)
+    files = tables.data_files("messages")
+    found = by_key(files, tables.root, "messages", "msgid", {"02345"}, ["received"])
+    assert found["received"].to_pylist() == [2345 * MINUTE]
+    copy = copies(tables, "02345", {"public"})[0]
+    assert original(tables, "02345", copy).raw == b"Subject: 2345"
+    assert message(tables, "02345", {"public"}).message.body == "text 2345"
+    assert read == [1] * len(read)
