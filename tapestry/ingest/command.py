@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from tapestry.core.clock import wall_clock
@@ -22,14 +21,15 @@ from tapestry.core.message import PUBLIC
 from tapestry.core.ports import Clock
 from tapestry.ingest.account import Account
 from tapestry.ingest.archive.files import open_archive_source, path_of
-from tapestry.ingest.ingest_batch import IngestTarget, Progress, Tally, ingest_batches
+from tapestry.ingest.ingest_batch import IngestTarget, Progress, Tally
 from tapestry.ingest.pull import pull_account
 from tapestry.ingest.quoted_reply import storable
 from tapestry.ingest.session import KINDS, kind_of, read_url
+from tapestry.ingest.staged import ingest_whole
 from tapestry.ingest.stream import MessageStream
 from tapestry.ingest.sync_state import InMemorySyncStates
-from tapestry.tables.append import cursor_of
 from tapestry.tables.log import Tables
+from tapestry.tables.staging import Staging
 
 AskPassword = Callable[[str], str]
 """Ask a person for the password of an address."""
@@ -68,10 +68,11 @@ def ingest(
 ) -> IngestReport:
     """Ingest a file, directory, mailbox or newsgroups for an audience, from the stored cursor.
 
-    A command that was stopped anywhere and is run again ingests the rest, and nothing twice.
+    An archive or directory becomes visible as a whole, with one ``ts``.  A command that was
+    stopped anywhere and is run again ingests the rest, and nothing twice.
     ``appended`` is called after each append with its ``ts``.
-    Raises TapestryError if the source cannot be read; what was appended before that stays.  A
-    KeyboardInterrupt says how much is in.
+    Raises TapestryError if the source cannot be read; what was read before that is appended.  A
+    KeyboardInterrupt says how much has been read.
     """
     check_audience(audience)
     if not what.strip():
@@ -93,11 +94,13 @@ def ingest(
             hint=_WHAT,
         )
     else:
-        stream = open_archive_source(what, audience, partial(cursor_of, tables))
-        try:
-            ingest_batches(stream, replace(target, workers=_workers(path_of(what))), tally)
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt(_interrupted(stream, tally)) from None
+        path = path_of(what)
+        with Staging.opened(tables, os.fsdecode(path), audience) as staging:
+            stream = open_archive_source(what, audience, staging.cursor_of)
+            try:
+                ingest_whole(stream, replace(target, workers=_workers(path)), staging, tally)
+            except KeyboardInterrupt:
+                raise KeyboardInterrupt(_interrupted(stream, tally)) from None
     report = IngestReport(**asdict(tally), seconds=time.monotonic() - start)
     event(
         log,
@@ -115,7 +118,7 @@ def ingest(
 def _interrupted(stream: MessageStream, tally: Tally) -> str:
     total, done = stream.total(), stream.resumed.messages + tally.read
     of_total = f" of {total:,}" if total and total > done else ""
-    return f"{done:,}{of_total} are in; run it again to go on."
+    return f"{done:,}{of_total} have been read; run it again to go on."
 
 
 def _workers(path: Path) -> int:

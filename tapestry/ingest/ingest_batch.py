@@ -13,10 +13,11 @@ from operator import add
 
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
+from tapestry.core.message import Message
 from tapestry.core.ports import Clock
 from tapestry.ingest.parallel import parse_batches
 from tapestry.ingest.stream import Batch, MessageStream
-from tapestry.tables.append import Forbidden, append_messages, never
+from tapestry.tables.append import Cursor, Forbidden, append_messages, never
 from tapestry.tables.compact import compact_small_files
 from tapestry.tables.log import Tables
 from tapestry.tables.originals import Original
@@ -77,35 +78,55 @@ def ingest_batches(stream: MessageStream, target: IngestTarget, tally: Tally) ->
     """
     progress = target.progress
     total = stream.total() if progress else None
-    for batch, messages in parse_batches(
-        _batches(stream), stream.name, target.audience, target.workers
-    ):
+    for batch in parsed_batches(stream, target):
         receipt = append_messages(
             target.tables,
             target.clock,
-            [parsed.message for parsed in messages],
+            batch.messages,
             batch.cursor,
             target.now,
-            originals=[
-                Original(raw, parsed.problems)
-                for raw, parsed in zip(batch.raws, messages, strict=True)
-            ],
+            originals=batch.originals,
             forbidden=target.forbidden,
         )
         if receipt.refused:
             return False
         compact_small_files(target.tables)
-        tally.read += len(messages)
+        tally.read += len(batch.messages)
         tally.added += receipt.added
         tally.duplicates += receipt.duplicates
-        tally.broken += sum(bool(parsed.problems) for parsed in messages)
-        if progress and messages:
+        tally.broken += batch.broken
+        if progress and batch.messages:
             progress(stream.resumed.messages + tally.read, total)
         if receipt.ts is not None:
             target.appended(receipt.ts)
         if target.stop():
             return False
     return True
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedBatch:
+    """The messages of an append and their originals, with the cursor after them."""
+
+    messages: list[Message]
+    originals: list[Original]
+    cursor: Cursor | None
+
+    @property
+    def broken(self) -> int:
+        """How many messages could not be parsed in full."""
+        return sum(bool(original.problems) for original in self.originals)
+
+
+def parsed_batches(stream: MessageStream, target: IngestTarget) -> Iterator[ParsedBatch]:
+    """Yield the messages of a stream in batches; before an error, all that came before it."""
+    for batch, messages in parse_batches(
+        _batches(stream), stream.name, target.audience, target.workers
+    ):
+        originals = [
+            Original(raw, parsed.problems) for raw, parsed in zip(batch.raws, messages, strict=True)
+        ]
+        yield ParsedBatch([parsed.message for parsed in messages], originals, batch.cursor)
 
 
 def _batches(stream: MessageStream) -> Iterator[Batch]:

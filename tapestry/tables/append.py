@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
@@ -91,7 +91,7 @@ def append_messages(
     """
     rows = to_arrow(MESSAGES, messages)
     raw = None if originals is None else originals_to_arrow(rows, originals)
-    return _append(tables, clock, MESSAGES, rows, cursor, now, forbidden, raw)
+    return append_rows(tables, clock, MESSAGES, rows, cursor, now, forbidden, raw)
 
 
 def append_annotations(
@@ -103,7 +103,7 @@ def append_annotations(
 ) -> Receipt:
     """Append the annotations whose annid is new to the table; see append_messages."""
     rows = to_arrow(ANNOTATIONS, annotations)
-    return _append(tables, clock, ANNOTATIONS, rows, None, now, forbidden)
+    return append_rows(tables, clock, ANNOTATIONS, rows, None, now, forbidden)
 
 
 def advance_watermark(tables: Tables, clock: Clock, now: Callable[[], int] = wall_clock) -> int:
@@ -130,7 +130,7 @@ def stored_cursor(tables: Tables, source: str) -> Cursor | None:
     return None if version is None else Cursor(source, version)
 
 
-def _append(
+def append_rows(
     tables: Tables,
     clock: Clock,
     table: str,
@@ -140,6 +140,7 @@ def _append(
     forbidden: Forbidden,
     originals: pa.Table | None = None,
 ) -> Receipt:
+    """Append the new rows of a table and their originals; see append_messages."""
     if not rows.num_rows and cursor is None:
         return Receipt(None, 0, 0)
     start = time.perf_counter()
@@ -213,13 +214,25 @@ def _commit_originals(tables: Tables, originals: pa.Table, ts: int) -> None:
 def _commit_rows(
     tables: Tables, table: str, rows: pa.Table, ts: int | None, cursor: Cursor | None
 ) -> None:
-    transactions = {} if cursor is None else {cursor.source: cursor.version}
-    if cursor is not None and cursor.content is not None:
-        transactions[cursor.source + _CONTENT] = cursor.content
+    transactions = {} if cursor is None else _transactions(cursor)
     if ts is None:
         commit(tables, table, rows, transactions, {})
     else:
         commit(tables, table, stamped(table, rows, ts), transactions, _information(ts))
+
+
+def transactions_of(tables: Tables, cursors: Iterable[Cursor]) -> dict[str, int]:
+    """Return the app transactions of those cursors that are newer than the stored ones."""
+    transactions: dict[str, int] = {}
+    for cursor in cursors:
+        if _is_newer(tables, cursor):
+            transactions |= _transactions(cursor)
+    return transactions
+
+
+def _transactions(cursor: Cursor) -> dict[str, int]:
+    content = {} if cursor.content is None else {cursor.source + _CONTENT: cursor.content}
+    return {cursor.source: cursor.version, **content}
 
 
 def _information(ts: int) -> dict[str, str]:

@@ -14,7 +14,9 @@ import json
 import logging
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -51,22 +53,70 @@ def commit(
 
     Raise TapestryError if they cannot be written; then nothing is committed.
     """
-    root = tables.root / table
-    hint = "Make room on the disk, or make the directory yours to write; then run it again."
-    name = f"part-{uuid4()}.zstd.parquet"
-    actions: list[dict[str, Any]] = [
+    files = [write_file(tables, table, rows)] if rows.num_rows else []
+    commit_files(tables, table, files, transactions, information)
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """A data file that is no part of its table yet, and the action that will add it."""
+
+    path: Path
+    add: Mapping[str, Any]
+
+
+def write_file(tables: Tables, table: str, rows: pa.Table) -> WrittenFile:
+    """Write rows, which have their ``ts``, to a file that no reader sees before its commit.
+
+    Raise TapestryError if they cannot be written.
+    """
+    path = tables.root / table / f"part-{uuid4()}.zstd.parquet"
+    with _written(tables, table):
+        try:
+            _write(path, table, rows)
+            return WrittenFile(path, _add(path, table, rows))
+        except OSError:
+            path.unlink(missing_ok=True)
+            raise
+
+
+def commit_files(
+    tables: Tables,
+    table: str,
+    files: Sequence[WrittenFile],
+    transactions: Mapping[str, int],
+    information: Mapping[str, str],
+) -> None:
+    """Make files part of a table, all in one commit with app transactions.
+
+    Raise TapestryError if that cannot be; then nothing is committed, and the files are deleted.
+    """
+    actions: list[dict[str, Any]] = [_commit_info(information)]
+    actions += [{"add": file.add} for file in files]
+    actions += [
         {"txn": {"appId": source, "version": version}} for source, version in transactions.items()
     ]
+    with _written(tables, table):
+        try:
+            _commit(tables, table, actions)
+        except OSError:
+            delete_files(files)
+            raise
+
+
+def delete_files(files: Sequence[WrittenFile]) -> None:
+    """Delete files that were not committed."""
+    for file in files:
+        file.path.unlink(missing_ok=True)
+
+
+@contextmanager
+def _written(tables: Tables, table: str) -> Iterator[None]:
+    root = tables.root / table
+    hint = "Make room on the disk, or make the directory yours to write; then run it again."
     with explained(f"New rows cannot be written to {root}", hint):
         tables.version(table)  # creates the table
-        try:
-            if rows.num_rows:
-                _write(root / name, table, rows)
-                actions.insert(0, {"add": _add(root / name, table, rows)})
-            _commit(tables, table, [_commit_info(information), *actions])
-        except OSError:
-            (root / name).unlink(missing_ok=True)
-            raise
+        yield
 
 
 def _write(path: Path, table: str, rows: pa.Table) -> None:

@@ -48,6 +48,7 @@ from tapestry.tables.rows import (
     ordered,
     row_group_rows,
 )
+from tapestry.tables.staging import drop_abandoned
 
 TARGET = 128 * 1024 * 1024
 """Bytes of a merged file."""
@@ -104,6 +105,7 @@ def compact(tables: Tables, target: int = TARGET, keep_hours: int = KEEP_HOURS) 
                 drop_old_files(tables.open(table), keep_hours)
             if table in INDEXED:
                 extend_index(tables, table)
+    drop_abandoned(tables, keep_hours)
     seconds = time.perf_counter() - start
     event(log, "compaction", ran=acquired, removed=removed, added=added, seconds=seconds)
     return Compaction(removed, added)

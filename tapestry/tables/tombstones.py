@@ -53,6 +53,11 @@ def find_tombstones(root: Path, audience: str, msgids: Iterable[str]) -> set[str
     return set()
 
 
+def tombstone_version(root: Path, audience: str) -> frozenset[str]:
+    """Return a value that changes whenever tombstones are added for an audience."""
+    return frozenset(path.name for path in _files(_directory(root, audience)))
+
+
 def mark_history_incomplete(root: Path) -> None:
     """Record that rows were removed without a change for the filters that saw them."""
     _marker(root).parent.mkdir(parents=True, exist_ok=True)

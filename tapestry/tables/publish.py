@@ -1,0 +1,212 @@
+"""Publish a staged import (a bulk load): all its rows become visible at one ``ts``, in one commit.
+
+    staged batches ─ new? ─> files with a ts shortly ahead ─ wait ─ lock ─> still right? ─> commit
+
+An append writes its rows under the clock's lock.  An import is too large for that: everybody
+would wait.  So its files are written before, with a ``ts`` in the near future, and committed
+when the clock is almost there (optimistic concurrency).  If the clock has passed it, or one of
+the messages came by another way meanwhile, the files are written again.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from itertools import compress
+
+import pyarrow as pa
+
+from tapestry.core.clock import BEGINNING, SECOND, next_instant, wall_clock
+from tapestry.core.errors import TapestryError
+from tapestry.core.log import event
+from tapestry.core.ports import Clock
+from tapestry.core.schema import ANNOTATIONS, MESSAGES
+from tapestry.tables.append import Receipt, append_rows, never, new_row_mask, transactions_of
+from tapestry.tables.commit import (
+    WrittenFile,
+    checkpoint_if_due,
+    commit_files,
+    delete_files,
+    write_file,
+)
+from tapestry.tables.find import by_time
+from tapestry.tables.hash_runs import extend_index_if_behind
+from tapestry.tables.log import Tables, newest_instant
+from tapestry.tables.rows import ORIGINALS, stamped
+from tapestry.tables.staging import Staging, read_batch
+from tapestry.tables.tombstones import tombstone_version
+
+Pause = Callable[[float], None]
+"""Wait for so many seconds."""
+
+FILE_BYTES = 64 * 1024 * 1024
+"""Bytes of rows of one data file, before compression; a batch is not divided."""
+
+_BYTES_PER_SECOND = 20_000_000
+"""How fast staged bytes are written to data files, at least, on most machines."""
+
+_LEAST_LEAD = 0.3
+_MARGIN = 0.2
+"""Seconds before its ``ts`` from which on an import may be committed."""
+
+_ATTEMPTS = 8
+
+log = logging.getLogger(__name__)
+
+
+def publish(
+    staging: Staging,
+    clock: Clock,
+    now: Callable[[], int] = wall_clock,
+    pause: Pause = time.sleep,
+) -> Receipt:
+    """Make all that is staged visible, with its cursors, and clear the staging.
+
+    Messages that are in the tables already are left out.  Raises TapestryError if the rows
+    cannot be written, or if others append the same mail all the time; then all stays staged.
+    """
+    if len(staging.batches()) == 1:
+        receipt = _append(staging, clock, now)
+        staging.clear()
+        return receipt
+    start = time.perf_counter()
+    receipt = _publish(staging, clock, now, pause)
+    staging.clear()
+    extend_index_if_behind(staging.tables, MESSAGES)
+    for table in (MESSAGES, ORIGINALS):
+        checkpoint_if_due(staging.tables, table)
+    event(
+        log,
+        "publish",
+        rows=receipt.added,
+        duplicates=receipt.duplicates,
+        ts=receipt.ts,
+        seconds=time.perf_counter() - start,
+    )
+    return receipt
+
+
+def _append(staging: Staging, clock: Clock, now: Callable[[], int]) -> Receipt:
+    """Append the only batch as any other: it is small enough to hold the lock for."""
+    messages, originals = read_batch(staging.batches()[0])
+    cursor = next(iter(staging.cursors.values()), None)
+    return append_rows(staging.tables, clock, MESSAGES, messages, cursor, now, never, originals)
+
+
+def _publish(staging: Staging, clock: Clock, now: Callable[[], int], pause: Pause) -> Receipt:
+    lead = _LEAST_LEAD + staging.bytes / _BYTES_PER_SECOND
+    for _ in range(_ATTEMPTS):
+        receipt = _attempt(staging, clock, now, pause, lead)
+        if receipt is not None:
+            return receipt
+        lead *= 2
+    raise TapestryError(
+        "The mail cannot be made visible: other mail comes in all the time.",
+        hint="Run it again: all of it is staged.",
+    )
+
+
+def _attempt(
+    staging: Staging, clock: Clock, now: Callable[[], int], pause: Pause, lead: float
+) -> Receipt | None:
+    """Write and commit what is staged, ``lead`` seconds from now; None if that was too soon."""
+    begin = now()
+    with clock.lock() as locked:
+        last = max(locked.last, _newest(staging.tables))
+    draft = _Draft(staging, next_instant(begin, last) + int(lead * SECOND))
+    try:
+        draft.write()
+        pause(max(0.0, lead - _MARGIN - (now() - begin) / SECOND))
+        receipt = draft.commit(clock)
+    except BaseException:
+        draft.delete()
+        raise
+    if receipt is None:
+        draft.delete()
+    return receipt
+
+
+def _newest(tables: Tables) -> int:
+    return newest_instant(*(tables.data_files(table) for table in (MESSAGES, ANNOTATIONS)))
+
+
+class _Draft:
+    """The files of an import with one ``ts``, not committed yet.
+
+    Its messages were looked up in the tables as they were at ``checked``.
+    """
+
+    def __init__(self, staging: Staging, ts: int) -> None:
+        self.tables, self.staging, self.ts = staging.tables, staging, ts
+        self.checked = self.tables.data_files(MESSAGES)
+        self.tombstones = self._tombstones()
+        self.msgids: set[str] = set()
+        self.staged = self.new = 0
+        self.files: dict[str, list[WrittenFile]] = {ORIGINALS: [], MESSAGES: []}
+
+    def write(self) -> None:
+        """Write the rows that the tables do not have."""
+        waiting: list[tuple[pa.Table, pa.Table]] = []
+        for path in self.staging.batches():
+            waiting.append(self._new_rows(*read_batch(path)))
+            if sum(rows.nbytes for pair in waiting for rows in pair) >= FILE_BYTES:
+                self._write(waiting)
+                waiting = []
+        self._write(waiting)
+
+    def commit(self, clock: Clock) -> Receipt | None:
+        """Commit the files; None if it is too late for their ``ts``, or the tables have changed."""
+        with clock.lock() as locked:
+            if max(locked.last, _newest(self.tables)) >= self.ts or self._is_outdated():
+                return None
+            transactions = transactions_of(self.tables, self.staging.cursors.values())
+            information = {"tapestry.ts": str(self.ts)} if self.new else {}
+            for table in (ORIGINALS, MESSAGES):
+                files = self.files.pop(table)  # committed files must never be deleted
+                of_table = transactions if table == MESSAGES else {}
+                if files or of_table:
+                    commit_files(self.tables, table, files, of_table, information)
+            if self.new:
+                locked.advance(self.ts)
+        return Receipt(self.ts if self.new else None, self.new, self.staged - self.new)
+
+    def delete(self) -> None:
+        """Delete the files that are not committed."""
+        for files in self.files.values():
+            delete_files(files)
+
+    def _new_rows(self, messages: pa.Table, originals: pa.Table) -> tuple[pa.Table, pa.Table]:
+        """Return the rows whose messages are neither in the tables nor in an earlier batch."""
+        self.staged += messages.num_rows
+        root = self.tables.root
+        in_tables = new_row_mask(self.checked, MESSAGES, messages, root).to_pylist()
+        msgids = messages["msgid"].to_pylist()
+        mask = [
+            is_new and msgid not in self.msgids
+            for is_new, msgid in zip(in_tables, msgids, strict=True)
+        ]
+        self.msgids.update(compress(msgids, mask))
+        self.new += sum(mask)
+        return messages.filter(pa.array(mask)), originals.filter(pa.array(mask))
+
+    def _write(self, pairs: Sequence[tuple[pa.Table, pa.Table]]) -> None:
+        """Write rows as one file of each table."""
+        if not sum(messages.num_rows for messages, _ in pairs):
+            return
+        for table, parts in zip((MESSAGES, ORIGINALS), zip(*pairs, strict=True), strict=True):
+            rows = stamped(table, pa.concat_tables(parts), self.ts)
+            self.files[table].append(write_file(self.tables, table, rows))
+
+    def _is_outdated(self) -> bool:
+        """Return whether one of the messages was appended, or removed for its age, meanwhile."""
+        slices = [(self.checked.newest, -BEGINNING)]
+        rows = by_time(self.tables.data_files(MESSAGES), MESSAGES, slices, ["msgid", "audience"])
+        appended = [] if rows is None else rows.to_pylist()
+        return self._tombstones() != self.tombstones or any(
+            row["audience"] == self.staging.audience and row["msgid"] in self.msgids
+            for row in appended
+        )
+
+    def _tombstones(self) -> frozenset[str]:
+        return tombstone_version(self.tables.root, self.staging.audience)

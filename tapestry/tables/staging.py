@@ -1,0 +1,149 @@
+"""A staging area: batches of an import that no reader sees before all of it is there.
+
+    batches ─> staging/<import>/000000.arrow, 000001.arrow, … ─ publish ─> one commit, one ``ts``
+
+A batch and its cursor are one file (Arrow IPC), whole or not there: an import that was killed
+goes on from the newest staged cursor of each origin.  ``tables/publish`` makes the rows visible.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from tapestry.core.errors import TapestryError
+from tapestry.core.file_lock import file_lock
+from tapestry.core.message import Message
+from tapestry.core.schema import MESSAGES
+from tapestry.tables.append import Cursor, cursor_of
+from tapestry.tables.delta_table import explained
+from tapestry.tables.log import Tables
+from tapestry.tables.originals import Original, originals_to_arrow
+from tapestry.tables.rows import ORIGINALS, arrow_schema, to_arrow
+
+_BATCH = b"tapestry.batch"
+_ORIGINAL = ("problems", "raw")
+"""The columns of originals that messages do not have."""
+
+_DIRECTORY = "staging"
+
+
+class Staging:
+    """The staged batches of one import; ``opened`` is the only way to get one.
+
+    ``messages`` and ``broken`` count what earlier processes have staged.
+    """
+
+    def __init__(self, tables: Tables, directory: Path, audience: str) -> None:
+        self.tables = tables
+        self.directory = directory
+        self.audience = audience
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self.cursors: dict[str, Cursor] = {}
+        self.messages = self.broken = 0
+        for path in self.batches():
+            stored = _metadata(path)
+            self.messages += stored["messages"]
+            self.broken += stored["broken"]
+            self._note(stored["cursor"] and Cursor(**stored["cursor"]))
+
+    @classmethod
+    @contextmanager
+    def opened(cls, tables: Tables, name: str, audience: str) -> Iterator[Staging]:
+        """Yield the staging of what is imported for an audience, as an earlier process left it.
+
+        Raises TapestryError if another process has it.
+        """
+        key = blake2b(f"{name}@{audience}".encode(), digest_size=12).hexdigest()
+        directory = tables.root / _DIRECTORY / key
+        hint = "Make room on the disk, or make the directory yours to write; then run it again."
+        with (
+            explained(f"Mail cannot be staged in {directory}", hint),
+            file_lock(directory.with_suffix(".lock")) as acquired,
+        ):
+            if not acquired:
+                raise TapestryError(
+                    "The same mail is being taken in by another process.",
+                    hint="Wait until it is done.",
+                )
+            yield cls(tables, directory, audience)
+
+    def cursor_of(self, source: str) -> Cursor | None:
+        """Return how far a source has been staged or appended."""
+        return self.cursors.get(source) or cursor_of(self.tables, source)
+
+    def batches(self) -> list[Path]:
+        """Return the files of the staged batches, in their order."""
+        return sorted(self.directory.glob("*.arrow"))
+
+    @property
+    def bytes(self) -> int:
+        """The size of all that is staged."""
+        return sum(path.stat().st_size for path in self.batches())
+
+    def add(
+        self, messages: Sequence[Message], originals: Sequence[Original], cursor: Cursor | None
+    ) -> None:
+        """Stage a batch; when this returns, it is on the disk."""
+        rows = to_arrow(MESSAGES, messages)
+        raw = originals_to_arrow(rows, originals)
+        for name in _ORIGINAL:
+            rows = rows.append_column(raw.schema.field(name), raw[name])
+        stored = {
+            "messages": len(messages),
+            "broken": sum(bool(original.problems) for original in originals),
+            "cursor": cursor and asdict(cursor),
+        }
+        rows = rows.replace_schema_metadata({_BATCH: json.dumps(stored)})
+        number = len(self.batches())
+        unfinished = self.directory / f"{number:06}.new"
+        with unfinished.open("wb") as file:
+            options = pa.ipc.IpcWriteOptions(compression="lz4")
+            with pa.ipc.new_file(file, rows.schema, options=options) as writer:
+                writer.write_table(rows)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(self.directory / f"{number:06}.arrow")
+        self._note(cursor)
+
+    def clear(self) -> None:
+        """Delete what is staged: it is in the tables, or not wanted."""
+        shutil.rmtree(self.directory, ignore_errors=True)
+        self.cursors.clear()
+
+    def _note(self, cursor: Cursor | None) -> None:
+        if cursor is not None:
+            self.cursors[cursor.source] = cursor
+
+
+def read_batch(path: Path) -> tuple[pa.Table, pa.Table]:
+    """Return the messages of a staged batch and their originals, with a ``ts`` of 0."""
+    with pa.memory_map(str(path)) as source:
+        rows = pa.ipc.open_file(source).read_all()
+    both = (rows.select(arrow_schema(table).names) for table in (MESSAGES, ORIGINALS))
+    messages, originals = (table.replace_schema_metadata(None) for table in both)
+    return messages, originals
+
+
+def drop_abandoned(tables: Tables, hours: float) -> None:
+    """Delete what was staged more than ``hours`` ago by imports that nobody went on with."""
+    for directory in (tables.root / _DIRECTORY).glob("*/"):
+        with file_lock(directory.with_suffix(".lock")) as acquired:
+            if acquired and time.time() - directory.stat().st_mtime > hours * 3600:
+                shutil.rmtree(directory, ignore_errors=True)
+
+
+def _metadata(path: Path) -> dict[str, Any]:
+    with pa.memory_map(str(path)) as source:
+        stored: dict[str, Any] = json.loads(pa.ipc.open_file(source).schema.metadata[_BATCH])
+    return stored
