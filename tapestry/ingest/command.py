@@ -26,7 +26,6 @@ from tapestry.ingest.pull import pull_account
 from tapestry.ingest.quoted_reply import storable
 from tapestry.ingest.session import KINDS, kind_of, read_url
 from tapestry.ingest.staged import ingest_whole
-from tapestry.ingest.stream import MessageStream
 from tapestry.ingest.sync_state import InMemorySyncStates
 from tapestry.tables.log import Tables
 from tapestry.tables.staging import Staging
@@ -83,7 +82,12 @@ def ingest(
     scheme = _SCHEME.match(what)
     if scheme and kind_of(scheme[1]):
         account, folder = _account_and_folder(what, ask_password)
-        reports = list(pull_account(account, [folder], target, InMemorySyncStates()))
+        reached = _Reached(progress)
+        target = replace(target, progress=reached)
+        try:
+            reports = list(pull_account(account, [folder], target, InMemorySyncStates()))
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(_interrupted(reached.read, reached.total)) from None
         tally = sum((report.tally for report in reports), tally)
         errors = [report.error for report in reports if report.error]
         if errors:
@@ -100,7 +104,8 @@ def ingest(
             try:
                 ingest_whole(stream, replace(target, workers=_workers(path)), staging, tally)
             except KeyboardInterrupt:
-                raise KeyboardInterrupt(_interrupted(stream, tally)) from None
+                read = stream.resumed.messages + tally.read
+                raise KeyboardInterrupt(_interrupted(read, stream.total())) from None
     report = IngestReport(**asdict(tally), seconds=time.monotonic() - start)
     event(
         log,
@@ -115,10 +120,23 @@ def ingest(
     return report
 
 
-def _interrupted(stream: MessageStream, tally: Tally) -> str:
-    total, done = stream.total(), stream.resumed.messages + tally.read
-    of_total = f" of {total:,}" if total and total > done else ""
-    return f"{done:,}{of_total} have been read; run it again to go on."
+class _Reached:
+    """Remember the last call of a Progress."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self._progress = progress
+        self.read: int = 0
+        self.total: int | None = None
+
+    def __call__(self, read: int, total: int | None) -> None:
+        self.read, self.total = read, total
+        if self._progress is not None:
+            self._progress(read, total)
+
+
+def _interrupted(read: int, total: int | None) -> str:
+    of_total = f" of {total:,}" if total and total > read else ""
+    return f"{read:,}{of_total} have been read; run it again to go on."
 
 
 def _workers(path: Path) -> int:

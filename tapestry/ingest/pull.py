@@ -21,7 +21,7 @@ from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
 from tapestry.ingest.session import MailSession, open_session
 from tapestry.ingest.stream import CursorOf
 from tapestry.ingest.unavailable import UnavailableError
-from tapestry.tables.append import stored_cursor
+from tapestry.tables.append import cursor_of
 
 MOST_LOSSES = 6
 """Times in a row that the connection may be lost while no message comes."""
@@ -69,11 +69,9 @@ def pull_account(
             with open_session(account) as session:
                 if waiting is None:
                     waiting = deque(order(session.expand(patterns)))
-                cursor_of = partial(stored_cursor, target.tables)
+                stored = partial(cursor_of, target.tables)
                 while waiting:
-                    report = _pull_folder(
-                        session, waiting[0], target, cursor_of, sync_states, tally
-                    )
+                    report = _pull_folder(session, waiting[0], target, stored, sync_states, tally)
                     waiting.popleft()
                     report = replace(report, remaining=len(waiting))
                     tally, read_before, losses = Tally(), 0, 0

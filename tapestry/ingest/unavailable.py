@@ -207,15 +207,19 @@ class UnavailableMessages:
         *,
         flush: bool = False,
         internal_date: int | None = None,
+        cursor: Cursor | None = None,
     ) -> Item:
-        """Return a message with the cursor after it, or with none if the cursor must stay."""
-        cursor = None
+        """Return a message with the cursor after it, or with none if the cursor must stay.
+
+        By default the cursor is its number.
+        """
+        after = cursor or Cursor(self.origin, number)
         if not self.missing or self.sync_states.durable:
-            cursor = Cursor(self.origin, number)
-        else:
+            return Item(raw, after.source, after, flush, internal_date)
+        if cursor is None:
             self.through = number
             self._save()
-        return Item(raw, self.origin, cursor, flush, internal_date)
+        return Item(raw, after.source, None, flush, internal_date)
 
     def _save(self) -> None:
         names = ("numbering", "trouble", "missing", "in_a_row", "through")

@@ -1,6 +1,7 @@
 """The new messages of an IMAP folder, in memory that does not grow with the folder.
 
 UIDs after the cursor ─ windows ─> UIDs ─ RFC822.SIZE ─> batches ─ BODY.PEEK[] ─> items
+UIDs of the first look, downwards ─┘
 
 UIDs ascend and are valid for one UIDVALIDITY; UIDNEXT bounds them (RFC 3501 and RFC 9051,
 section 2.3.1.1).
@@ -8,7 +9,7 @@ section 2.3.1.1).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -18,6 +19,7 @@ from imapclient.exceptions import IMAPClientAbortError, IMAPClientError
 
 from tapestry.core.clock import to_instant
 from tapestry.ingest.account import MALFORMED
+from tapestry.ingest.first_look import FirstLook
 from tapestry.ingest.stream import Item
 from tapestry.ingest.unavailable import FetchResult, UnavailableMessages, hold_server_faults
 
@@ -73,9 +75,10 @@ class NewMessages:
     client: IMAPClient
     mailbox: MailboxStatus
     unavailable: UnavailableMessages
+    first_look: FirstLook | None = None
 
     def after(self, last: int) -> Iterator[Item]:
-        """Yield the messages with a UID above ``last``, ascending.
+        """Yield the messages with a UID above ``last``, ascending, then those of the first look.
 
         At the end the cursor passes UIDs that were expunged, and unavailable messages that are
         due are fetched again.
@@ -87,23 +90,32 @@ class NewMessages:
 
     def _new_items(self, last: int) -> Iterator[Item]:
         reached = last = max(last, self.unavailable.through)
-        uidnext = self.mailbox.uidnext or self._uid_after_last()
-        for uids in windows(self.client, last + 1, uidnext):
-            for batch in self._batches(uids):
-                for result in self._fetch(batch):
-                    self.unavailable.note(result)
-                    reached = result.number
-                    internal_date = result.internal_date
-                    yield self.unavailable.item(reached, result.raw, internal_date=internal_date)
+        uidnext = self.mailbox.uidnext or uid_after_last(self.client, self.mailbox.messages)
+        for result in self._results(windows(self.client, last + 1, uidnext)):
+            reached = result.number
+            internal_date = result.internal_date
+            yield self.unavailable.item(reached, result.raw, internal_date=internal_date)
         end = max(reached, uidnext - 1)
         if end > last:
             yield self.unavailable.item(end, flush=True)
+        if self.first_look is not None:
+            yield from self._older_items(self.first_look)
 
-    def _uid_after_last(self) -> int:
-        """Return the UID after the last one, for a server that does not send UIDNEXT."""
-        if not self.mailbox.messages:
-            return 1
-        return max(self.client.search(["UID", "*"]), default=0) + 1
+    def _older_items(self, look: FirstLook) -> Iterator[Item]:
+        for result in self._results(windows(self.client, 1, look.below, downwards=True)):
+            cursor, internal_date = look.cursor(result.number), result.internal_date
+            yield self.unavailable.item(
+                result.number, result.raw, internal_date=internal_date, cursor=cursor
+            )
+        if look.below > 1:
+            yield self.unavailable.item(1, flush=True, cursor=look.cursor(1))
+
+    def _results(self, uids_in_windows: Iterable[list[int]]) -> Iterator[FetchResult]:
+        for uids in uids_in_windows:
+            for batch in self._batches(uids):
+                for result in self._fetch(batch):
+                    self.unavailable.note(result)
+                    yield result
 
     def _batches(self, uids: list[int]) -> Iterator[list[int]]:
         """Yield UIDs in batches; a UID of unknown size, or in trouble, is a batch by itself."""
@@ -155,7 +167,7 @@ class NewMessages:
         try:
             response: dict[int, Any] = self.client.fetch(uids, attributes)
         except _CONNECTION_LOST:
-            self.unavailable.note_loss(uids[0], uids[-1])
+            self.unavailable.note_loss(min(uids), max(uids))
             raise
         return response
 
@@ -194,15 +206,24 @@ def _instant(received: object) -> int | None:
         return None
 
 
-def windows(client: IMAPClient, first: int, end: int) -> Iterator[list[int]]:
-    """Yield the UIDs from ``first`` on, below ``end``, ascending, some thousands at a time.
+def uid_after_last(client: IMAPClient, messages: int) -> int:
+    """Return the UID after the last one of the open folder, for a server without UIDNEXT."""
+    return max(client.search(["UID", "*"]), default=0) + 1 if messages else 1
 
-    The windows widen where UIDs are sparse.
+
+def windows(
+    client: IMAPClient, first: int, end: int, *, downwards: bool = False
+) -> Iterator[list[int]]:
+    """Yield the UIDs from ``first`` on, below ``end``, some thousands at a time.
+
+    They ascend, or descend if ``downwards``.  The windows widen where UIDs are sparse.
     """
     width = _WINDOW
     while first < end:
-        last = min(first + width, end) - 1
-        response = client.search(["UID", f"{first}:{last}"])
-        yield sorted(uid for uid in response if first <= uid <= last)
+        low, high = (
+            (max(first, end - width), end) if downwards else (first, min(first + width, end))
+        )
+        response = client.search(["UID", f"{low}:{high - 1}"])
+        yield sorted((uid for uid in response if low <= uid < high), reverse=downwards)
         width = min(width * 2, _WIDEST) if len(response) < width // 10 else _WINDOW
-        first = last + 1
+        first, end = (first, low) if downwards else (high, end)

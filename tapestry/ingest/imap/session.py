@@ -27,9 +27,16 @@ from tapestry.ingest.account import (
     protocol_explained,
     require_private_connection,
 )
-from tapestry.ingest.imap.folder import SERVER_FAULTS, MailboxStatus, NewMessages, unless_refused
+from tapestry.ingest.first_look import FirstLook
+from tapestry.ingest.imap.folder import (
+    SERVER_FAULTS,
+    MailboxStatus,
+    NewMessages,
+    uid_after_last,
+    unless_refused,
+)
 from tapestry.ingest.quoted_reply import is_plain
-from tapestry.ingest.stream import CursorOf, ListedFolder, MessageStream, read_within
+from tapestry.ingest.stream import CursorOf, ListedFolder, MessageStream, Resumed, read_within
 from tapestry.ingest.unavailable import UnavailableMessages, has_unavailable
 
 # At level DEBUG the library logs every line it sends, passwords and tokens too.
@@ -69,10 +76,10 @@ class ImapSession:
     def open(
         self, folder: str, audience: str, cursor_of: CursorOf, sync_states: SyncStates
     ) -> MessageStream:
-        """Return the messages of a folder after its cursor, by UID.
+        """Return the messages of a folder after its cursor, by UID, and those of its first look.
 
-        The cursor is valid for one UIDVALIDITY.  If that changes, the folder is read from its
-        start; messages that are stored already are not added again.
+        The cursor is valid for one UIDVALIDITY.  If that changes, the folder is looked at for
+        the first time again; messages that are stored already are not added again.
         """
         address = f"{self.account.address}/{folder}"
         sync_state = sync_states.load(folder)
@@ -85,13 +92,19 @@ class ImapSession:
             if version is not None and version[0] == status.uidvalidity:
                 # The version before EXAMINE: what came in between counts as a change.
                 status = replace(status, modseq=version[1])
-        origin = f"{address};uidvalidity={status.uidvalidity}@{audience}"
-        stored = cursor_of(origin)
-        last = stored.version if stored else 0
+            origin = f"{address};uidvalidity={status.uidvalidity}@{audience}"
+            look = FirstLook.of(origin, cursor_of, lambda: self._newest(status))
+        last = FirstLook.last(origin, cursor_of, look)
         unavailable = UnavailableMessages(sync_states, folder, status.uidvalidity, origin)
-        items = NewMessages(self.client, status, unavailable).after(last)
+        items = NewMessages(self.client, status, unavailable, look).after(last)
         guarded = read_within(explained(self.account), items)
-        return MessageStream(address, guarded, lambda: status.at_most_after(last))
+        new = status.at_most_after(last)
+        older = look.at_most_left(status.messages - new) if look else 0
+        resumed = Resumed(status.messages - new - older if older else 0)
+        return MessageStream(address, guarded, lambda: resumed.messages + new + older, resumed)
+
+    def _newest(self, status: MailboxStatus) -> int:
+        return (status.uidnext or uid_after_last(self.client, status.messages)) - 1
 
     def examine(self, folder: str) -> MailboxStatus:
         """Open a folder for reading only (EXAMINE)."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from tapestry.core.ports import SyncStates
 from tapestry.ingest.account import MALFORMED
+from tapestry.ingest.first_look import FirstLook
 from tapestry.ingest.nntp.client import Client, NNTPError, code_of
 from tapestry.ingest.nntp.token_bucket import TokenBucket
 from tapestry.ingest.quoted_reply import is_plain
@@ -55,11 +56,12 @@ class NewArticles:
     unavailable: UnavailableMessages
     rate_limit: TokenBucket
     seen_ids: set[str]
+    first_look: FirstLook | None = None
 
     def after(self, last: int) -> Iterator[Item]:
-        """Yield the articles numbered above ``last``, ascending; the cursor passes gaps.
+        """Yield the articles numbered above ``last``, ascending, then those of the first look.
 
-        At the end the unavailable articles that are due are fetched again.
+        The cursors pass gaps.  At the end the unavailable articles that are due are fetched again.
         """
         return self.unavailable.read(self._new_items(last), self._fetch)
 
@@ -69,15 +71,36 @@ class NewArticles:
         while start <= self.group.high:
             end = min(start + width - 1, self.group.high)
             overview = list(_overview(self.client, start, end))
-            self._save_marks(overview)
-            new = [(number, msgid) for number, msgid in overview if number not in self.unavailable]
-            results = (self._fetch_new(number, msgid) for number, msgid in new)
-            for result in hold_server_faults(results, single=len(new) == 1):
-                self.unavailable.note(result)
+            for result in self._results(overview):
                 yield self.unavailable.item(result.number, result.raw)
             yield self.unavailable.item(end)
-            width = min(width * 2, _WIDEST) if len(overview) < width // 10 else _WINDOW
+            width = _next_width(width, len(overview))
             start = end + 1
+        if self.first_look is not None:
+            yield from self._older_items(self.first_look)
+
+    def _older_items(self, look: FirstLook) -> Iterator[Item]:
+        width = _WINDOW
+        end = look.below
+        while end > self.group.low:
+            start = max(self.group.low, end - width)
+            overview = list(_overview(self.client, start, end - 1))[::-1]
+            for result in self._results(overview):
+                cursor = look.cursor(result.number)
+                yield self.unavailable.item(result.number, result.raw, cursor=cursor)
+            yield self.unavailable.item(start, cursor=look.cursor(start))
+            width = _next_width(width, len(overview))
+            end = start
+        if look.below > 1:
+            yield self.unavailable.item(1, cursor=look.cursor(1))
+
+    def _results(self, overview: list[tuple[int, str]]) -> Iterator[FetchResult]:
+        self._save_marks(overview)
+        new = [(number, msgid) for number, msgid in overview if number not in self.unavailable]
+        results = (self._fetch_new(number, msgid) for number, msgid in new)
+        for result in hold_server_faults(results, single=len(new) == 1):
+            self.unavailable.note(result)
+            yield result
 
     def _fetch_new(self, number: int, msgid: str) -> FetchResult:
         """Fetch an article, unless it came with another group or was lost too often."""
@@ -128,6 +151,11 @@ class NewArticles:
         of_before = {before: stored[before]} if before in stored else {}
         all_marks = of_before | {str(numbering): latest}
         sync_states.save(self.group.name, sync_state | {"marks": all_marks})
+
+
+def _next_width(width: int, found: int) -> int:
+    """Return how many numbers to ask for next: more where articles are sparse."""
+    return min(width * 2, _WIDEST) if found < width // 10 else _WINDOW
 
 
 def renumbered(

@@ -13,12 +13,13 @@ from typing import Any
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import SyncStates
 from tapestry.ingest.account import TIMEOUT, Account
+from tapestry.ingest.first_look import FirstLook
 from tapestry.ingest.nntp.client import Client, NNTPError, code_of, connected, explained
 from tapestry.ingest.nntp.group import NewArticles, NewsgroupStatus, renumbered
 from tapestry.ingest.nntp.token_bucket import TokenBucket
 from tapestry.ingest.nntp.wildmat import check_pattern, is_pattern, matches
 from tapestry.ingest.quoted_reply import is_plain
-from tapestry.ingest.stream import CursorOf, ListedFolder, MessageStream, read_within
+from tapestry.ingest.stream import CursorOf, ListedFolder, MessageStream, Resumed, read_within
 from tapestry.ingest.unavailable import UnavailableMessages, has_unavailable
 
 ARTICLES_PER_SECOND = 50.0
@@ -73,29 +74,34 @@ class NntpSession:
     def open(
         self, folder: str, audience: str, cursor_of: CursorOf, sync_states: SyncStates
     ) -> MessageStream:
-        """Return the articles of a group after its cursor, by number.
+        """Return the articles of a group after its cursor, by number, and those of its first look.
 
         The cursor is valid for one numbering.  If the server renumbers its articles, the group
-        is read from its start; articles that are stored already are not added again.
+        is looked at for the first time again; articles that are stored already are not added again.
         """
         address = f"{self.account.address}/{folder}"
         numbering = _numbering(address, audience, cursor_of)
-        origin = _origin(address, numbering, audience)
-        stored = cursor_of(origin)
-        last = stored.version if stored else 0
+        last, left = _reached(_origin(address, numbering, audience), cursor_of)
         listed = self.active.get(folder)
         quiet = listed is not None and listed.high == last and len(self.active) > FEW_GROUPS
-        if quiet and not has_unavailable(sync_states.load(folder)):
+        if quiet and not left and not has_unavailable(sync_states.load(folder)):
             return MessageStream(address, iter(()), lambda: 0)
         with explained(self.account):
             group = self._enter_group(folder)
             if group.count and renumbered(self.client, group, last, numbering, sync_states):
-                numbering, last = numbering + 1, 0
-                origin = _origin(address, numbering, audience)
+                numbering += 1
+        origin = _origin(address, numbering, audience)
+        look = FirstLook.of(origin, cursor_of, lambda: group.high)
+        last = FirstLook.last(origin, cursor_of, look)
         unavailable = UnavailableMessages(sync_states, folder, numbering, origin)
-        articles = NewArticles(self.client, group, unavailable, self.rate_limit, self.seen_ids)
+        articles = NewArticles(
+            self.client, group, unavailable, self.rate_limit, self.seen_ids, look
+        )
         items = read_within(explained(self.account), articles.after(last))
-        return MessageStream(address, items, lambda: group.at_most_after(last))
+        new = group.at_most_after(last)
+        older = max(0, look.below - group.low) if look else 0
+        resumed = Resumed(max(0, look.newest + 1 - look.below) if look and older else 0)
+        return MessageStream(address, items, lambda: resumed.messages + new + older, resumed)
 
     def _enter_group(self, name: str) -> NewsgroupStatus:
         check_pattern(name)
@@ -145,6 +151,12 @@ def _origin(address: str, numbering: int, audience: str) -> str:
 def _numbering(address: str, audience: str, cursor_of: CursorOf) -> int:
     """Return the newest numbering that has a cursor, 0 if none has."""
     numbering = 0
-    while cursor_of(_origin(address, numbering + 1, audience)) is not None:
+    while FirstLook.has_begun(_origin(address, numbering + 1, audience), cursor_of):
         numbering += 1
     return numbering
+
+
+def _reached(origin: str, cursor_of: CursorOf) -> tuple[int, bool]:
+    """Return the last article number that was read, and whether older ones are left."""
+    look = FirstLook.of(origin, cursor_of, lambda: 0)
+    return FirstLook.last(origin, cursor_of, look), look is not None and look.below > 1
