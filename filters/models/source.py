@@ -75,7 +75,8 @@ class Folder(models.Model):
     """A folder of a source, as last seen: a mailbox of IMAP or a newsgroup.
 
     ``sync_state`` belongs to one account and one audience (tapestry.ingest.sync_state).
-    ``read`` and ``added`` count the messages of all pulls.
+    ``read`` and ``added`` count the messages of all pulls.  While a pull has left something for
+    the next, ``reached`` of about ``total`` messages have been read.
     """
 
     source = models.ForeignKey(Source, models.CASCADE, related_name="folders")
@@ -83,6 +84,8 @@ class Folder(models.Model):
     sync_state = models.JSONField(default=dict, blank=True)
     read = models.BigIntegerField(default=0)
     added = models.BigIntegerField(default=0)
+    reached = models.BigIntegerField(default=0)
+    total = models.BigIntegerField(null=True, blank=True)
     checked_at = models.BigIntegerField(null=True, blank=True)
     added_at = models.BigIntegerField(null=True, blank=True)
     error = models.TextField(default="", blank=True)

@@ -198,7 +198,9 @@ class _Work:
         folder, _made = Folder.objects.get_or_create(
             source=self.source, name=stored_name(report.folder)
         )
+        total = None if report.complete else report.total
         changes: dict[str, Any] = {"checked_at": now, "error": _sentence(report.error)}
+        changes |= {"reached": report.reached, "total": total}
         if tally.added:
             changes["added_at"] = now
         Folder.objects.filter(pk=folder.pk).update(
@@ -210,7 +212,7 @@ class _Work:
         now = wall_clock()
         for names in batched(self.quiet):
             same = Folder.objects.filter(source=self.source, name__in=names)
-            same.update(checked_at=now, error="")
+            same.update(checked_at=now, error="", total=None)
             new = set(names).difference(same.values_list("name", flat=True))
             Folder.objects.bulk_create(
                 (Folder(source=self.source, name=name, checked_at=now) for name in sorted(new)),

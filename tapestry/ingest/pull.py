@@ -34,6 +34,7 @@ LONGEST_PAUSE = 30.0
 class FolderReport:
     """What came from a folder; ``complete`` unless a part of it was left for another time.
 
+    Then ``reached`` of about ``total`` messages have been read, those of earlier pulls included.
     ``error`` is set if the folder cannot be read, or if the connection was lost over it: the
     caller can then pull another first.  ``remaining`` counts the folders still to be pulled.
     """
@@ -42,6 +43,8 @@ class FolderReport:
     tally: Tally = field(default_factory=Tally)
     error: TapestryError | None = None
     complete: bool = True
+    reached: int = 0
+    total: int | None = None
     remaining: int = 0
 
 
@@ -109,6 +112,8 @@ def _pull_folder(
     except TapestryError as error:
         return FolderReport(folder, tally, error)
     try:
-        return FolderReport(folder, tally, complete=ingest_batches(stream, target, tally))
+        complete = ingest_batches(stream, target, tally)
+        reached = stream.resumed.messages + tally.read
+        return FolderReport(folder, tally, None, complete, reached, stream.total())
     except (RefusedError, UnavailableError) as error:
         return FolderReport(folder, tally, error)

@@ -79,7 +79,7 @@ def test_sources_and_their_folders_keep_what_they_have(
         renewed="sealed", renewed_until=7,
     )  # fmt: skip
     source.found.create(name="A", remembered={"uidvalidity": 1}, looked_at=5, read=3)
-    migrate("0010_sources_folders")
+    migrate("0016_imports")
     migrated = Source.objects.get(pk=source.pk)
     assert (migrated.folder_patterns, migrated.client_id) == (["A"], "id")
     assert (migrated.access_token, migrated.access_token_until) == ("sealed", 7)

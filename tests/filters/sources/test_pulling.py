@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Group, User
 from django.db import connection
+from django.test import Client
 from support.servers.fake_servers import FakeImap, FakeNews, letter
 
 from filters.models.source import Folder, Pull, Source
@@ -29,6 +30,7 @@ from tapestry.tables.log import Tables
 pytestmark = pytest.mark.django_db(transaction=True)
 
 Change = Callable[[], Any]
+SignIn = Callable[[User], Client]
 
 
 class Meanwhile:
@@ -168,6 +170,19 @@ def test_what_has_come_is_appended_after_some_seconds(
     pull(source_at(news, alice))
     instants = tables.open("messages").to_pyarrow_table().column("ts").to_pylist()
     assert len(set(instants)) == 5
+
+
+def test_the_page_says_how_much_of_a_folder_has_been_read(
+    news: FakeNews, alice: User, as_user: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingest_batch, "BATCH", 2)
+    source = source_at(news, alice)
+    page = source.get_absolute_url()
+    for reached in ("2 of 5 read", "4 of 5 read"):
+        pulling.pull(source, seconds=0.0)
+        assert reached in as_user(alice).get(page).content.decode()
+    pull(source)
+    assert "of 5 read" not in as_user(alice).get(page).content.decode()
 
 
 def test_a_line_that_broke_is_not_reached_again_for_what_was_paused(
