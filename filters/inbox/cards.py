@@ -21,6 +21,7 @@ from filters.inbox.tallies import tallies
 from filters.models import Card, Match
 from filters.runtime.batching import BATCH_SIZE, batched
 from filters.runtime.bulk import update_rows
+from filters.store import imports
 from tapestry.core.clock import wall_clock
 from tapestry.core.schema import MESSAGES
 from tapestry.tables.log import Tables
@@ -83,11 +84,12 @@ def _refresh(tables: Tables, matches: Sequence[StaleMatch]) -> int:
             cards,
             update_conflicts=True,
             unique_fields=["msgid", "audience"],
-            update_fields=["received"],
+            update_fields=["received", "imported"],
             batch_size=BATCH_SIZE // 5,
         )
         keys = _card_keys({match.msgid for match in matches})
         now = wall_clock()
+        _mark_imported_read(matches, cards, now)
         found = [match for match in matches if (match.msgid, match.audience) in keys]
         # Those that are gone meanwhile stay gone: an UPDATE brings nothing back.
         update_rows(
@@ -99,6 +101,18 @@ def _refresh(tables: Tables, matches: Sequence[StaleMatch]) -> int:
             ),
         )
     return len(found)
+
+
+def _mark_imported_read(matches: Sequence[StaleMatch], cards: Sequence[Card], now: int) -> None:
+    """Mark as read what matched as it was imported, before it is listed for the first time."""
+    arrived = {(card.msgid, card.audience): card.ts for card in cards if card.imported}
+    keys = [
+        match.key
+        for match in matches
+        if arrived.get((match.msgid, match.audience)) == match.matched_at
+    ]
+    for batch in batched(keys):
+        Match.objects.filter(pk__in=batch, card=None, read_at=None).update(read_at=now)
 
 
 def _card_keys(msgids: Collection[str]) -> dict[tuple[str, str], int]:
@@ -128,5 +142,6 @@ def _read_cards(
             texts = {name: row[name] or "" for name in ("sender", "sender_name", "subject")}
             columns = {name: row[name] for name in ("msgid", "ts", "received", "date")}
             cards.append(Card(audience=audience, **columns, **texts))
+    imports.name_cards(cards)
     # All lock rows that are there in one order.
     return sorted(cards, key=attrgetter("msgid", "audience")), parents

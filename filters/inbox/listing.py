@@ -7,10 +7,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.contrib.auth.models import User
-from django.db.models import Count, F, Max, Min, Q, QuerySet
+from django.db.models import Case, Count, F, Max, Min, Q, QuerySet, TextField, Value, When
 
 from filters.accounts import people
 from filters.inbox.days import local_day, sql_day
@@ -21,12 +22,20 @@ from tapestry.core.clock import wall_clock
 
 
 @dataclass(frozen=True, slots=True)
+class Block:
+    """The messages of one import in a list that matched as they came, and how many they are."""
+
+    name: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """A line of a list: the message, whether it is unread, which filters it is in, and why.
 
     ``text`` is that which found it in the filter of the list, in the words of its match.
     ``moved_at`` is the instant at which it matched, or left in the list of those that left;
-    ``day`` is the reader's day then.
+    ``day`` is the reader's day then.  ``block`` is that of an import, None for other messages.
     """
 
     card: Card
@@ -36,6 +45,7 @@ class Row:
     explanation: str
     moved_at: int
     day: date
+    block: Block | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +83,8 @@ def visible(user: User, *, retracted: bool = False) -> QuerySet[Match]:
 def cards(user: User, filter_: Filter | None = None, *, retracted: bool = False) -> QuerySet[Card]:
     """Return the messages in a user's inbox, or of a filter, by the day they matched.
 
-    The newest day is first, and in a day the message that was received last.  ``retracted``:
+    The newest day is first, and in a day the message that was received last; those that matched
+    as they were imported come behind the others of the day, by ``block``.  ``retracted``:
     those that were there and have left, by the day they left.
     """
     seen = _seen_by(user, "matches__", retracted=retracted)
@@ -83,7 +94,10 @@ def cards(user: User, filter_: Filter | None = None, *, retracted: bool = False)
         Card.objects.filter(seen)
         .annotate(moved_at=Max("matches__retracted_at" if retracted else "matches__matched_at"))
         .annotate(day=sql_day("moved_at", people.time_zone(user)))
-        .order_by("-day", "-received", "-moved_at", "-pk")
+        .annotate(
+            block=Case(When(moved_at=F("ts"), then=F("imported")), default=Value("", TextField()))
+        )
+        .order_by("-day", "block", "-received", "-moved_at", "-pk")
     )
 
 
@@ -95,15 +109,24 @@ def rows(
     Those of the inbox are about all filters that found a message, those of ``filter_`` about
     that filter alone.
     """
-    cards = list(page)
+    page_cards: list[Any] = list(page)
     audiences, zone = people.audiences(user), people.time_zone(user)
     by_card: dict[int, list[Match]] = defaultdict(list)
-    matches = visible(user, retracted=retracted).filter(card__in=cards).select_related("filter")
+    matches = (
+        visible(user, retracted=retracted).filter(card__in=page_cards).select_related("filter")
+    )
     if filter_ is not None:
         matches = matches.filter(filter=filter_)
     for match in matches.order_by("filter__name"):
         by_card[match.card_id or 0].append(match)
-    return [_row(card, by_card[card.pk], audiences, zone) for card in cards]
+    blocks: dict[tuple[int, str], Block] = {}
+    for day, name in {(card.day, card.block) for card in page_cards if card.block}:
+        same = cards(user, filter_, retracted=retracted).filter(Q(day=day, block=name))
+        blocks[day, name] = Block(name, same.count())
+    return [
+        _row(card, by_card[card.pk], audiences, zone, blocks.get((card.day, card.block)))
+        for card in page_cards
+    ]
 
 
 def sidebar(user: User) -> Sidebar:
@@ -202,7 +225,13 @@ def _is_waiting(path: str) -> Q:
     return later & Q(**{f"{path}shown_at__gt": wall_clock()})
 
 
-def _row(card: Card, matches: Sequence[Match], audiences: Sequence[str], zone: ZoneInfo) -> Row:
+def _row(
+    card: Card,
+    matches: Sequence[Match],
+    audiences: Sequence[str],
+    zone: ZoneInfo,
+    block: Block | None,
+) -> Row:
     evidence = [row for match in matches for row in match.evidence_rows]
     moved_at = max(
         match.matched_at if match.retracted_at is None else match.retracted_at for match in matches
@@ -215,4 +244,5 @@ def _row(card: Card, matches: Sequence[Match], audiences: Sequence[str], zone: Z
         "; ".join(sentences(evidence, audiences)),
         moved_at,
         local_day(moved_at, zone),
+        block,
     )

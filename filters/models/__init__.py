@@ -10,7 +10,7 @@ from filters.models.annotation import OutboxAnnotation
 from filters.models.filter import Filter, PendingWindow, Reference, filter_name
 from filters.models.match import Card, Match
 from filters.models.runtime import Clock, Heartbeat, SharedWindow
-from filters.models.source import Folder, Pull, Source
+from filters.models.source import Folder, Import, Pull, Source
 
 __all__ = [
     "Card",
@@ -18,6 +18,7 @@ __all__ = [
     "Filter",
     "Folder",
     "Heartbeat",
+    "Import",
     "Match",
     "OutboxAnnotation",
     "PendingWindow",

@@ -14,7 +14,8 @@ from filters.models.filter import Filter
 class Card(models.Model):
     """The summary of a message: a copy of what a list shows, so that an inbox is one query.
 
-    ``ts``, ``received`` and ``date`` are the columns of the messages table.
+    ``ts``, ``received`` and ``date`` are the columns of the messages table; ``imported`` names the
+    import with which the message came if it was old then.
     """
 
     msgid = models.TextField()
@@ -25,6 +26,7 @@ class Card(models.Model):
     sender = models.TextField(default="", blank=True)
     sender_name = models.TextField(default="", blank=True)
     subject = models.TextField(default="", blank=True)
+    imported = models.TextField(default="", blank=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["msgid", "audience"], name="card_once")]

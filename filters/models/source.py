@@ -116,3 +116,16 @@ class Pull(models.Model):
 
     def __str__(self) -> str:
         return self.error or f"{self.added} added"
+
+
+class Import(models.Model):
+    """An append of mail that was there before anybody asked for it here, by its ``ts``.
+
+    ``name`` is that of the archive or folder: several appends may be of one import.
+    """
+
+    ts = models.BigIntegerField(primary_key=True)
+    name = models.TextField()
+
+    def __str__(self) -> str:
+        return self.name

@@ -18,6 +18,7 @@ from filters.runtime.batching import batched
 from filters.sources.credentials import account_of
 from filters.sources.schedule import source_lock
 from filters.sources.sync_state import StoredSyncStates, stored_name
+from filters.store import imports
 from filters.store.backpressure import Backpressure
 from filters.store.filter_store import DjangoClock
 from tapestry.core.clock import SECOND, wall_clock
@@ -120,6 +121,7 @@ class _Work:
             source.audience,
             stop=self._is_over,
             appended=Backpressure(),
+            imported=imports.record,
             forbidden=partial(self._is_forbidden, hold=True),
         )
         reports = pull_account(

@@ -21,7 +21,7 @@ from tapestry.core.message import PUBLIC
 from tapestry.core.ports import Clock
 from tapestry.ingest.account import Account
 from tapestry.ingest.archive.files import open_archive_source, path_of
-from tapestry.ingest.ingest_batch import IngestTarget, Progress, Tally
+from tapestry.ingest.ingest_batch import Imported, IngestTarget, Progress, Tally
 from tapestry.ingest.pull import pull_account
 from tapestry.ingest.quoted_reply import storable
 from tapestry.ingest.session import KINDS, kind_of, read_url
@@ -64,12 +64,13 @@ def ingest(
     ask_password: AskPassword | None = None,
     now: Callable[[], int] = wall_clock,
     appended: Callable[[int], None] = lambda ts: None,
+    imported: Imported = lambda name, ts: None,
 ) -> IngestReport:
     """Ingest a file, directory, mailbox or newsgroups for an audience, from the stored cursor.
 
     An archive or directory becomes visible as a whole, with one ``ts``.  A command that was
     stopped anywhere and is run again ingests the rest, and nothing twice.
-    ``appended`` is called after each append with its ``ts``.
+    ``appended`` is called after each append with its ``ts``, ``imported`` before each import.
     Raises TapestryError if the source cannot be read; what was read before that is appended.  A
     KeyboardInterrupt says how much has been read.
     """
@@ -77,7 +78,9 @@ def ingest(
     if not what.strip():
         raise TapestryError("No mail is named to take in.", hint=_WHAT)
     start = time.monotonic()
-    target = IngestTarget(tables, clock, audience, progress, now, appended=appended)
+    target = IngestTarget(
+        tables, clock, audience, progress, now, appended=appended, imported=imported
+    )
     tally = Tally()
     scheme = _SCHEME.match(what)
     if scheme and kind_of(scheme[1]):

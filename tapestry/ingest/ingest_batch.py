@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass
+from functools import partial
 from operator import add
 
 from tapestry.core.clock import wall_clock
@@ -17,7 +18,7 @@ from tapestry.core.message import Message
 from tapestry.core.ports import Clock
 from tapestry.ingest.parallel import parse_batches
 from tapestry.ingest.stream import Batch, MessageStream
-from tapestry.tables.append import Cursor, Forbidden, append_messages, never
+from tapestry.tables.append import Cursor, Forbidden, append_messages, never, to_nobody
 from tapestry.tables.compact import compact_small_files
 from tapestry.tables.log import Tables
 from tapestry.tables.originals import Original
@@ -31,6 +32,9 @@ BATCH_SECONDS = 5.0
 
 Progress = Callable[[int, int | None], None]
 """Take the number of messages read so far, resumed ones too, and their total (None: unknown)."""
+
+Imported = Callable[[str, int], None]
+"""Take the name of a stream, and the ``ts`` that messages will have that were there before."""
 
 Stop = Callable[[], bool]
 """Return whether to leave the remaining messages for another time."""
@@ -56,7 +60,8 @@ class IngestTarget:
 
     ``stop`` is called after every append.  ``forbidden`` is called under the lock of the append:
     if it returns True, the batch is discarded and the cursor stays.  ``appended`` is called with
-    the ``ts`` of each append, and may wait before the next.  ``workers`` processes parse;
+    the ``ts`` of each append, and may wait before the next; ``imported`` with that of each import,
+    under the lock, before it is visible.  ``workers`` processes parse;
     with 0 this process does.  Workers read ahead: ``Item.flush`` has effect only without them.
     """
 
@@ -69,6 +74,7 @@ class IngestTarget:
     workers: int = 0
     forbidden: Forbidden = never
     appended: Callable[[int], None] = lambda ts: None
+    imported: Imported = lambda name, ts: None
 
 
 def ingest_batches(stream: MessageStream, target: IngestTarget, tally: Tally) -> bool:
@@ -87,6 +93,7 @@ def ingest_batches(stream: MessageStream, target: IngestTarget, tally: Tally) ->
             target.now,
             originals=batch.originals,
             forbidden=target.forbidden,
+            announce=partial(target.imported, stream.name) if batch.backlog else to_nobody,
         )
         if receipt.refused:
             return False
@@ -111,6 +118,7 @@ class ParsedBatch:
     messages: list[Message]
     originals: list[Original]
     cursor: Cursor | None
+    backlog: bool
 
     @property
     def broken(self) -> int:
@@ -126,7 +134,8 @@ def parsed_batches(stream: MessageStream, target: IngestTarget) -> Iterator[Pars
         originals = [
             Original(raw, parsed.problems) for raw, parsed in zip(batch.raws, messages, strict=True)
         ]
-        yield ParsedBatch([parsed.message for parsed in messages], originals, batch.cursor)
+        mail = [parsed.message for parsed in messages]
+        yield ParsedBatch(mail, originals, batch.cursor, batch.backlog)
 
 
 def _batches(stream: MessageStream) -> Iterator[Batch]:
@@ -139,7 +148,7 @@ def _batches(stream: MessageStream) -> Iterator[Batch]:
                 batch, length = Batch(), 0
             if not batch:
                 start = time.monotonic()
-            batch.origin = item.origin
+            batch.origin, batch.backlog = item.origin, item.backlog
             batch.cursor = item.cursor or batch.cursor
             if item.raw is not None:
                 batch.raws.append(item.raw)

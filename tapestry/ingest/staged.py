@@ -5,6 +5,8 @@ So an import invents no silence: no question is visible before an answer of the 
 
 from __future__ import annotations
 
+from functools import partial
+
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.ingest_batch import IngestTarget, Tally, parsed_batches
 from tapestry.ingest.stream import MessageStream
@@ -35,7 +37,8 @@ def ingest_whole(
     if staging.batches():
         tally.read += staging.messages
         tally.broken += staging.broken
-        receipt = publish(staging, target.clock, target.now)
+        announce = partial(target.imported, stream.name)
+        receipt = publish(staging, target.clock, target.now, announce=announce)
         tally.added += receipt.added
         tally.duplicates += receipt.duplicates
         if receipt.ts is not None:

@@ -21,7 +21,7 @@ class Item:
 
     ``raw`` is None where there is no message and the cursor may still advance.  With ``flush``
     everything up to here is appended before the next item is read.  ``internal_date`` is when an
-    IMAP server received it.
+    IMAP server received it.  Messages of the ``backlog`` were there at the first look.
     """
 
     raw: bytes | None
@@ -29,6 +29,7 @@ class Item:
     cursor: Cursor | None = None
     flush: bool = False
     internal_date: int | None = None
+    backlog: bool = False
 
 
 @dataclass(slots=True)
@@ -39,6 +40,7 @@ class Batch:
     internal_dates: list[int | None] = field(default_factory=list)
     origin: str = ""
     cursor: Cursor | None = None
+    backlog: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.raws) or self.cursor is not None

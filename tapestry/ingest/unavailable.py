@@ -211,15 +211,15 @@ class UnavailableMessages:
     ) -> Item:
         """Return a message with the cursor after it, or with none if the cursor must stay.
 
-        By default the cursor is its number.
+        By default the cursor is its number; another is that of the first look.
         """
         after = cursor or Cursor(self.origin, number)
         if not self.missing or self.sync_states.durable:
-            return Item(raw, after.source, after, flush, internal_date)
+            return Item(raw, after.source, after, flush, internal_date, cursor is not None)
         if cursor is None:
             self.through = number
             self._save()
-        return Item(raw, after.source, None, flush, internal_date)
+        return Item(raw, after.source, None, flush, internal_date, cursor is not None)
 
     def _save(self) -> None:
         names = ("numbering", "trouble", "missing", "in_a_row", "through")

@@ -41,6 +41,9 @@ _CONTENT = " content"
 Forbidden = Callable[[], bool]
 """Return whether the append is forbidden; called under the lock."""
 
+Announce = Callable[[int], None]
+"""Take the ``ts`` that new rows will have; called under the lock, before they are committed."""
+
 log = logging.getLogger(__name__)
 
 
@@ -73,6 +76,10 @@ def never() -> bool:
     return False
 
 
+def to_nobody(ts: int) -> None:
+    """Announce nothing."""
+
+
 def append_messages(
     tables: Tables,
     clock: Clock,
@@ -81,6 +88,7 @@ def append_messages(
     now: Callable[[], int] = wall_clock,
     originals: Sequence[Original] | None = None,
     forbidden: Forbidden = never,
+    announce: Announce = to_nobody,
 ) -> Receipt:
     """Append the new messages, all with one ``ts``, together with the cursor.
 
@@ -91,7 +99,7 @@ def append_messages(
     """
     rows = to_arrow(MESSAGES, messages)
     raw = None if originals is None else originals_to_arrow(rows, originals)
-    return append_rows(tables, clock, MESSAGES, rows, cursor, now, forbidden, raw)
+    return append_rows(tables, clock, MESSAGES, rows, cursor, now, forbidden, raw, announce)
 
 
 def append_annotations(
@@ -139,6 +147,7 @@ def append_rows(
     now: Callable[[], int],
     forbidden: Forbidden,
     originals: pa.Table | None = None,
+    announce: Announce = to_nobody,
 ) -> Receipt:
     """Append the new rows of a table and their originals; see append_messages."""
     if not rows.num_rows and cursor is None:
@@ -156,6 +165,7 @@ def append_rows(
             if new.num_rows:
                 other = tables.data_files(ANNOTATIONS if table == MESSAGES else MESSAGES)
                 ts = next_instant(now(), max(locked.last, newest_instant(data_files, other)))
+                announce(ts)
                 if originals is not None:
                     _commit_originals(tables, originals.filter(is_new), ts)
             if ts is not None or cursor is not None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import compress
 
 import pyarrow as pa
@@ -22,7 +23,15 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
 from tapestry.core.ports import Clock
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
-from tapestry.tables.append import Receipt, append_rows, never, new_row_mask, transactions_of
+from tapestry.tables.append import (
+    Announce,
+    Receipt,
+    append_rows,
+    never,
+    new_row_mask,
+    to_nobody,
+    transactions_of,
+)
 from tapestry.tables.commit import (
     WrittenFile,
     checkpoint_if_due,
@@ -60,18 +69,15 @@ def publish(
     clock: Clock,
     now: Callable[[], int] = wall_clock,
     pause: Pause = time.sleep,
+    announce: Announce = to_nobody,
 ) -> Receipt:
     """Make all that is staged visible, with its cursors, and clear the staging.
 
     Messages that are in the tables already are left out.  Raises TapestryError if the rows
     cannot be written, or if others append the same mail all the time; then all stays staged.
     """
-    if len(staging.batches()) == 1:
-        receipt = _append(staging, clock, now)
-        staging.clear()
-        return receipt
     start = time.perf_counter()
-    receipt = _publish(staging, clock, now, pause)
+    receipt = _Publication(staging, clock, now, pause, announce).run()
     staging.clear()
     extend_index_if_behind(staging.tables, MESSAGES)
     for table in (MESSAGES, ORIGINALS):
@@ -87,44 +93,61 @@ def publish(
     return receipt
 
 
-def _append(staging: Staging, clock: Clock, now: Callable[[], int]) -> Receipt:
-    """Append the only batch as any other: it is small enough to hold the lock for."""
-    messages, originals = read_batch(staging.batches()[0])
-    cursor = next(iter(staging.cursors.values()), None)
-    return append_rows(staging.tables, clock, MESSAGES, messages, cursor, now, never, originals)
+@dataclass(frozen=True, slots=True)
+class _Publication:
+    """The publication of one import, with what ``publish`` was given."""
 
+    staging: Staging
+    clock: Clock
+    now: Callable[[], int]
+    pause: Pause
+    announce: Announce
 
-def _publish(staging: Staging, clock: Clock, now: Callable[[], int], pause: Pause) -> Receipt:
-    lead = _LEAST_LEAD + staging.bytes / _BYTES_PER_SECOND
-    for _ in range(_ATTEMPTS):
-        receipt = _attempt(staging, clock, now, pause, lead)
-        if receipt is not None:
-            return receipt
-        lead *= 2
-    raise TapestryError(
-        "The mail cannot be made visible: other mail comes in all the time.",
-        hint="Run it again: all of it is staged.",
-    )
+    def run(self) -> Receipt:
+        if len(self.staging.batches()) == 1:
+            return self._append()
+        lead = _LEAST_LEAD + self.staging.bytes / _BYTES_PER_SECOND
+        for _ in range(_ATTEMPTS):
+            receipt = self._attempt(lead)
+            if receipt is not None:
+                return receipt
+            lead *= 2
+        raise TapestryError(
+            "The mail cannot be made visible: other mail comes in all the time.",
+            hint="Run it again: all of it is staged.",
+        )
 
+    def _append(self) -> Receipt:
+        """Append the only batch as any other: it is small enough to hold the lock for."""
+        messages, originals = read_batch(self.staging.batches()[0])
+        return append_rows(
+            self.staging.tables,
+            self.clock,
+            MESSAGES,
+            messages,
+            next(iter(self.staging.cursors.values()), None),
+            self.now,
+            never,
+            originals,
+            self.announce,
+        )
 
-def _attempt(
-    staging: Staging, clock: Clock, now: Callable[[], int], pause: Pause, lead: float
-) -> Receipt | None:
-    """Write and commit what is staged, ``lead`` seconds from now; None if that was too soon."""
-    begin = now()
-    with clock.lock() as locked:
-        last = max(locked.last, _newest(staging.tables))
-    draft = _Draft(staging, next_instant(begin, last) + int(lead * SECOND))
-    try:
-        draft.write()
-        pause(max(0.0, lead - _MARGIN - (now() - begin) / SECOND))
-        receipt = draft.commit(clock)
-    except BaseException:
-        draft.delete()
-        raise
-    if receipt is None:
-        draft.delete()
-    return receipt
+    def _attempt(self, lead: float) -> Receipt | None:
+        """Write and commit what is staged, ``lead`` seconds from now; None if that was too soon."""
+        begin = self.now()
+        with self.clock.lock() as locked:
+            last = max(locked.last, _newest(self.staging.tables))
+        draft = _Draft(self.staging, next_instant(begin, last) + int(lead * SECOND))
+        try:
+            draft.write()
+            self.pause(max(0.0, lead - _MARGIN - (self.now() - begin) / SECOND))
+            receipt = draft.commit(self.clock, self.announce)
+        except BaseException:
+            draft.delete()
+            raise
+        if receipt is None:
+            draft.delete()
+        return receipt
 
 
 def _newest(tables: Tables) -> int:
@@ -155,13 +178,16 @@ class _Draft:
                 waiting = []
         self._write(waiting)
 
-    def commit(self, clock: Clock) -> Receipt | None:
+    def commit(self, clock: Clock, announce: Announce) -> Receipt | None:
         """Commit the files; None if it is too late for their ``ts``, or the tables have changed."""
         with clock.lock() as locked:
             if max(locked.last, _newest(self.tables)) >= self.ts or self._is_outdated():
                 return None
             transactions = transactions_of(self.tables, self.staging.cursors.values())
-            information = {"tapestry.ts": str(self.ts)} if self.new else {}
+            information = {}
+            if self.new:
+                announce(self.ts)
+                information = {"tapestry.ts": str(self.ts)}
             for table in (ORIGINALS, MESSAGES):
                 files = self.files.pop(table)  # committed files must never be deleted
                 of_table = transactions if table == MESSAGES else {}

@@ -10,6 +10,7 @@ from django.core.management.base import CommandParser
 
 from filters.management.base import TapestryCommand
 from filters.runtime import services
+from filters.store import imports
 from filters.store.backpressure import Backpressure
 from filters.store.filter_store import DjangoClock
 from tapestry.core.message import PUBLIC
@@ -55,6 +56,7 @@ class Command(TapestryCommand):
                 show if sys.stderr.isatty() else None,
                 _ask_password if sys.stdin.isatty() else None,
                 appended=Backpressure(),
+                imported=imports.record,
             )
         self.stdout.write(_summary(report))
 
