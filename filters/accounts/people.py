@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 
 from filters.models import Filter, Profile
 from filters.runtime.batching import in_batches
+from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import PUBLIC, audiences_of
 from tapestry.query.context import Context
@@ -69,7 +70,7 @@ def owners_by_key(user_ids: Iterable[int]) -> dict[int, Owner]:
 def context(user: User | None, filter_name: str | None = None) -> Context:
     """Return what the compiler must know of the user whose filter it reads, and its name."""
     if user is None:
-        return Context()
+        return Context(now=wall_clock())
     name = user.get_username()
     return Context(
         name,
@@ -77,6 +78,9 @@ def context(user: User | None, filter_name: str | None = None) -> Context:
         resolver(user),
         lambda owner: addresses(_named(owner, user)),
         filter_name,
+        now=wall_clock(),
+        zone=time_zone(user),
+        zone_of=lambda owner: _zone_of(_named(owner, user)),
     )
 
 
@@ -111,6 +115,10 @@ def _named(name: str, asker: User) -> User | None:
 def time_zone(user: User) -> ZoneInfo:
     """Return the time zone in which a user reads times and is sent digests."""
     return zone(_profile(user).time_zone)
+
+
+def _zone_of(user: User | None) -> ZoneInfo:
+    return zone(None) if user is None else time_zone(user)
 
 
 def zone(name: str | None) -> ZoneInfo:

@@ -65,7 +65,7 @@ def install(
         if references:  # they may have changed meanwhile; from here on they cannot
             SharedWindow.lock()
             understood = understand(text, context)
-        _begin(made, text, understood, None if existing else at)
+        _begin(made, understood, None if existing else at)
         made.save()
         store_references(made, references)
         recompile_dependents([full_name(made)], at)
@@ -102,6 +102,7 @@ def change(
         detached = _lock_detached(changed)
         if references:  # as in install
             understood = understand(text, context)
+        text = understood.text
         before = (full_name(detached), detached.text, detached.visibility)
         modes = {detached.mode, mode or detached.mode}
         has_ended = detached.has_ended
@@ -117,7 +118,7 @@ def change(
                 detached.matches.update(retracted_at=None)
             else:
                 detached.pending_windows.all().delete()
-            _begin(detached, text, understood, start)
+            _begin(detached, understood, start)
             detached.mode = mode or detached.mode
             detached.revision += 1
         detached.name = name or detached.name
@@ -190,9 +191,9 @@ def _restart(filter_: Filter, existing: bool | None, at: int, *, live: bool) -> 
     return None if existing else max(filter_.since, at)
 
 
-def _begin(filter_: Filter, text: str, understood: Understood, start: int | None) -> None:
+def _begin(filter_: Filter, understood: Understood, start: int | None) -> None:
     """Give a filter its text; ``start`` is T0, None takes existing mail."""
-    filter_.text = text
+    filter_.text = understood.text
     filter_.phrase = understood.phrase or ""
     filter_.tql = understood.tql
     filter_.display_tql = understood.display_tql

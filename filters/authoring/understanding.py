@@ -71,13 +71,15 @@ def _costs(plan: Compiled) -> tuple[str, str]:
 class Understood:
     """How a filter's text was read: in its canonical phrase, where it has one, and in TQL.
 
-    ``tql`` expands the filters that it refers to, with the addresses of their owners.
+    ``text`` is the text to store: as written, unless it means another day tomorrow; then its
+    phrase.  ``tql`` expands the filters that it refers to, with the addresses of their owners.
     ``display_tql`` is what the writer may be shown, with the filters of others by name; it is
     empty if that is the TQL itself.  ``runs`` says whether what matches can change, and ``cost``
     what the filter adds to a run: a word and its meaning.  The size of its group is not shown:
     the others in it may be somebody's private filters.
     """
 
+    text: str
     phrase: str | None
     tql: str
     display_tql: str
@@ -101,6 +103,7 @@ def understand(text: str, context: Context, *, live: bool = False) -> Understood
     display_tql = print_tql(read(text, replace(context, by_name=True))) if checked.borrows else ""
     plan = compile_query(checked)
     return Understood(
+        checked.lasting_text,
         canonical_phrase(checked),
         print_tql(checked),
         display_tql,

@@ -23,7 +23,7 @@ from filters.store.shared_window import begin_again, run_again
 from filters.store.visibility_loss import drop_invisible
 
 _OLD_NAME = "_old_username"
-"""Attribute of an account or profile that is being saved with a new `me`: the old username."""
+"""Attribute of an account or profile saved with a new `me` or time zone: the old username."""
 
 WATCHED = ("username", "email", "is_active")
 """Fields of an account that decide what its filters see, who `me` is, and whether they run."""
@@ -51,13 +51,14 @@ def _account_changes(instance: User, update_fields: Collection[str] | None, **_:
 
 
 def _profile_changes(instance: Profile, **_: Any) -> None:
-    if not Profile.objects.filter(pk=instance.pk, aliases=instance.aliases).exists():
+    same = {"aliases": instance.aliases, "time_zone": instance.time_zone}
+    if not Profile.objects.filter(pk=instance.pk, **same).exists():
         run_again(Filter.objects.filter(owner=instance.user_id))
         setattr(instance, _OLD_NAME, instance.user.username)
 
 
 def _me_changed(instance: User | Profile, **_: Any) -> None:
-    """Recompile the filters that say `me`, and those that refer to them."""
+    """Recompile the filters that say `me` or a date, and those that refer to them."""
     old_name = instance.__dict__.pop(_OLD_NAME, None)
     if old_name is not None:
         user = instance if isinstance(instance, User) else instance.user

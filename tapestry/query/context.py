@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, tzinfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +17,10 @@ class Context:
     raises TapestryError if there is none the asker may see.  ``addresses_of(owner)`` says
     who ``me`` is inside another person's filter; without it ``me`` is that person's name.
 
+    ``now`` is the instant of reading and ``zone`` the owner's time zone: they say which day
+    “since Monday” is.  Where ``now`` is None, only dates with a year are understood.
+    ``zone_of(owner)`` is the zone of another person's filter, by default UTC.
+
     ``by_name``: others' filters are not read but stay references, as the asker may be shown them.
     """
 
@@ -25,3 +30,6 @@ class Context:
     addresses_of: Callable[[str], tuple[str, ...]] | None = None
     name: str | None = None
     by_name: bool = False
+    now: int | None = None
+    zone: tzinfo = UTC
+    zone_of: Callable[[str], tzinfo] | None = None

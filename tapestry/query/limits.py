@@ -9,6 +9,9 @@ from tapestry.core.errors import Span, TapestryError
 
 MAX_BYTES = 64 * 1024
 MAX_NESTING = 64
+MAX_WORD = 998
+"""Letters of a word in a phrase: no line of mail is longer (RFC 5322, 2.1.1)."""
+
 MAX_LIMIT = 10_000
 """The longest top."""
 

@@ -9,6 +9,7 @@ from django.core.management.base import CommandParser
 
 from filters.management.base import TapestryCommand
 from filters.runtime import services
+from tapestry.core.clock import wall_clock
 from tapestry.plan.compile import compile_filter
 from tapestry.plan.explain import explain
 from tapestry.predicate_index.store import PredicateIndex
@@ -27,8 +28,9 @@ class Command(TapestryCommand):
         parser.add_argument("--json", action="store_true", help="as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        stages = explain(options["filter"], Context()).as_dict()
-        stages["groups"] = _groups(options["filter"])
+        context = Context(now=wall_clock())
+        stages = explain(options["filter"], context).as_dict()
+        stages["groups"] = _groups(options["filter"], context)
         if options["json"]:
             self.stdout.write(json.dumps(stages, ensure_ascii=False, indent=2))
             return
@@ -38,7 +40,7 @@ class Command(TapestryCommand):
                 self.stdout.write("\n".join(f"    {line}" for line in _lines(value)))
 
 
-def _groups(text: str) -> list[dict[str, object]]:
+def _groups(text: str, context: Context) -> list[dict[str, object]]:
     """Return the signature of each disjunct, and how many filters here have it."""
     filter_counts = PredicateIndex(services.tables().root).filter_counts()
     return [
@@ -47,7 +49,7 @@ def _groups(text: str) -> list[dict[str, object]]:
             "signature": plan.signature.name,
             "filters": filter_counts[plan.signature.name],
         }
-        for plan in compile_filter(text, Context()).plans
+        for plan in compile_filter(text, context).plans
     ]
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import UTC
 
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import MESSAGES, Type
@@ -41,7 +42,9 @@ def check(parsed: Parsed, text: str, context: Context, reader: Reader) -> n.Chec
         context, reader, FreshNames({MESSAGE}), [0], [0], others, context.owner, trail
     )
     condition = checker.branches(parsed.branches, n.Binding(MESSAGE, MESSAGES))
-    return n.CheckedQuery(MESSAGE, condition, text, parsed.phrase, parsed.notation, bool(others))
+    return n.CheckedQuery(
+        MESSAGE, condition, text, parsed.phrase, parsed.notation, bool(others), parsed.dated
+    )
 
 
 class _ReferenceError(TapestryError):
@@ -239,7 +242,9 @@ class _Checker:
         """Return the context in which another person's filter is read."""
         known = self.context.addresses_of
         addresses = known(owner) if known and owner else ()
-        return replace(self.context, owner=owner, addresses=addresses)
+        zone_of = self.context.zone_of
+        zone = zone_of(owner) if zone_of and owner else UTC
+        return replace(self.context, owner=owner, addresses=addresses, zone=zone)
 
     def _shown(self, owner: str | None, name: str) -> str:
         return name if owner == self.asker else f"{owner}.{name}"

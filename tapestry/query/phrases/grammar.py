@@ -1,40 +1,56 @@
-"""The grammar of phrases, made of the catalogue; lark builds it when the first phrase is read."""
+"""The grammar of phrases, made of the catalogue; lark builds it when the first phrase is read.
+
+A name, and the words of a text, go on up to the next word that begins a phrase or joins phrases.
+The lexer sees to that: of what can stand in a place, a keyword comes before a word.  A list
+(``from mary or farid``) is joined by tokens of its own, which are there only where a value
+follows and no phrase.
+"""
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
-from decimal import Decimal
-from typing import Any
 
 import lark
 
-from tapestry.core.errors import Span
-from tapestry.query.phrases import nodes
+from tapestry.query.phrases.build import OPPOSITE, PREFIX, SHORTHAND, Build
 from tapestry.query.phrases.catalogue import KINDS
-
-_NUMBERS = """
-    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
-    sixteen seventeen eighteen nineteen twenty
-"""
-NUMBERS = tuple(_NUMBERS.split())
+from tapestry.query.phrases.spellings import (
+    FIXED_TERMINALS,
+    FORMS,
+    NUMBERS,
+    WORD,
+    is_form,
+    keyword,
+    terminals,
+)
 
 _SLOTS = r"""
-person: ME | WORD | STRING
-words: WORD | STRING
+person: one_person (LISTED one_person)*
+one_person: ME | ANYONE | STRING | WORD (WORD | DIGITS)*
+words: one_text (LISTED one_text)*
+one_text: STRING | WORD (WORD | DIGITS | NOUN)*
+myself: I
+the_list: THE_LIST
+in_subject: IN_SUBJECT
 owner: OWNER
 number: NUMBER
 age: NUMBER UNIT
+recent: LAST NUMBER UNIT | LAST UNIT
 """
 
 _JOINING = r"""
 start: disjunction
 disjunction: conjunction (OR conjunction)*
-conjunction: item ((AND | BUT | COMMA)? item)*
+conjunction: _items (NOISE | LINK)?
+_items: item | _items (AND | BUT | COMMA)? item
 ?item: NOT item -> negated
+    | MINUS operator -> negated
     | LPAR disjunction RPAR -> group
+    | NEITHER item NOR item -> neither
+    | (NOISE | LINK) item -> noisy
     | phrase
+operator: OPERATOR (WORD | STRING)+ | OPERATOR LPAR (WORD | STRING | OR)+ RPAR
 """
 
 _TERMINALS = r"""
@@ -44,28 +60,76 @@ BUT.2: /(,\s*)?but(?![^\s,()"“”])/i
 COMMA.1: /,/
 LPAR: /\(/
 RPAR: /\)/
-NUMBER.2: /(-?[0-9]+(\.[0-9]+)?|NUMBERWORDS)(?![^\s,()"“”])/i
-UNIT.2: /(week|day|hour|minute|second|month|quarter|year)s?(?![^\s,()"“”])/i
 OWNER.1: /[^\s,()"“”\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+['’]s(?![^\s,()"“”])/i
 STRING.1: /"[^"]*(""[^"]*)*"|“[^”]*”|'[^']*'(?![^\s,()"“”])/
-WORD: /[^\s,()"“”\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+/
 %ignore /\s+/
 """
+_PRIORITIES = {
+    **dict.fromkeys(("LISTED", "OPERATOR", "MINUS", "OR_MORE", "IN_SUBJECT"), 5),
+    **dict.fromkeys(("DAY", "PERIOD", "ANYONE", "THE_LIST"), 4),
+    **dict.fromkeys(("LINK", "DIGITS", "NOUN"), 3),
+    **dict.fromkeys(("NUMBER", "UNIT"), 2),
+    **dict.fromkeys(("NOISE", "EARLIER", "RECENT_DAY", "RECENT_WEEK"), 1),
+}
+_KEYWORD_PRIORITY = 2
 
-_PREFIX = "phrase_"
-"""A rule ``phrase_x`` is the phrase of kind ``x``."""
+_ALTERNATIVES = [
+    *(
+        (alternative, f"{prefix}{kind.name}")
+        for kind in KINDS.values()
+        for prefix, alternatives in ((PREFIX, kind.grammar), (OPPOSITE, kind.opposites))
+        for alternative in alternatives
+    ),
+    *(
+        (alternative, f"{SHORTHAND}{kind.name}_{place}")
+        for kind in KINDS.values()
+        for place, (alternative, _) in enumerate(kind.shorthands)
+    ),
+    ("FROM? EARLIER", "earlier"),
+    ("BETWEEN (number | DAY | PERIOD) AND (DAY | PERIOD)", "between_days"),
+    ("operator", "operators"),
+]
+_PHRASE = "?phrase: " + "\n    | ".join(f"{rule} -> {name}" for rule, name in _ALTERNATIVES)
 
-_PHRASE = "?phrase: " + "\n    | ".join(
-    f"{spelling} -> {_PREFIX}{kind.name}" for kind in KINDS.values() for spelling in kind.grammar
-)
-
-_DEFINED = frozenset(re.findall(r"^([A-Z]+)[.:]", _TERMINALS, re.MULTILINE))
-KEYWORDS = tuple(
-    word.lower()
-    for word in dict.fromkeys((*re.findall(r"\b[A-Z]+\b", _PHRASE + _SLOTS), "NOT"))
-    if word not in _DEFINED
-)
+_DEFINED = {
+    *re.findall(r"^([A-Z_]+)[.:]", _TERMINALS, re.MULTILINE),
+    *FIXED_TERMINALS,
+    *terminals(()),
+    "WORD",
+}
+_NAMES = dict.fromkeys((*re.findall(r"\b[A-Z_]+\b", _PHRASE + _SLOTS), "NOT", "NEITHER", "NOR"))
+KEYWORDS = tuple(name.lower() for name in _NAMES if name not in _DEFINED)
 CONNECTIVES = ("and", "or", "but")
+
+
+def _is_plain(name: str) -> bool:
+    return re.fullmatch(FORMS.get(name, name.lower()), name.lower()) is not None
+
+
+PLAIN = tuple(word for word in KEYWORDS if _is_plain(word.upper()))
+"""The keywords that are spelled as they are called, wherever they stand."""
+
+
+def first_words() -> tuple[str, ...]:
+    """Return the keywords with which phrases begin."""
+    first = []
+    for rule, _ in _ALTERNATIVES:
+        for part in re.finditer(r"(\([^)]*\)|\w+)(\??)", rule):
+            first += [words.split()[0] for words in part[1].strip("()").split("|")]
+            if not part[2]:
+                break
+    found = dict.fromkeys((*first, "I", "NOT", "NEITHER"))
+    return tuple(name for name in found if name.isupper() and name not in _DEFINED)
+
+
+FIRST_WORDS = tuple(name.lower() for name in first_words() if _is_plain(name))
+"""The words with which phrases begin."""
+
+
+def is_taken(text: str) -> bool:
+    """Return whether a text needs quotes, as it would be read as a word of phrases."""
+    lower = text.lower()
+    return lower in (*KEYWORDS, *CONNECTIVES, *NUMBERS) or is_form(lower)
 
 
 @functools.cache
@@ -74,113 +138,25 @@ def grammar(start: str = "start") -> lark.Lark:
 
     ``start`` is a whole text, ``phrase`` one phrase that is not joined with others.
     """
-    keywords = "\n".join(rf'{word.upper()}.2: /{word}(?![^\s,()"“”])/i' for word in KEYWORDS)
-    terminals = _TERMINALS.replace("NUMBERWORDS", "|".join(NUMBERS))
+    expressions = {name.upper(): keyword(name.upper()) for name in KEYWORDS}
+    expressions |= FIXED_TERMINALS | terminals(first_words()) | {"WORD": WORD}
+    lines = [
+        f"{name}.{_priority(name)}: /{_escaped(expression)}/i"
+        for name, expression in expressions.items()
+    ]
     return lark.Lark(
-        "\n".join((_JOINING, _PHRASE, _SLOTS, terminals, keywords)),
+        "\n".join((_JOINING, _PHRASE, _SLOTS, _TERMINALS, *lines)),
         start=start,
         parser="lalr",
         lexer="contextual",
-        transformer=_Build(),
+        transformer=Build(),
     )
 
 
-def _span(first: lark.Token, last: lark.Token) -> Span:
-    return Span(first.start_pos or 0, last.end_pos or 0)
+def _priority(name: str) -> int:
+    return 0 if name == "WORD" else _PRIORITIES.get(name, _KEYWORD_PRIORITY)
 
 
-def _text(token: lark.Token) -> str:
-    value = str(token)
-    if token.type != "STRING":
-        return value
-    inner = value[1:-1]
-    return inner.replace('""', '"') if value[0] == '"' else inner
-
-
-def _amount(number: lark.Token, unit: lark.Token | None = None) -> nodes.Amount:
-    word = str(number).lower()
-    value = Decimal(NUMBERS.index(word) if word in NUMBERS else word)
-    value = abs(value) if value.is_zero() else value
-    if unit is None:
-        return nodes.Amount(value, _span(number, number))
-    return nodes.Amount(value, _span(number, unit), str(unit).lower().removesuffix("s"))
-
-
-def _joined(word: str, parts: list[nodes.PhraseNode]) -> nodes.PhraseNode:
-    if len(parts) == 1:
-        return parts[0]
-    flat: list[nodes.PhraseNode] = []
-    for part in parts:
-        flat += part.parts if isinstance(part, nodes.Joined) and part.word == word else (part,)
-    return nodes.Joined(word, tuple(flat), 1 + max(map(nodes.depth_of, flat)))
-
-
-def _place(piece: Any) -> Span:
-    return _span(piece, piece) if isinstance(piece, lark.Token) else piece.span
-
-
-def _phrase(kind: str, pieces: list[Any]) -> nodes.Phrase:
-    """Return a phrase made of the words and values that stand in it."""
-    amounts = [piece for piece in pieces if isinstance(piece, nodes.Amount)]
-    words = [piece for piece in pieces if isinstance(piece, nodes.Words)]
-    units = [piece.type for piece in pieces if isinstance(piece, lark.Token)]
-    amount = amounts[0] if amounts else nodes.NO_AMOUNT
-    if amounts and units[-1] in ("KB", "MB"):
-        amount = nodes.Amount(amount.value, amount.span, units[-1])
-    return nodes.Phrase(
-        kind,
-        Span(_place(pieces[0]).start, _place(pieces[-1]).end),
-        person=next(
-            (piece for piece in pieces if isinstance(piece, nodes.Person)), nodes.NO_PERSON
-        ),
-        words=words[-1] if words else nodes.NO_WORDS,
-        owner=words[0] if len(words) > 1 else nodes.NO_WORDS,
-        amount=amount,
-        upper=amounts[1] if len(amounts) > 1 else nodes.NO_AMOUNT,
-    )
-
-
-class _Build(lark.Transformer[Any, nodes.PhraseNode]):
-    """Make nodes of what the grammar finds."""
-
-    def __getattr__(self, rule: str) -> Callable[[list[Any]], nodes.Phrase]:
-        if rule.startswith(_PREFIX):
-            return functools.partial(_phrase, rule.removeprefix(_PREFIX))
-        raise AttributeError(rule)
-
-    def start(self, children: list[nodes.PhraseNode]) -> nodes.PhraseNode:
-        return children[0]
-
-    def disjunction(self, children: list[Any]) -> nodes.PhraseNode:
-        return _joined("or", [child for child in children if not isinstance(child, lark.Token)])
-
-    def conjunction(self, children: list[Any]) -> nodes.PhraseNode:
-        return _joined("and", [child for child in children if not isinstance(child, lark.Token)])
-
-    def negated(self, children: list[Any]) -> nodes.PhraseNode:
-        return nodes.Negated(children[1], 1 + nodes.depth_of(children[1]))
-
-    def group(self, children: list[Any]) -> nodes.PhraseNode:
-        node: nodes.PhraseNode = children[1]
-        return node
-
-    def person(self, children: list[lark.Token]) -> nodes.Person:
-        token, text = children[0], _text(children[0])
-        kind = "name"
-        if token.type == "ME":
-            kind = "me"
-        elif "@" in text and not any(character.isspace() for character in text):
-            kind, text = "domain" if text.startswith("@") else "address", text.lower()
-        return nodes.Person(kind, text, _span(token, token))
-
-    def words(self, children: list[lark.Token]) -> nodes.Words:
-        return nodes.Words(_text(children[0]), _span(children[0], children[0]))
-
-    def owner(self, children: list[lark.Token]) -> nodes.Words:
-        return nodes.Words(str(children[0])[:-2], _span(children[0], children[0]))
-
-    def number(self, children: list[lark.Token]) -> nodes.Amount:
-        return _amount(children[0])
-
-    def age(self, children: list[lark.Token]) -> nodes.Amount:
-        return _amount(children[0], children[1])
+def _escaped(expression: str) -> str:
+    """Return a regular expression as lark has it between slashes."""
+    return expression.replace("/", r"\/")

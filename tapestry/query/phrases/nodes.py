@@ -34,10 +34,32 @@ class Amount:
     unit: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Date:
+    """A day, a month or a year of the calendar, in the time zone of the filter's owner.
+
+    As written it may lack its year, or be a weekday (Monday is 0) or a word such as yesterday;
+    ``dates.settled`` gives it its day.
+    """
+
+    span: Span
+    year: int = 0
+    month: int = 0
+    day: int = 0
+    weekday: int | None = None
+    word: str = ""
+
+    @property
+    def is_settled(self) -> bool:
+        """Return whether it is the same date whenever it is read."""
+        return self.year > 0
+
+
 NOWHERE = Span(0, 0)
 NO_PERSON = Person("", "", NOWHERE)
 NO_WORDS = Words("", NOWHERE)
 NO_AMOUNT = Amount(Decimal(0), NOWHERE)
+NO_DATE = Date(NOWHERE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +73,12 @@ class Phrase:
     owner: Words = NO_WORDS
     amount: Amount = NO_AMOUNT
     upper: Amount = NO_AMOUNT
+    date: Date = NO_DATE
+
+    @property
+    def period(self) -> Date:
+        """Return its date if that is a month or a year."""
+        return NO_DATE if self.date.day else self.date
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +98,24 @@ class Negated:
     depth: int
 
 
-PhraseNode = Phrase | Joined | Negated
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """What is understood but cannot be a filter: why, and what to write instead."""
+
+    message: str
+    span: Span
+    hint: str
+    kind: str = ""
+
+
+PhraseNode = Phrase | Joined | Negated | Refused
 
 
 def depth_of(node: PhraseNode) -> int:
     """Return how deep the parts of a phrase are nested."""
-    return 0 if isinstance(node, Phrase) else node.depth
+    return 0 if isinstance(node, Phrase | Refused) else node.depth
+
+
+def kind_of(node: PhraseNode) -> str | None:
+    """Return the kind of a single phrase, None of what is joined or negated."""
+    return node.kind if isinstance(node, Phrase | Refused) else None

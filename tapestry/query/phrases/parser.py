@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
+from difflib import SequenceMatcher
 
 import lark
 
@@ -10,32 +12,39 @@ from tapestry.core.errors import Span, TapestryError
 from tapestry.query.check.scope import nearest
 from tapestry.query.context import Context
 from tapestry.query.limits import BIDI, MAX_NESTING, check_length, too_deep
-from tapestry.query.phrases.grammar import CONNECTIVES, KEYWORDS, grammar
+from tapestry.query.phrases.dates import is_settled, settled
+from tapestry.query.phrases.grammar import CONNECTIVES, PLAIN, first_words, grammar
 from tapestry.query.phrases.nodes import PhraseNode, depth_of
-from tapestry.query.phrases.printer import print_phrase
+from tapestry.query.phrases.printer import print_phrase, quoted
 from tapestry.query.phrases.semantics import condition_of
+from tapestry.query.phrases.slips import check_length_of_words, check_slips
+from tapestry.query.phrases.spellings import run_of_words
 from tapestry.query.tree.parsed import MisreadError, Parsed, on_message, placed
 
 _PIECE = re.compile(r"[(),]|[^\s(),]+")
 _STARTS = (
     "from X, to X, cc X, about W, mentioning W, in G, on list L, replies, replied to, "
     "with no reply, with more than two replies, two weeks old, newer than two weeks, "
-    "starting a thread, voted for by X, voted for by more than five people, "
-    "with a score above 3, among the top ten by votes, tagged T, annotated by X, "
-    "with attachments, larger than 10 KB, in filter F"
+    "since Monday, before 2024, starting a thread, voted for by X, "
+    "voted for by more than five people, with a score above 3, among the top ten by votes, "
+    "tagged T, annotated by X, with attachments, larger than 10 KB, in filter F"
 )
 _SHOWN = {
-    "ME": "me",
+    "ME": "“me”",
     "WORD": "a word",
     "STRING": "a text in double quotes",
     "NUMBER": "a number",
-    "UNIT": "weeks, days, hours, minutes, seconds",
-    "OWNER": "terry's",
-    "LPAR": "(",
-    "RPAR": ")",
+    "UNIT": "“weeks”, “days”, “hours”, “minutes”, “seconds”",
+    "DAY": "a day such as 3 March 2025",
+    "PERIOD": "a month or a year",
+    "OWNER": "“terry’s”",
+    "LPAR": "“(”",
+    "RPAR": "“)”",
     "COMMA": "a comma",
     "$END": "the end",
-}
+} | {name.upper(): f"“{name}”" for name in (*PLAIN, *CONNECTIVES)}
+_CLOSE = 0.75
+"""How alike a word and one that begins a phrase must be, where any word may be searched for."""
 
 
 def parse(text: str, context: Context, depth: int = 0) -> Parsed:
@@ -48,16 +57,21 @@ def parse(text: str, context: Context, depth: int = 0) -> Parsed:
         phrase = parse_phrase(text)
         if depth_of(phrase) + depth > MAX_NESTING:
             raise too_deep(Span(0, len(text)))
-        condition = condition_of(phrase, context)
-    return Parsed(on_message(condition), "phrase", print_phrase(phrase))
+        dated = not is_settled(phrase)
+        fixed = settled(phrase, context) if dated else phrase
+        condition = condition_of(fixed, context)
+    return Parsed(on_message(condition), "phrase", print_phrase(fixed), dated)
 
 
 def parse_phrase(text: str) -> PhraseNode:
     """Return the syntax tree of a phrase; raises MisreadError if it is none."""
+    check_length_of_words(text)
     try:
-        return grammar().parse(text)  # type: ignore[return-value]
+        node: PhraseNode = grammar().parse(text)  # type: ignore[assignment]
     except (lark.UnexpectedToken, lark.UnexpectedCharacters) as error:
         raise _misread(text, error) from None
+    check_slips(node, text)
+    return node
 
 
 def _misread(text: str, error: lark.UnexpectedToken | lark.UnexpectedCharacters) -> TapestryError:
@@ -79,20 +93,41 @@ def _misread(text: str, error: lark.UnexpectedToken | lark.UnexpectedCharacters)
         return MisreadError(
             "There is a mark here that changes the order of text.", span, "Remove it."
         )
-    keywords = [name.lower() for name in expected if name.lower() in (*KEYWORDS, *CONNECTIVES)]
-    near = nearest(word, keywords)
+    near = _nearest(word, expected)
     hint = _could_stand(expected)
+    words = _run().match(text, span.start)
+    if near is None and words and _begins_phrase(expected) and word.lower() not in CONNECTIVES:
+        span, word = Span(*words.span()), words[0]
+        near = f"mentioning {quoted(' '.join(word.split()))}"
     if near:
         hint = f"Did you mean “{near}”? {hint}"
     return MisreadError(f"“{word[:40]}” is not understood here.", span, hint)
 
 
+@functools.cache
+def _run() -> re.Pattern[str]:
+    return run_of_words(first_words())
+
+
+def _nearest(word: str, expected: set[str]) -> str | None:
+    """Return the keyword, of those that can stand in a place, that a word was meant to be."""
+    known = [name.lower() for name in expected if name.lower() in (*PLAIN, *CONNECTIVES)]
+    near = nearest(word, sorted(known))
+    if near is None or not _begins_phrase(expected):
+        return near
+    return near if SequenceMatcher(None, word.lower()[:100], near).ratio() >= _CLOSE else None
+
+
+def _begins_phrase(expected: set[str]) -> bool:
+    return {"FROM", "ABOUT", "UNANSWERED"} <= expected
+
+
 def _could_stand(expected: set[str]) -> str:
     """Return the words, or the phrases, that could stand in a place."""
     if {"ME", "WORD"} <= expected:
-        return "Here can stand: a name, an address such as joe@x.org, a domain such as @x.org, me."
-    if not {"FROM", "ABOUT", "UNANSWERED"} <= expected:
-        names = [_SHOWN.get(name, name.lower()) for name in sorted(expected)]
-        names = [name for name in names if not name.startswith("__ignore")]
-        return f"Here can stand: {', '.join(names)}."
-    return f"Phrases that can stand here: {_STARTS}."
+        return "Expected a name, an address such as joe@x.org, a domain such as @x.org, or “me”."
+    if _begins_phrase(expected):
+        return f"You can write: {_STARTS}."
+    names = [_SHOWN[name] for name in sorted(expected) if name in _SHOWN]
+    *others, last = names
+    return f"Expected {', '.join(others)} or {last} here." if others else f"Expected {last} here."

@@ -6,10 +6,14 @@ import re
 
 from tapestry.query.phrases import nodes
 from tapestry.query.phrases.catalogue import KINDS
-from tapestry.query.phrases.grammar import CONNECTIVES, KEYWORDS, NUMBERS
+from tapestry.query.phrases.dates import print_date
+from tapestry.query.phrases.grammar import is_taken
+from tapestry.query.phrases.spellings import NUMBERS
 
-_TAKEN = frozenset((*KEYWORDS, *CONNECTIVES, *NUMBERS))
 _PLAIN = re.compile(r"[\w@.+*$&=/#!?:;~^|<>{}\[\]-]+")
+
+
+_ABSENT = (nodes.NO_PERSON, nodes.NO_WORDS, nodes.NO_DATE)
 
 
 def print_phrase(node: nodes.PhraseNode, within: str = "") -> str:
@@ -22,6 +26,8 @@ def print_phrase(node: nodes.PhraseNode, within: str = "") -> str:
             return "not " + print_phrase(node.part, "not")
         case nodes.Phrase():
             return _phrase(node)
+        case nodes.Refused():
+            return ""
 
 
 def _phrase(phrase: nodes.Phrase) -> str:
@@ -29,10 +35,8 @@ def _phrase(phrase: nodes.Phrase) -> str:
     template = kind.template
     if kind.extension:
         slot, extended = kind.extension
-        template = (
-            template if getattr(phrase, slot) in (nodes.NO_PERSON, nodes.NO_WORDS) else extended
-        )
-    amount, upper = phrase.amount, phrase.upper
+        template = template if getattr(phrase, slot) in _ABSENT else extended
+    amount, upper, date = phrase.amount, phrase.upper, print_date(phrase.date)
     singular = amount.value == 1
     return template.format(
         person="me" if phrase.person.kind == "me" else quoted(phrase.person.text),
@@ -43,6 +47,9 @@ def _phrase(phrase: nodes.Phrase) -> str:
         replies="reply" if singular else "replies",
         people="person" if singular else "people",
         age=_age(amount),
+        date=date,
+        day=date,
+        period=date,
         upper=_age(upper),
         low=_number(amount) if amount.unit in ("", upper.unit) else _age(amount),
     )
@@ -54,7 +61,7 @@ def quoted(text: str) -> str:
     >>> quoted("Jones"), quoted("Mary Jones"), quoted("from")
     ('Jones', '"Mary Jones"', '"from"')
     """
-    if _PLAIN.fullmatch(text) and text.lower() not in _TAKEN:
+    if _PLAIN.fullmatch(text) and not is_taken(text):
         return text
     doubled = text.replace('"', '""')
     return f'"{doubled}"'

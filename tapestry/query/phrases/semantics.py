@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context
 from tapestry.query.phrases.catalogue import KINDS
-from tapestry.query.phrases.nodes import Joined, Negated, Phrase, PhraseNode
+from tapestry.query.phrases.nodes import Joined, Negated, Phrase, PhraseNode, Refused
 from tapestry.query.tree import nodes as n
 
 
@@ -22,3 +23,5 @@ def condition_of(node: PhraseNode, context: Context) -> n.Condition:
             return n.Not(condition_of(node.part, context))
         case Phrase():
             return KINDS[node.kind].meaning(node, context)
+        case Refused():
+            raise TapestryError(node.message, node.span, node.hint)

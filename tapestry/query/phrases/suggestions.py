@@ -13,14 +13,15 @@ from dataclasses import dataclass
 import lark
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
-from tapestry.query.phrases.grammar import KEYWORDS, grammar
+from tapestry.query.phrases.grammar import PLAIN, grammar
+from tapestry.query.phrases.nodes import kind_of
 
-_VALUES = {"WORD": "x", "NUMBER": "two"}
+_VALUES = {"WORD": "x", "NUMBER": "two", "DAY": "3 March 2025"}
 """Terminals before which a walk halts: what stands there is for the writer to say."""
 
 _SAMPLES = _VALUES | {"UNIT": "weeks"}
 _JOINING = ("AND", "OR", "BUT", "NOT")
-_FIXED = (*(word.upper() for word in KEYWORDS if word not in ("me", "not")), "AND", "UNIT")
+_FIXED = (*(word.upper() for word in PLAIN if word not in ("me", "not")), "AND", "UNIT")
 _LONGEST = 12
 _END = "$END"
 
@@ -42,6 +43,11 @@ class Place:
     def ends_phrase(self) -> bool:
         """Return whether what is written is whole."""
         return "OR" in self.accepts
+
+    @property
+    def within_words(self) -> bool:
+        """Return whether words are begun that the next one may go on with."""
+        return self.before is not None and self.before.type in ("WORD", "DIGITS", "NOUN")
 
     @property
     def kind(self) -> str | None:
@@ -125,8 +131,7 @@ def _shortest(phrase: InteractiveParser) -> str | None:
     for _ in range(_LONGEST):
         accepts = phrase.accepts()
         if _END in accepts:
-            kind: str = phrase.copy(deepcopy_values=False).feed_eof().kind
-            return kind
+            return kind_of(phrase.copy(deepcopy_values=False).feed_eof())
         terminal = next((name for name in (*_VALUES, *_FIXED) if name in accepts), None)
         if terminal is None:
             return None

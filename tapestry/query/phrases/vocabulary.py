@@ -38,7 +38,7 @@ class Vocabulary:
 
 def names_at(place: Place, typed: str, vocabulary: Vocabulary) -> Named:
     """Return the names that can stand at a place and begin with what is typed."""
-    if "WORD" not in place.accepts:
+    if "WORD" not in place.accepts or place.within_words:
         return []
     kind, typed = place.kind, typed.lower()
     if "ME" in place.accepts:

@@ -16,7 +16,8 @@ from tapestry.query.tree.nodes import Arith, Literal, Now, Term, Truth
 WORDS = frozenset({"TRUE", "FALSE", "NULL"})
 
 _LENGTHS = {**UNITS, "millisecond": 1000, "microsecond": 1}
-_CALENDAR = ("month", "quarter", "year")
+_CALENDAR = {"month": 30, "quarter": 91, "year": 365}
+"""Units of no fixed length, and about how many days they have."""
 
 _AMOUNT = re.compile(r"\s*([+-]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+))\s*([A-Za-z]*)\s*", re.ASCII)
 
@@ -54,12 +55,18 @@ def duration(digits: str, unit: str, span: Span) -> Literal:
         raise TapestryError(
             f"{single.capitalize()}s have no fixed length.",
             span,
-            "Days and weeks are fixed lengths: write 30 days, or 52 weeks.",
+            f"Days and weeks are fixed lengths: write “{_days(digits, single)}”.",
         )
     length = _LENGTHS[single]
     if abs(float(digits)) * length > MAX_DURATION:
         raise too_long(span)
     return Literal(round(Decimal(digits) * length), Type.DURATION, span=span)
+
+
+def _days(digits: str, unit: str) -> str:
+    """Return about as many days as an amount of a unit without a fixed length."""
+    amount = Decimal(digits[:9]) * _CALENDAR[unit]
+    return f"{amount.to_integral_value():f} days"
 
 
 def special(parser: Parser) -> Term | Truth | None:

@@ -45,11 +45,14 @@ class Parsed:
     Three things are written with nodes that ``check`` does away with: ``x IN (a, b)`` is a
     Compare whose op is IN and whose right is a Call of ``list``; ``-x`` is a Call of ``-``;
     ``has(x, 'w')`` is a Has.
+
+    ``dated``: the text has a date that depends on when it is read; in ``phrase`` it is fixed.
     """
 
     branches: tuple[Branch, ...]
     notation: str
     phrase: str | None = None
+    dated: bool = False
 
 
 def on_message(condition: Condition) -> tuple[Branch, ...]:

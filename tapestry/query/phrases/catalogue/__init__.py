@@ -1,6 +1,6 @@
 """The catalogue of phrases: every kind, once.
 
-    KINDS ─┬─> grammar.py       the grammar, for lark
+    KINDS ─┬─> grammar.py       the grammar, for lark; build.py makes nodes of what it finds
            ├─> semantics.py     phrase to condition
            ├─> printer.py       canonical spelling
            ├─> patterns.py      condition to phrase
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from tapestry.query.phrases.catalogue import (
     age,
+    days,
     people,
     replies,
     size,
@@ -25,6 +26,6 @@ from tapestry.query.phrases.catalogue import (
 )
 from tapestry.query.phrases.catalogue.kind import PhraseKind
 
-FAMILIES = (people, words, replies, age, threads, votes, tags, size)
+FAMILIES = (people, words, replies, age, days, threads, votes, tags, size)
 KINDS: dict[str, PhraseKind] = {kind.name: kind for family in FAMILIES for kind in family.KINDS}
 """Every kind of phrase by its name, what is akin together."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from tapestry.core.errors import TapestryError
 from tapestry.query.phrases.catalogue.conditions import ago, column, length
 from tapestry.query.phrases.catalogue.kind import PhraseKind
-from tapestry.query.phrases.nodes import Phrase
+from tapestry.query.phrases.nodes import NOWHERE, Amount, Phrase
 from tapestry.query.tree import nodes as n
 
 
@@ -29,13 +31,18 @@ KINDS = (
         description="received longer ago than this",
         rank=4,
         meaning=lambda phrase, _: _received(phrase, "<"),
-        others=("OLDER THAN age",),
+        others=("OLDER THAN age", "BARE_MORE THAN age OLD"),
     ),
     PhraseKind(
         spelling="newer than {age:two weeks}",
         description="received since then",
         rank=15,
         meaning=lambda phrase, _: _received(phrase, ">"),
+        others=("BARE_LESS THAN age OLD", "(FROM | IN | WITHIN | DURING) recent"),
+        shorthands=(
+            ("FROM? RECENT_DAY", Amount(Decimal(1), NOWHERE, "day")),
+            ("FROM? RECENT_WEEK", Amount(Decimal(1), NOWHERE, "week")),
+        ),
     ),
     PhraseKind(
         spelling="between {low:two} and {upper:three weeks} old",

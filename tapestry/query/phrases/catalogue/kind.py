@@ -6,13 +6,17 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 from tapestry.query.context import Context
-from tapestry.query.phrases.nodes import Phrase
+from tapestry.query.phrases.nodes import Amount, Phrase
 from tapestry.query.tree import nodes as n
 
 _SLOT = re.compile(r"{(\w+)(?::([^}]*))?}")
 _RULES = {
+    "day": "DAY",
+    "period": "PERIOD",
+    "date": "(DAY | PERIOD)",
     "low": "(number | age)",
     "upper": "age",
     "unit": "(KB | MB)",
@@ -33,7 +37,11 @@ class PhraseKind:
     in the nodes a parser of TQL would make.
     ``others``: other spellings, each one alternative of a rule for lark.  A word in capitals is
     a keyword, a rule in small letters a slot (``grammar.py`` lists them).
+    ``opposites``: spellings of what it does not find, in the same form.
+    ``shorthands``: spellings without a slot, each with the age that it stands for.
     ``extension``: a slot, and the template used instead where that slot has a value.
+    ``listed``: the word that joins several values of a slot whatever is written between them,
+    where only one makes sense: a message has one sender, so “from mary and joe” is either's.
     """
 
     spelling: str
@@ -41,7 +49,10 @@ class PhraseKind:
     rank: int
     meaning: Callable[[Phrase, Context], n.Condition]
     others: tuple[str, ...] = ()
+    opposites: tuple[str, ...] = ()
+    shorthands: tuple[tuple[str, Amount], ...] = ()
     extension: tuple[str, str] | None = None
+    listed: Literal["", "or", "and"] = ""
 
     @cached_property
     def name(self) -> str:

@@ -12,7 +12,8 @@ KINDS = (
         description="sent by somebody: a name, an address, a domain, me",
         rank=0,
         meaning=lambda phrase, context: sender_is(MESSAGE, phrase.person, context),
-        others=("(BY | SENT BY | MESSAGES FROM) person",),
+        others=("BY person",),
+        listed="or",
     ),
     PhraseKind(
         spelling="to {person:Jones}",

@@ -35,6 +35,14 @@ def _no_recent_reply(phrase: Phrase) -> n.Condition:
     return n.And((n.Not(_has_reply(recent)), old))
 
 
+_NO_REPLIES = (
+    "WITH NO REPLIES",
+    "HAS NO (REPLY | REPLIES)",
+    "BARE_NO (REPLY | REPLIES)",
+    "WITHOUT (A | ANY)? (REPLY | REPLIES)",
+    "UNANSWERED",
+)
+
 KINDS = (
     PhraseKind(
         spelling="replies",
@@ -49,36 +57,45 @@ KINDS = (
         meaning=lambda phrase, context: n.And(
             (_HAS_PARENT, c.sender_is(MESSAGE, phrase.person, context))
         ),
+        listed="or",
     ),
     PhraseKind(
         spelling="replies to {person:Jones}",
         description="that answer this person",
         rank=11,
         meaning=_parent_is_by,
+        listed="or",
     ),
     PhraseKind(
         spelling="replied to",
         description="that have been answered",
         rank=12,
         meaning=lambda *_: _has_reply(),
+        others=("ANSWERED",),
     ),
     PhraseKind(
         spelling="replied to by {person:Jones}",
         description="that this person has answered",
         rank=13,
         meaning=lambda phrase, context: _has_reply(c.sender_is("r", phrase.person, context)),
+        others=("ANSWERED BY person",),
     ),
     PhraseKind(
         spelling="with more than {number:three} {replies}",
         description="answered more often than this",
         rank=23,
         meaning=lambda phrase, _: _count_is(phrase, ">"),
+        others=("(HAS MORE | BARE_MORE) THAN number (REPLIES | REPLY)",),
     ),
     PhraseKind(
         spelling="with at least {number:three} {replies}",
         description="answered so often, or more",
         rank=27,
         meaning=lambda phrase, _: _count_is(phrase, ">="),
+        others=(
+            "(HAS AT | BARE_AT) LEAST number (REPLIES | REPLY)",
+            "WITH number OR_MORE REPLIES",
+        ),
     ),
     PhraseKind(
         spelling="with fewer than {number:three} {replies}",
@@ -91,20 +108,25 @@ KINDS = (
         description="that nobody has answered",
         rank=2,
         meaning=lambda *_: n.Not(_has_reply()),
-        others=("WITH NO REPLIES", "UNANSWERED"),
+        others=(*_NO_REPLIES, "NOBODY HAS? (REPLIED | ANSWERED)"),
     ),
     PhraseKind(
         spelling="with no reply by {person:Jones}",
         description="that this person has not answered",
         rank=20,
         meaning=lambda phrase, context: n.Not(_has_reply(c.sender_is("r", phrase.person, context))),
-        others=("WITH NO REPLIES BY person",),
+        others=(
+            *[f"{spelling} BY person" for spelling in _NO_REPLIES],
+            *[f"{spelling} FROM person" for spelling in ("WITH NO REPLY", *_NO_REPLIES[:-1])],
+            "myself HAS NOT (REPLIED TO | ANSWERED)",
+        ),
+        listed="and",
     ),
     PhraseKind(
         spelling="with no reply for {age:two weeks}",
         description="at least so old, and not answered of late",
         rank=21,
         meaning=lambda phrase, _: _no_recent_reply(phrase),
-        others=("WITH NO REPLIES FOR age",),
+        others=tuple([f"{spelling} FOR age" for spelling in _NO_REPLIES]),
     ),
 )

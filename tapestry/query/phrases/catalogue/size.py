@@ -26,12 +26,18 @@ KINDS = (
         description="with files attached",
         rank=19,
         meaning=lambda *_: n.Compare(">", column("attachments"), n.Literal(0, Type.INTEGER)),
-        others=("WITH ATTACHMENT", "HAS (ATTACHMENTS | ATTACHMENT)"),
+        others=("(WITH | HAS) AN? ATTACHMENTS",),
+        opposites=(
+            "(WITH | HAS) NO ATTACHMENTS",
+            "BARE_NO ATTACHMENTS",
+            "WITHOUT (AN | ANY)? ATTACHMENTS",
+        ),
     ),
     PhraseKind(
         spelling="larger than {number:100} {unit:KB}",
         description="of more bytes than this",
         rank=29,
         meaning=lambda phrase, _: _larger(phrase),
+        opposites=("SMALLER THAN number (KB | MB)",),
     ),
 )

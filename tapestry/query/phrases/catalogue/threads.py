@@ -27,6 +27,7 @@ KINDS = (
         description="that answer nothing",
         rank=18,
         meaning=lambda *_: _NO_PARENT,
+        others=("NEW? THREADS",),
     ),
     PhraseKind(
         spelling="starting a thread of more than {number:three}",

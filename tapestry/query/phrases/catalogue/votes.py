@@ -66,7 +66,14 @@ def _top_kind(by: str, window: str, length: int | None, rank: int, description: 
         description=description,
         rank=rank,
         meaning=lambda phrase, _: _top(phrase, aggregate, var, length),
-        others=(f"AMONG THE TOP number BY SCORE {window.upper()}",) if by == "votes" else (),
+        others=(
+            f"BARE_TOP number BY {by.upper()} {window.upper()}",
+            *(
+                [f"{top} number BY SCORE {window.upper()}" for top in ("AMONG THE TOP", "BARE_TOP")]
+                if by == "votes"
+                else ()
+            ),
+        ),
     )
 
 

@@ -36,14 +36,14 @@ KINDS = (
         description="with these words in the subject",
         rank=1,
         meaning=lambda phrase, _: _has_words(phrase.words, "subject"),
-        others=("SUBJECT words",),
+        others=("WITH? SUBJECT CONTAINING? words", "in_subject"),
     ),
     PhraseKind(
         spelling="mentioning {words:release}",
         description="with these words in subject or body",
         rank=5,
         meaning=lambda phrase, _: _has_words(phrase.words, "subject", "body"),
-        others=("CONTAINING words",),
+        others=("CONTAINING words", "WITH THE THE_WORD words"),
     ),
     PhraseKind(
         spelling="in {words:comp.databases}",
@@ -64,5 +64,7 @@ KINDS = (
         description="of a mailing list",
         rank=17,
         meaning=lambda phrase, _: _on_list(phrase.words),
+        others=("ON the_list",),
+        listed="or",
     ),
 )

@@ -1,0 +1,311 @@
+"""What the grammar finds, made into nodes: a list of values becomes phrases joined by a word."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+import lark
+
+from tapestry.core.errors import Span
+from tapestry.query.phrases import nodes
+from tapestry.query.phrases.catalogue import KINDS
+from tapestry.query.phrases.dates import read_date
+from tapestry.query.phrases.operators import person_of, translate
+from tapestry.query.phrases.spellings import EARLIER, NUMBERS
+
+PREFIX, OPPOSITE, SHORTHAND = "phrase_", "opposite_", "shorthand_"
+"""A rule ``phrase_x`` is the phrase of kind ``x``, ``opposite_x`` what that does not find,
+``shorthand_x_0`` its first shorthand."""
+
+_MAILBOX = re.compile(r"<([^<>@\s]*@[^<>@\s]+)>")
+_ADDRESS = re.compile(r"[^@\s]*@[^@\s]+")
+_GROUP = re.compile(r"[\w+-]+(\.[\w+*-]+)+")
+
+Piece = lark.Token | nodes.Person | nodes.Words | nodes.Amount | nodes.Date
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Several values of one slot, and the words between them: or, and, a comma."""
+
+    values: tuple[Any, ...]
+    words: tuple[str, ...]
+    span: Span
+
+
+def span_of(first: lark.Token, last: lark.Token) -> Span:
+    """Return the place of tokens that follow each other."""
+    return Span(first.start_pos or 0, last.end_pos or 0)
+
+
+def text_of(token: lark.Token) -> str:
+    """Return what a token says, without its quotes."""
+    value = str(token)
+    if token.type != "STRING":
+        return value
+    inner = value[1:-1]
+    return inner.replace('""', '"') if value[0] == '"' else inner
+
+
+def amount_of(number: lark.Token | None, unit: lark.Token | None = None) -> nodes.Amount:
+    """Return a number, one if it is left out, and its unit."""
+    word = str(number or "one").lower()
+    word = "one" if word in ("a", "an") else word
+    value = Decimal(NUMBERS.index(word) if word in NUMBERS else word)
+    value = abs(value) if value.is_zero() else value
+    first = number or unit
+    assert first is not None
+    if unit is None:
+        return nodes.Amount(value, span_of(first, first))
+    return nodes.Amount(value, span_of(first, unit), str(unit).lower().removesuffix("s"))
+
+
+def joined(word: str, parts: list[nodes.PhraseNode]) -> nodes.PhraseNode:
+    """Return parts joined by a word, those that are joined by it themselves taken apart."""
+    if len(parts) == 1:
+        return parts[0]
+    flat: list[nodes.PhraseNode] = []
+    for part in parts:
+        flat += part.parts if isinstance(part, nodes.Joined) and part.word == word else (part,)
+    return nodes.Joined(word, tuple(flat), 1 + max(map(nodes.depth_of, flat)))
+
+
+def negated(part: nodes.PhraseNode) -> nodes.Negated:
+    """Return ``not`` and a part."""
+    return nodes.Negated(part, 1 + nodes.depth_of(part))
+
+
+def _place(piece: Any) -> Span:
+    return span_of(piece, piece) if isinstance(piece, lark.Token) else piece.span
+
+
+def _span_of_all(pieces: list[Any]) -> Span:
+    return Span(_place(pieces[0]).start, _place(pieces[-1]).end)
+
+
+def phrase_of(kind: str, pieces: list[Any]) -> nodes.PhraseNode:
+    """Return a phrase made of the words and values that stand in it, or several phrases."""
+    for place, piece in enumerate(pieces):
+        if isinstance(piece, nodes.Refused):
+            return replace(piece, kind=kind)
+        if isinstance(piece, Listed):
+            parts = [
+                phrase_of(kind, [*pieces[:place], value, *pieces[place + 1 :]])
+                for value in piece.values
+            ]
+            return _listed(KINDS[kind].listed, parts, piece.words)
+    pieces = _dated(pieces)
+    date = next((piece for piece in pieces if isinstance(piece, nodes.Date)), nodes.NO_DATE)
+    amounts = [piece for piece in pieces if isinstance(piece, nodes.Amount)]
+    words = [piece for piece in pieces if isinstance(piece, nodes.Words)]
+    units = [piece.type for piece in pieces if isinstance(piece, lark.Token)]
+    amount = amounts[0] if amounts else nodes.NO_AMOUNT
+    if amounts and units[-1] in ("KB", "MB"):
+        amount = nodes.Amount(amount.value, amount.span, units[-1])
+    return nodes.Phrase(
+        kind,
+        _span_of_all(pieces),
+        person=next(
+            (piece for piece in pieces if isinstance(piece, nodes.Person)), nodes.NO_PERSON
+        ),
+        words=words[-1] if words else nodes.NO_WORDS,
+        owner=words[0] if len(words) > 1 else nodes.NO_WORDS,
+        amount=amount,
+        upper=amounts[1] if len(amounts) > 1 else nodes.NO_AMOUNT,
+        date=date,
+    )
+
+
+def _listed(always: str, parts: list[nodes.PhraseNode], words: tuple[str, ...]) -> nodes.PhraseNode:
+    """Join the phrases of a list: ``and`` closer than ``or``, a comma as the word that follows.
+
+    Commas alone are ``or``.
+    """
+    if always:
+        return joined(always, parts)
+    groups: list[tuple[list[nodes.PhraseNode], bool]] = [([parts[0]], False)]
+    for word, part in zip(words, parts[1:], strict=True):
+        if word == "or":
+            groups.append(([part], False))
+        else:
+            members, all_of = groups[-1]
+            groups[-1] = ([*members, part], all_of or word == "and")
+    return joined("or", [joined("and" if all_of else "or", group) for group, all_of in groups])
+
+
+def _written(values: list[Any]) -> Any:
+    """Return the one value of a slot, or a list of them."""
+    if len(values) == 1:
+        return values[0]
+    words = tuple([str(word).strip().lstrip(",").split(None, 1)[:1] for word in values[1::2]])
+    spelled = tuple([word[0].lower() if word else "," for word in words])
+    return Listed(tuple(values[::2]), spelled, _span_of_all(values))
+
+
+class Build(lark.Transformer[Any, nodes.PhraseNode]):
+    """Make nodes of what the grammar finds."""
+
+    def __getattr__(self, rule: str) -> Callable[[list[Any]], nodes.PhraseNode]:
+        if rule.startswith(PREFIX):
+            return functools.partial(phrase_of, rule.removeprefix(PREFIX))
+        if rule.startswith(OPPOSITE):
+            return functools.partial(_opposite, rule.removeprefix(OPPOSITE))
+        if rule.startswith(SHORTHAND):
+            kind, _, place = rule.removeprefix(SHORTHAND).rpartition("_")
+            return functools.partial(_shorthand, kind, int(place))
+        raise AttributeError(rule)
+
+    def start(self, children: list[nodes.PhraseNode]) -> nodes.PhraseNode:
+        return children[0]
+
+    def disjunction(self, children: list[Any]) -> nodes.PhraseNode:
+        return joined("or", _parts(children))
+
+    def conjunction(self, children: list[Any]) -> nodes.PhraseNode:
+        return joined("and", _parts(children))
+
+    def negated(self, children: list[Any]) -> nodes.PhraseNode:
+        return negated(children[1])
+
+    def neither(self, children: list[Any]) -> nodes.PhraseNode:
+        return negated(joined("or", _parts(children)))
+
+    def group(self, children: list[Any]) -> nodes.PhraseNode:
+        node: nodes.PhraseNode = children[1]
+        return node
+
+    def noisy(self, children: list[Any]) -> nodes.PhraseNode:
+        node: nodes.PhraseNode = children[1]
+        return node
+
+    def operators(self, children: list[Any]) -> nodes.PhraseNode:
+        node: nodes.PhraseNode = children[0]
+        return node
+
+    def operator(self, children: list[lark.Token]) -> nodes.PhraseNode:
+        """Translate an operator; words after its value are searched for, as in Gmail."""
+        first, values = children[0], children[1:]
+        span = span_of(first, values[-1])
+        if values[0].type == "LPAR":
+            return _alternatives(str(first), values[1:-1], span)
+        value, *others = values
+        parts = [translate(str(first), text_of(value), span_of(first, value))]
+        parts += [phrase_of("mentioning", [_words(word)]) for word in others]
+        return joined("and", parts)
+
+    def earlier(self, children: list[lark.Token]) -> nodes.PhraseNode:
+        """Refuse what moves with the calendar."""
+        token = children[-1]
+        words = " ".join(str(token).lower().split())
+        first, second = EARLIER[words]
+        message = f"“{words.capitalize()}” is another time whenever a filter is asked."
+        hint = f"Write “{first}” or “{second}”."
+        return nodes.Refused(message, span_of(children[0], token), hint)
+
+    def between_days(self, children: list[Any]) -> nodes.PhraseNode:
+        """Return from the beginning of one date to the end of another."""
+        first, _, last = _dated(children[1:])
+        if isinstance(first, nodes.Amount):
+            first = replace(last, span=first.span, day=int(first.value))
+        span = _span_of_all(children)
+        return nodes.Joined(
+            "and",
+            (nodes.Phrase("since", span, date=first), nodes.Phrase("until", span, date=last)),
+            1,
+        )
+
+    def person(self, children: list[Any]) -> Any:
+        return _written(children)
+
+    def words(self, children: list[Any]) -> Any:
+        return _written(children)
+
+    def one_person(self, children: list[lark.Token]) -> nodes.Person | Listed:
+        first, span = children[0], span_of(children[0], children[-1])
+        text = " ".join([text_of(token) for token in children])
+        if first.type == "ME":
+            return nodes.Person("me", text, span)
+        if first.type == "ANYONE":
+            domain = text.split()[-1].removeprefix("@").lower()
+            return nodes.Person("domain", "@" + domain, span)
+        mailbox = _MAILBOX.fullmatch(children[-1])
+        if mailbox:
+            return person_of(mailbox[1], span)
+        if len(children) > 1 and all(_ADDRESS.fullmatch(token) for token in children):
+            people = tuple([person_of(str(token), span_of(token, token)) for token in children])
+            return Listed(people, ("or",) * (len(people) - 1), span)
+        return person_of(text, span)
+
+    def one_text(self, children: list[lark.Token]) -> nodes.Words | Listed:
+        if len(children) > 1 and all(_GROUP.fullmatch(token) for token in children):
+            groups = tuple([_words(token) for token in children])
+            return Listed(groups, ("or",) * (len(groups) - 1), span_of(children[0], children[-1]))
+        text = " ".join([text_of(token) for token in children])
+        return nodes.Words(text, span_of(children[0], children[-1]))
+
+    def myself(self, children: list[lark.Token]) -> nodes.Person:
+        return nodes.Person("me", "me", span_of(children[0], children[0]))
+
+    def the_list(self, children: list[lark.Token]) -> nodes.Words:
+        return nodes.Words(str(children[0]).split()[1], span_of(children[0], children[0]))
+
+    def in_subject(self, children: list[lark.Token]) -> nodes.Words:
+        _, *words = str(children[0]).split()
+        del words[[word.lower() for word in words].index("in") :]
+        return nodes.Words(" ".join(words), span_of(children[0], children[0]))
+
+    def owner(self, children: list[lark.Token]) -> nodes.Words:
+        return nodes.Words(str(children[0])[:-2], span_of(children[0], children[0]))
+
+    def number(self, children: list[lark.Token]) -> nodes.Amount:
+        return amount_of(children[0])
+
+    def age(self, children: list[lark.Token]) -> nodes.Amount:
+        return amount_of(children[0], children[1])
+
+    def recent(self, children: list[lark.Token]) -> nodes.Amount:
+        number = children[1] if len(children) > 2 else None
+        return amount_of(number, children[-1])
+
+
+def _parts(children: list[Any]) -> list[nodes.PhraseNode]:
+    return [child for child in children if not isinstance(child, lark.Token)]
+
+
+def _words(token: lark.Token) -> nodes.Words:
+    return nodes.Words(text_of(token), span_of(token, token))
+
+
+def _dated(pieces: list[Any]) -> list[Any]:
+    """Return pieces with a date in place of each token that is one."""
+    return [
+        (read_date(str(piece), span_of(piece, piece)) or piece)
+        if isinstance(piece, lark.Token) and piece.type in ("DAY", "PERIOD")
+        else piece
+        for piece in pieces
+    ]
+
+
+def _opposite(kind: str, pieces: list[Any]) -> nodes.PhraseNode:
+    return negated(phrase_of(kind, pieces))
+
+
+def _shorthand(kind: str, place: int, pieces: list[Any]) -> nodes.PhraseNode:
+    _, amount = KINDS[kind].shorthands[place]
+    return nodes.Phrase(kind, _span_of_all(pieces), amount=amount)
+
+
+def _alternatives(operator: str, values: list[lark.Token], span: Span) -> nodes.PhraseNode:
+    """Return what an operator says of a list in parentheses: all of it, or alternatives of it."""
+    groups: list[list[nodes.PhraseNode]] = [[]]
+    for value in values:
+        if value.type == "OR":
+            groups.append([])
+        else:
+            groups[-1].append(translate(operator, text_of(value), span))
+    return joined("or", [joined("and", group) for group in groups if group])

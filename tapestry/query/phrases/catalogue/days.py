@@ -1,0 +1,63 @@
+"""Phrases about the day, month or year in which a message was received."""
+
+from __future__ import annotations
+
+from tapestry.core.schema import Type
+from tapestry.query.context import Context
+from tapestry.query.phrases.catalogue.conditions import column
+from tapestry.query.phrases.catalogue.kind import PhraseKind
+from tapestry.query.phrases.dates import beginning, following
+from tapestry.query.phrases.nodes import Date, Phrase
+from tapestry.query.tree import nodes as n
+
+
+def _from(date: Date, context: Context) -> n.Condition:
+    return n.Compare(">=", column("received"), _instant(date, context))
+
+
+def _up_to(date: Date, context: Context) -> n.Condition:
+    return n.Compare("<", column("received"), _instant(date, context))
+
+
+def _instant(date: Date, context: Context) -> n.Literal:
+    return n.Literal(beginning(date, context), Type.INSTANT, span=date.span)
+
+
+def _within(phrase: Phrase, context: Context) -> n.Condition:
+    date = phrase.date
+    return n.And((_from(date, context), _up_to(following(date), context)))
+
+
+KINDS = (
+    PhraseKind(
+        spelling="since {date:3 March 2025}",
+        description="received on this day, in this month or year, or later",
+        rank=40,
+        meaning=lambda phrase, context: _from(phrase.date, context),
+    ),
+    PhraseKind(
+        spelling="after {date:3 March 2025}",
+        description="received later than this day, month or year",
+        rank=43,
+        meaning=lambda phrase, context: _from(following(phrase.date), context),
+    ),
+    PhraseKind(
+        spelling="before {date:3 March 2025}",
+        description="received earlier than this day, month or year",
+        rank=41,
+        meaning=lambda phrase, context: _up_to(phrase.date, context),
+    ),
+    PhraseKind(
+        spelling="until {date:3 March 2025}",
+        description="received on this day, in this month or year, or earlier",
+        rank=44,
+        meaning=lambda phrase, context: _up_to(following(phrase.date), context),
+    ),
+    PhraseKind(
+        spelling="on {day:3 March 2025}",
+        description="received on this day, or in this month or year",
+        rank=42,
+        meaning=_within,
+        extension=("period", "in {period}"),
+    ),
+)

@@ -1,0 +1,177 @@
+"""Dates in phrases: how they are written, which days they are, and their first instants."""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from dataclasses import replace
+from datetime import UTC, date, datetime, time, timedelta
+
+from tapestry.core.clock import to_datetime, to_instant
+from tapestry.core.errors import Span, TapestryError
+from tapestry.query.context import Context
+from tapestry.query.phrases.nodes import Date, Joined, Negated, Phrase, PhraseNode, Refused
+
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+WORDS = {"today": 0, "yesterday": 1}
+"""Days by how many days they are ago."""
+
+_YEAR = r"(?P<year>[12][0-9]{3})"
+_DAY = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th)?"
+_MONTH = rf"(?P<month>{'|'.join(f'{name[:3]}(?:{name[3:]})?' for name in MONTHS)}|sept)\.?"
+_WEEKDAY = rf"(?:last\s+)?(?P<weekday>{'|'.join(WEEKDAYS)})"
+_FORMS = (
+    rf"{_YEAR}[-/](?P<month>[0-9]{{1,2}})[-/](?P<day>[0-9]{{1,2}})",
+    rf"(?:the\s+)?{_DAY}\s+(?:of\s+)?{_MONTH}(?:\s*,?\s*{_YEAR})?",
+    rf"{_MONTH}\s+{_DAY}(?:\s*,?\s*{_YEAR})?",
+    _WEEKDAY,
+    rf"(?P<word>{'|'.join(WORDS)})",
+)
+_PERIODS = (rf"{_YEAR}[-/](?P<month>[0-9]{{1,2}})", rf"{_MONTH}(?:\s+{_YEAR})?", _YEAR)
+_GROUPS = re.compile(r"\?P<\w+>")
+
+DAY_PATTERN, PERIOD_PATTERN = (
+    "(?:" + "|".join(_GROUPS.sub("?:", form) for form in forms) + ")"
+    for forms in (_FORMS, _PERIODS)
+)
+"""Regular expressions for a day, and for a month or a year."""
+
+_READERS = [re.compile(form, re.IGNORECASE) for form in (*_FORMS, *_PERIODS)]
+
+
+def read_date(text: str, span: Span) -> Date | None:
+    """Return the date that a text is, if it is one.
+
+    >>> read_date("March 3rd, 2025", Span(0, 15))
+    Date(span=Span(start=0, end=15), year=2025, month=3, day=3, weekday=None, word='')
+    """
+    match = next((match for reader in _READERS if (match := reader.fullmatch(text))), None)
+    if match is None:
+        return None
+    parts = {name: value for name, value in match.groupdict().items() if value}
+    month, weekday = parts.get("month", "0"), parts.get("weekday", "")
+    return Date(
+        span,
+        int(parts.get("year", "0")),
+        int(month) if month.isdigit() else _place(month, MONTHS) + 1,
+        int(parts.get("day", "0")),
+        _place(weekday, WEEKDAYS) if weekday else None,
+        parts.get("word", "").lower(),
+    )
+
+
+def _place(name: str, names: tuple[str, ...]) -> int:
+    beginning = name[:3].title()
+    return next(place for place, full in enumerate(names) if full.startswith(beginning))
+
+
+def print_date(written: Date) -> str:
+    """Return a settled date in words.
+
+    >>> print_date(Date(Span(0, 0), 2025, 3, 3)), print_date(Date(Span(0, 0), 2025, 3))
+    ('3 March 2025', 'March 2025')
+    """
+    month = MONTHS[written.month - 1] if written.month else ""
+    return " ".join(filter(None, (str(written.day or ""), month, f"{written.year:04}")))
+
+
+# Which day it is
+
+
+def is_settled(node: PhraseNode) -> bool:
+    """Return whether a phrase means the same whenever it is read."""
+    match node:
+        case Joined():
+            return all(map(is_settled, node.parts))
+        case Negated():
+            return is_settled(node.part)
+        case Phrase():
+            return node.date.is_settled or not (
+                node.date.month or node.date.word or node.date.weekday is not None
+            )
+        case Refused():
+            return True
+
+
+def settled(node: PhraseNode, context: Context) -> PhraseNode:
+    """Return a phrase in which each weekday, and each date without a year, is a fixed date.
+
+    It is the latest such day that has begun where the person of ``context`` is.  Raises
+    TapestryError if the context does not know the time.
+    """
+    match node:
+        case Joined():
+            parts = tuple([settled(part, context) for part in node.parts])
+            return replace(node, parts=parts)
+        case Negated():
+            return replace(node, part=settled(node.part, context))
+        case Phrase() if not is_settled(node):
+            return replace(node, date=_settled(node.date, context))
+        case _:
+            return node
+
+
+def _settled(written: Date, context: Context) -> Date:
+    if context.now is None:
+        message = "This date depends on the day it is read."
+        raise TapestryError(message, written.span, "Write a date such as 3 March 2025.")
+    today = to_datetime(context.now).astimezone(context.zone).date()
+    if written.word:
+        return _on(today - timedelta(days=WORDS[written.word]), written)
+    if written.weekday is not None:
+        return _on(today - timedelta(days=(today.weekday() - written.weekday) % 7), written)
+    years = range(today.year, today.year - 8, -1)
+    possible = (replace(written, year=year) for year in years)
+    first = next((day for day in possible if _exists(day) and _first_day(day) <= today), None)
+    return first or replace(written, year=today.year)
+
+
+def _on(day: date, written: Date) -> Date:
+    return Date(written.span, day.year, day.month, day.day)
+
+
+def _exists(written: Date) -> bool:
+    try:
+        _first_day(written)
+    except ValueError:
+        return False
+    return True
+
+
+def _first_day(written: Date) -> date:
+    return date(written.year, written.month or 1, written.day or 1)
+
+
+def following(written: Date) -> Date:
+    """Return the day, month or year after a date; raises TapestryError if there is no such date.
+
+    >>> print_date(following(Date(Span(0, 0), 2024, 12)))
+    'January 2025'
+    """
+    first = _checked_day(written)
+    if written.day:
+        return _on(first + timedelta(days=1), written)
+    if written.month in (0, 12):
+        return replace(written, year=written.year + 1, month=written.month and 1)
+    return replace(written, month=written.month + 1)
+
+
+def beginning(written: Date, context: Context) -> int:
+    """Return the first instant of a settled date where the person of ``context`` is."""
+    first = datetime.combine(_checked_day(written), time(), context.zone)
+    return to_instant(first.astimezone(UTC))
+
+
+def _checked_day(written: Date) -> date:
+    try:
+        return _first_day(written)
+    except ValueError:
+        right = "3 March 2025"
+        if 1 <= written.month <= 12:
+            _, last = monthrange(written.year, written.month)
+            right = print_date(replace(written, day=last))
+        raise TapestryError("There is no such day.", written.span, f"Write “{right}”.") from None

@@ -1,0 +1,98 @@
+"""Slips of the pen: a word in a name that was meant to begin a phrase, as in “to joe frm mary”.
+
+A name goes on up to the next word that begins a phrase, so that a misspelled one would silently
+become part of the name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tapestry.core.errors import Span
+from tapestry.query.limits import MAX_WORD
+from tapestry.query.phrases.grammar import FIRST_WORDS
+from tapestry.query.phrases.nodes import Joined, Negated, Person, Phrase, PhraseNode, Words
+from tapestry.query.phrases.spellings import CHARACTER, WORD
+from tapestry.query.tree.parsed import MisreadError
+
+_WORD = re.compile(WORD)
+_TOO_LONG = re.compile(rf"{CHARACTER}{{{MAX_WORD + 1},}}")
+_QUOTES = "\"“'"
+
+
+def check_length_of_words(text: str) -> None:
+    """Refuse a text with a word that is longer than any line of mail."""
+    match = _TOO_LONG.search(text)
+    if match:
+        message = f"This word has more than {MAX_WORD} letters."
+        raise MisreadError(message, Span(*match.span()), "Write a shorter one.")
+
+
+def check_slips(node: PhraseNode, text: str) -> None:
+    """Refuse an unquoted name that holds what looks like the beginning of another phrase.
+
+    >>> from tapestry.query.phrases.grammar import grammar
+    >>> check_slips(grammar().parse("to joe frm mary"), "to joe frm mary")
+    Traceback (most recent call last):
+    tapestry.query.tree.parsed.MisreadError: “frm” is not understood here.
+    """
+    for phrase in _phrases(node):
+        for value in (phrase.person, phrase.words):
+            if " " in value.text and text[value.span.start] not in _QUOTES:
+                _check(phrase.kind, value, text)
+
+
+def _phrases(node: PhraseNode) -> Iterator[Phrase]:
+    match node:
+        case Joined():
+            for part in node.parts:
+                yield from _phrases(part)
+        case Negated():
+            yield from _phrases(node.part)
+        case Phrase():
+            yield node
+
+
+def _check(kind: str, value: Person | Words, text: str) -> None:
+    is_person = isinstance(value, Person)
+    for place, match in enumerate(_WORD.finditer(text, value.span.start, value.span.end)):
+        word, span = match[0], Span(*match.span())
+        meant = slip(word, only_left_out=not is_person) if is_person or place else None
+        if meant:
+            hint = f"Did you mean “{meant}”? If not, put “{value.text[:40]}” in double quotes."
+            raise MisreadError(f"“{word[:40]}” is not understood here.", span, hint)
+        if place and (kind == "in" or (is_person and "@" in value.text)):
+            hint = f"Did you mean “mentioning {word}”?"
+            raise MisreadError(f"“{word[:40]}” is not understood here.", span, hint)
+
+
+def slip(word: str, *, only_left_out: bool = False) -> str | None:
+    """Return the first word of a phrase that this is but for one letter, if there is one.
+
+    It lacks a letter, or has one twice, or two changed about.  ``only_left_out``: it lacks one.
+
+    >>> slip("frm"), slip("form"), slip("form", only_left_out=True), slip("joe")
+    ('from', 'from', None, None)
+    """
+    written = word.lower()
+    return next(
+        (
+            first
+            for first in FIRST_WORDS
+            if len(first) > 3 and abs(len(first) - len(written)) < 2 and first[0] == written[0]
+            if written in _left_out(first)
+            or (not only_left_out and (written in _changed(first) or first in _left_out(written)))
+        ),
+        None,
+    )
+
+
+def _left_out(word: str) -> set[str]:
+    return {word[:at] + word[at + 1 :] for at in range(1, len(word))}
+
+
+def _changed(word: str) -> set[str]:
+    return {
+        word[:at] + word[at + 1] + word[at] + word[at + 2 :] for at in range(1, len(word) - 1)
+    } - {word}

@@ -1,0 +1,140 @@
+"""The words of phrases as regular expressions: keywords in all their forms, and small words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from tapestry.query.phrases.dates import DAY_PATTERN, PERIOD_PATTERN
+from tapestry.query.phrases.operators import EVERYWHERE, OPERATOR_PATTERN
+
+_BETWEEN = r"\s,()\"“”"
+END = rf"(?![^{_BETWEEN}])"
+"""Nothing of a word follows."""
+
+CHARACTER = rf"[^{_BETWEEN}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+WORD = f"{CHARACTER}+"
+
+_NUMBERS = """
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
+    sixteen seventeen eighteen nineteen twenty
+"""
+NUMBERS = tuple(_NUMBERS.split())
+UNIT = rf"(?:week|day|hour|minute|second|month|quarter|year)s?{END}"
+_NUMBER_WORDS = rf"(?:{'|'.join(NUMBERS)}){END}|an?(?=\s+{UNIT})"
+NUMBER = rf"(?:-?[0-9]+(?:\.[0-9]+)?(?:(?=[km]b{END})|{END})|{_NUMBER_WORDS})"
+
+FORMS = {
+    "ABOUT": "about|regarding|concerning",
+    "BARE_AT": rf"at(?=\s+least{END})",
+    "BARE_LESS": rf"less(?=\s+than{END})",
+    "BARE_MORE": rf"more(?=\s+than{END})",
+    "BARE_NO": rf"no(?=\s+(?:repl(?:y|ies)|answers?|responses?|attachments?|files?){END})",
+    "BARE_TOP": rf"top(?=\s+{NUMBER})",
+    "ATTACHMENTS": "attachments?|files?",
+    "CONTAINING": "containing|contains?",
+    "FEWER": "fewer|less",
+    "HAS": "has|have|having",
+    "I": rf"i(?=\s+have\s+not{END})",
+    "LARGER": "larger|bigger",
+    "LAST": rf"the\s+(?:last|past)(?=\s+(?:{NUMBER}\s+)?{UNIT})"
+    rf"|(?:last|past)(?=\s+{NUMBER}\s+{UNIT})",
+    "LIST": r"(?:mailing\s+)?list",
+    "ME": r"me|myself|my\s+(?:e-?mails?|mails?|messages?|posts?|letters?)",
+    "MENTIONING": "mentioning|mentions?",
+    "NEW": rf"new(?=\s+threads?{END})",
+    "NOBODY": rf"nobody(?=\s+(?:has\s+)?(?:replied|answered){END})",
+    "REPLIES": "replies|answers|responses",
+    "REPLY": "reply|answer|response",
+    "THREADS": "threads?",
+    "UNANSWERED": "unanswered|unreplied",
+    "THE_WORD": "words?",
+    "RECENT_DAY": "today",
+    "RECENT_WEEK": r"this\s+week",
+}
+"""Keywords that have several forms, or are keywords only before certain words."""
+
+EARLIER = {
+    "yesterday": ("between one and two days old", "on yesterday"),
+    "last week": ("between one and two weeks old", "newer than two weeks"),
+    "this month": ("newer than 30 days", "newer than four weeks"),
+    "last month": ("between 30 and 60 days old", "newer than 60 days"),
+    "this year": ("newer than 365 days", "newer than 52 weeks"),
+    "last year": ("between 365 and 730 days old", "newer than 104 weeks"),
+}
+"""What moves with the calendar, and what to write instead."""
+
+EARLIER_PATTERN = "|".join(words.replace(" ", r"\s+") for words in EARLIER)
+
+# Small words that say nothing of their own
+
+_NOUN = "e-?mails?|mails?|messages?|letters?|posts?|articles?|questions?|everything|anything"
+NOUN = rf"(?:{_NOUN}){END}"
+NOISE_WORD = rf"(?:{_NOUN}|{EVERYWHERE}|show\s+me|show|find|all|any|every|my|the){END}"
+_BEING = r"(?:is|are|was|were|(?:has|have)\s+been)"
+_DONE = "(?:sent|written|posted|received|addressed|started)"
+_LINK = rf"(?:(?:that|which|who)(?:\s+{_BEING})?(?:\s+{_DONE})?|{_BEING}(?:\s+{_DONE})?|{_DONE})"
+
+
+def keyword(name: str) -> str:
+    """Return the regular expression of a keyword."""
+    return f"(?:{FORMS.get(name, name.lower())}){END}"
+
+
+def beginning(first_words: Iterable[str]) -> str:
+    """Return the regular expression of what begins or joins phrases, by its first keywords."""
+    words = "|".join(FORMS.get(name, name.lower()) for name in first_words)
+    return (
+        rf"(?:\(|(?:{words}|{EARLIER_PATTERN}|and|or|but|not|nor){END}|-?{OPERATOR_PATTERN}"
+        rf"|{NUMBER}\s+{UNIT})"
+    )
+
+
+def terminals(first_words: Iterable[str]) -> dict[str, str]:
+    """Return the regular expressions that need to know what begins a phrase, by terminal.
+
+    ``first_words`` are the keywords with which phrases begin.
+    """
+    begins = beginning(first_words)
+    value = rf"(?!{begins}|(?:{_LINK}|{NOISE_WORD})\s+{begins})(?:[\"“]|{WORD})"
+    return {
+        "LINK": rf"{_LINK}(?=\s+{begins})",
+        "LISTED": rf"(?:(?:,\s*)?(?:or|and)\s+|,\s*)(?={value})",
+    }
+
+
+_LONGEST_RUN = 8
+
+
+def run_of_words(first_words: Iterable[str]) -> re.Pattern[str]:
+    """Return the pattern of words of which none but the first begins a phrase."""
+    more = rf"(?:\s+(?!{beginning(first_words)}){WORD}){{0,{_LONGEST_RUN}}}"
+    return re.compile(WORD + more, re.IGNORECASE)
+
+
+_DATES = {"DAY": f"{DAY_PATTERN}{END}", "PERIOD": f"{PERIOD_PATTERN}{END}"}
+_RUNS = {"DIGITS": rf"{NUMBER}(?!\s*{UNIT})", "NOUN": NOUN}
+"""Words that go on with a name or a text, though they could stand elsewhere."""
+
+FIXED_TERMINALS = {
+    **_DATES,
+    **_RUNS,
+    "NOISE": rf"{NOISE_WORD}(?:\s+{NOISE_WORD})*",
+    "EARLIER": f"(?:{EARLIER_PATTERN}){END}",
+    "IN_SUBJECT": rf"with\s+{WORD}(?:\s+{WORD}){{0,3}}?\s+in\s+(?:the\s+)?subject{END}",
+    "THE_LIST": rf"the\s+{WORD}\s+(?:mailing\s+)?list{END}",
+    "ANYONE": rf"(?:anyone|anybody|someone|people|everyone)\s+(?:at|from|in|of)\s+"
+    rf"@?[\w-]+(?:\.[\w-]+)+{END}",
+    "OPERATOR": OPERATOR_PATTERN,
+    "MINUS": f"-(?={OPERATOR_PATTERN})",
+    "OR_MORE": rf"or\s+more{END}",
+    "NUMBER": NUMBER,
+    "UNIT": UNIT,
+}
+
+_FORM = re.compile("|".join(f"(?:{form})" for form in FORMS.values()), re.IGNORECASE)
+
+
+def is_form(text: str) -> bool:
+    """Return whether a text is another form of a keyword, such as ``answers`` of replies."""
+    return _FORM.fullmatch(text) is not None
