@@ -149,7 +149,7 @@ def trend(node: n.Condition | Conjunction | HavingTest | TopKTest) -> Trend:
         case n.Top() | TopKTest():
             # Another message can always overtake it, and be overtaken again.
             return Trend.CHANGING
-        case n.Between() | n.Braces() | n.InFilter():
+        case n.Between() | n.Braces() | n.InFilter() | n.NotTrue():
             raise TypeError(f"no checked condition: {node!r}")
         case _:
             assert_never(node)

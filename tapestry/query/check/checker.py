@@ -15,6 +15,7 @@ from datetime import UTC
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import MESSAGES, Type
 from tapestry.query.check.comparisons import compare, in_list, refuse_now, threshold
+from tapestry.query.check.definite import definite
 from tapestry.query.check.scope import Scope, is_message
 from tapestry.query.check.terms import a, aggregate_type, aggregated_term, typed
 from tapestry.query.context import Context
@@ -117,6 +118,9 @@ class _Checker:
                 arg = self.condition(node.arg, scope)
                 if isinstance(arg, n.Truth):
                     return n.Truth(not arg.value)
+                return n.Not(arg, span=node.span)
+            case n.NotTrue():
+                arg = definite(self.condition(node.arg, scope), self.names)
                 return n.Not(arg, span=node.span)
             case n.Exists():
                 bindings, inner = self._bind(node.bindings, scope)

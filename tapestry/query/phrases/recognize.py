@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from tapestry.core.errors import TapestryError
 from tapestry.query.check.checker import check
+from tapestry.query.check.definite import as_written
 from tapestry.query.phrases import parser as phrases
 from tapestry.query.phrases.nodes import Joined, Negated, PhraseNode, depth_of
 from tapestry.query.phrases.patterns import NOBODY, longest, phrase_like
@@ -114,7 +115,7 @@ def _phrase_of(condition: n.Condition) -> PhraseNode | None:
 
 
 def _negated(condition: n.Not) -> PhraseNode | None:
-    part = _phrase_of(condition.arg)
+    part = _phrase_of(as_written(condition.arg))
     return Negated(part, 1 + depth_of(part)) if part else None
 
 

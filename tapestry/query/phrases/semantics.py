@@ -20,7 +20,7 @@ def condition_of(node: PhraseNode, context: Context) -> n.Condition:
         case Joined():
             return n.Or(tuple([condition_of(part, context) for part in node.parts]))
         case Negated():
-            return n.Not(condition_of(node.part, context))
+            return n.NotTrue(condition_of(node.part, context))
         case Phrase():
             return KINDS[node.kind].meaning(node, context)
         case Refused():

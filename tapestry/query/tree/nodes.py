@@ -273,10 +273,17 @@ class InFilter(Node):
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class NotTrue(Node):
+    """``arg`` is false or unknown: the ``not`` of phrases, which means everything else."""
+
+    arg: Condition
+
+
 Test = Compare | Like | Has | IsNull | InList | Between | Braces
 """What has terms in it, and no conditions."""
 
-Condition = Test | Exists | InQuery | InFilter | Threshold | Top | And | Or | Not | Truth
+Condition = Test | Exists | InQuery | InFilter | Threshold | Top | And | Or | Not | NotTrue | Truth
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,16 @@
 """What each phrase finds in one small mailbox, by the oracle."""
 
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+
 import pytest
 from support.oracle import Oracle
 
-from tapestry.core.clock import DAY, HOUR, WEEK
+from tapestry.core.clock import DAY, HOUR, WEEK, to_instant
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
+from tapestry.query.phrases.recognize import recognize
+from tapestry.query.tree.printer import print_tql
 
 NOW = 100 * WEEK
 TERRY = Context(owner="terry", addresses=("terry@parc.com", "terry@home.org"))
@@ -120,3 +125,88 @@ def test_a_phrase_finds_what_it_says(phrase, found):
     query = read(phrase, TERRY)
     assert query.notation == "phrase"
     assert Oracle(query, DATA, ("public", "user:terry")).answer(NOW) == set(found.split())
+
+
+SPARSE = {
+    "messages": [
+        message("full", DAY, subject="spark", sender="joe@x.org", sender_name="Joe", list="r"),
+        message("other", DAY, subject="delta", sender="ann@x.org", sender_name="Ann", list="s"),
+        message("empty", DAY, subject="", sender="", sender_name="", list=""),
+        message("bare", DAY),
+        message("scored", DAY, subject="spark", sender="joe@x.org"),
+    ],
+    "annotations": [vote(1, "scored", "ann"), vote(1, "scored", "joe"), vote(-1, "full", "joe")],
+}
+
+
+@pytest.mark.parametrize(
+    ("phrase", "found"),
+    [
+        ("about spark", "full scored"),
+        ("not about spark", "other empty bare"),
+        ("not not about spark", "full scored"),
+        ("not mentioning spark", "other empty bare"),
+        ("not from joe", "other empty bare"),
+        ("not from joe@x.org", "other empty bare"),
+        ("not from @x.org", "empty bare"),
+        ("not from joe or ann", "empty bare"),
+        ("neither from joe nor about delta", "empty bare"),
+        ("not (from joe and about spark)", "other empty bare"),
+        ("not (from joe and not about spark)", "full other empty bare scored"),
+        ("not on list r", "other empty bare scored"),
+        ("not to joe", "full other empty bare scored"),
+        ("not replied to by joe", "full other empty bare scored"),
+        ("not with a score above one", "full other empty bare"),
+        ("not with a score below one", "other empty bare scored"),
+        ("not in filter spark", "other empty bare"),
+        ("not in filter dated", "full other empty bare scored"),
+        ("not in filter undated", "full other empty bare scored"),
+        ("not in filter unlike", "full scored"),
+        ("not in filter unanswered", ""),
+    ],
+)
+def test_not_in_a_phrase_means_everything_else(phrase, found):
+    filters = {
+        "spark": "m.subject HAS 'spark'",
+        "dated": "m.date > m.ts",
+        "undated": "NOT m.date > m.ts AND m.date IN (m.ts, NULL)",
+        "unlike": "m.subject NOT HAS 'spark' OR m.subject IS NULL OR m.subject = NULL",
+        "unanswered": "m.msgid NOT IN (SELECT r.inreplyto FROM messages r WHERE r.size > 0)",
+    }
+    context = replace(TERRY, resolve=lambda owner, name: filters[name])
+    query = read(phrase, context)
+    assert Oracle(query, SPARSE, ("public",)).answer(NOW) == set(found.split())
+    if "filter" not in phrase:
+        assert recognize(query.condition)
+        assert read(print_tql(query), context).condition == query.condition
+
+
+@pytest.mark.parametrize(
+    ("phrase", "found"),
+    [
+        ("since 3 December 1971", "late midnight"),
+        ("after 3 December 1971", "late"),
+        ("on 3 December 1971", "midnight"),
+        ("before 3 December 1971", "early"),
+        ("until 3 December 1971", "early midnight"),
+        ("in December 1971", "early late midnight"),
+        ("in 1972", ""),
+        ("before 1971", ""),
+        ("since Thursday", "early late midnight"),
+        ("since Saturday", "late"),
+        ("since Friday", "midnight late"),
+        ("on yesterday", "midnight"),
+        ("between 2 and 3 December 1971", "early midnight"),
+    ],
+)
+def test_dates_are_days_of_the_owner(phrase, found):
+    zone = timezone(timedelta(hours=10))
+    midnight = to_instant(datetime(1971, 12, 3, tzinfo=zone))
+    messages = {"early": midnight - 1, "midnight": midnight, "late": midnight + DAY}
+    rows = [
+        {"msgid": msgid, "audience": "public", "ts": midnight + WEEK, "received": received}
+        for msgid, received in messages.items()
+    ]
+    query = read(phrase, Context(now=midnight + DAY + HOUR, zone=zone))
+    data = {"messages": rows, "annotations": []}
+    assert Oracle(query, data, ("public",)).answer(midnight + WEEK) == set(found.split())

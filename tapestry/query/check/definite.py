@@ -1,0 +1,148 @@
+"""A condition that is never unknown: what the ``not`` of phrases is the opposite of.
+
+In TQL a comparison with NULL is unknown, and so is its NOT.  In a phrase ``not`` means everything
+else: a message without a subject is “not about spark”.  So the condition behind it is first made
+false where it is unknown, by ``coalesce`` where a default makes the test false: one test remains
+one test, and the normal form grows no alternatives.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tapestry.core.schema import Type
+from tapestry.query.tree import nodes as n
+from tapestry.query.tree.identifiers import FreshNames
+from tapestry.query.tree.walk import conjuncts, transform, walk
+
+_NEVER_NULL = ("msgid", "annid", "ts", "received", "size", "attachments", "source", "audience")
+_ANYTHING = re.compile("%*")
+
+
+def definite(condition: n.Condition, names: FreshNames) -> n.Condition:
+    """Return a checked condition that is true of the same rows, and false of all others.
+
+    >>> from tapestry.query.context import Context
+    >>> from tapestry.query.frontend import read
+    >>> from tapestry.query.tree.printer import print_condition
+    >>> def show(text):
+    ...     checked = read(text, Context()).condition
+    ...     return print_condition(definite(checked, FreshNames({"m", "r"})))
+    >>> show("m.subject HAS 'spark' AND m.size > 3")
+    "coalesce(m.subject, '') HAS 'spark' AND m.size > 3"
+    >>> show("m.date > m.ts")
+    'm.date > m.ts AND m.date IS NOT NULL'
+    """
+    return _definite(condition, names, unknown=False)
+
+
+def _definite(node: n.Condition, names: FreshNames, *, unknown: bool) -> n.Condition:
+    """Return a condition that is ``unknown`` where the given one is unknown."""
+    match node:
+        case n.And():
+            parts = [_definite(arg, names, unknown=unknown) for arg in node.args]
+            return n.And.of(parts, node.span)
+        case n.Or():
+            return n.Or.of([_definite(arg, names, unknown=unknown) for arg in node.args], node.span)
+        case n.Not():
+            return replace(node, arg=_definite(node.arg, names, unknown=not unknown))
+        case n.InQuery():
+            equal: n.Condition = n.Compare("=", node.value, node.term)
+            nulls = [*_nulls(node.value), *_nulls(node.term)] if unknown else []
+            test = n.And.of([*conjuncts(node.condition), n.Or.of([equal, *nulls])])
+            return n.Exists(node.bindings, test, span=node.span)
+        case n.Threshold(aggregate=aggregate) if aggregate.function != "COUNT":
+            rows = _rows(aggregate, names)
+            return n.Or.of([node, n.Not(rows)]) if unknown else n.And.of([node, rows])
+        case n.Compare() | n.Like() | n.Has() | n.InList():
+            return _test(node, unknown=unknown)
+        case _:
+            return node
+
+
+def _test(node: n.Compare | n.Like | n.Has | n.InList, *, unknown: bool) -> n.Condition:
+    terms = (node.left, node.right) if isinstance(node, n.Compare) else (node.term,)
+    if any(isinstance(term, n.Literal) and term.type is Type.NULL for term in terms):
+        return n.Truth(unknown, span=node.span)
+    nulls = [null for term in terms for null in _nulls(term)]
+    if not nulls:
+        return node
+    if not unknown and _is_false_of_empty(node):
+        return _with_default(node)
+    if unknown:
+        return n.Or.of([node, *nulls], node.span)
+    return n.And.of([node, *[n.Not(null) for null in nulls]], node.span)
+
+
+def _is_false_of_empty(node: n.Compare | n.Like | n.Has | n.InList) -> bool:
+    """Return whether it is a test of a text column that the empty text does not pass."""
+    term = node.left if isinstance(node, n.Compare) else node.term
+    if not isinstance(term, n.Column) or term.type is not Type.TEXT:
+        return False
+    match node:
+        case n.Compare("=", _, n.Literal(str(value))):
+            return value != ""
+        case n.Like(_, pattern):
+            return not _ANYTHING.fullmatch(str(pattern.value))
+        case n.InList(_, values):
+            return "" not in values.values
+        case n.Has():
+            return True
+        case _:
+            return False
+
+
+def _with_default(node: n.Compare | n.Like | n.Has | n.InList) -> n.Condition:
+    empty = n.Literal("", Type.TEXT)
+    if isinstance(node, n.Compare):
+        return replace(node, left=n.Call("coalesce", (node.left, empty), Type.TEXT))
+    return replace(node, term=n.Call("coalesce", (node.term, empty), Type.TEXT))
+
+
+def _nulls(term: n.Term) -> Iterator[n.Condition]:
+    """Yield tests of which some is true where a term is NULL."""
+    match term:
+        case n.Column(_, name) if name not in _NEVER_NULL and term.type is not Type.SET:
+            yield n.IsNull(term)
+        case n.Arith(_, left, right):
+            yield from _nulls(left)
+            yield from _nulls(right)
+        case n.Call("coalesce", args):
+            nulls = [n.Or.of(_nulls(arg)) for arg in args]
+            if n.Truth(False) not in nulls:
+                yield n.And.of(nulls)
+        case n.Call(_, args):
+            for arg in args:
+                yield from _nulls(arg)
+
+
+def _rows(aggregate: n.Aggregate, names: FreshNames) -> n.Condition:
+    """Return that there is a row to aggregate, with variables of its own."""
+    assert aggregate.term is not None
+    nulls = [n.Not(null) for null in _nulls(aggregate.term)]
+    condition = n.And.of([*conjuncts(aggregate.condition), *nulls])
+    rows = n.Exists(aggregate.bindings, condition)
+    fresh = {node.var: names.take(node.var) for node in walk(rows) if isinstance(node, n.Binding)}
+
+    def rename(node: n.Node) -> n.Node:
+        if isinstance(node, n.Column | n.Binding) and node.var in fresh:
+            return replace(node, var=fresh[node.var])
+        return node
+
+    return transform(rows, rename)
+
+
+def as_written(condition: n.Condition) -> n.Condition:
+    """Return what a definite condition of a phrase was made of, as far as that is seen."""
+
+    def simplify(node: n.Node) -> n.Node:
+        match node:
+            case n.Call("coalesce", (n.Column() as column, n.Literal(""))):
+                return column
+            case n.And((n.Threshold() as threshold, n.Exists())):
+                return threshold
+        return node
+
+    return transform(condition, simplify)
