@@ -208,6 +208,30 @@ def test_new_addresses_of_mine_count_from_the_moment_they_are_stored(
     assert matched(carol, "mine") == matched(bob, "hers") == {"n@x"}
 
 
+def test_a_date_is_stored_as_the_day_that_it_was(mail: Tables, bob: User, carol: User) -> None:
+    made = lifecycle.install(carol, "since Monday", name="days", visibility="shared")
+    text, tql = made.text, made.tql
+    assert text == made.phrase != "since Monday"
+    assert [word.isdigit() for word in text.split()] == [False, True, False, True]
+    lifecycle.change(made, "Since MONDAY", name="days")
+    assert (made.text, made.tql) == (text, tql)
+    lifecycle.change(made, "since 2024, from Mary")
+    assert made.text == "since 2024, from Mary"
+
+
+def test_days_are_those_of_the_time_zone_that_the_owner_has_now(
+    mail: Tables, bob: User, carol: User
+) -> None:
+    days = lifecycle.install(carol, "since 1 March 2026", name="days", visibility="shared")
+    hers = lifecycle.install(bob, "in carol's days", name="hers")
+    assert days.tql == hers.tql == "m.received >= TIMESTAMP '2026-03-01 00:00:00'"
+    profile = Profile.objects.get(user=carol)
+    profile.time_zone = "America/New_York"
+    profile.save()
+    later = "m.received >= TIMESTAMP '2026-03-01 05:00:00'"
+    assert state(days).tql == state(hers).tql == later
+
+
 @pytest.mark.parametrize("how", ["installed", "changed"])
 def test_what_is_referred_to_may_change_while_one_comes_to_refer_to_it(
     mail: Tables, carol: User, monkeypatch: pytest.MonkeyPatch, how: str
