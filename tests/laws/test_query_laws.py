@@ -2,10 +2,12 @@
 
 import contextlib
 import string
+from zoneinfo import ZoneInfo
 
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from support.generators import random_filters
+from support.generators.random_phrases import some_phrases
 
 from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context
@@ -20,6 +22,8 @@ TERRY = Context(
     owner="terry",
     addresses=("terry@parc.com",),
     resolve=lambda owner, name: "m.size > 1 OR EXISTS (r: r.inreplyto = m.msgid)",
+    now=1_774_000_000_000_000,
+    zone=ZoneInfo("Europe/Berlin"),
 )
 quickly = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -252,91 +256,6 @@ def test_most_of_those_texts_are_filters():
 
     count()
     assert len(read_ones) > len(seen) / 2
-
-
-names = st.one_of(
-    st.sampled_from(
-        ("joe", "me", "Jones", '"Mary Jones"', "joe@X.org", "@x.org", "“a b”", "O'Brien")
-    ),
-    st.sampled_from(KEYWORDS),
-    st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=6).map(
-        lambda text: '"' + text.replace('"', '""') + '"'
-    ),
-)
-counts = st.sampled_from(("0", "1", "one", "two", "3", "five", "05", "21", "10000", "-1", "2.5"))
-ages = st.builds(
-    "{} {}".format,
-    st.sampled_from(("1", "two", "20", "twenty", "21", "1.50", "0.1", "007", "100.0")),
-    st.sampled_from(("week", "weeks", "Days", "hours", "minute", "seconds")),
-)
-one_phrase = st.one_of(
-    *(
-        st.builds(template.format, names, names)
-        for template in (
-            "from {}",
-            "BY {}",
-            "to {}",
-            "cc {}",
-            "about {}",
-            "mentioning {}",
-            "in newsgroup {}",
-            "in {}",
-            "in filter {}",
-            "in terry's {}",
-            "on list {}",
-            "replies by {}",
-            "replies to {}",
-            "replied to by {}",
-            "with no reply by {}",
-            "voted for by {}",
-            "voted against by {}",
-            "tagged {}",
-            "tagged {} by {}",
-            "annotated by {}",
-        )
-    ),
-    *(
-        st.builds(template.format, ages)
-        for template in ("{} old", "older than {}", "newer than {}", "with no reply for {}")
-    ),
-    *(
-        st.builds(template.format, counts)
-        for template in (
-            "with more than {} replies",
-            "with at least {} replies",
-            "with fewer than {} replies",
-            "starting a thread of more than {}",
-            "voted for by more than {} people",
-            "voted against by more than {} people",
-            "with a score above {}",
-            "with a score below {}",
-            "among the top {} by votes",
-            "among the top {} by votes today",
-            "among the top {} by score this week",
-            "among the top {} by replies",
-            "among the top {} by replies today",
-            "among the top {} by replies this week",
-            "larger than {} KB",
-            "between {} and 6 days old",
-        )
-    ),
-    st.builds("between {} and {} old".format, ages, ages),
-    st.sampled_from(
-        ("replies", "replied to", "unanswered", "with attachments", "starting a thread")
-    ),
-)
-some_phrases = st.recursive(
-    one_phrase,
-    lambda inner: st.one_of(
-        st.builds("{} {}".format, inner, inner),
-        st.builds("{}, {}".format, inner, inner),
-        st.builds("{} but not {}".format, inner, inner),
-        st.builds("{} or {}".format, inner, inner),
-        st.builds("({}, and {})".format, inner, inner),
-        st.builds("not ({})".format, inner),
-    ),
-    max_leaves=5,
-)
 
 
 @quickly

@@ -101,6 +101,21 @@ def test_whatever_is_written_each_parser_refuses_it_in_a_second(text):
         assert work.calls < SECOND
 
 
+@pytest.mark.parametrize("letter", ["x", "ä", "-", "9", "'"])
+@pytest.mark.parametrize("before", ["", "from ", "about spark ", "from mary or ", "subject:", '"'])
+def test_a_word_of_ten_thousand_letters_is_refused_at_once(before, letter):
+    for text in (before + letter * 10_000, before + letter * 10_000 + " from joe"):
+        with counted() as work:
+            refusal(text)
+        assert work.calls < SECOND // 10
+
+
+def test_a_word_may_be_as_long_as_a_line_of_mail():
+    assert read("about " + "x" * 998, Context()).phrase
+    error = refusal("about spark or " + "x" * 999)
+    assert (error.message, error.offset) == ("This word has more than 998 letters.", 15)
+
+
 def test_text_beyond_64_kib_is_refused():
     padding = " " * (64 * 1024 - len("replies"))
     assert read("replies" + padding, Context()).phrase == "replies"

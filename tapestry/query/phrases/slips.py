@@ -13,17 +13,17 @@ from tapestry.core.errors import Span
 from tapestry.query.limits import MAX_WORD
 from tapestry.query.phrases.grammar import FIRST_WORDS
 from tapestry.query.phrases.nodes import Joined, Negated, Person, Phrase, PhraseNode, Words
-from tapestry.query.phrases.spellings import CHARACTER, WORD
+from tapestry.query.phrases.spellings import WORD
 from tapestry.query.tree.parsed import MisreadError
 
 _WORD = re.compile(WORD)
-_TOO_LONG = re.compile(rf"{CHARACTER}{{{MAX_WORD + 1},}}")
 _QUOTES = "\"“'"
 
 
 def check_length_of_words(text: str) -> None:
     """Refuse a text with a word that is longer than any line of mail."""
-    match = _TOO_LONG.search(text)
+    words = _WORD.finditer(text) if len(text) > MAX_WORD else ()
+    match = next((word for word in words if len(word[0]) > MAX_WORD), None)
     if match:
         message = f"This word has more than {MAX_WORD} letters."
         raise MisreadError(message, Span(*match.span()), "Write a shorter one.")

@@ -12,8 +12,7 @@ _BETWEEN = r"\s,()\"“”"
 END = rf"(?![^{_BETWEEN}])"
 """Nothing of a word follows."""
 
-CHARACTER = rf"[^{_BETWEEN}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
-WORD = f"{CHARACTER}+"
+WORD = rf"[^{_BETWEEN}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+"
 
 _NUMBERS = """
     zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
@@ -96,7 +95,7 @@ def terminals(first_words: Iterable[str]) -> dict[str, str]:
     ``first_words`` are the keywords with which phrases begin.
     """
     begins = beginning(first_words)
-    value = rf"(?!{begins}|(?:{_LINK}|{NOISE_WORD})\s+{begins})(?:[\"“]|{WORD})"
+    value = rf"(?!(?:{NOISE_WORD}\s+){{0,4}}(?:{_LINK}\s+)?{begins})(?:[\"“]|{WORD})"
     return {
         "LINK": rf"{_LINK}(?=\s+{begins})",
         "LISTED": rf"(?:(?:,\s*)?(?:or|and)\s+|,\s*)(?={value})",

@@ -1,0 +1,95 @@
+"""Laws of phrases under Hypothesis, by the oracle: lists, ``not``, and the phrase shown back."""
+
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from support.generators.random_phrases import one_phrase, some_phrases
+from support.generators.rows import LAST, annotations, messages
+from support.oracle import Oracle
+
+from tapestry.core.errors import TapestryError
+from tapestry.query.context import Context
+from tapestry.query.frontend import read
+from tapestry.query.phrases.recognize import recognize
+
+ALICE = Context("alice", ("joe@x.org",), lambda owner, name: "m.subject HAS 'index'", now=LAST)
+AUDIENCES = ("public", "user:alice")
+laws = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+
+BATCHES = (1, 5, LAST)
+PRESENT = {"size": 0, "attachments": 0}
+people = st.sampled_from(("joe", "Mary Jones", "@x.org", "bill@y.org", "me", '"mary"', '"from"'))
+texts = st.sampled_from(("index", "spark index", "äpfel", "100", "Birnen", '"b"'))
+
+
+@st.composite
+def tables(draw):
+    """Draw tables in which each message has the columns that it always has."""
+    rows = [PRESENT | row for row in draw(messages(BATCHES))]
+    return {"messages": rows, "annotations": draw(annotations(BATCHES))}
+
+
+def found(text, data):
+    """Return what a phrase finds in the end."""
+    return Oracle(read(text, ALICE), data, AUDIENCES).answer(LAST)
+
+
+def rows_of(data):
+    visible = {row["msgid"] for row in data["messages"] if row["audience"] in AUDIENCES}
+    return visible & found("m.size >= 0", data)
+
+
+def understood(text):
+    try:
+        return read(text, ALICE)
+    except TapestryError:
+        return None
+
+
+@laws
+@given(some_phrases, tables())
+def test_not_finds_every_row_that_the_phrase_does_not_find(phrase, data):
+    assume(understood(phrase) and understood(f"not ({phrase})"))
+    one_audience = {
+        name: [row for row in rows if row["audience"] == "public"] for name, rows in data.items()
+    }
+    everything = rows_of(one_audience)
+    assert found(f"not ({phrase})", one_audience) == everything - found(phrase, one_audience)
+    assert found(f"not not ({phrase})", one_audience) == found(phrase, one_audience)
+
+
+@laws
+@given(st.sampled_from(("from", "to", "replies by", "replies to")), people, people, tables())
+def test_or_and_a_comma_in_a_list_mean_any_of_it(phrase, first, second, data):
+    either = found(f"{phrase} {first}", data) | found(f"{phrase} {second}", data)
+    for joining in (" or ", ", ", ",", ", or "):
+        assert found(f"{phrase} {first}{joining}{second}", data) == either
+
+
+@laws
+@given(st.sampled_from(("about", "mentioning")), texts, texts, texts, tables())
+def test_and_in_a_list_means_all_of_it_and_binds_closer(phrase, first, second, third, data):
+    every = [found(f"{phrase} {text}", data) for text in (first, second, third)]
+    assert (
+        found(f"{phrase} {first} and {second} or {third}", data) == every[0] & every[1] | every[2]
+    )
+    assert found(f"{phrase} {first}, {second} and {third}", data) == every[0] & every[1] & every[2]
+
+
+@laws
+@given(people, people, tables())
+def test_in_phrases_about_one_sender_a_list_is_of_alternatives(first, second, data):
+    either = found(f"from {first}", data) | found(f"from {second}", data)
+    assert found(f"from {first} and {second}", data) == either
+    neither = found(f"with no reply by {first}", data) & found(f"with no reply by {second}", data)
+    assert found(f"with no reply by {first} or {second}", data) == neither
+
+
+@laws
+@given(one_phrase, tables())
+def test_the_phrase_that_is_recognized_finds_the_same(phrase, data):
+    query = understood(phrase)
+    assume(query is not None)
+    shown = recognize(query.condition)
+    if shown is not None:
+        assert found(shown, data) == found(phrase, data)
+    assert found(query.phrase, data) == found(phrase, data)
