@@ -26,8 +26,6 @@ _MAILBOX = re.compile(r"<([^<>@\s]*@[^<>@\s]+)>")
 _ADDRESS = re.compile(r"[^@\s]*@[^@\s]+")
 _GROUP = re.compile(r"[\w+-]+(\.[\w+*-]+)+")
 
-Piece = lark.Token | nodes.Person | nodes.Words | nodes.Amount | nodes.Date
-
 
 @dataclass(frozen=True, slots=True)
 class Listed:
@@ -91,8 +89,6 @@ def _span_of_all(pieces: list[Any]) -> Span:
 def phrase_of(kind: str, pieces: list[Any]) -> nodes.PhraseNode:
     """Return a phrase made of the words and values that stand in it, or several phrases."""
     for place, piece in enumerate(pieces):
-        if isinstance(piece, nodes.Refused):
-            return replace(piece, kind=kind)
         if isinstance(piece, Listed):
             parts = [
                 phrase_of(kind, [*pieces[:place], value, *pieces[place + 1 :]])

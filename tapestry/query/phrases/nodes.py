@@ -105,7 +105,6 @@ class Refused:
     message: str
     span: Span
     hint: str
-    kind: str = ""
 
 
 PhraseNode = Phrase | Joined | Negated | Refused
@@ -117,5 +116,5 @@ def depth_of(node: PhraseNode) -> int:
 
 
 def kind_of(node: PhraseNode) -> str | None:
-    """Return the kind of a single phrase, None of what is joined or negated."""
-    return node.kind if isinstance(node, Phrase | Refused) else None
+    """Return the kind of a single phrase, None of what is joined, negated or refused."""
+    return node.kind if isinstance(node, Phrase) else None

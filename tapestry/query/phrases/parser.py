@@ -22,6 +22,7 @@ from tapestry.query.phrases.spellings import run_of_words
 from tapestry.query.tree.parsed import MisreadError, Parsed, on_message, placed
 
 _PIECE = re.compile(r"[(),]|[^\s(),]+")
+_QUOTE = re.compile('"[^"]*"|“[^”]*”')
 _STARTS = (
     "from X, to X, cc X, about W, mentioning W, in G, on list L, replies, replied to, "
     "with no reply, with more than two replies, two weeks old, newer than two weeks, "
@@ -87,7 +88,8 @@ def _misread(text: str, error: lark.UnexpectedToken | lark.UnexpectedCharacters)
         return MisreadError(message, Span(len(text), len(text)), _could_stand(expected))
     word = piece[0]
     span = Span(*piece.span())
-    if text[at] in '"“':
+    quote = _QUOTE.match(text, at)
+    if text[at] in '"“' and not quote:
         return MisreadError("This quote is not closed.", span, "Close it with a double quote.")
     if BIDI.search(word):
         return MisreadError(
@@ -95,10 +97,10 @@ def _misread(text: str, error: lark.UnexpectedToken | lark.UnexpectedCharacters)
         )
     near = _nearest(word, expected)
     hint = _could_stand(expected)
-    words = _run().match(text, span.start)
+    words = quote or _run().match(text, span.start)
     if near is None and words and _begins_phrase(expected) and word.lower() not in CONNECTIVES:
         span, word = Span(*words.span()), words[0]
-        near = f"mentioning {quoted(' '.join(word.split()))}"
+        near = f"mentioning {word if quote else quoted(' '.join(word.split()))}"
     if near:
         hint = f"Did you mean “{near}”? {hint}"
     return MisreadError(f"“{word[:40]}” is not understood here.", span, hint)
