@@ -20,8 +20,12 @@ WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", 
 WORDS = {"today": 0, "yesterday": 1}
 """Days by how many days they are ago."""
 
-_YEAR = r"(?P<year>[12][0-9]{3})"
-_DAY = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th)?"
+UNITS = "(?:week|day|hour|minute|second|month|quarter|year)s?"
+_NO_AGE = rf"(?!\s+{UNITS}\b)"
+"""In “since March 3 weeks old”, an age begins after the month."""
+
+_YEAR = rf"(?P<year>[12][0-9]{{3}}){_NO_AGE}"
+_DAY = rf"(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?{_NO_AGE}"
 _MONTH = rf"(?P<month>{'|'.join(f'{name[:3]}(?:{name[3:]})?' for name in MONTHS)}|sept)\.?"
 _WEEKDAY = rf"(?:last\s+)?(?P<weekday>{'|'.join(WEEKDAYS)})"
 _FORMS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from tapestry.query.phrases.dates import DAY_PATTERN, PERIOD_PATTERN
+from tapestry.query.phrases.dates import DAY_PATTERN, PERIOD_PATTERN, UNITS
 from tapestry.query.phrases.operators import EVERYWHERE, OPERATOR_PATTERN
 
 _BETWEEN = r"\s,()\"“”"
@@ -19,7 +19,7 @@ _NUMBERS = """
     sixteen seventeen eighteen nineteen twenty
 """
 NUMBERS = tuple(_NUMBERS.split())
-UNIT = rf"(?:week|day|hour|minute|second|month|quarter|year)s?{END}"
+UNIT = f"{UNITS}{END}"
 _NUMBER_WORDS = rf"(?:{'|'.join(NUMBERS)}){END}|an?(?=\s+{UNIT})"
 NUMBER = rf"(?:-?[0-9]+(?:\.[0-9]+)?(?:(?=[km]b{END})|{END})|{_NUMBER_WORDS})"
 

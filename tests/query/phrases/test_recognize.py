@@ -53,6 +53,9 @@ OTHERWISE = {
     "starting a thread of more than one or starting a thread of more than 0": (
         "starting a thread of more than one or starting a thread"
     ),
+    # A condition does not say in which time zone a day is meant.
+    "since 3 March 2025 and after March 2024 and before 2024 or until 5 May 2020 or on 1 May 2024 "
+    "or in September 2024": None,
     # Another filter's name is gone, and what it says is no phrase.
     "in filter baseball or in mary's football": None,
 }
