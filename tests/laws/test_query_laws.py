@@ -314,6 +314,7 @@ def spoiled(draw):
 @example("m.ts < now() - 1e99999999 weeks")
 @example("dateadd(week, 1e99999999, now()) > m.ts")
 @example('from ""')
+@example("within")
 @example("")
 def test_nothing_but_tapestry_errors_comes_out(text):
     for entry in (

@@ -38,6 +38,7 @@ _SHOWN = {
     "UNIT": "“weeks”, “days”, “hours”, “minutes”, “seconds”",
     "DAY": "a day such as 3 March 2025",
     "PERIOD": "a month or a year",
+    "LAST": "a time such as “the last 3 days”",
     "OWNER": "“terry’s”",
     "LPAR": "“(”",
     "RPAR": "“)”",
@@ -131,5 +132,7 @@ def _could_stand(expected: set[str]) -> str:
     if _begins_phrase(expected):
         return f"You can write: {_STARTS}."
     names = [_SHOWN[name] for name in sorted(expected) if name in _SHOWN]
+    if not names:
+        return "If it is a name or a text, put it in double quotes."
     *others, last = names
     return f"Expected {', '.join(others)} or {last} here." if others else f"Expected {last} here."
