@@ -24,6 +24,7 @@ ROOMS_WITH_EXAMPLES = {
     "tapestry.spark",
     "tapestry.tables",
     "filters.authoring",
+    "filters.inbox",
     "filters.bench",
     "filters.management",
     "filters.runtime",

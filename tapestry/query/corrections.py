@@ -17,8 +17,9 @@ from tapestry.core.schema import COLUMNS
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.query.phrases.completion import candidates_at
-from tapestry.query.phrases.grammar import NUMBERS
+from tapestry.query.phrases.dates import MONTHS
 from tapestry.query.phrases.printer import quoted
+from tapestry.query.phrases.spellings import NUMBERS
 from tapestry.query.phrases.suggestions import Place, place_after
 from tapestry.query.phrases.vocabulary import Vocabulary
 from tapestry.query.tql import parser as tql
@@ -42,6 +43,8 @@ _VERBS = ("contains", "equals", "has", "includes", "is", "like", "matches")
 _PAIR = re.compile(
     rf"([^\W\d]\w*)(?:\s*[:=]\s*|\s+(?:{'|'.join(_VERBS)})\s+)([^\s(),:=\"“”]+)", re.IGNORECASE
 )
+
+_DAY = re.compile(r"[0-9]{1,2}\s+([^\W\d]{3,12})")
 
 _SYNONYMS = {
     "answer": ("reply",),
@@ -126,8 +129,8 @@ def corrections(
 def blame(text: str, error: TapestryError) -> TapestryError:
     """Return the error, at the verb before its place if that was taken for a value.
 
-    >>> blame("subject contains index", MisreadError("What?", Span(17, 22))).span
-    Span(start=8, end=16)
+    >>> blame("in contains comp.misc", MisreadError("What?", Span(12, 21))).span
+    Span(start=3, end=11)
     """
     verb = _verb_before(text, error)
     if verb is None:
@@ -168,6 +171,7 @@ def _candidates(text: str, span: Span, vocabulary: Vocabulary) -> Iterator[Corre
     place = place_after(text[:start])
     word = text[start:end].strip()
     yield from _pairs_split(text, start)
+    yield from _months(text, start)
     first = _WORD.match(text)
     if first and place is None:
         for choice in _SYNONYMS.get(first[0].lower(), ()):
@@ -265,6 +269,15 @@ def _pairs_split(text: str, start: int) -> Iterator[Correction]:
             field, value = pair[1].lower(), quoted(pair[2])
             for name in (*_SYNONYMS.get(field, ()), field):
                 yield Correction(*pair.span(), f"{name} {value}")
+
+
+def _months(text: str, start: int) -> Iterator[Correction]:
+    """Yield a day with its month spelt right: “since 3 Marh 2025”."""
+    day = _DAY.match(text, start)
+    if day:
+        by_letters = {month.lower(): month for month in MONTHS}
+        for month in difflib.get_close_matches(day[1].lower(), by_letters, 1, _NEAR):
+            yield Correction(*day.span(1), by_letters[month])
 
 
 def _identifiers(text: str, span: Span, vocabulary: Vocabulary) -> Iterator[Correction]:

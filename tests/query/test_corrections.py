@@ -39,16 +39,13 @@ MISSPELT = {
     "with at least thqee replies": "with at least three replies",
     "in fitler baseball": "in filter baseball",
     "voted against by moer than three people": "voted against by more than three people",
-    "with no answer": "with no reply",
-    "with more than two answers": "with more than two replies",
     "larger than 10 kilo": "larger than 10 KB",
     "from joe andd about x": "from joe and about x",
     "jones": "from jones",
     "joe@x.org": "from joe@x.org",
-    "subject:index": "about index",
-    "subject contains index": "about index",
+    "in contains comp.misc": "in comp.misc",
+    "since 3 Marh 2025": "since 3 March 2025",
     "from is jones": "from jones",
-    "from:jones": "from jones",
     "sender jones": "from jones",
     "replies by": "replies by me",
     "with no": "with no reply",
@@ -119,11 +116,11 @@ def test_a_filter_of_which_nobody_told_is_not_named():
 
 
 def test_a_verb_of_other_programs_is_blamed_and_not_the_value():
-    text = "subject contains index"
+    text = "in contains index"
     error = blame(text, error_of(text))
     assert text[error.span.start : error.span.end] == "contains"
     assert error.message == "“contains” is not understood here."
-    assert "subject index" in error.hint
+    assert "in index" in error.hint
 
 
 def test_another_error_stays_as_it_is():

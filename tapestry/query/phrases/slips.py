@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from difflib import get_close_matches
 
 from tapestry.core.errors import Span
 from tapestry.query.limits import MAX_WORD
@@ -18,6 +19,14 @@ from tapestry.query.tree.parsed import MisreadError
 
 _WORD = re.compile(WORD)
 _QUOTES = "\"“'"
+_CONNECTED = re.compile(r"(?:,|\b(?:or|and))\s*\Z", re.IGNORECASE)
+"""What stands before the second name of a list, and the next."""
+
+_NO_NAMES = ("contains", "equals", "is", "like", "matches", "by")
+"""What no name begins with: verbs that other programs want before a value, and a second “by”."""
+
+_COUNTS = ("more", "fewer", "less")
+_AND = ("adn", "andd", "annd")
 
 
 def check_length_of_words(text: str) -> None:
@@ -39,7 +48,9 @@ def check_slips(node: PhraseNode, text: str) -> None:
     """
     for phrase in _phrases(node):
         for value in (phrase.person, phrase.words):
-            if " " in value.text and text[value.span.start] not in _QUOTES:
+            start = value.span.start
+            is_quoted = not value.text or text[start] in _QUOTES
+            if not is_quoted and (" " in value.text or _CONNECTED.search(text, 0, start)):
                 _check(phrase.kind, value, text)
 
 
@@ -56,9 +67,19 @@ def _phrases(node: PhraseNode) -> Iterator[Phrase]:
 
 def _check(kind: str, value: Person | Words, text: str) -> None:
     is_person = isinstance(value, Person)
-    for place, match in enumerate(_WORD.finditer(text, value.span.start, value.span.end)):
+    words = list(_WORD.finditer(text, value.span.start, value.span.end))
+    for place, match in enumerate(words):
         word, span = match[0], Span(*match.span())
-        meant = slip(word, only_left_out=not is_person) if is_person or place else None
+        if is_person and place == 0 and len(words) > 1 and word.lower() in _NO_NAMES:
+            rest = value.text[len(word) :].strip()[:40]
+            hint = f"Leave it out: “{rest}”. If it is a part of the name, put it in double quotes."
+            raise MisreadError(f"“{word[:40]}” is not understood here.", span, hint)
+        following = words[place + 1][0].lower() if place + 1 < len(words) else ""
+        meant = None
+        if is_person and following == "than":
+            meant = next(iter(get_close_matches(word.lower(), _COUNTS, n=1, cutoff=0)))
+        elif is_person or place:
+            meant = slip(word, only_left_out=not is_person)
         if meant:
             hint = f"Did you mean “{meant}”? If not, put “{value.text[:40]}” in double quotes."
             raise MisreadError(f"“{word[:40]}” is not understood here.", span, hint)
@@ -72,10 +93,12 @@ def slip(word: str, *, only_left_out: bool = False) -> str | None:
 
     It lacks a letter, or has one twice, or two changed about.  ``only_left_out``: it lacks one.
 
-    >>> slip("frm"), slip("form"), slip("form", only_left_out=True), slip("joe")
-    ('from', 'from', None, None)
+    >>> slip("frm"), slip("form"), slip("form", only_left_out=True), slip("joe"), slip("andd")
+    ('from', 'from', None, None, 'and')
     """
     written = word.lower()
+    if written in _AND:
+        return "and"
     return next(
         (
             first

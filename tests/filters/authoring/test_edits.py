@@ -111,7 +111,9 @@ def test_nothing_is_asked_where_nothing_is_at_stake(
 ) -> None:
     client = as_user(carol)
     assert save(client, "about plan", timeliness="hourly").status_code == 302
-    assert save(client, "about about plan").status_code == 400, "first what is wrong is said"
+    assert save(client, "about plan frobnicated by").status_code == 400, (
+        "first what is wrong is said"
+    )
     assert save(client, "about lunch", mode="live").status_code == 302
     assert save(client, "about plan", mode="live").status_code == 302
     Match.objects.all().delete()
