@@ -49,13 +49,14 @@ def _references(names: Iterable[FilterName]) -> QuerySet[Reference]:
     return Reference.objects.filter(wanted)
 
 
-def recompile_all_of(username: str, at: int | None) -> None:
+def recompile_all_of(username: str, at: int | None, *, changed_only: bool = False) -> None:
     """Recompile all filters of a person, and all that refer to them: who is `me` has changed.
 
-    ``at`` is as in ``recompile_dependents``.
+    ``at`` is as in ``recompile_dependents``.  ``changed_only`` leaves alone, and enrolled, those
+    that mean what they meant.
     """
     referring = Reference.objects.filter(owner=username.lower()).values("filter")
-    _recompile(Q(owner__username=username) | Q(pk__in=referring), at)
+    _recompile(Q(owner__username=username) | Q(pk__in=referring), at, changed_only=changed_only)
 
 
 def recompile(filter_: Filter, at: int) -> None:
@@ -113,12 +114,25 @@ def store_references(filter_: Filter, references: Iterable[FilterName]) -> None:
 
 
 @transaction.atomic
-def _recompile(which: Q, at: int | None) -> None:
+def _recompile(which: Q, at: int | None, *, changed_only: bool = False) -> None:
     SharedWindow.lock()
-    keys = list(Filter.objects.filter(which).values_list("pk", flat=True))
+    filters = Filter.objects.filter(which)
+    if changed_only:
+        keys = [filter_.pk for filter_ in filters if _means_something_else(filter_)]
+    else:
+        keys = list(filters.values_list("pk", flat=True))
     if not keys:
         return
     detach(Filter.objects.filter(pk__in=keys))
     at = latest_instant() if at is None else at
     for dependent in Filter.objects.select_for_update().filter(pk__in=keys).order_by("pk"):
         recompile(dependent, at)
+
+
+def _means_something_else(filter_: Filter) -> bool:
+    """Return whether a filter, compiled again, is another query or none."""
+    try:
+        understood = understand(filter_.text, people.context(filter_.owner, filter_.name))
+    except TapestryError:
+        return True
+    return understood.tql != filter_.tql

@@ -23,7 +23,10 @@ from filters.store.shared_window import begin_again, run_again
 from filters.store.visibility_loss import drop_invisible
 
 _OLD_NAME = "_old_username"
-"""Attribute of an account or profile saved with a new `me` or time zone: the old username."""
+"""Attribute of an account or profile saved with a new `me`: the old username."""
+
+_NEW_ZONE = "_has_new_zone"
+"""Attribute of a profile saved with another time zone."""
 
 WATCHED = ("username", "email", "is_active")
 """Fields of an account that decide what its filters see, who `me` is, and whether they run."""
@@ -51,17 +54,22 @@ def _account_changes(instance: User, update_fields: Collection[str] | None, **_:
 
 
 def _profile_changes(instance: Profile, **_: Any) -> None:
-    same = {"aliases": instance.aliases, "time_zone": instance.time_zone}
-    if not Profile.objects.filter(pk=instance.pk, **same).exists():
+    same = Profile.objects.filter(pk=instance.pk, aliases=instance.aliases)
+    if not same.exists():
         run_again(Filter.objects.filter(owner=instance.user_id))
         setattr(instance, _OLD_NAME, instance.user.username)
+    elif not same.filter(time_zone=instance.time_zone).exists():
+        setattr(instance, _NEW_ZONE, True)
 
 
 def _me_changed(instance: User | Profile, **_: Any) -> None:
     """Recompile the filters that say `me` or a date, and those that refer to them."""
     old_name = instance.__dict__.pop(_OLD_NAME, None)
+    has_new_zone = instance.__dict__.pop(_NEW_ZONE, False)
+    user = instance if isinstance(instance, User) else instance.user
+    if has_new_zone:
+        recompile_all_of(user.username, None, changed_only=True)
     if old_name is not None:
-        user = instance if isinstance(instance, User) else instance.user
         for name in {old_name, user.username}:
             recompile_all_of(name, None)  # the save may be part of a transaction: no clock
 

@@ -60,7 +60,7 @@ def run(mail, store, kind=SqliteEngine):
 
 
 def test_it_delivers_each_message_once(mail):
-    store = MemoryStore(lunch="about lunch", all="NOT from joe")
+    store = MemoryStore(lunch="about lunch", nothing="NOT m.sender = 'joe'")
     assert {(m.filter_id, m.msgid) for m in run(mail, store).matches} == {(0, "a@x")}
     append_messages(*mail, [Message("c@x", subject="lunch", inreplyto="a@x")])
     assert [(m.filter_id, m.msgid) for m in run(mail, store).matches] == [(0, "c@x")]
@@ -221,7 +221,7 @@ def test_there_is_room_again_when_filters_are_gone(mail, monkeypatch):
 
 def test_each_run_is_one_line_in_the_log(mail, caplog):
     caplog.set_level(logging.INFO, "tapestry")
-    store = MemoryStore(lunch="about lunch", all="NOT from joe", bad="about secrets )")
+    store = MemoryStore(lunch="about lunch", nothing="NOT m.sender = 'joe'", bad="about secrets )")
     report = run(mail, store)
     assert [line for line in caplog.messages if line.startswith("tick ")] == [
         f"tick until={report.until} own=2 shared=0 matches=1 changes=0 failed=1 committed=true "

@@ -163,6 +163,7 @@ class TestDetaching:
 
     def test_signing_in_detaches_no_filter(self, alice: User) -> None:
         jones = enrolled(alice)
+        Filter.objects.update(tql="m.sender_name HAS 'jones' OR m.sender LIKE 'jones@%'")
         Client().force_login(alice)
         alice.first_name = "Al"
         alice.save()
