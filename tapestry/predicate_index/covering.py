@@ -62,7 +62,7 @@ def decide(
         return Decided([], frozenset())
     names = [*_IDENTITY, *sorted(columns.difference(_IDENTITY))]
     new = rows.between(MESSAGES, [(since, until)], names)
-    if new.num_rows > MOST_MESSAGES:
+    if new is None or new.num_rows > MOST_MESSAGES:
         return Decided([], frozenset())
     identities = list(zip(*(new[name].to_pylist() for name in _IDENTITY), strict=True))
     postings = Postings(new)

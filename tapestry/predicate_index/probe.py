@@ -9,8 +9,9 @@ extracted once, for all filters.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,8 +21,12 @@ from tapestry.plan.group import merge
 from tapestry.plan.key_extractor import KeyExtractor, extract_tokens
 from tapestry.plan.predicate_keys import PredicateKey
 from tapestry.plan.relation import Range
-from tapestry.tables.find import by_key, by_time, within
+from tapestry.tables.data_files import DataFiles
+from tapestry.tables.find import ReadLimit, by_key, by_time, within
 from tapestry.tables.log import Snapshot
+
+AT_ONCE = ReadLimit(rows=200_000, bytes=512 * 1024 * 1024)
+"""Rows, and bytes of their columns, up to which they are read together; an import has more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +36,25 @@ class SnapshotRows:
     snapshot: Snapshot
 
     def between(
+        self,
+        table: str,
+        ranges: Sequence[Range],
+        columns: Sequence[str],
+        by: str = "ts",
+    ) -> pa.Table | None:
+        """Return the rows whose ``by`` lies in one of the ranges; None if they are too many."""
+        return by_time(self.snapshot.data_files(table), table, ranges, columns, AT_ONCE, by)
+
+    def parts_between(
         self, table: str, ranges: Sequence[Range], columns: Sequence[str], by: str = "ts"
-    ) -> pa.Table:
-        """Return the rows whose ``by`` lies in one of the ranges."""
-        return by_time(self.snapshot.data_files(table), table, ranges, columns, by=by)
+    ) -> Iterator[pa.Table]:
+        """Yield the rows whose ``by`` lies in one of the ranges, file by file if they are many."""
+        rows = self.between(table, ranges, columns, by)
+        if rows is not None:
+            yield rows
+            return
+        for data_file in DataFiles.of(self.snapshot.data_files(table)).overlapping(ranges, by):
+            yield by_time([data_file], table, ranges, columns, by=by)
 
     def having(
         self, table: str, column: str, values: Collection[str], columns: Sequence[str]
@@ -61,17 +81,20 @@ def candidate_keys(
         every_offset = {offset for name in reading for offset in extractors[name]}
         slices = merge((max(since - o, BEGINNING), until - o) for o in every_offset)
         read = [by, *sorted(columns)]
-        aged = rows.between(table, slices, read, by)
-        arrived = rows.between(table, [(since, until)] if by != "ts" else [], read)
-        for offset in sorted(every_offset):
-            old = within(arrived, [(BEGINNING, until - offset)], by)  # of that age on arrival
-            new = pa.concat_tables([within(aged, [(since - offset, until - offset)], by), old])
-            keys |= {
-                PredicateKey(name, offset, token)
-                for name, extractor in reading.items()
-                if new.num_rows and offset in extractors[name]
-                for token in _tokens(rows, extractor, new)
-            }
+        parts = ((part, since) for part in rows.parts_between(table, slices, read, by))
+        arrived = [(since, until)] if by != "ts" else []
+        old = ((part, None) for part in rows.parts_between(table, arrived, read))
+        for part, after in chain(parts, old):
+            for offset in sorted(every_offset):
+                # What came in the window may have been of that age on arrival.
+                low = BEGINNING if after is None else after - offset
+                new = within(part, [(low, until - offset)], by)
+                keys |= {
+                    PredicateKey(name, offset, token)
+                    for name, extractor in reading.items()
+                    if new.num_rows and offset in extractors[name]
+                    for token in _tokens(rows, extractor, new)
+                }
     return keys
 
 

@@ -77,6 +77,11 @@ class DictRows:
         ]
         return _arrow(table, within, columns)
 
+    def parts_between(self, table, ranges, columns, by="ts"):
+        rows = self.between(table, ranges, columns, by)
+        yield rows.slice(0, rows.num_rows // 2)
+        yield rows.slice(rows.num_rows // 2)
+
     def having(self, table, column, values, columns):
         return _arrow(table, [r for r in self.data[table] if r.get(column) in values], columns)
 
