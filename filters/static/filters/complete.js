@@ -127,6 +127,19 @@ const unitsOf = (text, characters) => [...text].slice(0, characters).join("").le
     if (option && event.button === 0) accept(option);
   });
 
-  field.addEventListener("blur", close);
+  // A list that closes moves what is below it: not before a press there has become a click.
+  let pressed = false;
+  let left = false;
+  function release() {
+    if (left) setTimeout(close);
+    pressed = left = false;
+  }
+  document.addEventListener("pointerdown", () => (pressed = true), true);
+  document.addEventListener("pointerup", release, true);
+  document.addEventListener("pointercancel", release, true);
+  field.addEventListener("blur", () => {
+    left = pressed;
+    if (!pressed) close();
+  });
   field.addEventListener("corrected", close);
 })();
