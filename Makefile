@@ -11,7 +11,7 @@ BIN := .venv/bin
 RUN_READY := .venv/.run-ready
 TEST_READY := .venv/.test-ready
 # Two files of tests at a time, each with a Spark of its own: much of a test is waiting.
-PYTEST := $(BIN)/python -m pytest -q -n 2 --dist loadfile
+PYTEST := $(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 
 # $(call need,WHAT,TEST,DEBIAN PACKAGE): install the package where root on Debian, else name it.

@@ -7,6 +7,12 @@ import pytest
 pytest_plugins = ["support.datadriven"]
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    """Begin with the files that use real servers: they take the longest, and wait the most."""
+    items.sort(key=lambda item: "live" not in item.keywords)
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
     """Under CI=true, have a test that could not run count as one that failed."""

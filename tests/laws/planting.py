@@ -15,11 +15,15 @@ BOUND = 3000
 
 @dataclass(frozen=True)
 class Plant:
-    """A fault, and the law that must catch it: over filters with aggregates, or without."""
+    """A fault, and the law that must catch it: over filters with aggregates, or without.
+
+    One that is ``hidden`` takes a minute to be found: `make test-long` looks for it.
+    """
 
     law: filter_laws.Law
     plant: Callable[[pytest.MonkeyPatch], None]
     aggregates: bool
+    hidden: bool
 
     @property
     def name(self) -> str:
@@ -44,14 +48,21 @@ class Plants(list[Plant]):
         super().__init__()
         self.aggregates = aggregates
 
-    def caught_by(self, law: filter_laws.Law):
+    def caught_by(self, law: filter_laws.Law, *, hidden: bool = False):
         """Return the decorator that adds a fault which the law must catch."""
 
         def add(plant: Callable[[pytest.MonkeyPatch], None]):
-            self.append(Plant(law, plant, self.aggregates))
+            self.append(Plant(law, plant, self.aggregates, hidden))
             return plant
 
         return add
+
+    def params(self):
+        """Return the faults as parameters of a test."""
+        return [
+            pytest.param(plant, id=plant.name, marks=[pytest.mark.long] * plant.hidden)
+            for plant in self
+        ]
 
     def one_for_each_law(self) -> list[Plant]:
         return list({plant.law: plant for plant in self}.values())

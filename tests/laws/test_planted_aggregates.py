@@ -244,7 +244,7 @@ def nobody_is_told_who_left_the_top(patch):
     patch.setattr(build, "_untested", entered)
 
 
-@every_change
+@caught_by(change_laws.every_change_in_order_gives_the_answer_of_every_instant, hidden=True)
 def what_changes_for_all_messages_is_told_of_none(patch):
     real = changes._events
     patch.setattr(changes, "_events", lambda *args: (real(*args)[0], {}))
@@ -289,7 +289,7 @@ def the_net_change_is_the_first_change(patch):
     patch.setattr(change_laws, "change_windows", wrong)
 
 
-@pytest.mark.parametrize("planted", PLANTS, ids=lambda planted: planted.name)
+@pytest.mark.parametrize("planted", PLANTS.params())
 def test_a_planted_fault_is_caught(planted, monkeypatch):
     planted.plant(monkeypatch)
     with pytest.raises(AssertionError):

@@ -61,6 +61,7 @@ def test_phrases_are_measured_over_an_archive(data_dir):
     assert figures["phrases"]["replied to by Jones"]["preview_ms"] > 0
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_a_round_is_measured_that_finds_something(data_dir):
     options = ("--messages", "200", "--repeat", "1", "--json")
@@ -85,6 +86,7 @@ def test_the_papers_queries_are_measured_over_windows_of_any_size(data_dir):
     assert figures["queries"]["Q5"]["matches"]["100%"] > 100
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_many_filters_are_measured_together_and_one_by_one(data_dir):
     sizes = ("--filters", "300", "--fired", "90", "--messages", "100", "--archive", "3000")
