@@ -1,0 +1,78 @@
+"""What one delivery carries: the matches of a range of the release sequence, ready to be written.
+
+A match gets its place in the sequence as it is released to its owner (filters/store/release.py).
+So a place is an offset, as in a log: what a destination has been sent ends at one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An address with the words that stand on it."""
+
+    words: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveredMatch:
+    """A match as it is delivered; instants are microseconds (tapestry.core.clock).
+
+    ``op`` is that of a changelog (tapestry.core.ports.Change): a message entered a filter's list,
+    or left that of a live filter.  ``filter_text`` describes the filter and ``explanation`` why the
+    message matches; both are words of its owner's audiences.  ``votes`` counts those for it less
+    those against it.  ``url`` is its page; ``links`` act without signing in.
+    """
+
+    sequence: int
+    op: Literal["insert", "delete"]
+    filter_id: int
+    filter_name: str
+    filter_text: str
+    msgid: str
+    audience: str
+    subject: str
+    sender: str
+    sender_name: str
+    received: int
+    matched_at: int
+    explanation: str = ""
+    votes: int = 0
+    url: str = ""
+    links: tuple[Link, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The matches of a destination with ``after < sequence <= until``, in order.
+
+    ``key`` names the delivery, the same however often it is tried (an idempotency key).  ``note``
+    is a sentence for the reader, such as why many messages come as one digest.
+    """
+
+    key: str
+    after: int
+    until: int
+    matches: tuple[DeliveredMatch, ...]
+    note: str = ""
+
+    def entered(self) -> tuple[DeliveredMatch, ...]:
+        """Return what entered a list, without what has left one."""
+        return tuple(match for match in self.matches if match.op == "insert")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of an attempt: delivered, to be tried again, or refused for good.
+
+    ``answer`` is what the other side said, for the destination's owner to read.  ``retry_after``
+    is in seconds, where the other side named it.
+    """
+
+    state: Literal["delivered", "retry", "refused"]
+    answer: str = ""
+    retry_after: float | None = None
