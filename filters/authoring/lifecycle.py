@@ -115,7 +115,8 @@ def change(
             elif modes == {Filter.Mode.KEEP}:
                 leave_pending_window(detached, at)
             elif mode == Filter.Mode.KEEP:
-                detached.matches.update(retracted_at=None)
+                retracted = detached.matches.filter(retracted_at__isnull=False)
+                retracted.update(retracted_at=None, sequence=None)
             else:
                 detached.pending_windows.all().delete()
             _begin(detached, understood, start)

@@ -30,7 +30,7 @@ from tapestry.tables.read import CARD, lookup
 STALE_MATCHES = 20_000
 """Matches that are refreshed in one transaction."""
 
-COLUMNS = (*CARD, "audience", "inreplyto")
+COLUMNS = (*CARD, "audience", "inreplyto", "references")
 
 
 def refresh_cards(tables: Tables, *, enrolled: bool | None = None) -> int:
@@ -84,8 +84,8 @@ def _refresh(tables: Tables, matches: Sequence[StaleMatch]) -> int:
             cards,
             update_conflicts=True,
             unique_fields=["msgid", "audience"],
-            update_fields=["received", "imported"],
-            batch_size=BATCH_SIZE // 5,
+            update_fields=["received", "imported", "root"],
+            batch_size=BATCH_SIZE // 6,
         )
         keys = _card_keys({match.msgid for match in matches})
         now = wall_clock()
@@ -141,7 +141,8 @@ def _read_cards(
             parents.setdefault(row["msgid"], row["inreplyto"])
             texts = {name: row[name] or "" for name in ("sender", "sender_name", "subject")}
             columns = {name: row[name] for name in ("msgid", "ts", "received", "date")}
-            cards.append(Card(audience=audience, **columns, **texts))
+            root = next(iter(row["references"]), None) or row["inreplyto"] or row["msgid"]
+            cards.append(Card(audience=audience, root=root, **columns, **texts))
     imports.name_cards(cards)
     # All lock rows that are there in one order.
     return sorted(cards, key=attrgetter("msgid", "audience")), parents

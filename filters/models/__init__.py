@@ -1,4 +1,4 @@
-"""What the relational database keeps: people, filters, matches, the outbox, sources, the clock.
+"""What the relational database keeps: people, filters, matches, destinations, sources, the clock.
 
 A filter is a continuous query: written once, evaluated over all that comes.
 """
@@ -7,26 +7,44 @@ from __future__ import annotations
 
 from filters.models.account import Profile, RetiredName
 from filters.models.annotation import OutboxAnnotation
+from filters.models.delivery import (
+    Address,
+    Delivery,
+    Destination,
+    Feed,
+    KeptMail,
+    Mute,
+    ReleaseCounter,
+    Subscription,
+)
 from filters.models.filter import Filter, PendingWindow, Reference, filter_name
 from filters.models.match import Card, Match
 from filters.models.runtime import Clock, Heartbeat, SharedWindow
 from filters.models.source import Folder, Import, Pull, Source
 
 __all__ = [
+    "Address",
     "Card",
     "Clock",
+    "Delivery",
+    "Destination",
+    "Feed",
     "Filter",
     "Folder",
     "Heartbeat",
     "Import",
+    "KeptMail",
     "Match",
+    "Mute",
     "OutboxAnnotation",
     "PendingWindow",
     "Profile",
     "Pull",
     "Reference",
+    "ReleaseCounter",
     "RetiredName",
     "SharedWindow",
     "Source",
+    "Subscription",
     "filter_name",
 ]

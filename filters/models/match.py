@@ -15,7 +15,8 @@ class Card(models.Model):
     """The summary of a message: a copy of what a list shows, so that an inbox is one query.
 
     ``ts``, ``received`` and ``date`` are the columns of the messages table; ``imported`` names the
-    import with which the message came if it was old then.
+    import with which the message came if it was old then.  ``root`` is the first message of its
+    thread, as its references name it.
     """
 
     msgid = models.TextField()
@@ -27,6 +28,7 @@ class Card(models.Model):
     sender_name = models.TextField(default="", blank=True)
     subject = models.TextField(default="", blank=True)
     imported = models.TextField(default="", blank=True)
+    root = models.TextField(default="", blank=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["msgid", "audience"], name="card_once")]
@@ -43,6 +45,8 @@ class Match(models.Model):
     ``evidence`` holds the keys of the rows that made it match, ``evidence_rows`` what its owner
     may see of them, and ``explanation`` the words of the condition that was met.
     ``refreshed_at``: when card and evidence rows were last copied from the tables; null if stale.
+    ``sequence`` is its place in the release sequence (filters.store.release); null until it is
+    released, and again from its retraction until that is released.
     """
 
     filter = models.ForeignKey(Filter, models.CASCADE, related_name="matches")
@@ -59,6 +63,7 @@ class Match(models.Model):
     refreshed_at = models.BigIntegerField(null=True, blank=True)
     read_at = models.BigIntegerField(null=True, blank=True)
     retracted_at = models.BigIntegerField(null=True, blank=True)
+    sequence = models.BigIntegerField(null=True, blank=True)
 
     class Meta:
         verbose_name_plural = "matches"
@@ -71,6 +76,8 @@ class Match(models.Model):
                 condition=Q(card=None) | Q(refreshed_at=None),
                 name="match_stale",
             ),
+            models.Index(fields=["shown_at"], condition=Q(sequence=None), name="match_unreleased"),
+            models.Index(fields=["filter", "sequence"], name="match_sequence"),
         ]
 
     def __str__(self) -> str:

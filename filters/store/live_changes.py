@@ -20,7 +20,10 @@ from tapestry.core.ports import Change, DueFilter
 EVIDENCE_FIELDS = ("audience", "disjunct", "evidence", "explanation", "refreshed_at", "card")
 """Fields that say how a message matches, and whether the copies from the tables are stale."""
 
-PRESENCE_FIELDS = ("matched_at", "stored_at", "shown_at", "read_at", "retracted_at")
+PRESENCE_FIELDS = (
+    *("matched_at", "stored_at", "shown_at", "read_at", "retracted_at"),
+    "sequence",
+)
 """Fields that change as well when it begins to match."""
 
 Pair = tuple[int, str]
@@ -88,7 +91,7 @@ def _apply(
         present = row is not None and row.retracted_at is None
         if net_change.last.op == "delete":
             if row is not None and present:
-                row.retracted_at = net_change.last.at
+                row.retracted_at, row.sequence = net_change.last.at, None
                 retracted.append(row)
         elif row is not None and present and (net_change.began is None or pair[0] in first_windows):
             row.matched_at = row.matched_at if net_change.began is None else net_change.began
@@ -105,7 +108,7 @@ def _apply(
     Match.objects.bulk_update(
         updated, [*EVIDENCE_FIELDS, "matched_at"], batch_size=BATCH_SIZE // 15
     )
-    Match.objects.bulk_update(retracted, ["retracted_at"], batch_size=BATCH_SIZE // 3)
+    Match.objects.bulk_update(retracted, ["retracted_at", "sequence"], batch_size=BATCH_SIZE // 5)
     _delete_unshown([row.pk for row in retracted])
 
 
@@ -117,7 +120,7 @@ def rows_of(pairs: Iterable[Pair]) -> QuerySet[Match]:
 
 def _begin(row: Match, at: int, shown_at: int) -> None:
     row.matched_at, row.stored_at, row.shown_at = at, wall_clock(), shown_at
-    row.read_at = row.retracted_at = None
+    row.read_at = row.retracted_at = row.sequence = None
 
 
 def _set_evidence(row: Match, change: Change) -> None:
@@ -138,7 +141,7 @@ def _retract_absent(filter_id: int, until: int, final: Mapping[Pair, NetChange])
     answer = {pair for pair, net_change in final.items() if net_change.began is not None}
     over = [pk for pk, msgid in present if (filter_id, msgid) not in answer]
     for batch in batched(over):
-        Match.objects.filter(pk__in=batch).update(retracted_at=until)
+        Match.objects.filter(pk__in=batch).update(retracted_at=until, sequence=None)
         _delete_unshown(batch)
 
 

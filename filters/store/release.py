@@ -1,0 +1,93 @@
+"""Release: a match gets its place in one sequence as it is shown to its owner.
+
+stored ─ card made, shown_at reached ─> released: sequence = 1, 2, 3 … ─> destinations, feeds
+
+Places are given under the counter's lock, so that whoever has read up to a place has read all that
+will ever stand before it: a place is a cursor, as an offset of a log is.  A message that leaves a
+live filter is released again, as a retraction, and so is one that comes back.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+
+from django.db import transaction
+from django.db.models import F, Q, Value
+from django.db.models.functions import Coalesce
+
+from filters.models import Destination, Filter, Match, ReleaseCounter
+from filters.runtime import services
+from filters.runtime.batching import in_batches
+from filters.runtime.bulk import update_rows
+from tapestry.core.clock import wall_clock
+from tapestry.core.file_lock import file_lock, is_held
+from tapestry.core.log import event
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 20_000
+"""Matches that are released in one transaction."""
+
+
+def release() -> int:
+    """Give every match whose time has come its place; return how many there were.
+
+    The destinations that they concern are due then.  Idempotent: what an interrupted call has not
+    released is released by the next one.
+    """
+    with _releasing() as acquired:
+        released = 0
+        while acquired and (count := _release_some()):
+            released += count
+        if released:
+            event(log, "release", matches=released)
+        return released
+
+
+def is_releasing() -> bool:
+    """Tell whether a call of ``release`` is under way: destinations wait for its end.
+
+    So what was released at one time is delivered together.
+    """
+    return is_held(services.data() / "run" / "release.lock")
+
+
+@contextmanager
+def _releasing() -> Iterator[bool]:
+    with file_lock(services.data() / "run" / "release.lock") as acquired:
+        yield acquired
+
+
+def _release_some() -> int:
+    now = wall_clock()
+    # What is shown at once is, though the clock may have been set back since.
+    has_come = Q(shown_at__lte=now) | Q(shown_at__lte=F("stored_at"))
+    waiting = Match.objects.filter(has_come, sequence=None, card__isnull=False)
+    if not waiting.exists():
+        return 0
+    with transaction.atomic():
+        counter = ReleaseCounter.lock()
+        ordered = waiting.order_by("shown_at", "matched_at", "pk")
+        rows = list(ordered.values_list("pk", "filter_id")[:AT_ONCE])
+        first = counter.last + 1
+        update_rows(
+            Match, ("sequence",), ((place, pk) for place, (pk, _) in enumerate(rows, first))
+        )
+        counter.last += len(rows)
+        counter.save(update_fields=["last"])
+        _make_due({filter_id for _, filter_id in rows}, counter.last, now)
+    return len(rows)
+
+
+def _make_due(filter_ids: Collection[int], latest: int, now: int) -> None:
+    """Have the destinations of filters be due, unless they are to be tried again later."""
+    destinations = Destination.objects.order_by()
+    keys: set[int] = set()
+    for filters in in_batches(Filter.objects.order_by(), filter_ids):
+        chosen = destinations.filter(subscriptions__filter__in=filters)
+        of_all = destinations.filter(all_filters=True, owner__filters__in=filters)
+        keys.update(chosen.values_list("pk", flat=True), of_all.values_list("pk", flat=True))
+    for rows in in_batches(destinations, keys):
+        rows.update(latest=latest, due_at=Coalesce(F("due_at"), Value(now)))
