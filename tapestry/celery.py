@@ -25,17 +25,23 @@ QUEUES = {
     "sources": (
         "filters.append_annotations",
         "filters.compact",
+        "filters.deliver_due",
         "filters.pull_due",
         "filters.pull_source",
     ),
+    "mail": (),
+    "outbound": ("filters.deliver",),
 }
-"""The tasks of each queue."""
+"""The tasks of each queue; ``filters.deliver`` is sent to that of its way."""
 
-FOLLOWERS = ("own_windows", "unproven_windows", "pull_due")
+FOLLOWERS = ("own_windows", "unproven_windows", "pull_due", "deliver_due")
 """What is asked for by those who bring something new, and by the clock more rarely."""
 
-THREADS = {"shared": 1, "own": 3, "previews": 3, "sources": 4}
-"""Of the worker of each queue."""
+THREADS = {"shared": 1, "own": 3, "previews": 3, "sources": 4, "mail": 2, "outbound": 8}
+"""Of each worker of each queue."""
+
+PROCESSES = {"mail": 2}
+"""Workers of a queue, where they are more than one: digests are written by every core."""
 
 
 def _configuration() -> dict[str, Any]:
@@ -74,4 +80,6 @@ def _configuration() -> dict[str, Any]:
 
 
 app.add_defaults(_configuration)
-app.autodiscover_tasks([f"filters.{room}" for room in ("authoring", "inbox", "sources", "upkeep")])
+app.autodiscover_tasks(
+    [f"filters.{room}" for room in ("authoring", "delivery", "inbox", "sources", "upkeep")]
+)

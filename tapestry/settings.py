@@ -6,6 +6,7 @@ What may be set from outside:
 
     TAPESTRY_DATA     the data directory
     TAPESTRY_HOSTS    names the site answers to beside loopback, with commas between
+    TAPESTRY_URL      the address of the site, for links in what it sends
     TAPESTRY_DEBUG    1 shows tracebacks in the browser: for work on Tapestry itself
     TAPESTRY_TICK     seconds between two runs of what is due (5)
     TAPESTRY_SHARED_SECONDS, TAPESTRY_OWN_SECONDS, TAPESTRY_UNPROVEN_SECONDS,
@@ -30,6 +31,8 @@ from tapestry.core.budgets import Budgets
 
 BASE = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("TAPESTRY_DATA") or BASE / "var").absolute()
+
+SITE_URL = (os.environ.get("TAPESTRY_URL") or "http://127.0.0.1:8000").rstrip("/")
 
 DEBUG = os.environ.get("TAPESTRY_DEBUG") == "1"
 _HOSTS = [name.strip() for name in os.environ.get("TAPESTRY_HOSTS", "").split(",") if name.strip()]

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from tapestry.celery import THREADS
+from tapestry.celery import PROCESSES, THREADS
 from tapestry.core.child_process import Child, spawn
 
 BASE = Path(__file__).resolve().parents[2]
@@ -15,14 +15,18 @@ WEB_THREADS = 16
 """Of the web server: each page that is open holds one for its live updates."""
 
 
-def environment(data: Path, redis: str) -> dict[str, str]:
-    """Return the environment of every part: where the data and Redis are."""
-    return dict(os.environ) | {
-        "DJANGO_SETTINGS_MODULE": "tapestry.settings",
-        "TAPESTRY_DATA": str(data),
-        "REDIS_URL": redis,
-        "PYTHONUNBUFFERED": "1",
-    }
+def environment(data: Path, redis: str, url: str) -> dict[str, str]:
+    """Return the environment of every part: where the data, Redis and the site are."""
+    return (
+        {"TAPESTRY_URL": url}
+        | dict(os.environ)
+        | {
+            "DJANGO_SETTINGS_MODULE": "tapestry.settings",
+            "TAPESTRY_DATA": str(data),
+            "REDIS_URL": redis,
+            "PYTHONUNBUFFERED": "1",
+        }
+    )
 
 
 def start_background(run: Path, env: Mapping[str, str]) -> Iterator[Child]:
@@ -35,11 +39,12 @@ def start_background(run: Path, env: Mapping[str, str]) -> Iterator[Child]:
     schedule = ["--schedule", str(run / "beat-schedule"), "--pidfile", ""]
     parts = {
         **{
-            (f"The worker of {queue}", f"worker-{queue}.log"): [
+            (f"The worker of {queue}", f"worker-{name}.log"): [
                 *(*celery, "worker", *options, *quiet),
-                *("-Q", queue, "-n", f"{queue}@%h", "--concurrency", str(threads)),
+                *("-Q", queue, "-n", f"{name}@%h", "--concurrency", str(threads)),
             ]
             for queue, threads in THREADS.items()
+            for name in (queue, *(f"{queue}-{n}" for n in range(2, PROCESSES.get(queue, 1) + 1)))
         },
         ("Beat", "beat.log"): [*celery, "beat", *options, *schedule],
         ("The listener", "listener.log"): ["django", "listen"],

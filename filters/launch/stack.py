@@ -153,7 +153,7 @@ def _start(stack: Stack, data: Path, run: Path, port: int, prepare: Callable[[],
         remotes[UNPROVEN] = stack.start_spark(run, UNPROVEN) if started else remotes[PROVEN]
     for name, remote in remotes.items():
         publish(run, f"{name}.remote", str(remote))
-    env = processes.environment(data, redis.url)
+    env = processes.environment(data, redis.url, stack.url)
     stack.children.append(processes.start_web(run, env, port))
     prepare()
     for spark in stack.sparks.values():

@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 
-from filters.inbox.cards import refresh_cards
+from filters.inbox import cards
 from filters.inbox.outbox import append_outbox
 from filters.models import Heartbeat, OutboxAnnotation
 from filters.runtime import addresses, services
+from filters.runtime.queue import DELIVER_DUE, run_soon
 from filters.store.filter_store import DjangoClock, DjangoFilterStore
 from filters.upkeep.canary import check_spark
 from tapestry.core.clock import SECOND, wall_clock
@@ -65,7 +66,7 @@ def run_round(at: int | None = None) -> TickReport:
         append_outbox(tables)
         clock, store = DjangoClock(), DjangoFilterStore()
         report = tick(services.engine_on, tables, clock, store, at, settings.BUDGETS)
-        refresh_cards(tables)
+        _refresh_cards(tables)
     return report
 
 
@@ -83,7 +84,7 @@ def run_shared_lane() -> bool:
             before = store.shared_since()
             until = advance_watermark(tables, clock)
             run_shared(services.engine_on, index, tables, store, until, settings.BUDGETS)
-            refresh_cards(tables, enrolled=True)
+            _refresh_cards(tables, enrolled=True)
         newest = _newest_row(tables)
         moved |= before is None or before < newest
         if newest <= until:
@@ -116,7 +117,7 @@ def run_own_lane() -> None:
             return
         run = run_proven(services.engine_on, tables, store, until, settings.BUDGETS)
         if run.matches or run.changes:
-            refresh_cards(tables, enrolled=False)
+            _refresh_cards(tables, enrolled=False)
         index, budgets = PredicateIndex(tables.root), settings.BUDGETS
         join_shared(services.engine_on, index, tables, store, run, _shared_lane, budgets)
         check_spark(addresses.PROVEN, services.engine_on, tables)
@@ -140,7 +141,7 @@ def run_unproven_lane(turns: Turns) -> bool:
         for run in runs:
             ran = True
             if run.matches or run.changes:
-                refresh_cards(tables, enrolled=False)
+                _refresh_cards(tables, enrolled=False)
         check_spark(addresses.UNPROVEN, services.unproven_engine_on, tables)
     return ran
 
@@ -162,6 +163,12 @@ def all_lanes() -> Iterator[None]:
 def is_running(name: str) -> bool:
     with lane(name) as free:
         return not free
+
+
+def _refresh_cards(tables: Tables, *, enrolled: bool | None = None) -> None:
+    """Bring what was found into the lists, and have it delivered."""
+    if cards.refresh_cards(tables, enrolled=enrolled):
+        run_soon(DELIVER_DUE)
 
 
 def _shared_lane() -> AbstractContextManager[bool]:

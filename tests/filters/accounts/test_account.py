@@ -84,6 +84,10 @@ def test_the_audiences_of_people(alice: User, carol: User) -> None:
     assert people.audiences(None) == ("public",)
 
 
+OPEN = {"sign-in", "sign-out", "healthz", "act", "unsubscribe", "confirm"}
+"""Pages that need no sign-in; a signed token, or nothing, is their permission."""
+
+
 @pytest.mark.parametrize(
     "page",
     [page for feature in urlpatterns for page in getattr(feature, "url_patterns", [feature])],
@@ -91,7 +95,7 @@ def test_the_audiences_of_people(alice: User, carol: User) -> None:
 def test_every_page_is_closed_unless_it_says_otherwise(
     client: Client, db: None, page: URLPattern
 ) -> None:
-    values = {"name": "x", "pk": 1, "task": UUID(int=0)}
+    values = {"name": "x", "pk": 1, "task": UUID(int=0), "act": "vote", "token": "x"}
     address = reverse(page.name, kwargs={key: values[key] for key in page.pattern.converters})
     asks = client.get(address).headers.get("Location", "").startswith("/sign-in/?next=")
-    assert asks == (page.name not in ("sign-in", "sign-out", "healthz"))
+    assert asks == (page.name not in OPEN)

@@ -1,0 +1,66 @@
+"""What a claim is to deliver: its matches, as their owner may see them now, ready to be written."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from zoneinfo import ZoneInfo
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from filters.accounts import people
+from filters.delivery import links
+from filters.delivery.claims import Claim, matches_of
+from filters.inbox.sentences import sentences
+from filters.models import Filter, Match, Mute
+from tapestry.deliver.batch import Batch, DeliveredMatch
+
+_FIELDS = (
+    *("pk", "sequence", "filter_id", "msgid", "audience", "matched_at", "explanation"),
+    *("evidence_rows", "retracted_at"),
+    *("card__subject", "card__sender", "card__sender_name", "card__received"),
+)
+
+
+def batch_of(claim: Claim) -> Batch:
+    """Return the matches of a claim, in order; not those of muted threads."""
+    owner = claim.destination.owner
+    stored = matches_of(claim.destination, claim.after, claim.until)
+    muted = Mute.objects.filter(owner=owner).values("root")
+    matches = delivered(
+        stored.exclude(card__root__in=muted), people.audiences(owner), people.time_zone(owner)
+    )
+    return Batch(claim.key, claim.after, claim.until, matches)
+
+
+def delivered(
+    stored: QuerySet[Match], audiences: Collection[str], zone: ZoneInfo
+) -> tuple[DeliveredMatch, ...]:
+    """Return released matches as a reader in these audiences is sent them, in order."""
+    visible = stored.filter(card__isnull=False, audience__in=audiences).order_by("sequence")
+    rows = list(visible.values_list(*_FIELDS))
+    filters = Filter.objects.in_bulk({row[2] for row in rows})
+    with timezone.override(zone):
+        return tuple(
+            DeliveredMatch(
+                sequence=sequence,
+                op="insert" if retracted_at is None else "delete",
+                filter_id=filter_id,
+                filter_name=filters[filter_id].name,
+                filter_text=filters[filter_id].display_text,
+                msgid=msgid,
+                audience=audience,
+                subject=subject,
+                sender=sender,
+                sender_name=sender_name,
+                received=received,
+                matched_at=matched_at if retracted_at is None else retracted_at,
+                explanation="; ".join(sentences(evidence, audiences)) or explanation,
+                url=links.message_url(msgid, audience),
+                links=links.acts(pk) if retracted_at is None else (),
+            )
+            for pk, sequence, filter_id, msgid, audience, matched_at, explanation, evidence, (
+                retracted_at
+            ), subject, sender, sender_name, received in rows
+            if filter_id in filters
+        )

@@ -1,0 +1,214 @@
+"""Claimed, sent, confirmed: a range of the release sequence is delivered to a destination once.
+
+    due ─ claim ─> held: (cursor, claimed_until] ─ delivered ─> cursor = claimed_until
+                                                 └ failed ────> due again, with the same range
+
+A claim is an UPDATE that finds the destination free (compare-and-set), so two workers never
+deliver to one destination at the same time.  The range stays as it is until it is confirmed: what
+is tried again after a crash is the same delivery, under the same key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.db.models import BigIntegerField, Case, F, Q, QuerySet, Value, When
+
+from filters.delivery import holder
+from filters.models import Delivery, Destination, Match, ReleaseCounter
+from filters.runtime.batching import in_batches
+from filters.store import release
+from tapestry.core.clock import DAY, SECOND, wall_clock
+from tapestry.deliver.batch import Outcome
+
+DISPATCHED = 60 * SECOND
+"""How long a worker may take to claim what was sent to it, before it is sent again."""
+
+PATIENCE = DAY
+"""How long deliveries wait for the card of a match: its message may be nowhere to be found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A destination that this process holds, and the range that it is to be sent."""
+
+    destination: Destination
+    name: str
+
+    @property
+    def after(self) -> int:
+        return self.destination.cursor
+
+    @property
+    def until(self) -> int:
+        return self.destination.claimed_until or self.destination.cursor
+
+    @property
+    def key(self) -> str:
+        """The name of the delivery, the same however often it is tried (an idempotency key)."""
+        return f"{self.destination.uid.hex}.{self.after}.{self.until}"
+
+
+def dispatch(limit: int) -> dict[int, str]:
+    """Return the keys of destinations that are due, with their kinds, at most twice the limit.
+
+    Half are those that have waited longest, half the newest: these do not wait while a hundred
+    thousand are served that were due at one time.  They are due again after ``DISPATCHED`` if
+    nobody has claimed them until then.
+    """
+    if release.is_releasing():
+        return {}
+    now = wall_clock()
+    due = _deliverable().filter(due_at__lte=now, holder="").values_list("pk", "kind")
+    kinds = dict(due.order_by("due_at", "pk")[:limit])
+    kinds |= dict(due.order_by("-due_at", "-pk")[:limit])
+    for rows in in_batches(Destination.objects.order_by(), kinds):
+        rows.filter(due_at__lte=now).update(due_at=now + DISPATCHED)
+    return kinds
+
+
+def claim(keys: Collection[int], most: Mapping[str, int]) -> list[Claim]:
+    """Claim those of the destinations that are free and have something to be delivered.
+
+    ``most`` is how many matches one delivery of a kind carries; other kinds have no limit.
+    """
+    name = holder.new_claim()
+    wanted = _deliverable().filter(pk__in=keys, holder="", due_at__isnull=False)
+    with transaction.atomic():
+        wanted.update(holder=name, due_at=None)
+        held = list(
+            Destination.objects.filter(holder=name)
+            .select_related("owner", "address")
+            .order_by("pk")
+        )
+        position = ReleaseCounter.position()
+        unsealed = [destination for destination in held if destination.claimed_until is None]
+        for destination in unsealed:
+            destination.claimed_until = _end(destination, position, most.get(destination.kind))
+        Destination.objects.bulk_update(unsealed, ["claimed_until"])
+    return [Claim(destination, name) for destination in held]
+
+
+def confirm(claimed: Claim, outcome: Outcome, by_filter: Mapping[int, int]) -> bool:
+    """Store that a claimed range is delivered; return False if the claim is not held any more."""
+    until = claimed.until
+    with transaction.atomic():
+        rows = Destination.objects.filter(pk=claimed.destination.pk, holder=claimed.name)
+        done = rows.update(
+            cursor=until,
+            claimed_until=None,
+            holder="",
+            failures=0,
+            failing_since=None,
+            error="",
+            due_at=Case(
+                When(latest__gt=until, then=Value(wall_clock())),
+                default=None,
+                output_field=BigIntegerField(null=True),
+            ),
+        )
+        if done and (by_filter or outcome.answer):
+            _record(claimed, outcome, by_filter)
+    return done == 1
+
+
+def fail(claimed: Claim, outcome: Outcome, by_filter: Mapping[int, int], seconds: float) -> bool:
+    """Store that a range could not be delivered, to be tried again after so many seconds.
+
+    Return False if the claim is not held any more.
+    """
+    now = wall_clock()
+    with transaction.atomic():
+        rows = Destination.objects.filter(pk=claimed.destination.pk, holder=claimed.name)
+        done = rows.update(
+            holder="",
+            due_at=now + int(seconds * SECOND),
+            failures=F("failures") + 1,
+            failing_since=claimed.destination.failing_since or now,
+            error=outcome.answer,
+        )
+        if done:
+            _record(claimed, outcome, by_filter)
+    return done == 1
+
+
+def refuse(claimed: Claim, outcome: Outcome, by_filter: Mapping[int, int]) -> bool:
+    """Store that the other side takes nothing more; its owner may turn the destination on again.
+
+    What was to be delivered stays claimed, and is delivered then.
+    """
+    with transaction.atomic():
+        rows = Destination.objects.filter(pk=claimed.destination.pk, holder=claimed.name)
+        done = rows.update(
+            holder="", due_at=None, active=False, failures=F("failures") + 1, error=outcome.answer
+        )
+        if done:
+            _record(claimed, outcome, by_filter)
+    return done == 1
+
+
+def give_back(claimed: Claim, seconds: float) -> None:
+    """Let go of a claim of which nothing was tried; it is due again after so many seconds."""
+    rows = Destination.objects.filter(pk=claimed.destination.pk, holder=claimed.name)
+    rows.update(holder="", due_at=wall_clock() + int(seconds * SECOND))
+
+
+def free_abandoned() -> int:
+    """Free the destinations that ended processes have claimed; return how many those were."""
+    held = Destination.objects.exclude(holder="")
+    names = set(held.order_by().values_list("holder", flat=True).distinct())
+    ended = [name for name in names if not holder.is_alive(name)]
+    freed = Destination.objects.filter(holder__in=ended).update(holder="", due_at=wall_clock())
+    holder.remove_ended()
+    return freed
+
+
+def _deliverable() -> QuerySet[Destination]:
+    usable = Q(address=None) | Q(address__confirmed_at__isnull=False, address__problem="")
+    deliverable = Destination.objects.filter(usable, active=True, owner__is_active=True)
+    return deliverable.exclude(owner__in=_waiting_for_cards())
+
+
+def _waiting_for_cards() -> Sequence[int]:
+    """Return the owners of released matches whose cards are being made again."""
+    stale = Match.objects.filter(Q(card=None) | Q(refreshed_at=None), sequence__isnull=False)
+    recent = stale.filter(stored_at__gt=wall_clock() - PATIENCE)
+    return list(recent.order_by().values_list("filter__owner", flat=True).distinct())
+
+
+def _end(destination: Destination, position: int, most: int | None) -> int:
+    """Return where a new range ends: at the last release, or after so many matches."""
+    if most is None:
+        return position
+    places = matches_of(destination, destination.cursor, position)
+    last = list(places.order_by("sequence").values_list("sequence", flat=True)[most - 1 : most])
+    return int(last[0] or position) if last else position
+
+
+def matches_of(destination: Destination, after: int, until: int) -> QuerySet[Match]:
+    """Return the matches of a destination in a range of the release sequence."""
+    chosen = Q(
+        filter__subscriptions__destination=destination,
+        filter__subscriptions__since__lt=F("sequence"),
+    )
+    if destination.all_filters:
+        of_all = Q(sequence__gt=destination.all_since, filter__owner=destination.owner_id)
+        keys = Match.objects.filter(chosen).values("pk")
+        scope = of_all | Q(pk__in=keys) if destination.subscriptions.exists() else of_all
+    else:
+        scope = chosen
+    return Match.objects.filter(scope, sequence__gt=after, sequence__lte=until)
+
+
+def _record(claimed: Claim, outcome: Outcome, by_filter: Mapping[int, int]) -> None:
+    Delivery.objects.create(
+        destination=claimed.destination,
+        key=claimed.key,
+        at=wall_clock(),
+        state=outcome.state,
+        matches=sum(by_filter.values()),
+        by_filter={str(filter_id): count for filter_id, count in by_filter.items()},
+        answer=outcome.answer[:1000],
+    )

@@ -1,0 +1,54 @@
+"""Which processes are delivering: a claim ends with the process that holds it.
+
+Each process holds the lock of a file of its own as long as it lives (filters.runtime.services says
+where); the kernel releases it however the process ends.  So the claims of a killed worker are free
+at once, and those of a slow one are not.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import time
+import uuid
+from contextlib import ExitStack
+from pathlib import Path
+
+from filters.runtime import services
+from tapestry.core.file_lock import is_held, shared_lock
+
+_held: dict[tuple[Path, int], str] = {}
+"""The names of this process, by data directory and process."""
+
+_locks = ExitStack()
+_numbers = itertools.count(1)
+
+OLD = 3600.0
+"""Seconds after which the file of an ended process is deleted; a young one may be unlocked yet."""
+
+
+def new_claim() -> str:
+    """Return a name for a claim of this process, which ends with it."""
+    directory = _directory()
+    key = (directory, os.getpid())
+    if key not in _held:
+        name = uuid.uuid4().hex
+        _locks.enter_context(shared_lock(directory / f"{name}.lock"))
+        _held[key] = name
+    return f"{_held[key]}:{next(_numbers)}"
+
+
+def is_alive(claim: str) -> bool:
+    """Tell whether the process that made a claim is still there."""
+    return is_held(_directory() / f"{claim.partition(':')[0]}.lock")
+
+
+def remove_ended() -> None:
+    """Delete the files of processes that ended long ago."""
+    for path in _directory().glob("*.lock"):
+        if path.stat().st_mtime < time.time() - OLD and not is_held(path):
+            path.unlink(missing_ok=True)
+
+
+def _directory() -> Path:
+    return services.data() / "run" / "deliveries"

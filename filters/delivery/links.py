@@ -1,0 +1,75 @@
+"""Addresses in what is sent: pages of the site, and acts that need no sign-in.
+
+Such an address is signed (django.core.signing); one that acts on a message expires, and the page
+behind it asks for a POST, so that a program that follows every link changes nothing.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from functools import cache
+
+from django.conf import settings
+from django.core import signing
+from django.urls import reverse
+
+from filters.templatetags.mail import message_address
+from tapestry.deliver.batch import Link
+
+EXPIRES = timedelta(days=30)
+"""How long a link acts on its message."""
+
+ACTS = {"vote": "Vote for it", "read": "Mark as read", "mute": "Mute the thread"}
+"""What a link may do, with the words that stand on it."""
+
+
+def absolute(path: str) -> str:
+    """Return the whole address of a page of this site (TAPESTRY_URL)."""
+    return f"{settings.SITE_URL}{path}"
+
+
+def message_url(msgid: str, audience: str) -> str:
+    return absolute(message_address(msgid, audience))
+
+
+def acts(match: int) -> tuple[Link, ...]:
+    """Return the links that act on a match, by its primary key."""
+    token = _signer("act").sign(str(match))
+    return tuple(
+        Link(words, absolute(reverse("act", args=[act, token]))) for act, words in ACTS.items()
+    )
+
+
+def match_of(token: str) -> int:
+    """Return the match that a token names; raise BadSignature if it is forged or has expired."""
+    return int(_signer("act").unsign(token, max_age=EXPIRES))
+
+
+def unsubscribe_url(uid: str) -> str:
+    """Return the address that ends a destination, by its uid (RFC 8058)."""
+    return absolute(reverse("unsubscribe", args=[_signer("unsubscribe").sign(uid)]))
+
+
+def destination_of(token: str) -> str:
+    """Return the uid of the destination that a token names; raise BadSignature if forged."""
+    return _signer("unsubscribe").unsign(token)
+
+
+def confirm_url(address: int, email: str) -> str:
+    """Return the address that confirms a mail address, by its primary key."""
+    return absolute(reverse("confirm", args=[_signer("confirm").sign(f"{address}:{email}")]))
+
+
+def address_of(token: str) -> tuple[int, str]:
+    """Return the key and the e-mail of the address that a token confirms.
+
+    Raise BadSignature if it is forged or has expired.
+    """
+    key, _, email = _signer("confirm").unsign(token, max_age=timedelta(days=7)).partition(":")
+    return int(key), email
+
+
+@cache
+def _signer(purpose: str) -> signing.TimestampSigner:
+    """Return what signs for one purpose; made on first use, for it needs the site's key."""
+    return signing.TimestampSigner(salt=f"filters.delivery.{purpose}")

@@ -1,0 +1,68 @@
+"""Deliver to destinations that are due: claim, send, confirm."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Collection
+
+from filters.delivery import claims, ways
+from filters.delivery.batches import batch_of
+from filters.delivery.claims import Claim
+from tapestry.core.errors import TapestryError
+from tapestry.core.log import event
+from tapestry.deliver.batch import Batch, Outcome
+from tapestry.ingest.backoff import pause_after
+
+log = logging.getLogger(__name__)
+
+
+def deliver(keys: Collection[int]) -> int:
+    """Deliver to those of the destinations that are free; return how many batches were sent."""
+    delivered = 0
+    for claim in claims.claim(keys, ways.most()):
+        delivered += _deliver(claim)
+    return delivered
+
+
+def _deliver(claim: Claim) -> bool:
+    began = time.monotonic()
+    batch = batch_of(claim)
+    by_filter = Counter(match.filter_id for match in batch.matches)
+    outcome = _attempt(claim, batch) if batch.matches else Outcome("delivered")
+    if outcome.state == "delivered":
+        kept = claims.confirm(claim, outcome, by_filter)
+    elif outcome.state == "refused":
+        kept = claims.refuse(claim, outcome, by_filter)
+    else:
+        kept = claims.fail(claim, outcome, by_filter, _seconds_until_next(claim, outcome))
+    if batch.matches:
+        event(
+            log,
+            "delivered" if outcome.state == "delivered" else "not_delivered",
+            kind=claim.destination.kind,
+            destination=claim.destination.pk,
+            matches=len(batch.matches),
+            state=outcome.state,
+            kept=kept,
+            seconds=time.monotonic() - began,
+        )
+    return outcome.state == "delivered"
+
+
+def _attempt(claim: Claim, batch: Batch) -> Outcome:
+    try:
+        return ways.WAYS[claim.destination.kind].send(claim.destination, batch)
+    except TapestryError as error:
+        return Outcome("retry", error.message)
+    except Exception:
+        log.exception("destination %s", claim.destination.pk)
+        return Outcome("retry", "It failed here; the worker's log says why.")
+
+
+def _seconds_until_next(claim: Claim, outcome: Outcome) -> float:
+    """Return the seconds until the next attempt: as the other side asks, else with backoff."""
+    if outcome.retry_after is not None:
+        return outcome.retry_after
+    return pause_after(claim.destination.failures + 1)

@@ -1,0 +1,24 @@
+"""The matches of a filter by their places in the release sequence: for feeds and programs."""
+
+from __future__ import annotations
+
+from filters.accounts import people
+from filters.delivery.batches import delivered
+from filters.models import Filter, Match
+from tapestry.deliver.batch import DeliveredMatch
+
+
+def after(
+    filter_: Filter, cursor: int, limit: int
+) -> tuple[tuple[DeliveredMatch, ...], int | None]:
+    """Return the matches of a filter that were released after a cursor, oldest first.
+
+    The second value is the next cursor, None if nothing came after this one.  Who goes on there
+    misses no match, and sees none twice.
+    """
+    stored = Match.objects.filter(filter=filter_, sequence__gt=cursor)
+    places = list(stored.order_by("sequence").values_list("sequence", flat=True)[:limit])
+    if not places:
+        return (), None
+    owner, part = filter_.owner, stored.filter(sequence__lte=places[-1])
+    return delivered(part, people.audiences(owner), people.time_zone(owner)), places[-1]

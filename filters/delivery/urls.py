@@ -1,0 +1,11 @@
+"""Addresses of delivery: destinations, feeds, and the links of what is sent."""
+
+from django.urls import path
+
+from filters.delivery.views import acts
+
+urlpatterns = [
+    path("act/<slug:act>/<str:token>/", acts.act, name="act"),
+    path("unsubscribe/<str:token>/", acts.unsubscribe, name="unsubscribe"),
+    path("confirm/<str:token>/", acts.confirm, name="confirm"),
+]

@@ -1,0 +1,141 @@
+"""The pages behind signed links: each asks first, and acts only on a POST."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.contrib.auth.decorators import login_not_required
+from django.core.signing import BadSignature
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods
+
+from filters.accounts import people
+from filters.delivery import links
+from filters.inbox.listing import mark_read
+from filters.inbox.outbox import annotate
+from filters.inbox.tasks import append_soon
+from filters.models import Address, Destination, Match, Mute, OutboxAnnotation
+from tapestry.core.clock import wall_clock
+
+ASKED = {
+    "vote": "Vote for this message?",
+    "read": "Mark this message as read?",
+    "mute": "Send nothing more of this thread?",
+}
+DONE = {
+    "vote": "You have voted for it.",
+    "read": "It is marked as read.",
+    "mute": "Nothing more of this thread will be sent to you. Your lists still show it.",
+}
+
+
+@login_not_required
+@never_cache
+@csrf_exempt  # the token in the address is the permission; it is in no cookie
+@require_http_methods(["GET", "POST"])
+def act(request: HttpRequest, act: str, token: str) -> HttpResponse:
+    """Vote for a message, mark it as read or mute its thread, as a link of a digest says."""
+    if act not in ASKED:
+        raise Http404("There is no such link.")
+    match = _match(token)
+    if match is None or match.card is None:
+        return _expired(request)
+    if request.method == "POST":
+        _ACT[act](match)
+    context = {
+        "title": DONE[act] if request.method == "POST" else ASKED[act],
+        "button": links.ACTS[act],
+        "subject": match.card.subject or "(no subject)",
+        "sender": match.card.sender_name or match.card.sender,
+        "url": links.message_url(match.msgid, match.audience),
+        "done": request.method == "POST",
+    }
+    return render(request, "filters/delivery/act.html", context)
+
+
+@login_not_required
+@never_cache
+@csrf_exempt  # RFC 8058: mail programs post without a cookie
+@require_http_methods(["GET", "POST"])
+def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
+    """Turn a destination off: at once on a POST, as RFC 8058 asks; else after a question."""
+    try:
+        destination = Destination.objects.get(uid=links.destination_of(token))
+    except (BadSignature, Destination.DoesNotExist, ValueError):
+        return _expired(request)
+    if request.method == "POST":
+        Destination.objects.filter(pk=destination.pk).update(active=False)
+    context = {
+        "title": "Nothing more is sent." if request.method == "POST" else "Send nothing more?",
+        "subject": f"{destination.name} ({destination.get_kind_display()})",
+        "button": "Unsubscribe",
+        "done": request.method == "POST",
+    }
+    return render(request, "filters/delivery/act.html", context)
+
+
+@login_not_required
+@never_cache
+@csrf_exempt
+@require_http_methods(["GET", "POST"])
+def confirm(request: HttpRequest, token: str) -> HttpResponse:
+    """Confirm that an address is its owner's: only then anything else is sent there."""
+    try:
+        key, email = links.address_of(token)
+        address = Address.objects.get(pk=key, email=email)
+    except (BadSignature, Address.DoesNotExist, ValueError):
+        return _expired(request)
+    if request.method == "POST":
+        Address.objects.filter(pk=key, email=email).update(confirmed_at=wall_clock(), problem="")
+    context = {
+        "title": "Thank you." if request.method == "POST" else "Is this your address?",
+        "subject": f"{address.email} of {address.owner.get_username()}",
+        "button": "Confirm this address",
+        "done": request.method == "POST",
+    }
+    return render(request, "filters/delivery/act.html", context)
+
+
+def _match(token: str) -> Match | None:
+    """Return the match that a token names, if its owner may still see it."""
+    try:
+        key = links.match_of(token)
+    except (BadSignature, ValueError):
+        return None
+    found = Match.objects.filter(pk=key).select_related("filter__owner", "card").first()
+    if found is None or found.audience not in people.audiences(found.filter.owner):
+        return None
+    return found
+
+
+def _vote(match: Match) -> None:
+    owner = match.filter.owner
+    mine = OutboxAnnotation.objects.filter(owner=owner, msgid=match.msgid, kind="vote")
+    last = mine.order_by("-pk").first()
+    if last is None or last.number != 1.0:
+        annotate(owner, match.msgid, match.audience, "vote", number=1.0)
+        append_soon()
+
+
+def _mark_read(match: Match) -> None:
+    mark_read(match.filter.owner, match.msgid)
+
+
+def _mute(match: Match) -> None:
+    root = match.card.root if match.card else ""
+    Mute.objects.get_or_create(owner=match.filter.owner, root=root or match.msgid)
+
+
+_ACT: dict[str, Callable[[Match], None]] = {"vote": _vote, "read": _mark_read, "mute": _mute}
+
+
+def _expired(request: HttpRequest) -> HttpResponse:
+    context = {
+        "title": "This link does not work any more.",
+        "subject": "It has expired, or what it was about is no longer here.",
+        "done": True,
+    }
+    return render(request, "filters/delivery/act.html", context, status=404)

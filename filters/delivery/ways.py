@@ -1,0 +1,35 @@
+"""The table of ways: how each kind of destination is delivered to.
+
+A new way is a file in tapestry/deliver/ways, one ``by_*.py`` here, and a line of this table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from filters.models import Destination
+from tapestry.deliver.batch import Batch, Outcome
+
+MAIL, OUTBOUND = "mail", "outbound"
+"""Queues of deliveries: to our own mail server, and to servers that people name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a kind of destination is delivered to: what sends a batch, and in which queue.
+
+    ``most`` is how many matches one delivery carries; None has no limit.
+    """
+
+    send: Callable[[Destination, Batch], Outcome]
+    queue: str
+    most: int | None = None
+
+
+WAYS: dict[str, Way] = {}
+
+
+def most() -> dict[str, int]:
+    """Return how many matches one delivery carries, by the kinds that have a limit."""
+    return {kind: way.most for kind, way in WAYS.items() if way.most is not None}

@@ -1,0 +1,88 @@
+"""Links of what is sent: they act without signing in, and only on a POST."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from urllib.parse import urlsplit
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from support.deliveries import Store
+
+from filters.delivery import links
+from filters.models import Address, Destination, Filter, Match, Mute, OutboxAnnotation
+
+
+def paths(match: Match) -> dict[str, str]:
+    return {
+        urlsplit(link.url).path.split("/")[2]: urlsplit(link.url).path
+        for link in links.acts(match.pk)
+    }
+
+
+@pytest.mark.parametrize("act", ["vote", "read", "mute"])
+def test_a_get_changes_nothing_and_a_post_acts(
+    jones: Filter, store: Store, client: Client, act: str
+) -> None:
+    match = store(jones, "m", root="r")
+    path = paths(match)[act]
+
+    def changed() -> list[bool]:
+        match.refresh_from_db()
+        return [
+            OutboxAnnotation.objects.filter(msgid="m", kind="vote", number=1).exists(),
+            match.read_at is not None,
+            Mute.objects.filter(owner=jones.owner, root="r").exists(),
+        ]
+
+    assert client.head(path).status_code == 405 or changed() == [False] * 3
+    assert b"<form" in client.get(path).content
+    assert changed() == [False] * 3
+    for _ in range(2):
+        page = client.post(path)
+        assert page.status_code == 200 and b"<form" not in page.content
+    assert changed() == [act == "vote", act == "read", act == "mute"]
+    assert OutboxAnnotation.objects.count() == (act == "vote")
+
+
+def test_forged_expired_and_foreign_links_do_nothing(
+    jones: Filter, store: Store, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    match = store(jones, "m")
+    path = paths(match)["vote"]
+    other = store(jones, "other")
+    token = path.split("/")[3]
+    forged = path.replace(token, str(other.pk) + token[token.index(":") :])
+    assert client.post(forged).status_code == 404
+    assert client.post(path.replace("/vote/", "/delete/")).status_code == 404
+    Match.objects.filter(pk=match.pk).update(audience="user:bob")
+    assert client.post(path).status_code == 404, "its owner may no longer see it"
+    monkeypatch.setattr(links, "EXPIRES", timedelta(seconds=-1))
+    Match.objects.filter(pk=match.pk).update(audience="public")
+    assert client.post(path).status_code == 404
+    assert not OutboxAnnotation.objects.exists()
+
+
+def test_one_click_unsubscribes_at_once(hook: Destination, client: Client) -> None:
+    path = urlsplit(links.unsubscribe_url(str(hook.uid))).path
+    assert b"<form" in client.get(path).content
+    hook.refresh_from_db()
+    assert hook.active
+    assert client.post(path, {"List-Unsubscribe": "One-Click"}).status_code == 200
+    hook.refresh_from_db()
+    assert not hook.active
+    assert client.post(path[:-2] + "x/").status_code == 404
+
+
+def test_an_address_is_confirmed_by_its_link(alice: User, client: Client) -> None:
+    address = Address.objects.create(owner=alice, email="al@example.org")
+    path = urlsplit(links.confirm_url(address.pk, address.email)).path
+    client.get(path)
+    address.refresh_from_db()
+    assert address.confirmed_at is None
+    assert client.post(path).status_code == 200
+    address.refresh_from_db()
+    assert address.confirmed_at is not None
+    Address.objects.update(email="other@example.org", confirmed_at=None)
+    assert client.post(path).status_code == 404

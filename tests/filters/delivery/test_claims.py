@@ -1,0 +1,251 @@
+"""Claimed, sent, confirmed: every released match goes to a destination once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from django.contrib.auth.models import User
+from django.db.models import Model
+from support.deliveries import Recorder, Store
+
+from filters.delivery import claims, holder, sending
+from filters.models import (
+    Address,
+    Delivery,
+    Destination,
+    Filter,
+    Match,
+    Mute,
+    ReleaseCounter,
+    Subscription,
+)
+from filters.store.release import release
+from tapestry.core.clock import HOUR, MINUTE, wall_clock
+from tapestry.deliver.batch import Outcome
+
+ALL = {"webhook": 3}
+
+Row = TypeVar("Row", bound=Model)
+
+
+def turn() -> None:
+    """Release what has come due, and deliver to all that are due."""
+    release()
+    while keys := claims.dispatch(100):
+        sending.deliver(list(keys))
+
+
+def fresh(row: Row) -> Row:
+    row.refresh_from_db()
+    return row
+
+
+def test_every_match_is_delivered_once(
+    jones: Filter, hook: Destination, store: Store, way: Recorder
+) -> None:
+    for number in range(7):
+        store(jones, f"m{number}")
+        if number in (2, 3):
+            turn()
+    turn()
+    assert way.delivered == [("insert", f"m{number}") for number in range(7)]
+    assert max(len(batch.matches) for batch in way.batches) == 3
+    assert len({batch.key for batch in way.batches}) == len(way.batches)
+    assert (fresh(hook).cursor, hook.holder, hook.due_at) == (7, "", None)
+    turn()
+    assert len(way.delivered) == 7
+
+
+def test_what_waits_for_its_time_is_not_delivered_before(
+    jones: Filter, hook: Destination, store: Store, way: Recorder
+) -> None:
+    later = store(jones, "later", shown_at=wall_clock() + HOUR)
+    store(jones, "now")
+    turn()
+    assert way.delivered == [("insert", "now")]
+    Match.objects.filter(pk=later.pk).update(shown_at=wall_clock())
+    turn()
+    assert way.delivered == [("insert", "now"), ("insert", "later")]
+
+
+def test_a_match_without_a_card_waits_for_it(
+    jones: Filter, hook: Destination, store: Store, way: Recorder
+) -> None:
+    bare = store(jones, "bare")
+    card = bare.card
+    Match.objects.filter(pk=bare.pk).update(card=None)
+    turn()
+    assert way.delivered == []
+    Match.objects.filter(pk=bare.pk).update(card=card)
+    release()
+    Match.objects.filter(pk=bare.pk).update(refreshed_at=None)
+    turn()
+    assert way.delivered == [], "its evidence is being copied again"
+    Match.objects.filter(pk=bare.pk).update(refreshed_at=wall_clock())
+    turn()
+    assert way.delivered == [("insert", "bare")]
+
+
+def test_a_failure_is_repeated_as_the_same_delivery(
+    jones: Filter, hook: Destination, store: Store, way: Recorder
+) -> None:
+    store(jones, "one")
+    way.outcome = Outcome("retry", "The server is busy.")
+    turn()
+    store(jones, "two")
+    turn()
+    assert fresh(hook).error == "The server is busy."
+    assert hook.due_at is not None and hook.due_at > wall_clock()
+    way.outcome = Outcome("delivered")
+    Destination.objects.update(due_at=wall_clock())
+    turn()
+    keys = [batch.key for batch in way.batches]
+    assert keys[0] == keys[1] != keys[2]
+    assert way.delivered == [("insert", "one"), ("insert", "one"), ("insert", "two")]
+    assert (fresh(hook).failures, hook.error) == (0, "")
+    states = list(Delivery.objects.values_list("state", flat=True))
+    assert states == ["delivered", "delivered", "retry"]
+
+
+def test_a_refusal_turns_the_destination_off_and_loses_nothing(
+    jones: Filter, hook: Destination, store: Store, way: Recorder
+) -> None:
+    store(jones, "one")
+    way.outcome = Outcome("refused", "It is gone.")
+    turn()
+    assert not fresh(hook).active
+    way.outcome = Outcome("delivered")
+    turn()
+    assert len(way.batches) == 1
+    Destination.objects.update(active=True, due_at=wall_clock())
+    turn()
+    assert [batch.key for batch in way.batches] == [way.batches[0].key] * 2
+
+
+def test_two_workers_never_hold_one_destination(
+    jones: Filter, hook: Destination, store: Store, way: Recorder
+) -> None:
+    store(jones, "one")
+    release()
+    [held] = claims.claim([hook.pk], ALL)
+    assert claims.claim([hook.pk], ALL) == []
+    assert claims.free_abandoned() == 0, "this process is alive"
+    assert claims.dispatch(100) == {}
+    assert claims.confirm(held, Outcome("delivered"), {})
+    assert not claims.confirm(held, Outcome("delivered"), {})
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_claim_of_a_process_that_ends_is_free_again(
+    jones: Filter, hook: Destination, store: Store, way: Recorder, data: Path
+) -> None:
+    store(jones, "one")
+    release()
+    name = holder.new_claim()
+    ended = f"{'0' * 32}:1"
+    Destination.objects.update(holder=ended, claimed_until=1, due_at=None)
+    assert holder.is_alive(name) and not holder.is_alive(ended)
+    assert claims.free_abandoned() == 1
+    store(jones, "two")
+    turn()
+    assert way.delivered == [("insert", "one"), ("insert", "two")]
+    assert len(way.batches) == 2, "what had been claimed is a delivery of its own"
+
+
+def test_the_lock_of_a_holder_ends_with_its_process(data: Path, settings: object) -> None:
+    program = (
+        "import sys; from pathlib import Path; from tapestry.core.file_lock import shared_lock\n"
+        "with shared_lock(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
+    )
+    path = data / "run" / "deliveries" / "abc.lock"
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdin is not None
+    assert process.stdout.readline() == "held\n"
+    assert holder.is_alive("abc:4")
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    process.stdin.close()
+    assert not holder.is_alive("abc:4")
+
+
+def test_a_destination_takes_the_filters_it_subscribed_to(
+    alice: User, jones: Filter, hook: Destination, store: Store, way: Recorder
+) -> None:
+    other = Filter.objects.create(owner=alice, name="other", text="x")
+    Destination.objects.update(all_filters=False)
+    store(jones, "before")
+    turn()
+    assert way.delivered == []
+    Subscription.objects.create(destination=hook, filter=jones, since=ReleaseCounter.position())
+    store(jones, "after")
+    store(other, "elsewhere")
+    turn()
+    assert way.delivered == [("insert", "after")]
+
+
+def test_nobody_is_sent_what_they_may_not_see(
+    bob: User, jones: Filter, hook: Destination, store: Store, way: Recorder
+) -> None:
+    store(jones, "secret", audience="user:bob")
+    store(jones, "mine", audience="user:alice")
+    store(Filter.objects.create(owner=bob, name="b", text="x"), "of bob")
+    turn()
+    assert way.delivered == [("insert", "mine")]
+
+
+def test_what_leaves_a_live_filter_is_delivered_as_a_retraction(
+    jones: Filter, hook: Destination, store: Store, way: Recorder
+) -> None:
+    match = store(jones, "one")
+    turn()
+    Match.objects.filter(pk=match.pk).update(retracted_at=wall_clock(), sequence=None)
+    turn()
+    assert way.delivered == [("insert", "one"), ("delete", "one")]
+
+
+def test_muted_threads_are_not_sent(
+    alice: User, jones: Filter, hook: Destination, store: Store, way: Recorder
+) -> None:
+    Mute.objects.create(owner=alice, root="loud")
+    store(jones, "reply", root="loud")
+    store(jones, "other")
+    turn()
+    assert way.delivered == [("insert", "other")]
+
+
+def test_mail_goes_to_confirmed_addresses_only(
+    alice: User, jones: Filter, hook: Destination, store: Store, way: Recorder
+) -> None:
+    address = Address.objects.create(owner=alice, email="al@example.org")
+    Destination.objects.update(address=address)
+    store(jones, "one")
+    turn()
+    assert way.delivered == []
+    Address.objects.update(confirmed_at=wall_clock())
+    turn()
+    assert way.delivered == [("insert", "one")]
+
+
+def test_the_newest_do_not_wait_behind_all_that_was_due_before(
+    alice: User, hook: Destination
+) -> None:
+    now = wall_clock()
+    for number in range(5):
+        Destination.objects.create(
+            owner=alice, kind="webhook", name=f"{number}", due_at=now - MINUTE + number
+        )
+    Destination.objects.filter(pk=hook.pk).update(due_at=now)
+    handed_out = claims.dispatch(1)
+    assert hook.pk in handed_out and len(handed_out) == 2
+    assert not handed_out.keys() & claims.dispatch(1).keys()
