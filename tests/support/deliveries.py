@@ -1,0 +1,57 @@
+"""Matches, batches and envelopes for tests of what is sent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from tapestry.core.clock import HOUR, parse_instant
+from tapestry.deliver.batch import Batch, DeliveredMatch, Link
+from tapestry.deliver.envelope import Envelope
+
+NOW = parse_instant("2026-11-23T07:00:00Z")
+
+ENVELOPE = Envelope(
+    to_address="terry@example.com",
+    to_name="Terry Moore",
+    from_address="digest@tapestry.example.org",
+    site_name="Tapestry",
+    site_url="https://tapestry.example.org/",
+    list_id="terry.tapestry.example.org",
+    unsubscribe_url="https://tapestry.example.org/stop/abc",
+    settings_url="https://tapestry.example.org/me/",
+    zone=ZoneInfo("Europe/Berlin"),
+    message_id="digest-1-40@tapestry.example.org",
+    now=NOW,
+)
+
+
+def match(number: int, filter_id: int = 1, **changed: Any) -> DeliveredMatch:
+    """A match with this place in the sequence; the larger the number, the later received."""
+    plain = DeliveredMatch(
+        sequence=number,
+        op="insert",
+        filter_id=filter_id,
+        filter_name=f"filter-{filter_id}",
+        filter_text=f"replies by person {filter_id}",
+        msgid=f"m{number}@example.com",
+        audience="public",
+        subject=f"Subject {number}",
+        sender="jones@example.com",
+        sender_name="Brian Jones",
+        received=NOW - HOUR + number,
+        matched_at=NOW - HOUR,
+        explanation=f"Jones replied to message {number}",
+        url=f"https://tapestry.example.org/message/{number}/",
+        links=(
+            Link("Vote for it", f"https://tapestry.example.org/do/vote/{number}/"),
+            Link("Mute the thread", f"https://tapestry.example.org/do/mute/{number}/"),
+        ),
+    )
+    return replace(plain, **changed)
+
+
+def batch(*matches: DeliveredMatch, note: str = "") -> Batch:
+    """A batch of matches under one key."""
+    return Batch("digest-1-40", 0, len(matches), matches, note)
