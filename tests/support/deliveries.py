@@ -1,30 +1,57 @@
-"""A way of delivery that records what it is given, and answers what the test wants."""
+"""Matches, batches and envelopes for tests of what is sent."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import Any
+from zoneinfo import ZoneInfo
 
-from tapestry.deliver.batch import Batch, Outcome
+from tapestry.core.clock import HOUR, parse_instant
+from tapestry.deliver.batch import Batch, DeliveredMatch, Link
+from tapestry.deliver.envelope import Envelope
 
-if TYPE_CHECKING:
-    from filters.models import Destination, Match
+NOW = parse_instant("2026-11-23T07:00:00Z")
 
-Store = Callable[..., "Match"]
-"""Stores a match of a filter, with its card."""
+ENVELOPE = Envelope(
+    to_address="terry@example.com",
+    to_name="Terry Moore",
+    from_address="digest@tapestry.example.org",
+    site_name="Tapestry",
+    site_url="https://tapestry.example.org/",
+    list_id="terry.tapestry.example.org",
+    unsubscribe_url="https://tapestry.example.org/stop/abc",
+    settings_url="https://tapestry.example.org/me/",
+    zone=ZoneInfo("Europe/Berlin"),
+    message_id="digest-1-40@tapestry.example.org",
+    now=NOW,
+)
 
 
-class Recorder:
-    """The batches of a way, and the outcome of the next."""
+def match(number: int, filter_id: int = 1, **changed: Any) -> DeliveredMatch:
+    """A match with this place in the sequence; the larger the number, the later received."""
+    plain = DeliveredMatch(
+        sequence=number,
+        op="insert",
+        filter_id=filter_id,
+        filter_name=f"filter-{filter_id}",
+        filter_text=f"replies by person {filter_id}",
+        msgid=f"m{number}@example.com",
+        audience="public",
+        subject=f"Subject {number}",
+        sender="jones@example.com",
+        sender_name="Brian Jones",
+        received=NOW - HOUR + number,
+        matched_at=NOW - HOUR,
+        explanation=f"Jones replied to message {number}",
+        url=f"https://tapestry.example.org/message/{number}/",
+        links=(
+            Link("Vote for it", f"https://tapestry.example.org/do/vote/{number}/"),
+            Link("Mute the thread", f"https://tapestry.example.org/do/mute/{number}/"),
+        ),
+    )
+    return replace(plain, **changed)
 
-    def __init__(self) -> None:
-        self.batches: list[Batch] = []
-        self.outcome = Outcome("delivered", "fine")
 
-    def send(self, destination: Destination, batch: Batch) -> Outcome:
-        self.batches.append(batch)
-        return self.outcome
-
-    @property
-    def delivered(self) -> list[tuple[str, str]]:
-        return [(match.op, match.msgid) for batch in self.batches for match in batch.matches]
+def batch(*matches: DeliveredMatch, note: str = "") -> Batch:
+    """A batch of matches under one key."""
+    return Batch("digest-1-40", 0, len(matches), matches, note)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from django.contrib.auth.models import User
-from support.deliveries import Recorder, Store
+from support.recorded_way import Recorder, Store
 
 from filters.models import Card, Destination, Filter, Match
 from tapestry.core.clock import wall_clock

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
-from support.deliveries import Store
+from support.recorded_way import Store
 
 from filters.delivery import links
 from filters.models import Address, Destination, Filter, Match, Mute, OutboxAnnotation

@@ -10,7 +10,7 @@ from typing import TypeVar
 import pytest
 from django.contrib.auth.models import User
 from django.db.models import Model
-from support.deliveries import Recorder, Store
+from support.recorded_way import Recorder, Store
 
 from filters.delivery import claims, holder, sending
 from filters.models import (

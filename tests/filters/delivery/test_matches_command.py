@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
-from support.deliveries import Store
+from support.recorded_way import Store
 
 from filters.management.commands import matches
 from filters.models import Filter, Match

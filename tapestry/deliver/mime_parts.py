@@ -1,0 +1,61 @@
+"""Parts of MIME, written without the generic and slow ways of the email package."""
+
+from __future__ import annotations
+
+import re
+from binascii import b2a_qp
+from email import policy
+from email.message import EmailMessage
+
+from tapestry.deliver.headers import Headers
+
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+
+WIRE = policy.SMTP.clone(refold_source="none")
+"""Headers are sent as tapestry.deliver.headers folded them; lines end in CRLF."""
+
+
+def text_headers(subtype: str) -> Headers:
+    """Return the headers of a part that ``quoted_printable`` has encoded."""
+    return [
+        ("Content-Type", f'text/{subtype}; charset="utf-8"'),
+        ("Content-Transfer-Encoding", "quoted-printable"),
+    ]
+
+
+def quoted_printable(text: str) -> str:
+    r"""Return text in the quoted-printable encoding of its UTF-8 (RFC 2045, 6.7), lines in LF.
+
+    No line in it can be a boundary that has ``=_`` in it.
+
+    >>> quoted_printable("café =_x\n")
+    'caf=C3=A9 =3D_x\n'
+    """
+    return b2a_qp(text.encode("utf-8"), istext=True).decode("ascii")
+
+
+def alternative(headers: Headers, plain: str, html: str) -> EmailMessage:
+    """Return a message of a text and the same in HTML, for programs to choose (RFC 2046, 5.1.4).
+
+    Its policy is WIRE: ``as_bytes()`` is what SMTP and IMAP take.
+    """
+    message = EmailMessage(WIRE)
+    for name, value in headers:
+        message.set_raw(name, value)
+    message.set_raw("Content-Type", 'multipart/alternative; boundary="=_alternative"')
+    for subtype, text in (("plain", plain), ("html", html)):
+        part = EmailMessage(WIRE)
+        for name, value in text_headers(subtype):
+            part.set_raw(name, value)
+        part.set_payload(quoted_printable(text))
+        message.attach(part)
+    return message
+
+
+def crlf(data: bytes) -> bytes:
+    r"""Return bytes whose lines all end in CRLF, as SMTP and IMAP demand (RFC 5321, 2.3.8).
+
+    >>> crlf(b"Subject: lunch\n\nNoon?\r\n")
+    b'Subject: lunch\r\n\r\nNoon?\r\n'
+    """
+    return _LINE_END.sub(b"\r\n", data)

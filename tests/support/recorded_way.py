@@ -1,0 +1,30 @@
+"""A way of delivery that records what it is given, and answers what the test wants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tapestry.deliver.batch import Batch, Outcome
+
+if TYPE_CHECKING:
+    from filters.models import Destination, Match
+
+Store = Callable[..., "Match"]
+"""Stores a match of a filter, with its card."""
+
+
+class Recorder:
+    """The batches of a way, and the outcome of the next."""
+
+    def __init__(self) -> None:
+        self.batches: list[Batch] = []
+        self.outcome = Outcome("delivered", "fine")
+
+    def send(self, destination: Destination, batch: Batch) -> Outcome:
+        self.batches.append(batch)
+        return self.outcome
+
+    @property
+    def delivered(self) -> list[tuple[str, str]]:
+        return [(match.op, match.msgid) for batch in self.batches for match in batch.matches]
