@@ -23,11 +23,11 @@ from filters.models import Heartbeat
 from filters.models.source import Source
 from filters.sources.credentials import account_of
 from filters.sources.schedule import make_due
+from tapestry.core.backoff import pause_after
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
 from tapestry.ingest.account import Account, RefusedError
-from tapestry.ingest.backoff import pause_after
 from tapestry.ingest.imap.idle import CannotIdleError, watch_mailbox
 
 log = logging.getLogger(__name__)

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from tapestry.core.backoff import pause_after
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import SyncStates
 from tapestry.ingest.account import Account, ConnectionLostError, RefusedError
-from tapestry.ingest.backoff import pause_after
 from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
 from tapestry.ingest.session import MailSession, open_session
 from tapestry.ingest.stream import CursorOf

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from tapestry.core.backoff import pause_after
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import SyncStates
 from tapestry.ingest.account import ConnectionLostError
-from tapestry.ingest.backoff import pause_after
 from tapestry.ingest.stream import Item
 from tapestry.tables.append import Cursor
 

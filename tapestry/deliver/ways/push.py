@@ -1,0 +1,159 @@
+"""Delivery by web push: one notification of a batch, to a browser that asked for it.
+
+The browser's push service takes the message (RFC 8030) and cannot read it (RFC 8291); it knows
+this site by a key (VAPID, RFC 8292).  The browser named the service's address, so it is an
+address that a person named: requests go by tapestry/deliver/http_post.py.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from base64 import urlsafe_b64encode
+from collections.abc import Sequence
+
+from py_vapid import Vapid02, VapidException
+from pywebpush import WebPusher
+
+from tapestry.core.clock import HOUR, SECOND
+from tapestry.deliver.batch import Batch, DeliveredMatch, Outcome
+from tapestry.deliver.http_post import SECONDS, Answer, NoAnswerError, post
+from tapestry.deliver.private_hosts import (
+    AddressRefusedError,
+    Resolver,
+    read_target,
+    resolve_host,
+)
+from tapestry.deliver.push_keys import PushSubscription, VapidKeys
+
+LONGEST_LINE = 120
+LINES = 4
+"""How much a notification shows: a push service takes 4,096 bytes, encryption included."""
+TIME_TO_LIVE = 24 * HOUR
+TOKEN_TIME = 12 * HOUR
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
+
+
+def send(
+    batch: Batch,
+    subscription: PushSubscription,
+    vapid: VapidKeys,
+    now: int,
+    *,
+    page_url: str,
+    allowed: Sequence[str] = (),
+    seconds: float = SECONDS,
+    ca: str | None = None,
+    resolve: Resolver = resolve_host,
+) -> Outcome:
+    """Send one notification of what entered the lists, and return what became of it.
+
+    An answer of 2xx is a delivery; 404 and 410 say that the browser is no longer subscribed.
+    After any other the batch is to be tried again.  ``page_url`` is what the notification opens
+    where it is about several messages; the other parameters are those of
+    tapestry.deliver.http_post.post.
+    """
+    if not batch.entered():
+        return Outcome("delivered", "Nothing entered a list, so nothing was sent.")
+    try:
+        endpoint = read_target(subscription.endpoint)
+        headers = {
+            "Content-Encoding": "aes128gcm",
+            "Content-Type": "application/octet-stream",
+            "TTL": str(TIME_TO_LIVE // SECOND),
+            "Urgency": "normal",
+            "Topic": topic(batch.key),
+            **authorization(endpoint.origin, vapid, now),
+        }
+        body = WebPusher(subscription.as_browsers_write_it()).encode(payload(batch, page_url))
+        answer = post(
+            subscription.endpoint,
+            body["body"],
+            headers,
+            allowed=allowed,
+            seconds=seconds,
+            ca=ca,
+            resolve=resolve,
+        )
+    except AddressRefusedError as error:
+        return Outcome("refused", error.message)
+    except NoAnswerError as error:
+        return Outcome("retry", error.message)
+    return outcome_of(answer)
+
+
+def payload(batch: Batch, page_url: str) -> bytes:
+    """Return the notification as JSON: title, body, url, tag; the service worker shows it.
+
+    A notification with the tag of an earlier one takes its place, so a batch that is sent again
+    is not shown twice.
+    """
+    entered = batch.entered()
+    lines = [_shortened(_line(match)) for match in entered[:LINES]]
+    if len(entered) > LINES:
+        lines[LINES - 1 :] = [f"and {len(entered) - LINES + 1} more"]
+    notification = {
+        "title": _shortened(title(entered)),
+        "body": "\n".join(lines),
+        "url": (entered[0].url if len(entered) == 1 else "") or page_url,
+        "tag": batch.key,
+    }
+    return json.dumps(notification, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def title(matches: Sequence[DeliveredMatch]) -> str:
+    """Return how many messages are new, and where: ``3 new in jones-replies``."""
+    filters = {match.filter_id: match.filter_name for match in matches}
+    if len(filters) == 1:
+        return f"{len(matches)} new in {matches[0].filter_name}"
+    return f"{len(matches)} new in {len(filters)} filters"
+
+
+def topic(key: str) -> str:
+    """Return the Topic of a batch: a push service keeps one message of it (RFC 8030 section 5.4).
+
+    >>> topic("d7-1-3") == topic("d7-1-3"), len(topic("d7-1-3"))
+    (True, 32)
+    """
+    return urlsafe_b64encode(hashlib.sha256(key.encode()).digest()[:24]).decode("ascii")
+
+
+def authorization(origin: str, vapid: VapidKeys, now: int) -> dict[str, str]:
+    """Return the header field by which a push service knows this site (RFC 8292).
+
+    ``origin`` is that of the service, the token's audience.
+
+    Raise AddressRefusedError if it is none that a token can have.
+    """
+    claims = {"aud": origin, "exp": (now + TOKEN_TIME) // SECOND, "sub": vapid.contact}
+    try:
+        return dict(Vapid02.from_pem(vapid.private_pem.encode("ascii")).sign(claims))
+    except VapidException as error:
+        raise AddressRefusedError(f"No push service is at {origin}.") from error
+
+
+def outcome_of(answer: Answer) -> Outcome:
+    """Return what the answer of a push service means for the batch that was sent.
+
+    >>> outcome_of(Answer(201, "")).state, outcome_of(Answer(404, "")).state
+    ('delivered', 'refused')
+    """
+    if 200 <= answer.status < 300:
+        return Outcome("delivered", answer.summary)
+    if answer.status in (404, 410):
+        return Outcome("refused", answer.summary)
+    return Outcome("retry", answer.summary, answer.retry_after)
+
+
+def _line(match: DeliveredMatch) -> str:
+    sender = match.sender_name or match.sender
+    subject = match.subject or "(no subject)"
+    return f"{sender}: {subject}" if sender else subject
+
+
+def _shortened(text: str) -> str:
+    """Return a text as one line that fits a notification, without control characters."""
+    line = " ".join(_CONTROL.sub(" ", text.encode("utf-8", "replace").decode()).split())
+    return line if len(line) <= LONGEST_LINE else line[: LONGEST_LINE - 1] + "…"

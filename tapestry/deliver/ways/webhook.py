@@ -1,0 +1,114 @@
+"""Delivery by webhook: the matches as JSON, in a signed POST to the owner's own server.
+
+The body of a request, where instants are ISO 8601 in UTC and ``op`` is ``insert`` or ``delete``::
+
+    {"delivery": "d7-1-3", "destination": "jones",
+     "matches": [{"sequence": 2, "op": "insert", "filter": "jones-replies", "msgid": "<1@x.org>",
+                  "subject": "Lunch", "from": {"name": "Ann", "address": "ann@x.org"},
+                  "received": "2026-01-31T12:00:00Z", "matched_at": "2026-01-31T12:00:01Z",
+                  "why": "It is from Ann.", "url": "https://tapestry.example/m/2"}]}
+
+The header fields are those of Standard Webhooks (tapestry/deliver/signature.py).  ``delivery`` is
+also the ``webhook-id``: the receiver that remembers it takes each request once, however often it
+is tried (an idempotency key).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from tapestry.core.clock import format_instant
+from tapestry.deliver.batch import Batch, DeliveredMatch, Outcome
+from tapestry.deliver.http_post import SECONDS, Answer, NoAnswerError, post
+from tapestry.deliver.private_hosts import AddressRefusedError, Resolver, resolve_host
+from tapestry.deliver.signature import signed_headers
+
+MOST_MATCHES = 100
+"""How many matches one request carries."""
+
+
+def send(
+    batch: Batch,
+    url: str,
+    secret: str,
+    now: int,
+    *,
+    destination: str,
+    allowed: Sequence[str] = (),
+    seconds: float = SECONDS,
+    ca: str | None = None,
+    resolve: Resolver = resolve_host,
+) -> Outcome:
+    """Send the matches of a batch to a webhook, 100 in a request, and return what became of it.
+
+    An answer of 2xx is a delivery, and 410 ends the subscription; after any other the batch is
+    to be tried again.  ``destination`` is its name; ``allowed``, ``seconds`` and ``ca`` are those
+    of tapestry.deliver.http_post.post, ``seconds`` for each request.
+    """
+    outcome = Outcome("delivered")
+    for delivery, body in requests_of(batch, destination):
+        headers = {
+            "Content-Type": "application/json",
+            "User-Agent": "Tapestry",
+            **signed_headers(delivery, body, secret, now),
+        }
+        try:
+            answer = post(
+                url, body, headers, allowed=allowed, seconds=seconds, ca=ca, resolve=resolve
+            )
+        except AddressRefusedError as error:
+            return Outcome("refused", error.message)
+        except NoAnswerError as error:
+            return Outcome("retry", error.message)
+        outcome = outcome_of(answer)
+        if outcome.state != "delivered":
+            break
+    return outcome
+
+
+def requests_of(batch: Batch, destination: str) -> Iterator[tuple[str, bytes]]:
+    """Yield the key and the body of each request that carries a batch; also to preview one.
+
+    The first has the key of the batch.  A batch is cut the same way however often it is sent, so
+    a request that is repeated has the same key, and the same body.
+    """
+    for start in range(0, len(batch.matches), MOST_MATCHES):
+        delivery = f"{batch.key}-{start // MOST_MATCHES + 1}" if start else batch.key
+        matches = batch.matches[start : start + MOST_MATCHES]
+        document = {
+            "delivery": delivery,
+            "destination": destination,
+            "matches": [document_of(match) for match in matches],
+        }
+        text = json.dumps(document, ensure_ascii=True, separators=(",", ":"))
+        yield delivery, text.encode("ascii")
+
+
+def document_of(match: DeliveredMatch) -> dict[str, object]:
+    """Return a match as the JSON object that a webhook gets."""
+    return {
+        "sequence": match.sequence,
+        "op": match.op,
+        "filter": match.filter_name,
+        "msgid": match.msgid,
+        "subject": match.subject,
+        "from": {"name": match.sender_name, "address": match.sender},
+        "received": format_instant(match.received),
+        "matched_at": format_instant(match.matched_at),
+        "why": match.explanation,
+        "url": match.url,
+    }
+
+
+def outcome_of(answer: Answer) -> Outcome:
+    """Return what an answer means for the batch that was sent.
+
+    >>> outcome_of(Answer(204, "")).state, outcome_of(Answer(410, "")).state
+    ('delivered', 'refused')
+    """
+    if 200 <= answer.status < 300:
+        return Outcome("delivered", answer.summary)
+    if answer.status == 410:
+        return Outcome("refused", answer.summary)
+    return Outcome("retry", answer.summary, answer.retry_after)

@@ -1,0 +1,127 @@
+"""Delivery by webhook, to a real server that checks the signature."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import trustme
+from hypothesis import given
+from hypothesis import strategies as st
+from support.delivered_matches import NOON, batch, match
+from support.servers.http_recorder import LOOPBACK, Reply, recording_server
+
+from tapestry.deliver.batch import Outcome
+from tapestry.deliver.signature import make_secret, verify
+from tapestry.deliver.ways.webhook import requests_of, send
+
+SECRET = make_secret()
+
+
+def send_to(server, matches, **options):
+    options = {"destination": "jones", "allowed": LOOPBACK} | options
+    return send(batch(*matches), server.url(), SECRET, NOON, **options)
+
+
+def test_the_receiver_gets_signed_json():
+    with recording_server(Reply(200, b"Thanks.")) as server:
+        outcome = send_to(server, [match(1), match(2, op="delete", subject="Wörds")])
+    assert outcome == Outcome("delivered", "200 OK: Thanks.")
+    (request,) = server.requests
+    assert verify(request.headers, request.body, SECRET, NOON) == "d7-0-9"
+    assert request.headers["Content-Type"] == "application/json"
+    document = json.loads(request.body)
+    assert (document["delivery"], document["destination"]) == ("d7-0-9", "jones")
+    assert document["matches"][0] == {
+        "sequence": 1,
+        "op": "insert",
+        "filter": "jones-replies",
+        "msgid": "<1@x.org>",
+        "subject": "Re: Lunch",
+        "from": {"name": "Ann", "address": "ann@x.org"},
+        "received": "2026-01-31T12:00:00Z",
+        "matched_at": "2026-01-31T12:00:01Z",
+        "why": "It is a reply to jones.",
+        "url": "https://tapestry.example/m/1",
+    }
+    assert document["matches"][1]["op"] == "delete"
+    assert document["matches"][1]["subject"] == "Wörds"
+
+
+@pytest.mark.parametrize(
+    ("reply", "outcome"),
+    [
+        (Reply(204), Outcome("delivered", "204 No Content")),
+        (Reply(410, b"Gone."), Outcome("refused", "410 Gone: Gone.")),
+        (Reply(429, b"", {"Retry-After": "90"}), Outcome("retry", "429 Too Many Requests", 90.0)),
+        (Reply(503, b"", {"Retry-After": "9"}), Outcome("retry", "503 Service Unavailable", 9.0)),
+        (Reply(503), Outcome("retry", "503 Service Unavailable")),
+        (
+            Reply(500, b"<h1>Oops</h1>"),
+            Outcome("retry", "500 Internal Server Error: <h1>Oops</h1>"),
+        ),
+        (Reply(404), Outcome("retry", "404 Not Found")),
+        (Reply(302, b"", {"Location": "https://x.org/"}), Outcome("retry", "302 Found")),
+    ],
+)
+def test_the_answer_decides(reply, outcome):
+    with recording_server(reply) as server:
+        assert send_to(server, [match()]) == outcome
+
+
+def test_a_private_host_is_refused_for_good():
+    with recording_server(authority=trustme.CA(), host="127.0.0.1") as server:
+        outcome = send_to(server, [match()], allowed=[])
+    assert outcome.state == "refused"
+    assert outcome.answer == "127.0.0.1 is not a public host, so nothing is sent to it."
+    assert server.requests == []
+
+
+def test_plain_http_to_a_public_host_is_refused_for_good():
+    outcome = send(
+        batch(match()),
+        "http://hooks.test/",
+        SECRET,
+        NOON,
+        destination="jones",
+        resolve=lambda host, port: ["9.9.9.9"],
+    )
+    assert outcome.state == "refused"
+    assert outcome.answer.startswith("An address must begin with https://")
+
+
+def test_a_server_that_is_away_is_tried_again():
+    with recording_server() as server:
+        pass
+    outcome = send_to(server, [match()])
+    assert outcome == Outcome("retry", "127.0.0.1 gave no answer within 10 seconds.")
+
+
+def test_a_large_batch_is_several_requests():
+    with recording_server() as server:
+        outcome = send_to(server, [match(number) for number in range(1, 251)])
+    assert outcome.state == "delivered"
+    documents = [json.loads(request.body) for request in server.requests]
+    assert [len(document["matches"]) for document in documents] == [100, 100, 50]
+    assert [document["delivery"] for document in documents] == ["d7-0-9", "d7-0-9-2", "d7-0-9-3"]
+    sequences = [each["sequence"] for document in documents for each in document["matches"]]
+    assert sequences == list(range(1, 251))
+
+
+def test_what_was_taken_before_a_failure_is_repeated_with_the_same_key_and_body():
+    matches = [match(number) for number in range(1, 151)]
+    with recording_server(Reply(200), Reply(500), Reply(200)) as server:
+        assert send_to(server, matches).state == "retry"
+        assert send_to(server, matches).state == "delivered"
+    keys = [request.headers["webhook-id"] for request in server.requests]
+    assert keys == ["d7-0-9", "d7-0-9-2", "d7-0-9", "d7-0-9-2"]
+    assert [request.body for request in server.requests[:2]] == [
+        request.body for request in server.requests[2:]
+    ]
+
+
+@given(st.text(st.characters()), st.text(st.characters()))
+def test_any_words_are_json(subject, name):
+    ((_, body),) = requests_of(batch(match(subject=subject, sender_name=name)), "jones")
+    (found,) = json.loads(body)["matches"]
+    assert (found["subject"], found["from"]["name"]) == (subject, name)
