@@ -10,10 +10,10 @@ from collections.abc import Collection
 from filters.delivery import claims, ways
 from filters.delivery.batches import batch_of
 from filters.delivery.claims import Claim
+from tapestry.core.backoff import pause_after
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
 from tapestry.deliver.batch import Batch, Outcome
-from tapestry.ingest.backoff import pause_after
 
 log = logging.getLogger(__name__)
 

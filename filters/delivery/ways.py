@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from filters.delivery.preview import Preview
 from filters.models import Destination
 from tapestry.deliver.batch import Batch, Outcome
 
@@ -19,10 +20,12 @@ MAIL, OUTBOUND = "mail", "outbound"
 class Way:
     """How a kind of destination is delivered to: what sends a batch, and in which queue.
 
-    ``most`` is how many matches one delivery carries; None has no limit.
+    ``preview`` returns what would be sent; it sends nothing.  ``most`` is how many matches one
+    delivery carries; None has no limit.
     """
 
     send: Callable[[Destination, Batch], Outcome]
+    preview: Callable[[Destination, Batch], Preview]
     queue: str
     most: int | None = None
 

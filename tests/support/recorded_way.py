@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from filters.delivery.preview import Preview
 from tapestry.deliver.batch import Batch, Outcome
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ class Recorder:
     def send(self, destination: Destination, batch: Batch) -> Outcome:
         self.batches.append(batch)
         return self.outcome
+
+    def preview(self, destination: Destination, batch: Batch) -> Preview:
+        return Preview("text", f"{len(batch.matches)} for {destination}")
 
     @property
     def delivered(self) -> list[tuple[str, str]]:

@@ -48,7 +48,9 @@ def way(monkeypatch: pytest.MonkeyPatch) -> Recorder:
 
     recorder = Recorder()
     monkeypatch.setitem(
-        ways.WAYS, Destination.Kind.WEBHOOK, ways.Way(recorder.send, ways.OUTBOUND, 3)
+        ways.WAYS,
+        Destination.Kind.WEBHOOK,
+        ways.Way(recorder.send, recorder.preview, ways.OUTBOUND, 3),
     )
     return recorder
 
