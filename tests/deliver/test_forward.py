@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 
@@ -14,6 +15,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.deliver.envelope import DELIVERY_HEADER, is_ours
 from tapestry.deliver.mime_parts import crlf
 from tapestry.deliver.ways.forward import attached, can_be_resent, resent
+from tapestry.ingest.mime.parse import parse
 
 KEY = "forward-7-12"
 ORIGINAL = (
@@ -54,6 +56,14 @@ def test_a_message_sent_again_is_its_own_bytes_after_the_headers_of_who_sent_it(
     assert message.items()[6:] == parsed(original).items()
     assert message.get_payload() == parsed(original).get_payload()
     assert is_ours(message)
+
+
+@given(st.sampled_from([ORIGINAL, LF]), BINARY)
+def test_a_message_sent_again_is_read_as_the_same_message(original: bytes, rest: bytes) -> None:
+    first = parse(original + rest, now=ENVELOPE.now).message
+    again = parse(resent(original + rest, ENVELOPE, KEY), now=ENVELOPE.now).message
+    assert again.msgid == "lunch@example.com"
+    assert replace(again, size=first.size) == first
 
 
 @pytest.mark.parametrize("original", [ORIGINAL, LF])
