@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from support.deliveries import ENVELOPE, match
 
 from tapestry.core.errors import TapestryError
+from tapestry.deliver.batch import Link
 from tapestry.deliver.envelope import DELIVERY_HEADER, is_ours
 from tapestry.deliver.mime_parts import crlf
 from tapestry.deliver.ways.forward import attached, can_be_resent, resent
@@ -111,6 +112,13 @@ def test_an_attached_message_comes_with_a_note_that_says_why() -> None:
     assert attachment.get_content_type() == "message/rfc822"
     assert attachment["Content-Transfer-Encoding"] == "8bit"
     assert attachment.get_content()["Message-ID"] == "<lunch@example.com>"
+
+
+def test_only_addresses_of_the_web_are_in_the_note() -> None:
+    row = match(1, url="file:///etc/passwd", links=(Link("Vote for it", "javascript:alert(1)"),))
+    note, _ = parsed(attached(ORIGINAL, row, ENVELOPE, KEY)).iter_parts()
+    assert "Vote for it" not in note.get_content()
+    assert "file:" not in note.get_content()
 
 
 def attachment_of(data: bytes) -> tuple[str, bytes]:

@@ -105,8 +105,8 @@ def _note(match: DeliveredMatch, envelope: Envelope) -> str:
     lines = [wrap(f"Your filter {name} found the attached message: {text}")]
     if match.explanation:
         lines.append(wrap(f"Why: {one_line(match.explanation, 300)}"))
-    lines += ["", web_address(match.url)]
-    lines += [f"{one_line(link.words, 40)}: {web_address(link.url)}" for link in match.links]
+    links = ((one_line(link.words, 40), web_address(link.url)) for link in match.links)
+    lines += ["", web_address(match.url), *(f"{words}: {url}" for words, url in links if url)]
     lines += ["", "-- ", f"Change what comes, and when: {web_address(envelope.settings_url)}"]
     lines.append(f"Stop these emails: {web_address(envelope.unsubscribe_url)}")
     return "\n".join([*lines, ""])
