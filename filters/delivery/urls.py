@@ -5,6 +5,7 @@ from django.urls import path
 from filters.delivery.views import acts
 
 urlpatterns = [
+    path("delivery/<int:pk>/", acts.unsubscribe, name="destination"),
     path("act/<slug:act>/<str:token>/", acts.act, name="act"),
     path("unsubscribe/<str:token>/", acts.unsubscribe, name="unsubscribe"),
     path("confirm/<str:token>/", acts.confirm, name="confirm"),
