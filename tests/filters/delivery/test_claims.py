@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.db.models import Model
 from support.recorded_way import Recorder, Store
 
-from filters.delivery import claims, holder, sending
+from filters.delivery import claims, history, holder, sending
 from filters.models import (
     Address,
     Delivery,
@@ -24,7 +24,7 @@ from filters.models import (
     Subscription,
 )
 from filters.store.release import release
-from tapestry.core.clock import HOUR, MINUTE, wall_clock
+from tapestry.core.clock import DAY, HOUR, MINUTE, wall_clock
 from tapestry.deliver.batch import Outcome
 
 ALL = {"webhook": 3}
@@ -249,3 +249,14 @@ def test_the_newest_do_not_wait_behind_all_that_was_due_before(
     handed_out = claims.dispatch(1)
     assert hook.pk in handed_out and len(handed_out) == 2
     assert not handed_out.keys() & claims.dispatch(1).keys()
+
+
+def test_the_latest_deliveries_and_those_of_a_week_are_kept(alice: User, hook: Destination) -> None:
+    quiet = Destination.objects.create(owner=alice, kind="webhook", name="quiet")
+    now = wall_clock()
+    for destination, days, count in ((hook, 30, 15), (hook, 1, 12), (quiet, 30, 15)):
+        for _ in range(count):
+            Delivery.objects.create(destination=destination, at=now - days * DAY, state="retry")
+    assert history.prune() == 20
+    assert (hook.deliveries.count(), quiet.deliveries.count()) == (12, history.SHOWN)
+    assert history.prune() == 0
