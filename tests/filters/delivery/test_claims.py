@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.db.models import Model
 from support.recorded_way import Recorder, Store
 
-from filters.delivery import claims, history, holder, sending
+from filters.delivery import claims, history, holder, sending, ways
 from filters.models import (
     Address,
     Delivery,
@@ -35,8 +35,7 @@ Row = TypeVar("Row", bound=Model)
 def turn() -> None:
     """Release what has come due, and deliver to all that are due."""
     release()
-    while keys := claims.dispatch(100):
-        sending.deliver(list(keys))
+    sending.deliver(list(ways.WAYS), 10)
 
 
 def fresh(row: Row) -> Row:
@@ -134,7 +133,7 @@ def test_two_workers_never_hold_one_destination(
     [held] = claims.claim([hook.pk], ALL)
     assert claims.claim([hook.pk], ALL) == []
     assert claims.free_abandoned() == 0, "this process is alive"
-    assert claims.dispatch(100) == {}
+    assert claims.due(["webhook"], 100) == []
     assert claims.confirm(held, Outcome("delivered"), {})
     assert not claims.confirm(held, Outcome("delivered"), {})
 
@@ -246,9 +245,10 @@ def test_the_newest_do_not_wait_behind_all_that_was_due_before(
             owner=alice, kind="webhook", name=f"{number}", due_at=now - MINUTE + number
         )
     Destination.objects.filter(pk=hook.pk).update(due_at=now)
-    handed_out = claims.dispatch(1)
-    assert hook.pk in handed_out and len(handed_out) == 2
-    assert not handed_out.keys() & claims.dispatch(1).keys()
+    keys = claims.due(["webhook"], 2)
+    assert keys[0] == hook.pk and len(keys) == 2
+    assert len(claims.due(["webhook"], 100)) == 6
+    assert claims.due(["digest"], 100) == []
 
 
 def test_the_latest_deliveries_and_those_of_a_week_are_kept(alice: User, hook: Destination) -> None:
