@@ -26,9 +26,9 @@ from filters.sources.schedule import make_due
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
-from tapestry.ingest.account import Account, RefusedError
 from tapestry.ingest.backoff import pause_after
 from tapestry.ingest.imap.idle import CannotIdleError, watch_mailbox
+from tapestry.servers.account import Account, RefusedError
 
 log = logging.getLogger(__name__)
 

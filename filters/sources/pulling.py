@@ -24,11 +24,11 @@ from filters.store.filter_store import DjangoClock
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
-from tapestry.ingest.account import RefusedError
 from tapestry.ingest.backoff import pause_after
 from tapestry.ingest.ingest_batch import IngestTarget, Tally
 from tapestry.ingest.pull import FolderReport, pull_account
-from tapestry.ingest.quoted_reply import storable
+from tapestry.servers.account import RefusedError
+from tapestry.servers.quoted_reply import storable
 
 log = logging.getLogger(__name__)
 

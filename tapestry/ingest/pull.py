@@ -15,12 +15,12 @@ from functools import partial
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import SyncStates
-from tapestry.ingest.account import Account, ConnectionLostError, RefusedError
 from tapestry.ingest.backoff import pause_after
 from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
 from tapestry.ingest.session import MailSession, open_session
 from tapestry.ingest.stream import CursorOf
 from tapestry.ingest.unavailable import UnavailableError
+from tapestry.servers.account import Account, ConnectionLostError, RefusedError
 from tapestry.tables.append import cursor_of
 
 MOST_LOSSES = 6

@@ -25,10 +25,10 @@ from urllib.parse import unquote, urlsplit
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import SyncStates
-from tapestry.ingest.account import TIMEOUT, Account, Security
 from tapestry.ingest.imap.session import open_imap
 from tapestry.ingest.nntp.session import open_nntp
 from tapestry.ingest.stream import CursorOf, ListedFolder, MessageStream
+from tapestry.servers.account import TIMEOUT, Account, Security
 
 
 class MailSession(Protocol):

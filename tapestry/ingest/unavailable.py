@@ -14,9 +14,9 @@ from typing import Any
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import SyncStates
-from tapestry.ingest.account import ConnectionLostError
 from tapestry.ingest.backoff import pause_after
 from tapestry.ingest.stream import Item
+from tapestry.servers.account import ConnectionLostError
 from tapestry.tables.append import Cursor
 
 MOST_LOSSES = 3

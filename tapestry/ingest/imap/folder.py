@@ -9,7 +9,7 @@ section 2.3.1.1).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -18,19 +18,17 @@ from imapclient import IMAPClient
 from imapclient.exceptions import IMAPClientAbortError, IMAPClientError
 
 from tapestry.core.clock import to_instant
-from tapestry.ingest.account import MALFORMED
 from tapestry.ingest.first_look import FirstLook
 from tapestry.ingest.stream import Item
 from tapestry.ingest.unavailable import FetchResult, UnavailableMessages, hold_server_faults
+from tapestry.servers.account import MALFORMED
+from tapestry.servers.imap import SERVER_FAULTS, unless_refused
 
 BATCH = 100
 BATCH_BYTES = 16 * 1024 * 1024
 
 WANTED = ["BODY.PEEK[]", "INTERNALDATE"]
 """What is fetched of a message."""
-
-SERVER_FAULTS = ("[UNAVAILABLE]", "[INUSE]", "[LIMIT]", "[SERVERBUG]")
-"""Response codes that may concern more than what was asked for (RFC 5530)."""
 
 _SIZES_AT_ONCE = 2000
 _WINDOW = 5000
@@ -176,16 +174,6 @@ class NewMessages:
         result = FetchResult(uid, None) if response is None else _result(uid, response)
         is_there = result.raw is None and uid in self.client.search(["UID", str(uid)])
         return replace(result, unavailable=is_there)
-
-
-def unless_refused(request: Callable[..., Any], *arguments: Any) -> Any:
-    """Return the response to a request, None if the server refuses it (NO, BAD)."""
-    try:
-        return request(*arguments)
-    except IMAPClientAbortError:
-        raise
-    except IMAPClientError:
-        return None
 
 
 def _result(uid: int, response: Any) -> FetchResult:
