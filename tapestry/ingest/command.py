@@ -107,7 +107,7 @@ def ingest(
             try:
                 ingest_whole(stream, replace(target, workers=_workers(path)), staging, tally)
             except KeyboardInterrupt:
-                read = stream.resumed.messages + tally.read
+                read = stream.resumed.messages + tally.passed
                 raise KeyboardInterrupt(_interrupted(read, stream.total())) from None
     report = IngestReport(**asdict(tally), seconds=time.monotonic() - start)
     event(
@@ -118,6 +118,7 @@ def ingest(
         added=report.added,
         known=report.duplicates,
         broken=report.broken,
+        skipped=report.skipped,
         seconds=report.seconds,
     )
     return report

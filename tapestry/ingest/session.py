@@ -37,11 +37,19 @@ class MailSession(Protocol):
     A folder is what IMAP calls a mailbox (RFC 9051) and NNTP a newsgroup (RFC 3977).
     """
 
-    def list_folders(self, patterns: Sequence[str] = ("*",)) -> list[ListedFolder]:
-        """Return the folders that can be read, by name; of newsgroups, those that match."""
+    def list_folders(
+        self, patterns: Sequence[str] = ("*",), hidden: Sequence[str] = ()
+    ) -> list[ListedFolder]:
+        """Return the folders that can be read, by name; of newsgroups, those that match.
 
-    def expand(self, patterns: Sequence[str]) -> list[str]:
-        """Return the distinct names of the folders that names and patterns stand for."""
+        Those named in ``hidden``, and all below them, are left out.
+        """
+
+    def expand(self, patterns: Sequence[str], hidden: Sequence[str] = ()) -> list[str]:
+        """Return the distinct names of the folders that names and patterns stand for.
+
+        Those named in ``hidden``, and all below them, are left out.
+        """
 
     def open(
         self, folder: str, audience: str, cursor_of: CursorOf, sync_states: SyncStates

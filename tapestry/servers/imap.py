@@ -9,6 +9,7 @@ import logging
 import ssl
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
 from imapclient import IMAPClient, imap_utf7
@@ -28,6 +29,9 @@ logging.getLogger("imapclient").setLevel(logging.WARNING)
 
 SERVER_FAULTS = ("[UNAVAILABLE]", "[INUSE]", "[LIMIT]", "[SERVERBUG]")
 """Response codes that may concern more than what was asked for (RFC 5530)."""
+
+UNREADABLE = frozenset({b"\\noselect", b"\\nonexistent"})
+"""Flags of folders that are listed and cannot be opened, in lower case."""
 
 DELIVERED_KEYWORD = "$TapestryDelivered"
 """The keyword (RFC 3501, section 2.3.2) of messages that Tapestry put into a mailbox."""
@@ -100,15 +104,15 @@ def unless_refused(request: Callable[..., Any], *arguments: Any) -> Any:
         return None
 
 
-def listed_folders(client: IMAPClient) -> list[tuple[frozenset[bytes], str]]:
-    """Return the folders that the server lists: their flags in lower case, and their names.
+def listed_folders(client: IMAPClient, first: str = "") -> list[tuple[frozenset[bytes], str]]:
+    """Return the folders whose names begin with ``first``: flags in lower case, and names.
 
     Folders whose names are invalid are left out.
     """
     # Names are decoded here, so that one that cannot be decoded spoils no other.
     client.folder_encode = False
     try:
-        listed: Any = client.list_folders()
+        listed: Any = client.list_folders("", imap_utf7.encode(first) + b"*")
     finally:
         client.folder_encode = True
     return [
@@ -116,6 +120,56 @@ def listed_folders(client: IMAPClient) -> list[tuple[frozenset[bytes], str]]:
         for flags, _delimiter, name in listed
         if (decoded := _decoded(name))
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Hierarchy:
+    """How a server names folders below others (RFC 2342: the first personal namespace).
+
+    ``delimiter`` is empty if folders cannot be below others.
+    """
+
+    prefix: str = ""
+    delimiter: str = "/"
+
+    def path(self, name: str) -> str:
+        """Return the full name of a folder; slashes separate its levels in ``name``.
+
+        >>> Hierarchy("INBOX.", ".").path("Mail/Tapestry")
+        'INBOX.Mail.Tapestry'
+        """
+        full = self.below(*(level for level in name.split("/") if level))
+        return full if full.startswith(self.prefix) else self.prefix + full
+
+    def below(self, *names: str) -> str:
+        """Return the name of a folder, each level below the one before.
+
+        >>> Hierarchy("", "").below("Tapestry", "lunch")
+        'Tapestry - lunch'
+        """
+        return (self.delimiter or " - ").join(names)
+
+    def is_within(self, name: str, parent: str) -> bool:
+        """Return whether a folder is ``parent``, given in full, or below it.
+
+        >>> Hierarchy().is_within("Tapestry/lunch", "Tapestry")
+        True
+        >>> Hierarchy().is_within("Tapestry of Bayeux", "Tapestry")
+        False
+        """
+        return name == parent or name.startswith(parent + (self.delimiter or " - "))
+
+
+def hierarchy_of(client: IMAPClient) -> Hierarchy:
+    """Return the hierarchy of a server, as NAMESPACE says it, or LIST if there is none."""
+    if client.has_capability("NAMESPACE"):
+        personal = client.namespace().personal
+        if personal:
+            prefix, delimiter = personal[0]
+            return Hierarchy(prefix or "", delimiter or "")
+    listed: Any = client.list_folders("", "")
+    delimiter = listed[0][1] if listed else None
+    return Hierarchy("", delimiter.decode("ascii", "replace") if delimiter else "")
 
 
 def _decoded(name: bytes | str | None) -> str:

@@ -7,7 +7,7 @@ EXAMINE and BODY.PEEK set no flag.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,10 +22,15 @@ from tapestry.ingest.imap.folder import MailboxStatus, NewMessages, uid_after_la
 from tapestry.ingest.stream import CursorOf, ListedFolder, MessageStream, Resumed, read_within
 from tapestry.ingest.unavailable import UnavailableMessages, has_unavailable
 from tapestry.servers.account import TIMEOUT, Account
-from tapestry.servers.imap import connected, explained, listed_folders, unless_refused
+from tapestry.servers.imap import (
+    UNREADABLE,
+    connected,
+    explained,
+    hierarchy_of,
+    listed_folders,
+    unless_refused,
+)
 from tapestry.servers.quoted_reply import is_plain
-
-_UNREADABLE = {b"\\noselect", b"\\nonexistent"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +40,29 @@ class ImapSession:
     account: Account
     client: IMAPClient
 
-    def list_folders(self, patterns: Sequence[str] = ("*",)) -> list[ListedFolder]:
-        """Return the folders that can be read, INBOX first, then by name."""
+    def list_folders(
+        self, patterns: Sequence[str] = ("*",), hidden: Sequence[str] = ()
+    ) -> list[ListedFolder]:
+        """Return the folders that can be read and are not ``hidden``, INBOX first, then by name."""
         with explained(self.account):
             listed = listed_folders(self.client)
-        decoded = {name for flags, name in listed if not _UNREADABLE & flags}
+        readable = {name for flags, name in listed if not UNREADABLE & flags}
+        decoded = self._shown(readable, hidden)
         names = sorted(filter(is_plain, decoded), key=lambda name: (name.upper() != "INBOX", name))
         return [ListedFolder(name) for name in names]
 
-    def expand(self, patterns: Sequence[str]) -> list[str]:
+    def expand(self, patterns: Sequence[str], hidden: Sequence[str] = ()) -> list[str]:
         """Return the names of folders, each once; a mailbox has no patterns."""
-        return list(dict.fromkeys(patterns))
+        return self._shown(dict.fromkeys(patterns), hidden)
+
+    def _shown(self, names: Iterable[str], hidden: Sequence[str]) -> list[str]:
+        """Return the names that are neither one of the hidden folders nor below it."""
+        if not hidden:
+            return list(names)
+        with explained(self.account):
+            hierarchy = hierarchy_of(self.client)
+        parents = [hierarchy.path(parent) for parent in hidden]
+        return [name for name in names if not any(hierarchy.is_within(name, p) for p in parents)]
 
     def open(
         self, folder: str, audience: str, cursor_of: CursorOf, sync_states: SyncStates

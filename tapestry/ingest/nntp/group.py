@@ -72,7 +72,7 @@ class NewArticles:
             end = min(start + width - 1, self.group.high)
             overview = list(_overview(self.client, start, end))
             for result in self._results(overview):
-                yield self.unavailable.item(result.number, result.raw)
+                yield self.unavailable.item_of(result)
             yield self.unavailable.item(end)
             width = _next_width(width, len(overview))
             start = end + 1
@@ -86,8 +86,7 @@ class NewArticles:
             start = max(self.group.low, end - width)
             overview = list(_overview(self.client, start, end - 1))[::-1]
             for result in self._results(overview):
-                cursor = look.cursor(result.number)
-                yield self.unavailable.item(result.number, result.raw, cursor=cursor)
+                yield self.unavailable.item_of(result, look.cursor(result.number))
             yield self.unavailable.item(start, cursor=look.cursor(start))
             width = _next_width(width, len(overview))
             end = start

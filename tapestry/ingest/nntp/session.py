@@ -49,11 +49,16 @@ class NntpSession:
     seen_ids: set[str] = field(default_factory=set)
     active: dict[str, NewsgroupStatus] = field(default_factory=dict)
 
-    def list_folders(self, patterns: Sequence[str] = ("*",)) -> list[ListedFolder]:
-        """Return the groups that names and wildmats stand for, with their estimated counts."""
+    def list_folders(
+        self, patterns: Sequence[str] = ("*",), hidden: Sequence[str] = ()
+    ) -> list[ListedFolder]:
+        """Return the groups that names and wildmats stand for, with their estimated counts.
+
+        Nothing is delivered to newsgroups: none is ``hidden``.
+        """
         return [ListedFolder(group.name, group.count) for group in self._matching(patterns)]
 
-    def expand(self, patterns: Sequence[str]) -> list[str]:
+    def expand(self, patterns: Sequence[str], hidden: Sequence[str] = ()) -> list[str]:
         """Return the distinct names of the groups that names and wildmats stand for."""
         for pattern in patterns:
             check_pattern(pattern)
