@@ -1,4 +1,7 @@
-"""The header of every message that Tapestry sends, by which its own mail is known (no loops)."""
+"""The header of every message that Tapestry sends: by it no mail loop begins.
+
+Mail that has it is never taken in, from whatever source it comes.
+"""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@ r"""Deliver into the owner's mailbox: IMAP APPEND of the original into a folder 
     Tapestry/lunch        what the filter "lunch" has found
     Tapestry/lunch/Left   what has left its list, if it is a live filter
 
-Nothing is deleted.  IMAP can be asked: before a message is appended it is searched for, so that
-an attempt that broke off between the APPEND and its confirmation is not repeated.  What a person
+Nothing is deleted.  IMAP can be asked: before a message is appended it is searched for (an
+idempotent APPEND), so that an attempt that broke off between the APPEND and its confirmation is not repeated.  What a person
 has moved or deleted stays so: a message that was confirmed before is never appended again.
 """
 
