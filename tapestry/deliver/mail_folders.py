@@ -29,7 +29,12 @@ _FULL = re.compile(
     r"\[OVERQUOTA\]|quota|mailbox (?:is )?full|(?:enough|out of) (?:storage|space)", re.IGNORECASE
 )
 _TOO_LARGE = re.compile(r"\[(?:TOOBIG|LIMIT)\]|too (?:big|large)", re.IGNORECASE)
-_FOR_NOW = re.compile(r"\[(?:UNAVAILABLE|INUSE|SERVERBUG)\]", re.IGNORECASE)
+_FOR_NOW = re.compile(
+    r"\[(?:UNAVAILABLE|INUSE|SERVERBUG|TRYCREATE|NONEXISTENT|EXPUNGEISSUED)\b", re.IGNORECASE
+)
+_FORBIDDEN = re.compile(
+    r"\[(?:NOPERM|AUTHORIZATIONFAILED|EXPIRED|PRIVACYREQUIRED)\]", re.IGNORECASE
+)
 
 _LOOK_ALIKE = {"/": "∕", "\\": "∖", ".": "․", "*": "∗", "%": "%", "~": "∼", "#": "#"}
 """Characters that servers refuse in the names of folders, and what stands in for them."""
@@ -126,6 +131,27 @@ class MailFolders:
         self.existing.add(name)
         return name
 
+    def rename(self, old_name: str, new_name: str) -> bool:
+        """Rename a folder and those below it; return whether the server did so."""
+        old = self.existing_below(old_name)
+        if old is None or self.existing_below(new_name) is not None:
+            return False
+        for new in dict.fromkeys(self._forms([new_name])):
+            if unless_refused(self.client.rename_folder, old, new) is None:
+                continue
+            within = {name for name in self.existing if self.hierarchy.is_within(name, old)}
+            renamed = {new + name.removeprefix(old) for name in within}
+            self.existing = self.existing - within | renamed
+            self.selected = None
+            for request, names in (
+                (self.client.unsubscribe_folder, within),
+                (self.client.subscribe_folder, renamed),
+            ):
+                for name in sorted(names):
+                    unless_refused(request, name)
+            return True
+        return False
+
     def select(self, name: str) -> None:
         """Open a folder for reading and writing; create it again if it was deleted meanwhile."""
         if self.selected == name:
@@ -145,7 +171,7 @@ class MailFolders:
         self.select(name)
         # The search by header is by substring (RFC 3501, section 6.4.4).
         size = identity.size
-        criteria: list[Any] = ["LARGER", size - 1, "SMALLER", size + 1]
+        criteria: list[Any] = ["LARGER", max(size - 1, 0), "SMALLER", size + 1]
         wanted = "BODY.PEEK[]"
         if identity.message_id:
             criteria = ["HEADER", "Message-ID", identity.message_id]
@@ -223,6 +249,12 @@ class MailFolders:
             raise ConnectionLostError(
                 f"{self.account.host} cannot take mail just now: {said}.",
                 hint="It is tried again later.",
+            ) from error
+        if _FORBIDDEN.search(str(error)):
+            raise RefusedError(
+                f"{self.account.host} does not let {self.account.user} put mail below "
+                f"{self.parent}: {said}.",
+                hint="Name another parent folder.",
             ) from error
         if _FULL.search(str(error)) and not _TOO_LARGE.search(str(error)):
             raise MailboxFullError(

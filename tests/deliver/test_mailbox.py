@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from support.servers.fake_servers import FakeImap, letter
 
+from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Batch, DeliveredMatch
 from tapestry.deliver.ways.mailbox import MailboxSettings, deliver_to_mailbox, preview
 
@@ -12,8 +13,8 @@ from tapestry.deliver.ways.mailbox import MailboxSettings, deliver_to_mailbox, p
 class FakeMailbox(FakeImap):
     """A server that can be written to, in the oldest way: no NAMESPACE, no keywords, no MOVE.
 
-    ``refused`` are answers to APPEND by the number of the message, ``creation`` the answer to
-    CREATE.
+    ``refused`` are answers to APPEND in turn, by the number of the message; ``creation`` is the
+    answer to CREATE.
     """
 
     delimiter = '"/"'
@@ -32,7 +33,7 @@ class FakeMailbox(FakeImap):
             state["text"].append(told)
             if state["literal"] <= 0:
                 n = int(state["text"][-2])
-                said = self.refused.get(n, "OK done")
+                said = self.refused[n].pop(0) if self.refused.get(n) else "OK done"
                 if said.startswith("OK"):
                     self.appended.append((n, state["flags"]))
                 say(f"{state['tag']} {said}")
@@ -81,11 +82,11 @@ def deliver(server, *numbers, seen=()):
     return outcome, confirmed
 
 
-@pytest.mark.parametrize("refused", [1, 2, 3])
+@pytest.mark.parametrize("refused", [1, 2])
 @pytest.mark.parametrize("said", ["NO I do not like it", "BAD what is this?", "NO [TOOBIG] no"])
-def test_a_message_that_is_refused_while_others_are_not_is_left_out(refused, said):
+def test_a_message_that_is_refused_before_another_is_taken_is_left_out(refused, said):
     with FakeMailbox() as server:
-        server.refused = {refused: said}
+        server.refused = {refused: [said] * 2}
         outcome, confirmed = deliver(server, 1, 2, 3)
         assert outcome.state == "delivered"
         assert confirmed == [(n, "skipped" if n == refused else "appended") for n in (1, 2, 3)]
@@ -93,28 +94,35 @@ def test_a_message_that_is_refused_while_others_are_not_is_left_out(refused, sai
 
 
 @pytest.mark.parametrize("said", ["NO I do not like it", "BAD what is this?"])
-def test_a_server_that_takes_nothing_is_tried_again(said):
+def test_a_server_that_takes_nothing_more_is_tried_again(said):
     with FakeMailbox() as server:
-        server.refused = dict.fromkeys((1, 2), said)
-        outcome, confirmed = deliver(server, 1, 2)
-        assert (outcome.state, confirmed) == ("retry", [])
+        server.refused = {n: [said] * 2 for n in (2, 3)}
+        outcome, confirmed = deliver(server, 1, 2, 3)
+        assert (outcome.state, confirmed) == ("retry", [(1, "appended")])
         assert "refuses it" in outcome.answer
+
+
+def test_what_was_refused_for_a_moment_is_not_left_out():
+    with FakeMailbox() as server:
+        server.refused = {n: ["NO system error"] for n in (1, 2)}
+        outcome, confirmed = deliver(server, 1, 2, 3)
+        assert (outcome.state, confirmed) == ("delivered", [(n, "appended") for n in (1, 2, 3)])
+        assert [n for n, _flags in server.appended] == [3, 1, 2]
 
 
 def test_all_may_be_too_large():
     with FakeMailbox() as server:
-        server.refused = dict.fromkeys((1, 2), "NO [TOOBIG] message is too large")
+        server.refused = {n: ["NO [TOOBIG] message is too large"] for n in (1, 2)}
         outcome, confirmed = deliver(server, 1, 2)
         assert (outcome.state, confirmed) == ("delivered", [(1, "skipped"), (2, "skipped")])
 
 
-@pytest.mark.parametrize("code", ["UNAVAILABLE", "INUSE", "SERVERBUG", "OVERQUOTA"])
+@pytest.mark.parametrize("code", ["UNAVAILABLE", "SERVERBUG", "TRYCREATE", "OVERQUOTA"])
 def test_what_concerns_all_messages_is_tried_again(code):
     with FakeMailbox() as server:
-        server.refused = {2: f"NO [{code}] not now"}
+        server.refused = {2: [f"NO [{code}] not now"]}
         outcome, confirmed = deliver(server, 1, 2, 3)
         assert (outcome.state, confirmed) == ("retry", [(1, "appended")])
-        server.refused = {}
         assert deliver(server, 2, 3)[0].state == "delivered"
         assert [n for n, _flags in server.appended] == [1, 2, 3]
 
@@ -131,6 +139,20 @@ def test_no_keyword_is_set_where_there_are_none():
     with FakeMailbox() as server:
         assert deliver(server, 1, 2, seen={"2@x.org"})[0].state == "delivered"
         assert server.appended == [(1, "()"), (2, "(\\Seen)")]
+
+
+def test_a_folder_that_may_not_be_written_to():
+    with FakeMailbox() as server:
+        server.refused = {1: ["NO [NOPERM] it is not yours"]}
+        outcome, confirmed = deliver(server, 1, 2)
+        assert (outcome.state, confirmed) == ("refused", [])
+        assert "does not let joe put mail below Tapestry: " in outcome.answer
+
+
+@pytest.mark.parametrize("parent", ["", " / ", "INBOX", "inbox/"])
+def test_the_parent_is_a_folder_of_its_own(parent):
+    with pytest.raises(TapestryError, match="a parent folder of their own"):
+        MailboxSettings(parent)
 
 
 @pytest.mark.parametrize(

@@ -233,6 +233,26 @@ def test_a_filter_may_have_any_name(dovecot, name):
     assert person.deliver(person.match(1)) == ("delivered", ["moved_back"])
 
 
+def test_the_folder_of_a_filter_is_renamed_with_all_it_holds(person, dovecot):
+    person.deliver(person.match(1), person.match(2), person.match(1, "delete"))
+    old, person.name = person.name, "the new x.org"
+    with open_mailbox(person.account, person.settings) as mailbox:
+        assert not mailbox.rename_filter("none of this name", "another")
+        assert mailbox.rename_filter(old, person.name)
+        assert not mailbox.rename_filter(old, person.name)
+    person.name = "the new x․org"  # the server takes no full stop
+    assert (person.content(), person.content("Left")) == ([mail(2)], [mail(1)])
+    with dovecot.session() as client:
+        subscribed = [name for _, _, name in client.list_sub_folders()]
+        assert person.folder("Left") in subscribed
+        assert f"Tapestry/{old}" not in subscribed
+    person.name = "the new x.org"
+    assert person.deliver(person.match(1), person.match(2, "delete")) == (
+        "delivered",
+        ["moved_back", "moved"],
+    )
+
+
 def test_the_parent_is_a_setting(person, dovecot):
     person.settings = MailboxSettings("Mail/Found")
     person.deliver(person.match(1))

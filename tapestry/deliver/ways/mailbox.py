@@ -3,9 +3,9 @@ r"""Deliver into the owner's mailbox: IMAP APPEND of the original into a folder 
     Tapestry/lunch        what the filter "lunch" has found
     Tapestry/lunch/Left   what has left its list, if it is a live filter
 
-Nothing is deleted.  IMAP can be asked: before a message is appended it is searched for (an
-idempotent APPEND), so that an attempt that broke off between the APPEND and its confirmation is not repeated.  What a person
-has moved or deleted stays so: a message that was confirmed before is never appended again.
+Nothing is deleted.  IMAP can be asked: a message is searched for before it is appended, so that an
+attempt that broke off between APPEND and confirmation repeats nothing (idempotent APPEND).  What a
+person has moved or deleted stays so: a message that was confirmed is never appended again.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Literal
 
 from tapestry.core.errors import TapestryError
@@ -44,9 +44,19 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class MailboxSettings:
-    """The folder below which those of the filters are; slashes separate its levels."""
+    """The folder below which those of the filters are; slashes separate its levels.
+
+    Nothing in it is taken in, so it may not be the INBOX: TapestryError is raised then.
+    """
 
     parent: str = "Tapestry"
+
+    def __post_init__(self) -> None:
+        if self.parent.strip(" /").upper() in ("", "INBOX"):
+            raise TapestryError(
+                "The folders of filters need a parent folder of their own.",
+                hint="Name one, such as Tapestry or Mail/Tapestry.",
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +74,6 @@ class Mailbox:
 
     account: Account
     folders: MailFolders
-    _accepts: bool = field(default=False, init=False)
 
     def deliver(
         self,
@@ -79,32 +88,54 @@ class Mailbox:
         the next.  ``delivered`` are the filters and Message-IDs that were confirmed before,
         ``seen`` the Message-IDs of messages that get \Seen.
 
-        Raises ConnectionLostError, RefusedError or MailboxFullError; what was yielded stays.
-        A message that the server refuses is skipped if it takes another, or says that the message
-        is too large; otherwise NotAcceptedError is raised, for it may refuse all.
+        Raises ConnectionLostError, RefusedError or MailboxFullError; what was yielded stays.  A
+        message that the server refuses as too large is skipped.  If it refuses one and does not
+        say why, that may concern all: the message is tried again after the next that it takes, and
+        skipped if it is refused then too.  NotAcceptedError is raised if there is no such next.
         """
         waiting: list[Confirmation] = []
-        refusal: NotAcceptedError | None = None
+        refusals: dict[int, NotAcceptedError] = {}  # by their place in ``waiting``
         for match in batch.matches:
             raw = original_of(match.msgid, match.audience)
             try:
-                with explained(self.account):
-                    confirmation = self._deliver(match, raw, delivered, seen)
+                confirmation = self._deliver(match, raw, delivered, seen)
             except NotAcceptedError as error:
                 confirmation = Confirmation(match, "skipped", error.message)
-                if not error.certain and not self._accepts:
-                    refusal = refusal or error
-            else:
-                if confirmation.action == "appended":
-                    self._accepts, refusal = True, None
+                if not error.certain:
+                    refusals[len(waiting)] = error
             waiting.append(confirmation)
-            if refusal is None:
+            if confirmation.action == "appended":
+                for place in refusals:
+                    refused = waiting[place].match
+                    raw = original_of(refused.msgid, refused.audience)
+                    with suppress(NotAcceptedError):
+                        waiting[place] = self._deliver(refused, raw, delivered, seen)
+                refusals.clear()
+            if not refusals:
                 yield from waiting
                 waiting.clear()
-        if refusal is not None:
+        for refusal in refusals.values():
             raise refusal
 
+    def rename_filter(self, old_name: str, new_name: str) -> bool:
+        """Rename the folder of a filter with what is in it; return whether that was done.
+
+        It is not if there is none, or if there is one of the new name.
+        """
+        with explained(self.account):
+            return self.folders.rename(old_name, new_name)
+
     def _deliver(
+        self,
+        match: DeliveredMatch,
+        raw: bytes | None,
+        delivered: Collection[tuple[int, str]],
+        seen: Collection[str],
+    ) -> Confirmation:
+        with explained(self.account):
+            return self._confirmed(match, raw, delivered, seen)
+
+    def _confirmed(
         self,
         match: DeliveredMatch,
         raw: bytes | None,
