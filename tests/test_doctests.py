@@ -21,6 +21,7 @@ ROOMS_WITH_EXAMPLES = {
     "tapestry.query",
     "tapestry.rewrite",
     "tapestry.run",
+    "tapestry.servers",
     "tapestry.spark",
     "tapestry.tables",
     "filters.authoring",
