@@ -1,4 +1,4 @@
-"""Timeliness, or batch delivery: a match is shown at once, or at the next time of its owner's choice.
+"""Timeliness, or batch delivery: a match is shown at once, or when its owner has chosen.
 
 It is the interval of a timer-based query [Chen00 §2]: its EVERY, beside ``Filter.start`` (START)
 and ``Filter.end`` (EXPIRE).  But it batches what is delivered, and not when the filter is run.
