@@ -23,6 +23,7 @@ ROOMS_WITH_EXAMPLES = {
     "tapestry.run",
     "tapestry.spark",
     "tapestry.tables",
+    "filters.accounts",
     "filters.authoring",
     "filters.inbox",
     "filters.bench",

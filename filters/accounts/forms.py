@@ -47,7 +47,7 @@ class ProfileForm(forms.Form):
         label="Show and send new matches",
         required=False,
         initial="at once",
-        help_text="As usual; each filter may have a time of its own.",
+        help_text="This is usual; a filter may have a time of its own.",
     )
     quiet_from = _time_field("Quiet from")
     quiet_to = _time_field("Quiet until")
@@ -55,7 +55,7 @@ class ProfileForm(forms.Form):
         label="On holiday until",
         required=False,
         widget=forms.DateInput({"type": "date"}, "%Y-%m-%d"),
-        help_text="The day on which you are back. What is found until then waits for it.",
+        help_text="The day you are back. Until then nothing is shown or sent.",
         error_messages={"invalid": "Write the day as 2027-01-31, or leave it empty."},
     )
 

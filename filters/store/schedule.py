@@ -21,7 +21,7 @@ from django.db.models.signals import post_save, pre_save
 from filters.accounts import people
 from filters.models import Filter, Profile, SharedWindow
 from filters.models import Match as StoredMatch
-from filters.runtime.batching import in_batches
+from filters.runtime.batching import by_key, in_batches
 from tapestry.core.clock import wall_clock
 from tapestry.core.ports import Change, Match
 from tapestry.deliver.quiet import Rules
@@ -92,18 +92,15 @@ def release_held(filter_ids: Iterable[int] | None = None) -> int:
     and then: a window may be stored at the instant at which somebody reads.
     """
     held = StoredMatch.objects.filter(shown_at=HELD)
+    holding = Filter.objects.filter(~Q(while_unread=True) | ~_has_unread()).order_by()
     if filter_ids is None:
-        holding = set(held.values_list("filter", flat=True).order_by().distinct())
+        released = set(holding.filter(pk__in=held.values("filter")).values_list("pk", flat=True))
     else:
-        some_held = Exists(held.filter(filter=OuterRef("pk")))
-        holding = {
-            pk
-            for filters in in_batches(Filter.objects.all(), filter_ids)
-            for pk in filters.filter(some_held).order_by().values_list("pk", flat=True)
-        }
+        some_held = holding.filter(Exists(held.filter(filter=OuterRef("pk"))))
+        released = set(by_key(some_held, filter_ids, "pk"))
     return sum(
         held.filter(filter__in=filters).update(shown_at=instant)
-        for instant, filters in _by_instant(holding, wall_clock())
+        for instant, filters in _by_instant(released, wall_clock())
         if instant != HELD
     )
 
@@ -112,9 +109,9 @@ def release_held(filter_ids: Iterable[int] | None = None) -> int:
 def replan(filters: QuerySet[Filter]) -> int:
     """Plan anew what waits in these filters, by what they and their owners say now.
 
-    Return how many matches wait.  They are shown at the first showing time from now on, which is
-    that from when they were stored on, unless it is over by the new choices.  To be called in the
-    transaction of the change; windows that are being stored are waited for.
+    Return how many matches wait.  Each is shown at the first showing time from now on; that is the
+    first since it was stored, if that one is still to come.  To be called in the transaction of
+    the change; it waits for windows that are being stored.
     """
     SharedWindow.lock()
     locked = filters.select_for_update(of=("self",)).order_by("pk")
@@ -157,13 +154,12 @@ def _by_instant(filter_ids: Collection[int], at: int) -> Iterator[tuple[int, Que
 
 def _with_unread(filter_ids: Iterable[int]) -> set[int]:
     """Return those of the filters with matches that are shown, present and unread."""
+    return set(by_key(Filter.objects.filter(_has_unread()).order_by(), filter_ids, "pk"))
+
+
+def _has_unread() -> Exists:
     unread = StoredMatch.objects.filter(is_due(), read_at=None, retracted_at=None)
-    some_unread = Exists(unread.filter(filter=OuterRef("pk")))
-    return {
-        pk
-        for filters in in_batches(Filter.objects.filter(some_unread), filter_ids)
-        for pk in filters.order_by().values_list("pk", flat=True)
-    }
+    return Exists(unread.filter(filter=OuterRef("pk")))
 
 
 def _profile_changes(instance: Profile, **_: Any) -> None:

@@ -1,9 +1,9 @@
-"""When a match is shown and sent: by a timeliness, after quiet hours and holidays.
+"""The schedule of deliveries: when a match is shown and sent, by all that a person has chosen.
 
 A person's choices name a set of showing times: those of the timeliness, without what is before
 the end of a holiday; each that is quiet is put off to the end of the quiet hours.  A match is
-shown at the first of these at or after the instant at which it was stored.  So it is never shown
-before that; nor is what is stored later shown earlier; and a showing time is its own.
+shown at the first of these at or after the instant at which it was stored.  So ``plan`` is never
+before that instant, monotone, and idempotent.
 """
 
 from __future__ import annotations
