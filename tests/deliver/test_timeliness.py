@@ -14,6 +14,7 @@ UTC = ZoneInfo("UTC")
 BERLIN = ZoneInfo("Europe/Berlin")
 KOLKATA = ZoneInfo("Asia/Kolkata")  # 5:30 ahead of UTC
 LORD_HOWE = ZoneInfo("Australia/Lord_Howe")  # its clocks are changed by half an hour
+TORONTO = ZoneInfo("America/Toronto")
 APIA = ZoneInfo("Pacific/Apia")  # it had no 30 December 2011
 
 
@@ -78,6 +79,8 @@ def test_it_says_what_can_be_written(text: str) -> None:
         ("hourly", LORD_HOWE, "2026-04-04T14:40:00Z", "2026-04-04T15:30:00Z"),
         ("every 1440 minutes", APIA, "2011-12-30T09:00:00Z", "2011-12-30T10:00:00Z"),
         ("daily at 08:00", APIA, "2011-12-30T09:00:00Z", "2011-12-30T18:00:00Z"),
+        # The clocks went from 23:30 to 00:30: what was skipped comes on the next day.
+        ("daily at 23:45", TORONTO, "1919-03-31T04:31:00Z", "1919-03-31T04:45:00Z"),
         ("every 99999 minutes", UTC, "1970-01-01T00:00:01Z", "1970-03-11T10:39:00Z"),
     ],
 )
