@@ -24,6 +24,7 @@ ROOMS_WITH_EXAMPLES = {
     "tapestry.servers",
     "tapestry.spark",
     "tapestry.tables",
+    "filters.accounts",
     "filters.authoring",
     "filters.inbox",
     "filters.bench",
