@@ -66,6 +66,14 @@ def due(kinds: Collection[str], limit: int) -> list[int]:
     return list(dict.fromkeys([*newest, *oldest]))[:limit]
 
 
+def is_late(instant: int) -> bool:
+    """Tell whether a destination that could be served has been due since before an instant.
+
+    One that is held, or was tried meanwhile and is to be tried again later, is not late.
+    """
+    return _deliverable().filter(due_at__lt=instant, holder="").exists()
+
+
 def claim(keys: Collection[int], most: Mapping[str, int]) -> list[Claim]:
     """Claim those of the destinations that are free and have something to be delivered.
 

@@ -17,8 +17,10 @@ from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from filters.delivery import claims
 from filters.models import Heartbeat, SharedWindow, Source
 from filters.runtime import services
+from filters.store import release
 from filters.upkeep.canary import SPARK_RUNS_NOTHING
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
 from tapestry.core.errors import TapestryError
@@ -38,6 +40,9 @@ LATE = MINUTE
 
 OVERDUE = 30 * MINUTE
 """How long a source may wait for its turn."""
+
+UNDELIVERED = 5 * MINUTE
+"""How long what can be delivered may be due, while no worker is at it."""
 
 LEAST_FREE, LEAST_FREE_PART = 1 << 30, 0.01
 """Bytes, and the part of the disk, below which it is nearly full."""
@@ -59,6 +64,7 @@ def healthz(request: HttpRequest) -> JsonResponse:
         _unproven_windows,
         _listener,
         _sources,
+        _deliveries,
     )
     parts = {check.__name__[1:]: _state(check) for check in checks}
     well = all(state["ok"] for state in parts.values())
@@ -166,3 +172,11 @@ def _sources() -> str:
     if active.filter(due_at__lt=wall_clock() - OVERDUE).exists():
         raise _UnwellError("Some sources have waited for more than half an hour.")
     return "are pulled, but some fail" if active.filter(failures__gt=0).exists() else "are pulled"
+
+
+def _deliveries() -> str:
+    """Say only whether workers are at it: the page of a destination shows its owner its errors."""
+    limit = wall_clock() - UNDELIVERED
+    if release.is_late(limit) or claims.is_late(limit):
+        raise _UnwellError("Some deliveries have been due for more than five minutes.")
+    return "are on time"

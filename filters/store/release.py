@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from django.db import transaction
-from django.db.models import F, Value
+from django.db.models import F, Q, Value
 from django.db.models.functions import Coalesce
 
 from filters.models import Destination, Filter, Match, ReleaseCounter
@@ -47,6 +47,17 @@ def release() -> int:
         if released:
             event(log, "release", matches=released)
         return released
+
+
+def is_late(instant: int) -> bool:
+    """Tell whether a match has waited for its release since before an instant."""
+    waiting = Match.objects.filter(sequence=None, card__isnull=False)
+    return waiting.filter(
+        Q(retracted_at=None) | Q(retracted_at__lt=instant),
+        shown_at__lt=instant,
+        matched_at__lt=instant,
+        refreshed_at__lt=instant,
+    ).exists()
 
 
 def is_releasing() -> bool:

@@ -11,7 +11,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from filters.models import Heartbeat, SharedWindow, Source
+from filters.models import Card, Destination, Filter, Heartbeat, Match, SharedWindow, Source
 from filters.sources.listening import Listener
 from filters.store.filter_store import DjangoClock
 from filters.upkeep.canary import SPARK_RUNS_NOTHING
@@ -54,6 +54,7 @@ def test_all_is_well(client: Client, all_parts: None) -> None:
         "unproven_windows",
         "listener",
         "sources",
+        "deliveries",
     }
     assert all(part["ok"] for part in found.values())
 
@@ -157,3 +158,57 @@ def test_sources_are_neither_counted_nor_named(
     assert "secret" not in client.get("/healthz").content.decode()
     Source.objects.update(due_at=wall_clock() - 40 * MINUTE)
     assert parts(client)[0] == 503
+
+
+LONG = 6 * MINUTE
+
+
+@pytest.fixture
+def hook(alice: User) -> Destination:
+    return Destination.objects.create(owner=alice, kind="webhook", name="secret.example")
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_late"),
+    [
+        ({"due_at": -LONG}, True),
+        ({"due_at": -MINUTE}, False),
+        ({"due_at": MINUTE, "failures": 3, "error": "The server is busy."}, False),
+        ({"due_at": -LONG, "active": False}, False),
+        ({"due_at": -LONG, "holder": "a worker"}, False),
+    ],
+)
+def test_what_is_due_and_nobody_delivers_is_late(
+    client: Client, all_parts: None, hook: Destination, fields: dict[str, Any], is_late: bool
+) -> None:
+    due_at = wall_clock() + fields["due_at"]
+    Destination.objects.update(**fields | {"due_at": due_at})
+    status, found = parts(client)
+    assert status == (503 if is_late else 200)
+    says = "Some deliveries have been due for more than five minutes." if is_late else "are on time"
+    assert found["deliveries"] == {"ok": not is_late, "says": says}
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_late"),
+    [
+        ({}, True),
+        ({"sequence": 1}, False),
+        ({"shown_at": LONG}, False),
+        ({"refreshed_at": 0}, False),
+        ({"retracted_at": -MINUTE}, False),
+    ],
+)
+def test_what_is_to_be_shown_and_not_released_is_late(
+    client: Client, all_parts: None, alice: User, fields: dict[str, int], is_late: bool
+) -> None:
+    now = wall_clock()
+    instants = dict.fromkeys(("matched_at", "stored_at", "shown_at", "refreshed_at"), now - LONG)
+    Match.objects.create(
+        filter=Filter.objects.create(owner=alice, name="jones", text="x"),
+        msgid="m",
+        audience="public",
+        card=Card.objects.create(msgid="m", audience="public", ts=now, received=now),
+        **instants | {k: v if k == "sequence" else now + v for k, v in fields.items()},
+    )
+    assert parts(client)[1]["deliveries"]["ok"] is not is_late
