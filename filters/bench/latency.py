@@ -46,6 +46,9 @@ PEOPLE, FILTERS_EACH = 10, 20
 WARM = 15
 """Messages before those that are measured."""
 
+OF_A_FILTER = 25
+"""Messages of one filter: where it finds many more, they come as one digest."""
+
 LAST_SECONDS = 60.0
 """Seconds that a message may take; one that takes longer ends the measurement."""
 
@@ -88,13 +91,13 @@ def measure(options: dict[str, Any]) -> dict[str, Any]:
         )
     mailbox = (url.hostname, url.port or 143, unquote(url.username), unquote(url.password or ""))
     with _smtp_server() as arrivals, running_site():
-        filter_ = _fill(*mailbox)
+        person = _fill(*mailbox, -(-(WARM + options["messages"]) // OF_A_FILTER))
         run_soon(UNPROVEN_WINDOWS)
         wait_until(lambda: not Filter.objects.filter(enrolled=False).exists(), SETTLE_SECONDS)
         wait_until(lambda: Source.objects.filter(listened_at__gt=0).exists(), SETTLE_SECONDS)
         with IMAPClient(*mailbox[:2], ssl=False) as client:
             client.login(*mailbox[2:])
-            waits = list(_waits(client, filter_, arrivals, options))[WARM:]
+            waits = list(_waits(client, person, arrivals, options))[WARM:]
     inbox, smtp = zip(*waits, strict=True)
     return {
         "messages": len(waits),
@@ -117,8 +120,8 @@ def _smtp_server() -> Iterator[Arrivals]:
         controller.stop()
 
 
-def _fill(host: str, port: int, user: str, password: str) -> Filter:
-    """Install all filters, and the source and the destination of one person."""
+def _fill(host: str, port: int, user: str, password: str, filters: int) -> User:
+    """Install the filters of others; return a person with a source, a destination and filters."""
     from filters.authoring.lifecycle import install
 
     person = User.objects.create_user("terry", "terry@latency.example")
@@ -137,22 +140,25 @@ def _fill(host: str, port: int, user: str, password: str) -> Filter:
             sender = f"s{place}@latency.example"
             texts = (f"from {sender}", f"replies by {sender}", f"from {sender} with no reply")
             install(other, texts[place % 3], name=f"f{place}", existing=False)
-    return install(person, "from joe@latency.example", name="joe", existing=False)
+    for number in range(filters):
+        install(person, f"from joe{number}@latency.example", name=f"joe{number}", existing=False)
+    return person
 
 
 def _waits(
-    client: IMAPClient, filter_: Filter, arrivals: Arrivals, options: dict[str, Any]
+    client: IMAPClient, person: User, arrivals: Arrivals, options: dict[str, Any]
 ) -> Iterator[tuple[float, float]]:
     """Append a message now and then; yield the seconds until it was listed, and was sent."""
     for number in range(WARM + options["messages"]):
         name = f"{time.monotonic_ns()}.{number}@latency.example"
         letter = EmailMessage()
-        letter["From"], letter["To"] = "Joe <joe@latency.example>", "terry@latency.example"
+        sender = f"joe{number // OF_A_FILTER}@latency.example"
+        letter["From"], letter["To"] = f"Joe <{sender}>", "terry@latency.example"
         letter["Message-ID"], letter["Subject"] = f"<{name}>", f"Number {number}"
         letter.set_content("This is new.\n")
         began = time.monotonic()
         client.append("INBOX", bytes(letter))
-        listed = _seconds_until_listed(filter_, name, began)
+        listed = _seconds_until_listed(person, name, began)
         with arrivals.came:
             if not arrivals.came.wait_for(lambda: f"<{name}>" in arrivals.instants, LAST_SECONDS):  # noqa: B023
                 raise TapestryError(f"A message was not sent in {LAST_SECONDS:.0f} seconds.")
@@ -161,9 +167,9 @@ def _waits(
         time.sleep(max(0.0, began + options["every"] - time.monotonic()))
 
 
-def _seconds_until_listed(filter_: Filter, name: str, began: float) -> float:
-    """Wait until a message is in the list of a filter: it has matched, and has its card."""
-    rows = Match.objects.filter(filter=filter_, msgid=name, card__isnull=False)
+def _seconds_until_listed(person: User, name: str, began: float) -> float:
+    """Wait until a message is in a person's inbox: it has matched, and has its card."""
+    rows = Match.objects.filter(filter__owner=person, msgid=name, card__isnull=False)
     while not rows.exists():
         if time.monotonic() - began > LAST_SECONDS:
             raise TapestryError(f"A message was not matched in {LAST_SECONDS:.0f} seconds.")

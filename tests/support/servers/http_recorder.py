@@ -16,7 +16,7 @@ LOOPBACK = ["127.0.0.0/8"]
 
 @dataclass(frozen=True)
 class Reply:
-    """What the server answers."""
+    """What the server answers; with status 0 it cuts the line after it has taken the request."""
 
     status: int = 204
     body: bytes = b""
@@ -25,11 +25,12 @@ class Reply:
 
 @dataclass(frozen=True)
 class Request:
-    """What the server was sent."""
+    """What the server was sent, and the status of its answer."""
 
     path: str
     headers: Mapping[str, str]
     body: bytes
+    status: int = 204
 
 
 @dataclass
@@ -54,8 +55,11 @@ def recording_server(*replies: Reply, authority: Any = None, host: str = "") -> 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            recorder.requests.append(Request(self.path, dict(self.headers), body))
             reply = recorder.replies[0] if len(recorder.replies) == 1 else recorder.replies.pop(0)
+            recorder.requests.append(Request(self.path, dict(self.headers), body, reply.status))
+            if not reply.status:
+                self.close_connection = True
+                return
             self.send_response(reply.status)
             for name, value in reply.headers.items():
                 self.send_header(name, value)

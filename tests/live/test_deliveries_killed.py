@@ -1,0 +1,67 @@
+"""Every match is delivered once by every way, whichever worker is killed, and whenever."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from imapclient import IMAPClient
+from support.delivered_people import People, Servers
+from support.deliveries_killed import run_campaign, running_workers
+from support.deliveries_received import NAME, Readers, differences, mailbox_differences
+from support.servers.cutting_proxy import CuttingProxy
+from support.servers.http_recorder import recording_server
+
+pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+
+KILLS = [
+    pytest.param(20, id="20"),
+    pytest.param(200, id="200", marks=[pytest.mark.long, pytest.mark.timeout(3600)]),
+]
+
+
+@pytest.fixture
+def servers(dovecot, smtp):
+    proxy = CuttingProxy(dovecot.port)
+    with recording_server() as http:
+        yield Servers(smtp, http, proxy)
+    proxy.close()
+
+
+@pytest.fixture
+def campaign(servers, dovecot, settings, tmp_path):
+    """Return a function that runs a campaign, and returns what is wrong in the end."""
+    settings.DATA = tmp_path
+    settings.SECRET_KEY = "of the tests"
+
+    def run(kills, seed, fault="", steps=()):
+        people = People(servers, random.Random(seed))
+        people.settle()
+        readers = Readers()
+        log = tmp_path / "workers.log"
+        with running_workers(servers, log, fault) as workers:
+            run_campaign(people, workers, kills, readers.look, steps)
+        if not fault:
+            assert "Traceback" not in log.read_text(), log.read_text()[-5000:]
+        found = [*differences(people), *readers.differences()]
+        return found + list(mailbox_differences(people, folders_of(dovecot)))
+
+    return run
+
+
+def folders_of(server):
+    """Return the names of the messages in each folder of a mailbox."""
+    with server.session() as client:
+        return {name: subjects_in(client, name) for _, _, name in client.list_folders()}
+
+
+def subjects_in(client: IMAPClient, name):
+    client.select_folder(name, readonly=True)
+    fetched = client.fetch("1:*", ["ENVELOPE"]) if client.search() else {}
+    subjects = [str(data[b"ENVELOPE"].subject, "ascii") for data in fetched.values()]
+    return [subject for subject in subjects if NAME.fullmatch(subject)]
+
+
+@pytest.mark.parametrize("kills", KILLS)
+def test_every_match_is_delivered_once_by_every_way(campaign, kills):
+    assert campaign(kills, seed=kills) == []

@@ -1,0 +1,185 @@
+"""People with filters and a destination of every kind, and matches that are stored for them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.contrib.auth.models import User
+from support.servers.cutting_proxy import CuttingProxy
+from support.servers.dovecot import PASSWORD, USER
+from support.servers.http_recorder import Recorder
+from support.servers.push_service import Browser
+from support.servers.smtp import SmtpServer
+
+from filters.delivery import ways
+from filters.models import (
+    Address,
+    Card,
+    Destination,
+    Feed,
+    Filter,
+    Match,
+    Mute,
+    Profile,
+    ReleaseCounter,
+    Subscription,
+)
+from filters.runtime import encryption, services
+from filters.store.filter_store import DjangoClock
+from tapestry.core.clock import DAY, SECOND, wall_clock
+from tapestry.core.message import Message
+from tapestry.deliver.signature import make_secret
+from tapestry.tables.append import append_messages
+from tapestry.tables.originals import Original
+
+NAMES = ("ann", "bob")
+FILTERS = ("kept", "live")
+LOUD = "loud@x.org"
+"""The first message of a thread that everybody has muted."""
+
+
+@dataclass
+class Servers:
+    """Where everything is delivered to: real servers, which may misbehave."""
+
+    smtp: SmtpServer
+    http: Recorder
+    imap: CuttingProxy
+
+
+@dataclass
+class People:
+    """The people of a campaign, and what was stored for them so far.
+
+    ``left`` counts how often each match has left its filter, by its key.
+    """
+
+    servers: Servers
+    chance: random.Random
+    browsers: dict[int, Browser] = field(default_factory=dict)
+    left: dict[int, int] = field(default_factory=dict)
+    stored: int = 0
+
+    def settle(self) -> None:
+        """Make people, filters, feeds and destinations; some of these may never be served."""
+        for name in NAMES:
+            person = User.objects.create_user(name, f"{name}@x.org")
+            Profile.objects.create(user=person)
+            Mute.objects.create(owner=person, root=LOUD)
+            for own_name in FILTERS:
+                filter_ = Filter.objects.create(owner=person, name=own_name, text="x", phrase="x")
+                Feed.objects.create(owner=person, filter=filter_)
+            for kind in ways.WAYS:
+                self.destination(person, kind)
+            self.destination(person, "digest", "never-confirmed", confirmed_at=None)
+            self.destination(person, "forward", "never-usable", problem="It bounced.")
+            self.destination(person, "digest", "never-active", active=False)
+
+    def destination(self, person: User, kind: str, name: str = "", **fields: Any) -> Destination:
+        """Make a destination of a kind; mail has an address of its own."""
+        made = Destination(owner=person, kind=kind, name=name or kind)
+        made.active = fields.pop("active", True)
+        if kind in ("digest", "forward"):
+            email = f"{name or kind}.{person.username}@x.org"
+            confirmed = {"confirmed_at": 1} | fields
+            made.address = Address.objects.create(owner=person, email=email, **confirmed)
+        made.save()
+        secret = ""
+        if kind == "webhook":
+            made.settings = {"url": self.servers.http.url(f"/hook/{made.pk}")}
+            secret = make_secret()
+        elif kind == "push":
+            browser = self.browsers[made.pk] = Browser.new()
+            endpoint = self.servers.http.url(f"/push/{made.pk}")
+            made.settings = {"digest": hashlib.sha256(endpoint.encode()).hexdigest()}
+            secret = json.dumps(browser.subscription(endpoint))
+        elif kind == "mailbox":
+            made.settings = {
+                "host": "127.0.0.1",
+                "port": self.servers.imap.port,
+                "security": "none",
+                "user": USER,
+                "parent": f"Of {person.username} {made.pk}",
+            }
+            secret = PASSWORD
+        made.secret = encryption.encrypt(secret, services.data())
+        made.save()
+        return made
+
+    def subscribe(self) -> None:
+        """Give each person a webhook that takes one filter, from now on."""
+        if "webhook" not in ways.WAYS:
+            return
+        position = ReleaseCounter.position()
+        for live in Filter.objects.filter(name="live"):
+            hook = self.destination(live.owner, "webhook", "of one filter")
+            Destination.objects.filter(pk=hook.pk).update(all_filters=False, cursor=position)
+            Subscription.objects.create(destination=hook, filter=live, since=position)
+
+    def store(self, count: int) -> None:
+        """Store so many matches, each of a message of its own; some may never be sent."""
+        filters = list(Filter.objects.order_by("pk"))
+        chosen = [self._match(self.chance.choice(filters)) for _ in range(count)]
+        messages = [
+            Message(each.msgid, sender="joe@x.org", subject=each.card.subject) for each in chosen
+        ]
+        originals = [Original(_raw(message)) for message in messages]
+        append_messages(services.tables(), DjangoClock(), messages, originals=originals)
+        for each in chosen:
+            each.card.save()
+            each.card_id = each.card.pk
+            each.save()
+
+    def _match(self, filter_: Filter) -> Match:
+        self.stored += 1
+        what = self.chance.choices(
+            ["plain", "later", "never-early", "never-muted", "never-secret"], [60, 20, 5, 8, 7]
+        )[0]
+        name, now = f"{what}-{self.stored:05}-x", wall_clock()
+        later = {"later": SECOND, "never-early": DAY}.get(what, 0)
+        audience = "user:stranger" if what == "never-secret" else "public"
+        card = Card(
+            msgid=f"{name}@x.org",
+            audience=audience,
+            ts=now,
+            received=now,
+            subject=name,
+            sender="joe@x.org",
+            root=LOUD if what == "never-muted" else f"{name}@x.org",
+        )
+        return Match(
+            filter=filter_,
+            msgid=card.msgid,
+            audience=audience,
+            card=card,
+            matched_at=now,
+            stored_at=now,
+            shown_at=now + later,
+            refreshed_at=now,
+        )
+
+    def leave_and_return(self) -> None:
+        """Have a match of each live filter leave it, and one that has left come back."""
+        for live in Filter.objects.filter(name="live"):
+            released = Match.objects.filter(filter=live, sequence__isnull=False).order_by("pk")
+            now = wall_clock()
+            if inside := list(released.filter(retracted_at=None)):
+                leaving = self.chance.choice(inside)
+                self.left[leaving.pk] = self.left.get(leaving.pk, 0) + 1
+                Match.objects.filter(pk=leaving.pk).update(retracted_at=now, sequence=None)
+            outside = list(released.exclude(retracted_at=None))
+            if outside and self.chance.random() < 0.3:
+                back = {"retracted_at": None, "sequence": None, "matched_at": now}
+                Match.objects.filter(pk=self.chance.choice(outside).pk).update(**back)
+
+
+def _raw(message: Message) -> bytes:
+    fields = {"Message-ID": f"<{message.msgid}>", "From": message.sender, "Subject": message.subject}
+    head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+    return f"{head}\r\nThis is {message.msgid}.\r\n".encode()
+
+

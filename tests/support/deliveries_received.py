@@ -1,0 +1,223 @@
+"""What every destination must have received in the end, computed from the rows; and what it did.
+
+Each function yields a sentence for each difference; none means that all is right.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from email import message_from_bytes, policy
+
+from django.urls import reverse
+from support.delivered_people import LOUD, People
+
+from filters.models import Destination, Feed, Filter, Match
+from tapestry.core.delivery_header import DELIVERY_HEADER
+
+NAME = re.compile(r"(?:plain|later|never-early|never-muted|never-secret)-\d{5}-x")
+SHOWN = 25
+"""Messages that a digest shows one by one."""
+
+Key = tuple[str, str]
+"""A filter by its name, and a message by its Message-ID."""
+
+
+def wanted(destination: Destination) -> list[Match]:
+    """Return the matches that a destination must have been told of, as they are in the end."""
+    released = Match.objects.filter(
+        filter__owner=destination.owner, sequence__isnull=False, audience="public"
+    )
+    released = released.exclude(card__root=LOUD).select_related("filter", "card")
+    since = {each.filter_id: each.since for each in destination.subscriptions.all()}
+    rows = list(released.order_by("sequence"))
+    if destination.all_filters:
+        return rows
+    return [row for row in rows if row.sequence > since.get(row.filter_id, row.sequence)]
+
+
+def differences(people: People) -> Iterator[str]:
+    """Yield what is wrong with what the destinations of everybody received."""
+    checks = {
+        "digest": _digest,
+        "forward": _forward,
+        "webhook": _webhook,
+        "push": _push,
+        "mailbox": lambda people, destination: (),
+    }
+    for destination in Destination.objects.select_related("owner", "address").order_by("pk"):
+        where = f"{destination.name} of {destination.owner}"
+        if destination.name.startswith("never"):
+            if _mail_of(people, destination):
+                yield f"{where}: was sent something"
+            continue
+        rows = wanted(destination)
+        assert len(rows) > 5, f"{where}: the campaign is too small"
+        for words in checks[destination.kind](people, destination):
+            yield f"{where}: {words}"
+
+
+def _mail_of(people: People, destination: Destination) -> list[bytes]:
+    smtp = people.servers.smtp
+    email = destination.address.email if destination.address else None
+    pairs = zip(list(smtp.recipients), list(smtp.taken), strict=True)
+    return [raw for recipient, raw in pairs if recipient == email]
+
+
+def _digest(people: People, destination: Destination) -> Iterator[str]:
+    texts: dict[str, set[str]] = defaultdict(set)
+    ids: dict[str, set[str]] = defaultdict(set)
+    for raw in _mail_of(people, destination):
+        message = message_from_bytes(raw, policy=policy.default)
+        body = message.get_body(("plain",))
+        key = str(message[DELIVERY_HEADER])
+        ids[key].add(str(message["Message-ID"]))
+        texts[key] |= set(NAME.findall(body.get_content() if body else ""))
+    yield from (f"{key} under several Message-IDs" for key, each in ids.items() if len(each) > 1)
+    if len(set().union(*ids.values())) != len(ids):
+        yield "one Message-ID for several deliveries"
+    yield from _ranges(destination, texts)
+    yield from _told(people, destination, texts, SHOWN)
+
+
+def _forward(people: People, destination: Destination) -> Iterator[str]:
+    ids: dict[str, set[str]] = defaultdict(set)
+    for raw in _mail_of(people, destination):
+        message = message_from_bytes(raw, policy=policy.default)
+        ids[str(message["Resent-Message-ID"])].update(NAME.findall(str(message["Subject"])))
+    yield from (f"{name} carries {each}" for name, each in ids.items() if len(each) != 1)
+    yield from _told(people, destination, ids)
+
+
+def _webhook(people: People, destination: Destination) -> Iterator[str]:
+    taken: dict[str, list[dict[str, object]]] = {}
+    path = f"/hook/{destination.pk}"
+    for request in list(people.servers.http.requests):
+        if request.path == path and request.status != 500:
+            document = json.loads(request.body)
+            if request.headers["webhook-id"] != document["delivery"]:
+                yield "a request under two keys"
+            taken.setdefault(document["delivery"], document["matches"])
+    entries = [
+        ((str(row["filter"]), str(row["msgid"])), int(str(row["sequence"])), str(row["op"]))
+        for matches in taken.values()
+        for row in matches
+    ]
+    yield from stream_differences(entries, wanted(destination))
+
+
+def _push(people: People, destination: Destination) -> Iterator[str]:
+    texts: dict[str, set[str]] = defaultdict(set)
+    path, browser = f"/push/{destination.pk}", people.browsers[destination.pk]
+    for request in list(people.servers.http.requests):
+        if request.path == path and request.status != 500:
+            notification = browser.decrypt(request)
+            texts[notification["tag"]] |= set(NAME.findall(json.dumps(notification)))
+    yield from _ranges(destination, texts)
+    yield from _told(people, destination, texts, 3)
+
+
+def _ranges(destination: Destination, keys: Iterable[str]) -> Iterator[str]:
+    """Deliveries are of ranges that do not overlap, and cover all that entered a list."""
+    ranges = sorted(_range(key) for key in keys)
+    for (_, until), (after, _) in zip(ranges, ranges[1:], strict=False):
+        if after < until:
+            yield f"what is after {after} is in two deliveries, for one is until {until}"
+    for row in wanted(destination):
+        inside = any(after < row.sequence <= until for after, until in ranges)
+        if row.retracted_at is None and not inside:
+            yield f"nothing was sent of {row.card}"
+
+
+def _range(key: str) -> tuple[int, int]:
+    after, until = key.split("-")[1:3]
+    return int(after), int(until)
+
+
+def _told(
+    people: People, destination: Destination, names: Mapping[str, set[str]], shown: int = 10**6
+) -> Iterator[str]:
+    """Each message that entered a list is in one delivery, or in one more each time it returned.
+
+    A delivery that carries more than are ``shown`` need not name it.
+    """
+    counts = Counter(name for each in names.values() for name in each)
+    rows = {row.card.subject: row for row in wanted(destination)}
+    yield from (f"{name} was not to be sent" for name in counts if name not in rows)
+    full = any(len(each) >= shown for each in names.values())
+    for name, row in rows.items():
+        most = 1 + people.left.get(row.pk, 0)
+        least = 0 if full or row.retracted_at is not None else 1
+        if not least <= counts[name] <= most:
+            yield f"{name} is in {counts[name]} deliveries, at most {most} are right"
+
+
+def stream_differences(
+    entries: Iterable[tuple[Key, int, str]], rows: Iterable[Match]
+) -> Iterator[str]:
+    """A stream has each place once, in order, and ends with what is the case in the end."""
+    last, state = 0, {}
+    for key, sequence, op in entries:
+        if sequence <= last:
+            yield f"{key} at {sequence} comes after {last}"
+        last = sequence
+        state[key] = (sequence, op)
+    expected = {
+        (row.filter.name, row.msgid): (row.sequence, "delete" if row.retracted_at else "insert")
+        for row in rows
+    }
+    for key in expected.keys() | state.keys():
+        if state.get(key) != expected.get(key):
+            yield f"{key} is {state.get(key)}, and should be {expected.get(key)}"
+
+
+def mailbox_differences(people: People, folders: Mapping[str, list[str]]) -> Iterator[str]:
+    """Each message is in the folder of its filter once, and what has left once among the Left."""
+    for destination in Destination.objects.filter(kind="mailbox").select_related("owner"):
+        parent, rows = destination.settings["parent"], wanted(destination)
+        expected: dict[str, Counter[str]] = defaultdict(Counter)
+        for row in rows:
+            if row.retracted_at is None:
+                expected[f"{parent}/{row.filter.name}"][row.card.subject] += 1
+        for name in Filter.objects.filter(owner=destination.owner).values_list("name", flat=True):
+            found = Counter(folders.get(f"{parent}/{name}", []))
+            if found != expected[f"{parent}/{name}"]:
+                missing, more = expected[f"{parent}/{name}"] - found, found
+                more = found - expected[f"{parent}/{name}"]
+                yield f"{parent}/{name}: {dict(missing)} are missing, {dict(more)} too many"
+            left = {r.card.subject for r in rows if r.filter.name == name and r.retracted_at}
+            among = Counter(folders.get(f"{parent}/{name}/Left", []))
+            if not set(among) <= left or any(count > 1 for count in among.values()):
+                yield f"{parent}/{name}/Left: {dict(among)}, and {left} have left"
+
+
+class Readers:
+    """Readers with cursors of their own: of each filter's stream, and of its feed."""
+
+    def __init__(self) -> None:
+        self.rows: dict[Filter, list[tuple[Key, int, str]]] = defaultdict(list)
+
+    def look(self) -> None:
+        """Read on in each stream, as `manage.py matches --since` prints it."""
+        from io import StringIO
+
+        from django.core.management import call_command
+
+        for filter_ in Filter.objects.select_related("owner").order_by("pk"):
+            rows, out = self.rows[filter_], StringIO()
+            since = rows[-1][1] if rows else 0
+            call_command("matches", str(filter_), "--json", "--since", str(since), stdout=out)
+            for line in out.getvalue().splitlines():
+                row = json.loads(line)
+                rows.append(((filter_.name, row["msgid"]), row["cursor"], row["op"]))
+
+    def differences(self) -> Iterator[str]:
+        for filter_, entries in self.rows.items():
+            visible = Match.objects.filter(
+                filter=filter_, sequence__isnull=False, audience="public"
+            ).select_related("filter")
+            for words in stream_differences(entries, visible):
+                yield f"matches {filter_}: {words}"
+        assert reverse and Feed
