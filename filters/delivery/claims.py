@@ -32,10 +32,14 @@ PATIENCE = DAY
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A destination that this process holds, and the range that it is to be sent."""
+    """A destination that this process holds, and the range that it is to be sent.
+
+    ``sealed_now``: this claim has set the end of the range; else an earlier one, which failed, has.
+    """
 
     destination: Destination
     name: str
+    sealed_now: bool = True
 
     @property
     def after(self) -> int:
@@ -69,6 +73,12 @@ def dispatch(limit: int) -> dict[int, str]:
     return kinds
 
 
+def due_now(keys: Collection[int]) -> list[int]:
+    """Return those of the destinations that are due at this moment."""
+    due = _deliverable().filter(pk__in=keys, due_at__lte=wall_clock(), holder="")
+    return list(due.values_list("pk", flat=True))
+
+
 def claim(keys: Collection[int], most: Mapping[str, int]) -> list[Claim]:
     """Claim those of the destinations that are free and have something to be delivered.
 
@@ -88,7 +98,7 @@ def claim(keys: Collection[int], most: Mapping[str, int]) -> list[Claim]:
         for destination in unsealed:
             destination.claimed_until = _end(destination, position, most.get(destination.kind))
         Destination.objects.bulk_update(unsealed, ["claimed_until"])
-    return [Claim(destination, name) for destination in held]
+    return [Claim(destination, name, destination in unsealed) for destination in held]
 
 
 def confirm(claimed: Claim, outcome: Outcome, by_filter: Mapping[int, int]) -> bool:
@@ -149,10 +159,26 @@ def refuse(claimed: Claim, outcome: Outcome, by_filter: Mapping[int, int]) -> bo
     return done == 1
 
 
+def advance(destination: Destination, sequence: int) -> bool:
+    """Store that a held destination has been sent all up to a place within its claimed range.
+
+    Return False if the claim is not held any more.  A destination that is not held, of which a
+    sample is sent, stays as it is.
+    """
+    if not destination.holder:
+        return True
+    held = Destination.objects.filter(pk=destination.pk, holder=destination.holder)
+    return held.update(cursor=sequence) == 1
+
+
 def give_back(claimed: Claim, seconds: float) -> None:
-    """Let go of a claim of which nothing was tried; it is due again after so many seconds."""
+    """Let go of a claim of which nothing was tried; it is due again after so many seconds.
+
+    Its range is open again, if this claim has set its end: what comes until then is in it.
+    """
     rows = Destination.objects.filter(pk=claimed.destination.pk, holder=claimed.name)
-    rows.update(holder="", due_at=wall_clock() + int(seconds * SECOND))
+    end = None if claimed.sealed_now else claimed.destination.claimed_until
+    rows.update(holder="", claimed_until=end, due_at=wall_clock() + int(seconds * SECOND))
 
 
 def free_abandoned() -> int:

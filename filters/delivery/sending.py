@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Collection
 
-from filters.delivery import claims, ways
+from filters.delivery import claims, throttle, ways
 from filters.delivery.batches import batch_of
 from filters.delivery.claims import Claim
 from tapestry.core.backoff import pause_after
@@ -17,17 +17,32 @@ from tapestry.deliver.batch import Batch, Outcome
 
 log = logging.getLogger(__name__)
 
+TURN = 20.0
+"""Seconds after which a task begins no further batches; what is left is due again."""
+
 
 def deliver(keys: Collection[int]) -> int:
-    """Deliver to those of the destinations that are free; return how many batches were sent."""
-    delivered = 0
-    for claim in claims.claim(keys, ways.most()):
-        delivered += _deliver(claim)
+    """Deliver to those of the destinations that are free; return how many batches were sent.
+
+    A destination for which more is waiting than one batch carries is served again, in turn with
+    the others, for ``TURN`` seconds.
+    """
+    delivered, end = 0, time.monotonic() + TURN
+    left = list(keys)
+    while left:
+        claimed = claims.claim(left, ways.most())
+        served = [claim.destination.pk for claim in claimed if _deliver(claim)]
+        delivered += len(served)
+        left = claims.due_now(served) if served and time.monotonic() < end else []
     return delivered
 
 
 def _deliver(claim: Claim) -> bool:
     began = time.monotonic()
+    wait = throttle.wait_seconds(claim.destination)
+    if wait:
+        claims.give_back(claim, wait)
+        return False
     batch = batch_of(claim)
     by_filter = Counter(match.filter_id for match in batch.matches)
     outcome = _attempt(claim, batch) if batch.matches else Outcome("delivered")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from filters.delivery import claims, sending
+from filters.delivery import claims, mail, sending
 from filters.delivery.ways import WAYS
 from filters.runtime.batching import batched
 from filters.store.release import release
@@ -37,5 +37,6 @@ def deliver_due() -> None:
 
 @app.task(name="filters.deliver", ignore_result=True)
 def deliver(keys: Sequence[int]) -> None:
-    """Deliver to those of the destinations that are still free."""
-    sending.deliver(keys)
+    """Deliver to those of the destinations that are still free, over one connection for mail."""
+    with mail.kept_connection():
+        sending.deliver(keys)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from filters.delivery import by_digest, by_forward
 from filters.delivery.preview import Preview
 from filters.models import Destination
 from tapestry.deliver.batch import Batch, Outcome
@@ -30,7 +31,10 @@ class Way:
     most: int | None = None
 
 
-WAYS: dict[str, Way] = {}
+WAYS: dict[str, Way] = {
+    Destination.Kind.DIGEST: Way(by_digest.send, by_digest.preview, MAIL),
+    Destination.Kind.FORWARD: Way(by_forward.send, by_forward.preview, MAIL),
+}
 
 
 def most() -> dict[str, int]:
