@@ -12,8 +12,9 @@ from django.forms.models import model_to_dict
 from django.utils import timezone
 
 from filters.authoring.lifecycle import change, install
-from filters.models import Filter, filter_name
+from filters.models import Destination, Filter, filter_name
 from filters.store.expiry import last_instant
+from filters.store.subscriptions import choose_destinations
 from filters.templatetags.mail import moment
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.timeliness import parse_timeliness
@@ -79,6 +80,12 @@ class FilterForm(forms.Form):
         initial=Filter.Visibility.PRIVATE,
         widget=forms.RadioSelect,
     )
+    destinations = forms.ModelMultipleChoiceField(
+        Destination.objects.none(),
+        label="Send to",
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
 
     def __init__(
         self, data: Any, *, owner: User, changed: Filter | None = None, text: str = ""
@@ -90,8 +97,13 @@ class FilterForm(forms.Form):
             mail = "existing" if changed.start is None else "new"
             initial = model_to_dict(changed, ["text", *OPTIONS])
             initial |= {"mail": mail, "until": self.last_day}
+            subscribed = changed.subscriptions.values_list("destination", flat=True)
+            initial["destinations"] = list(subscribed)
         super().__init__(data, initial=initial)
         self.owner, self.changed = owner, changed
+        offered: Any = self.fields["destinations"]
+        offered.queryset = owner.destinations.filter(all_filters=False)
+        self.of_all_filters = list(owner.destinations.filter(all_filters=True))
 
     def store(self) -> Filter:
         """Create the filter, or change it; another text, mail or mode starts it again.
@@ -103,7 +115,9 @@ class FilterForm(forms.Form):
         existing = given["mail"] == "existing"
         zone = timezone.get_current_timezone()
         end = last_instant(given["until"], zone) if given["until"] else None
+        destinations = list(given["destinations"])
         if changed is None:
+            options["destinations"] = destinations
             return install(self.owner, given["text"], existing=existing, end=end, **options)
         same = given["text"] == changed.text and existing == (changed.start is None)
         same &= given["mode"] in ("", changed.mode)
@@ -115,6 +129,7 @@ class FilterForm(forms.Form):
             forget=given["found"] == "forget",
             **options,
         )
+        choose_destinations(changed, destinations)
         return changed
 
     def delivered_before(self) -> int:

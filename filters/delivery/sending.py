@@ -10,6 +10,7 @@ from collections.abc import Collection
 from filters.delivery import claims, throttle, ways
 from filters.delivery.batches import batch_of
 from filters.delivery.claims import Claim
+from filters.models import Destination
 from tapestry.core.backoff import pause_after
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
@@ -45,7 +46,7 @@ def _deliver(claim: Claim) -> bool:
         return False
     batch = batch_of(claim)
     by_filter = Counter(match.filter_id for match in batch.matches)
-    outcome = _attempt(claim, batch) if batch.matches else Outcome("delivered")
+    outcome = attempt(claim.destination, batch) if batch.matches else Outcome("delivered")
     if outcome.state == "delivered":
         kept = claims.confirm(claim, outcome, by_filter)
     elif outcome.state == "refused":
@@ -66,13 +67,14 @@ def _deliver(claim: Claim) -> bool:
     return outcome.state == "delivered"
 
 
-def _attempt(claim: Claim, batch: Batch) -> Outcome:
+def attempt(destination: Destination, batch: Batch) -> Outcome:
+    """Send a batch by the way of a destination; an error is an outcome to be tried again."""
     try:
-        return ways.WAYS[claim.destination.kind].send(claim.destination, batch)
+        return ways.WAYS[destination.kind].send(destination, batch)
     except TapestryError as error:
         return Outcome("retry", error.message)
     except Exception:
-        log.exception("destination %s", claim.destination.pk)
+        log.exception("destination %s", destination.pk)
         return Outcome("retry", "It failed here; the worker's log says why.")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from filters.delivery import claims, mail, sending
+from filters.delivery import claims, mail, samples, sending
 from filters.delivery.ways import WAYS
 from filters.runtime.batching import batched
 from filters.store.release import release
@@ -40,3 +40,9 @@ def deliver(keys: Sequence[int]) -> None:
     """Deliver to those of the destinations that are still free, over one connection for mail."""
     with mail.kept_connection():
         sending.deliver(keys)
+
+
+@app.task(name="filters.send_sample", ignore_result=True)
+def send_sample(key: int) -> None:
+    """Send the sample that the owner of a destination has asked for."""
+    samples.send_sample(key)
