@@ -54,7 +54,7 @@ def send(destination: Destination, batch: Batch) -> Outcome:
 def _forward(
     destination: Destination, address: Address, batch: Batch, match: DeliveredMatch
 ) -> Outcome:
-    key = f"{destination.uid.hex}.{match.sequence}"
+    key = f"{destination.uid.hex}-{match.sequence}"
     raw = write(destination, address, key, match)
     if raw is None:
         single = Batch(key, batch.after, batch.until, (match,), "The original was not kept.")
@@ -86,7 +86,7 @@ def preview(destination: Destination, batch: Batch) -> Preview:
     entered = batch.entered()
     raw = None
     if entered:
-        key = f"{destination.uid.hex}.{entered[-1].sequence}"
+        key = f"{destination.uid.hex}-{entered[-1].sequence}"
         raw = write(destination, address_of(destination), key, entered[-1])
     if raw is None:
         return Preview("text", "Nothing has been found yet that could be forwarded.")

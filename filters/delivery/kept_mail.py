@@ -23,8 +23,10 @@ class KeptMailBackend(BaseEmailBackend):
         """Keep messages to people of this site, and return how many those were."""
         kept = 0
         for message in email_messages:
-            raw = message.message().as_bytes(linesep="\r\n")
-            owner = message.owner if isinstance(message, WrittenMail) else None
+            if isinstance(message, WrittenMail):
+                raw, owner = message.raw, message.owner
+            else:
+                raw, owner = message.message().as_bytes(), None
             kept += any(keep(raw, recipient, owner) for recipient in message.recipients())
         return kept
 

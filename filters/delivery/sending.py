@@ -19,31 +19,30 @@ from tapestry.deliver.batch import Batch, Outcome
 log = logging.getLogger(__name__)
 
 TURN = 20.0
-"""Seconds after which a task begins no further batches; what is left is due again."""
+"""Seconds after which a call claims no more; what is left is for the next one."""
 
 
-def deliver(keys: Collection[int]) -> int:
-    """Deliver to those of the destinations that are free; return how many batches were sent.
+def deliver(kinds: Collection[str], at_once: int) -> int:
+    """Deliver to destinations of some kinds until none is due; return how many batches were sent.
 
-    A destination for which more is waiting than one batch carries is served again, in turn with
-    the others, for ``TURN`` seconds.
+    So many are claimed at once.  After ``TURN`` seconds it ends, though more may be due.
     """
     delivered, end = 0, time.monotonic() + TURN
-    left = list(keys)
-    while left:
-        claimed = claims.claim(left, ways.most())
-        served = [claim.destination.pk for claim in claimed if _deliver(claim)]
-        delivered += len(served)
-        left = claims.due_now(served) if served and time.monotonic() < end else []
+    while keys := claims.due(kinds, at_once):
+        claimed = claims.claim(keys, ways.most())
+        waits = throttle.waits([claim.destination for claim in claimed])
+        for claim in claimed:
+            if claim.destination.pk in waits:
+                claims.give_back(claim, waits[claim.destination.pk])
+            else:
+                delivered += _deliver(claim)
+        if not claimed or time.monotonic() > end:
+            break
     return delivered
 
 
 def _deliver(claim: Claim) -> bool:
     began = time.monotonic()
-    wait = throttle.wait_seconds(claim.destination)
-    if wait:
-        claims.give_back(claim, wait)
-        return False
     batch = batch_of(claim)
     by_filter = Counter(match.filter_id for match in batch.matches)
     outcome = attempt(claim.destination, batch) if batch.matches else Outcome("delivered")

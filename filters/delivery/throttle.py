@@ -5,8 +5,8 @@ Its messages come as one digest with a note, and digests themselves are limited 
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping
 
 from filters.models import Delivery, Destination, Filter
 from tapestry.core.clock import DAY, HOUR, SECOND, wall_clock
@@ -38,11 +38,19 @@ def flooding(destination: Destination, counts: Mapping[int, int]) -> dict[int, s
     }
 
 
-def wait_seconds(destination: Destination) -> float:
-    """Return the seconds until a destination may be served again; 0 if it may be now."""
-    most = MOST_AN_HOUR.get(Destination.Kind(destination.kind))
-    if most is None:
-        return 0.0
-    sent = Delivery.objects.filter(destination=destination, state=Delivery.State.DELIVERED)
-    recent = list(sent.order_by("-pk").values_list("at", flat=True)[:most])
-    return time_until_free(recent, most, wall_clock()) / SECOND
+def waits(destinations: Collection[Destination]) -> dict[int, float]:
+    """Return the seconds until each destination may be served again, for those that must wait."""
+    now = wall_clock()
+    limits = {each.pk: MOST_AN_HOUR.get(Destination.Kind(each.kind)) for each in destinations}
+    limited = [pk for pk, most in limits.items() if most is not None]
+    recent = Delivery.objects.filter(
+        destination__in=limited, state=Delivery.State.DELIVERED, at__gt=now - HOUR
+    )
+    instants: dict[int, list[int]] = defaultdict(list)
+    for pk, at in recent.order_by("-at").values_list("destination", "at"):
+        instants[pk].append(at)
+    seconds = {
+        pk: time_until_free(latest, limits[pk] or 0, now) / SECOND
+        for pk, latest in instants.items()
+    }
+    return {pk: wait for pk, wait in seconds.items() if wait > 0}

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from filters.delivery.views import acts, destinations, samples, write
+from filters.delivery.views import acts, destinations, kept_mail, samples, write
 
 urlpatterns = [
     path("delivery/", destinations.destinations, name="destinations"),
@@ -14,9 +14,12 @@ urlpatterns = [
     path("delivery/<int:pk>/delete/", destinations.delete, name="delete-destination"),
     path("delivery/<int:pk>/link/", destinations.send_link, name="send-link"),
     path("delivery/<int:pk>/preview/", samples.preview, name="preview-destination"),
-    path("delivery/<int:pk>/preview/content/", samples.preview_content, name="preview-content"),
+    path("delivery/<int:pk>/preview/html/", samples.preview_html, name="preview-html"),
     path("delivery/<int:pk>/send/", samples.send_now, name="send-sample"),
     path("act/<slug:act>/<str:token>/", acts.act, name="act"),
     path("unsubscribe/<str:token>/", acts.unsubscribe, name="unsubscribe"),
     path("confirm/<str:token>/", acts.confirm, name="confirm"),
+    path("mail/", kept_mail.kept_mails, name="kept-mails"),
+    path("mail/<int:pk>/", kept_mail.kept_mail, name="kept-mail"),
+    path("mail/<int:pk>/html/", kept_mail.kept_mail_html, name="kept-mail-html"),
 ]

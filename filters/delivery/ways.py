@@ -37,6 +37,11 @@ WAYS: dict[str, Way] = {
 }
 
 
+def kinds_of(queue: str) -> list[str]:
+    """Return the kinds of destinations that are served in a queue."""
+    return [kind for kind, way in WAYS.items() if way.queue == queue]
+
+
 def most() -> dict[str, int]:
     """Return how many matches one delivery carries, by the kinds that have a limit."""
     return {kind: way.most for kind, way in WAYS.items() if way.most is not None}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from django.conf import settings
 from django.contrib import messages
 from django.db.models import BigIntegerField, Case, F, Q, Value, When
 from django.http import HttpResponse
@@ -39,7 +40,11 @@ def destinations(request: PersonRequest) -> HttpResponse:
     """List the destinations of the person, and the kinds that can be added."""
     rows = Destination.objects.filter(owner=request.user).select_related("address__owner")
     rows = rows.prefetch_related("subscriptions__filter")
-    context = {"destinations": [_listed(row) for row in rows], "kinds": kinds()}
+    context = {
+        "destinations": [_listed(row) for row in rows],
+        "kinds": kinds(),
+        "is_kept_only": settings.EMAIL_BACKEND.endswith("KeptMailBackend"),
+    }
     return render(request, "filters/delivery/destinations.html", context)
 
 

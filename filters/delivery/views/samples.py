@@ -5,21 +5,17 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_GET, require_POST
 
 from filters.accounts.requests import PersonRequest
 from filters.delivery import samples
-from filters.delivery.preview import Preview
 from filters.delivery.tasks import send_sample
 from filters.delivery.views.destinations import destination_of
+from filters.delivery.views.framed import framed_html
 from filters.delivery.ways import WAYS
 from filters.models import Destination
 from filters.runtime.queue import send
 from tapestry.core.errors import TapestryError
-
-POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'"
-"""Of a preview's HTML: it has its own inline style, runs nothing and loads nothing."""
 
 
 @require_GET
@@ -35,13 +31,12 @@ def preview(request: PersonRequest, pk: int) -> HttpResponse:
 
 
 @require_GET
-@xframe_options_sameorigin
-def preview_content(request: PersonRequest, pk: int) -> HttpResponse:
+def preview_html(request: PersonRequest, pk: int) -> HttpResponse:
     """Return the HTML of a preview alone, for the frame on its page."""
     made = samples.preview(_sendable(request, pk))
     if made is None or made.kind != "html":
         raise Http404("There is no HTML to show.")
-    return _framed(made)
+    return framed_html(made.content)
 
 
 @require_POST
@@ -68,9 +63,3 @@ def _sendable(request: PersonRequest, pk: int) -> Destination:
     if found.kind not in WAYS:
         raise Http404("Nothing can be sent there.")
     return found
-
-
-def _framed(made: Preview) -> HttpResponse:
-    response = HttpResponse(made.content)
-    response.headers["Content-Security-Policy"] = POLICY
-    return response

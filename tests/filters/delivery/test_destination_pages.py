@@ -168,7 +168,7 @@ def test_deleting_asks_first(client: Client, digest: Destination) -> None:
     assert "Nothing is sent to my digest any more." in text(client.get("/delivery/"))
 
 
-GET = ("", "edit/", "delete/", "preview/", "preview/content/")
+GET = ("", "edit/", "delete/", "preview/", "preview/html/")
 POST = ("edit/", "on/", "off/", "delete/", "link/", "send/")
 
 
