@@ -29,6 +29,13 @@ PATIENCE = 10.0
 ALL, CHOSEN = "all", "chosen"
 
 
+class FiltersField(forms.ModelMultipleChoiceField):
+    """Filters of one person, by their names."""
+
+    def label_from_instance(self, obj: Any) -> str:
+        return str(obj.name)
+
+
 class DestinationForm(forms.Form):
     """What every destination has: a name, and filters.
 
@@ -44,7 +51,7 @@ class DestinationForm(forms.Form):
         initial=ALL,
         widget=forms.RadioSelect,
     )
-    filters = forms.ModelMultipleChoiceField(
+    filters = FiltersField(
         Filter.objects.none(), required=False, widget=forms.CheckboxSelectMultiple
     )
 

@@ -117,14 +117,12 @@ def destination_of(request: PersonRequest, pk: int) -> Destination:
 
 
 def ask_for_confirmation(request: PersonRequest, asked: Destination) -> None:
-    """Send the link that confirms an address, and say on the next page what became of it."""
+    """Send the link that confirms an address; the page of the destination says so, or why not."""
     assert asked.address is not None
     try:
         addresses.send_link(asked.address)
     except TapestryError as error:
         messages.error(request, f"{error.message} {error.hint or ''}", extra_tags="bad")
-    else:
-        messages.success(request, f"We sent a link to {asked.address}. Open it to confirm it.")
 
 
 def kinds() -> list[tuple[str, str, str]]:

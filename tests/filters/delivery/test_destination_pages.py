@@ -202,7 +202,7 @@ def test_a_link_changes_nothing(client: Client, digest: Destination, page: str) 
 def test_a_kind_without_a_form_has_a_page_and_a_name(
     client: Client, hook: Destination, way: Recorder
 ) -> None:
-    assert "Webhook" in text(client.get(hook.get_absolute_url()))
+    assert "webhook" in text(client.get(hook.get_absolute_url()))
     changed = {"name": "other", "which": "all"}
     assert client.post(f"/delivery/{hook.pk}/edit/", changed).status_code == 302
     hook.refresh_from_db()
