@@ -114,7 +114,8 @@ class SubscriptionLines(Lines):
     """The filters of a destination, on its page."""
 
     model = models.Subscription
-    fields = readonly_fields = ["filter", "since"]
+    fields = ["filter", "since"]
+    readonly_fields = ["filter", "since"]
     extra = 0
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -127,10 +128,9 @@ class DestinationAdmin(Pages):
 
     list_display = ["name", "kind", "owner", "active", "failing_since", "error"]
     list_filter = ["kind", "active"]
-    fields = ["name", "active", "owner", "kind", "address", "all_filters", "all_since"]
-    fields += ["cursor", "latest", "claimed_until", "holder", "due_at", "failures"]
-    fields += ["failing_since", "error", "created"]
-    readonly_fields = fields[2:]
+    readonly_fields = ["owner", "kind", "address", "all_filters", "all_since", "cursor", "latest"]
+    readonly_fields += ["claimed_until", "holder", "due_at", "failures", "failing_since", "error"]
+    fields = ["name", "active", *readonly_fields]
     inlines = [SubscriptionLines]
 
     def has_add_permission(self, request: HttpRequest) -> bool:

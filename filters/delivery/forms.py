@@ -6,7 +6,7 @@ Another kind is a class here and a line of ``FORMS``.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -20,6 +20,11 @@ from filters.store import subscriptions
 from tapestry.ingest.account import Account
 from tapestry.ingest.session import open_session
 
+if TYPE_CHECKING:
+    _ModelChoices = forms.ModelMultipleChoiceField[Filter]
+else:
+    _ModelChoices = forms.ModelMultipleChoiceField
+
 MOST_DESTINATIONS = 50
 """Destinations that a person may have."""
 
@@ -29,11 +34,11 @@ PATIENCE = 10.0
 ALL, CHOSEN = "all", "chosen"
 
 
-class FiltersField(forms.ModelMultipleChoiceField):
+class FiltersField(_ModelChoices):
     """Filters of one person, by their names."""
 
-    def label_from_instance(self, obj: Any) -> str:
-        return str(obj.name)
+    def label_from_instance(self, obj: Filter) -> str:
+        return obj.name
 
 
 class DestinationForm(forms.Form):
