@@ -15,9 +15,9 @@ from filters.delivery import links, mail
 from filters.models import Address, ConfirmationMail
 from filters.templatetags.mail import time_words
 from tapestry.core.clock import HOUR, MINUTE, wall_clock
+from tapestry.core.delivery_header import DELIVERY_HEADER
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
-from tapestry.deliver.envelope import DELIVERY_HEADER
 
 log = logging.getLogger(__name__)
 

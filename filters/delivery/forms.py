@@ -17,8 +17,8 @@ from filters.runtime import services
 from filters.runtime.encryption import decrypt, encrypt
 from filters.sources.forms import ServerForm
 from filters.store import subscriptions
-from tapestry.ingest.account import Account
 from tapestry.ingest.session import open_session
+from tapestry.servers.account import Account
 
 if TYPE_CHECKING:
     _ModelChoices = forms.ModelMultipleChoiceField[Filter]

@@ -13,7 +13,7 @@ from filters.delivery import mail, sending, throttle
 from filters.models import Address, Delivery, Destination, Filter, KeptMail, Match
 from filters.store.release import release
 from tapestry.core.clock import HOUR, wall_clock
-from tapestry.core.mail_loop import is_ours
+from tapestry.core.delivery_header import DELIVERY_HEADER
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages
 from tapestry.tables.log import Tables
@@ -54,7 +54,7 @@ def test_a_digest_is_one_mail_for_all_that_was_released(
     [message] = smtp.messages
     assert smtp.recipients == ["al@example.org"]
     assert message["To"] == "alice <al@example.org>"
-    assert is_ours(message.keys())
+    assert message[DELIVERY_HEADER]
     assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
     body = message.get_body(("plain",))
     assert body is not None
@@ -159,7 +159,7 @@ def test_a_message_is_sent_again_as_it_came(
     [message] = smtp.messages
     assert "al@example.org" in message["Resent-To"]
     assert message["Message-ID"] == "<one@x.org>"
-    assert is_ours(message.keys())
+    assert message[DELIVERY_HEADER]
 
 
 @pytest.mark.usefixtures("kept_original")

@@ -24,6 +24,7 @@ from filters.models import (
     Subscription,
 )
 from filters.store.release import release
+from filters.store.schedule import HELD
 from tapestry.core.clock import DAY, HOUR, MINUTE, wall_clock
 from tapestry.deliver.batch import Outcome
 
@@ -69,6 +70,19 @@ def test_what_waits_for_its_time_is_not_delivered_before(
     Match.objects.filter(pk=later.pk).update(shown_at=wall_clock())
     turn()
     assert way.delivered == [("insert", "now"), ("insert", "later")]
+
+
+def test_what_waits_until_the_list_is_read_is_delivered_then(
+    jones: Filter, hook: Destination, store: Store, way: Recorder
+) -> None:
+    Filter.objects.update(while_unread=True)
+    first = store(jones, "first")
+    store(jones, "second", shown_at=HELD)
+    turn()
+    assert way.delivered == [("insert", "first")]
+    Match.objects.filter(pk=first.pk).update(read_at=wall_clock())
+    turn()
+    assert way.delivered == [("insert", "first"), ("insert", "second")]
 
 
 def test_a_match_without_a_card_waits_for_it(

@@ -14,6 +14,7 @@ from support.recorded_way import Recorder
 from filters.authoring import lifecycle
 from filters.delivery import ways
 from filters.models import Address, Delivery, Destination, Filter, ReleaseCounter, Subscription
+from filters.store import subscriptions
 from tapestry.core.clock import HOUR, wall_clock
 
 SignIn = Callable[[User], Client]
@@ -122,6 +123,14 @@ def test_a_destination_is_changed(client: Client, digest: Destination, jones: Fi
     assert digest.address is not None and digest.address.confirmed_at == 1
     page = text(client.get(f"/delivery/{digest.pk}/edit/"))
     assert re.search(f'name="filters" value="{jones.pk}"[^>]* checked', page)
+
+
+def test_of_many_filters_some_are_named(client: Client, digest: Destination, alice: User) -> None:
+    made = [Filter.objects.create(owner=alice, name=f"f{n}", text="x") for n in range(7)]
+    subscriptions.choose_filters(digest, made)
+    assert "of the filters f0, f1, f2, f3, f4 and 2 more" in text(client.get("/delivery/"))
+    subscriptions.choose_filters(digest, [])
+    assert "of no filter yet" in text(client.get("/delivery/"))
 
 
 def test_off_and_on_again_with_what_waits(client: Client, digest: Destination) -> None:

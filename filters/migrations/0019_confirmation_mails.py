@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('filters', '0017_delivery'),
+        ('filters', '0018_delivery'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
