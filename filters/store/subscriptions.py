@@ -1,8 +1,9 @@
 """Subscriptions: which filters go to which destinations, from which place of the sequence on.
 
 A filter that is added to a destination is delivered from then on: what was released before is
-not.  Of a filter that is taken out nothing more is delivered, not what waits either.  A change is made under the lock of ReleaseCounter, so that no match is released meanwhile.
-A range that is claimed stays as it is, and the cursor of a destination never goes back.
+not.  Of a filter that is taken out nothing more is delivered, not what waits either.  A change is
+made under the lock of ReleaseCounter, so that no match is released meanwhile.  A range that is
+claimed stays as it is, and the cursor of a destination never goes back.
 """
 
 from __future__ import annotations
