@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from filters.delivery import claims, holder, throttle, ways
 from filters.delivery.batches import batches_of
 from filters.delivery.claims import Claim
+from filters.models import Destination
 from tapestry.core.backoff import pause_after
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
@@ -50,7 +51,7 @@ def _deliver_all(claimed: Sequence[Claim]) -> int:
 def _deliver(claim: Claim, batch: Batch) -> bool:
     began = time.monotonic()
     by_filter = Counter(match.filter_id for match in batch.matches)
-    outcome = _attempt(claim, batch) if batch.matches else Outcome("delivered")
+    outcome = attempt(claim.destination, batch) if batch.matches else Outcome("delivered")
     if outcome.state == "delivered":
         kept = claims.confirm(claim, outcome, by_filter)
     elif outcome.state == "refused":
@@ -71,13 +72,14 @@ def _deliver(claim: Claim, batch: Batch) -> bool:
     return outcome.state == "delivered"
 
 
-def _attempt(claim: Claim, batch: Batch) -> Outcome:
+def attempt(destination: Destination, batch: Batch) -> Outcome:
+    """Send a batch by the way of a destination; an error is an outcome to be tried again."""
     try:
-        return ways.WAYS[claim.destination.kind].send(claim.destination, batch)
+        return ways.WAYS[destination.kind].send(destination, batch)
     except TapestryError as error:
         return Outcome("retry", error.message)
     except Exception:
-        log.exception("destination %s", claim.destination.pk)
+        log.exception("destination %s", destination.pk)
         return Outcome("retry", "It failed here; the worker's log says why.")
 
 
