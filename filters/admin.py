@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     NewAccount = AdminUserCreationForm[User]
     NewGroup = forms.ModelForm[Group]
     AccountPages = UserAdmin[User]
+    Lines = admin.TabularInline[Any, Any]
 else:
-    Pages, AccountPages = admin.ModelAdmin, UserAdmin
+    Pages, AccountPages, Lines = admin.ModelAdmin, UserAdmin, admin.TabularInline
     NewAccount, NewGroup = AdminUserCreationForm, forms.ModelForm
 
 
@@ -91,6 +92,78 @@ class MatchAdmin(Pages):
 @admin.register(models.OutboxAnnotation)
 class OutboxAnnotationAdmin(Pages):
     list_display = ["kind", "value", "number", "owner", "msgid", "appended_at"]
+
+
+class WrittenByRuns(Pages):
+    """What runs and deliveries write: an administrator may look at it, and delete it."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+@admin.register(models.Address)
+class AddressAdmin(Pages):
+    """Addresses; only the link that was sent to one confirms it."""
+
+    list_display = ["email", "owner", "confirmed_at", "problem"]
+    search_fields = ["email"]
+    readonly_fields = ["owner", "email", "asked_at", "confirmed_at"]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+
+class SubscriptionLines(Lines):
+    """The filters of a destination, on its page."""
+
+    model = models.Subscription
+    fields = ["filter", "since"]
+    readonly_fields = ["filter", "since"]
+    extra = 0
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+@admin.register(models.Destination)
+class DestinationAdmin(Pages):
+    """Destinations; their secrets are shown to nobody, and deliveries alone move their cursors."""
+
+    list_display = ["name", "kind", "owner", "active", "failing_since", "error"]
+    list_filter = ["kind", "active"]
+    readonly_fields = ["owner", "kind", "address", "all_filters", "all_since", "cursor", "latest"]
+    readonly_fields += ["claimed_until", "holder", "due_at", "failures", "failing_since", "error"]
+    fields = ["name", "active", *readonly_fields]
+    inlines = [SubscriptionLines]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Refuse: destinations are added on their own pages, at the place reached by then."""
+        return False
+
+
+@admin.register(models.Delivery)
+class DeliveryAdmin(WrittenByRuns):
+    list_display = ["destination", "at", "state", "matches", "answer"]
+    list_filter = ["state"]
+
+
+@admin.register(models.KeptMail)
+class KeptMailAdmin(WrittenByRuns):
+    """Mail that was written to people: who and when; its content is theirs alone."""
+
+    list_display = ["recipient", "owner", "at"]
+    fields = ["owner", "recipient", "message_id", "at"]
+
+
+@admin.register(models.Feed)
+class FeedAdmin(WrittenByRuns):
+    """Feeds; their secret addresses are shown to nobody."""
+
+    list_display = ["owner", "filter"]
+    fields = ["owner", "filter", "uid"]
 
 
 class NewAccountForm(NewAccount):
@@ -163,6 +236,8 @@ admin.site.unregister([User, Group])
 admin.site.register(User, AccountAdmin)
 admin.site.register(Group, NamedGroupAdmin)
 admin.site.register([models.Profile, models.Card])
+admin.site.register([models.ReleaseCounter, models.ConfirmationMail], WrittenByRuns)
+admin.site.register(models.Mute)
 admin.site.register([models.Clock, models.SharedWindow, models.Heartbeat])
 admin.site.site_header = "Tapestry"
 admin.site.site_title = "Tapestry"

@@ -30,9 +30,9 @@ QUEUES = {
         "filters.pull_source",
     ),
     "mail": (),
-    "outbound": ("filters.deliver",),
+    "outbound": ("filters.deliver", "filters.send_sample"),
 }
-"""The tasks of each queue; ``filters.deliver`` is sent to that of its way."""
+"""The tasks of each queue; those of ``outbound`` are sent to the queue of their way."""
 
 FOLLOWERS = ("own_windows", "unproven_windows", "pull_due", "deliver_due")
 """What is asked for by those who bring something new, and by the clock more rarely."""

@@ -15,8 +15,9 @@ from filters.accounts import people
 from filters.accounts.forms import LAST_YEAR
 from filters.accounts.timeliness_field import TimelinessField
 from filters.authoring.lifecycle import change, install
-from filters.models import Filter, filter_name
+from filters.models import Destination, Filter, filter_name
 from filters.store.expiry import last_instant
+from filters.store.subscriptions import choose_destinations
 from filters.templatetags.mail import moment
 
 MODES = {
@@ -68,6 +69,12 @@ class FilterForm(forms.Form):
         initial=Filter.Visibility.PRIVATE,
         widget=forms.RadioSelect,
     )
+    destinations = forms.ModelMultipleChoiceField(
+        Destination.objects.none(),
+        label="Send to",
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
 
     def __init__(
         self, data: Any, *, owner: User, changed: Filter | None = None, text: str = ""
@@ -79,8 +86,13 @@ class FilterForm(forms.Form):
             mail = "existing" if changed.start is None else "new"
             initial = model_to_dict(changed, ["text", *OPTIONS])
             initial |= {"mail": mail, "until": self.last_day}
+            subscribed = changed.subscriptions.values_list("destination", flat=True)
+            initial["destinations"] = list(subscribed)
         super().__init__(data, initial=initial)
         self.owner, self.changed = owner, changed
+        offered: Any = self.fields["destinations"]
+        offered.queryset = owner.destinations.filter(all_filters=False)
+        self.of_all_filters = list(owner.destinations.filter(all_filters=True))
         self.fields["timeliness"].widget.offer_usual(people.usual_timeliness(owner))
 
     def store(self) -> Filter:
@@ -93,7 +105,9 @@ class FilterForm(forms.Form):
         existing = given["mail"] == "existing"
         zone = timezone.get_current_timezone()
         end = last_instant(given["until"], zone) if given["until"] else None
+        destinations = list(given["destinations"])
         if changed is None:
+            options["destinations"] = destinations
             return install(self.owner, given["text"], existing=existing, end=end, **options)
         same = given["text"] == changed.text and existing == (changed.start is None)
         same &= given["mode"] in ("", changed.mode)
@@ -105,6 +119,7 @@ class FilterForm(forms.Form):
             forget=given["found"] == "forget",
             **options,
         )
+        choose_destinations(changed, destinations)
         return changed
 
     def delivered_before(self) -> int:

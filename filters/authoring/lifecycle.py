@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from itertools import chain, count
 from typing import Literal
 
@@ -20,9 +21,10 @@ from filters.authoring.dependents import (
     store_references,
 )
 from filters.authoring.understanding import FilterName, Understood, track_references, understand
-from filters.models import Filter, SharedWindow
+from filters.models import Destination, Filter, SharedWindow
 from filters.store.schedule import replan
 from filters.store.shared_window import detach
+from filters.store.subscriptions import choose_destinations
 from tapestry.core.errors import TapestryError
 
 LONGEST_NAME = 60
@@ -39,10 +41,12 @@ def install(
     visibility: str = Filter.Visibility.PRIVATE,
     mode: str = "",
     end: int | None = None,
+    destinations: Collection[Destination] = (),
 ) -> Filter:
     """Install a filter, with existing mail or from now on; name it by its phrase if need be.
 
-    What matches after the instant ``end`` is not kept; None has no end.
+    What matches after the instant ``end`` is not kept; None has no end.  What it finds is sent to
+    the ``destinations``, and to those that take all filters.
     Raises TapestryError where the text is not a filter, ValidationError for a bad name.
     """
     if owner.filters.count() >= settings.MOST_FILTERS:
@@ -71,6 +75,8 @@ def install(
         _begin(made, understood, None if existing else at)
         made.save()
         store_references(made, references)
+        if destinations:
+            choose_destinations(made, destinations)
         recompile_dependents([full_name(made)], at)
     return made
 

@@ -3,14 +3,110 @@
 from __future__ import annotations
 
 import logging
+import uuid
 
-from filters.models import Address
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.mail import EmailMessage
+from django.db import transaction
+from django.template.loader import render_to_string
+
+from filters.delivery import links, mail
+from filters.models import Address, ConfirmationMail
+from filters.templatetags.mail import time_words
+from tapestry.core.clock import HOUR, MINUTE, wall_clock
+from tapestry.core.delivery_header import DELIVERY_HEADER
+from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
 
 log = logging.getLogger(__name__)
+
+MOST_AN_HOUR = 3
+"""Confirmation mails that a person may have sent in an hour, to whatever addresses."""
+
+EVERY = 10 * MINUTE
+"""How long after a confirmation mail another may be sent to the same address, by whomever."""
 
 
 def set_problem(address: Address, problem: str) -> None:
     """Send nothing more to an address, and say why; what was to be sent waits."""
     Address.objects.filter(pk=address.pk).update(problem=problem[:1000])
     event(log, "address_problem", address=address.pk)
+
+
+def address_of_person(owner: User, email: str) -> Address:
+    """Return the row of a person's address; it is made if need be, and not confirmed then."""
+    email = User.objects.normalize_email(email)
+    return Address.objects.get_or_create(owner=owner, email=email)[0]
+
+
+def is_usable(address: Address | None) -> bool:
+    """Tell whether mail may be sent to an address; a destination without one needs none."""
+    return address is None or (address.confirmed_at is not None and not address.problem)
+
+
+def was_asked(address: Address) -> bool:
+    """Tell whether a link was sent to an address so lately that another may not be."""
+    recent = ConfirmationMail.objects.filter(owner=address.owner, at__gt=wall_clock() - EVERY)
+    return recent.filter(email__iexact=address.email).exists()
+
+
+def send_link(address: Address) -> None:
+    """Send mail to an address with the link that confirms it.
+
+    Raise TapestryError if there was too much such mail lately, or if it cannot be sent.
+    """
+    sent = _count_mail(address)
+    outcome = mail.send(_message(address), address.email)
+    if outcome.state == "delivered":
+        event(log, "confirmation_sent", address=address.pk)
+        return
+    sent.delete()
+    raise TapestryError(
+        f"The mail to {address.email} could not be sent. {outcome.answer}",
+        hint="Check the address, and ask for the link again.",
+    )
+
+
+@transaction.atomic
+def _count_mail(address: Address) -> ConfirmationMail:
+    """Store that a link is sent now; raise TapestryError if there were too many lately."""
+    now = wall_clock()
+    owner = User.objects.select_for_update().get(pk=address.owner_id)  # one mail at a time
+    ConfirmationMail.objects.filter(at__lt=now - HOUR).delete()
+    recent = ConfirmationMail.objects.filter(at__lte=now)
+    to_address = recent.filter(email__iexact=address.email).order_by("at").last()
+    if to_address is not None and to_address.at > now - EVERY:
+        raise TapestryError(
+            f"A link was sent to {address.email} a moment ago; it may be among the spam.",
+            hint=f"Another can be sent at {time_words(to_address.at + EVERY)}.",
+        )
+    of_owner = list(recent.filter(owner=owner).order_by("-at")[:MOST_AN_HOUR])
+    if len(of_owner) == MOST_AN_HOUR:
+        raise TapestryError(
+            f"{MOST_AN_HOUR} links were sent for you within an hour, as many as may be.",
+            hint=f"Ask for the next one at {time_words(of_owner[-1].at + HOUR)}.",
+        )
+    Address.objects.filter(pk=address.pk).update(asked_at=now)
+    return ConfirmationMail.objects.create(owner=owner, email=address.email, at=now)
+
+
+def _message(address: Address) -> EmailMessage:
+    key = f"confirm-{uuid.uuid4().hex}"
+    context = {
+        "person": address.owner.get_username(),
+        "email": address.email,
+        "site": settings.SITE_URL,
+        "url": links.confirm_url(address.pk, address.email),
+    }
+    return EmailMessage(
+        "Confirm your address for Tapestry",
+        render_to_string("filters/delivery/confirm.txt", context),
+        to=[address.email],
+        headers={
+            "Message-ID": f"<{key}@{mail.site_host()}>",
+            "Auto-Submitted": "auto-generated",  # RFC 3834, section 5
+            "X-Auto-Response-Suppress": "All",
+            DELIVERY_HEADER: key,
+        },
+    )

@@ -2,10 +2,20 @@
 
 from django.urls import path
 
-from filters.delivery.views import acts, kept_mail
+from filters.delivery.views import acts, destinations, kept_mail, samples, write
 
 urlpatterns = [
-    path("delivery/<int:pk>/", acts.unsubscribe, name="destination"),
+    path("delivery/", destinations.destinations, name="destinations"),
+    path("delivery/new/<slug:kind>/", write.add, name="new-destination"),
+    path("delivery/<int:pk>/", destinations.destination, name="destination"),
+    path("delivery/<int:pk>/edit/", write.edit, name="edit-destination"),
+    path("delivery/<int:pk>/on/", destinations.turn_on, name="turn-on-destination"),
+    path("delivery/<int:pk>/off/", destinations.turn_off, name="turn-off-destination"),
+    path("delivery/<int:pk>/delete/", destinations.delete, name="delete-destination"),
+    path("delivery/<int:pk>/link/", destinations.send_link, name="send-link"),
+    path("delivery/<int:pk>/preview/", samples.preview, name="preview-destination"),
+    path("delivery/<int:pk>/preview/html/", samples.preview_html, name="preview-html"),
+    path("delivery/<int:pk>/send/", samples.send_now, name="send-sample"),
     path("act/<slug:act>/<str:token>/", acts.act, name="act"),
     path("unsubscribe/<str:token>/", acts.unsubscribe, name="unsubscribe"),
     path("confirm/<str:token>/", acts.confirm, name="confirm"),

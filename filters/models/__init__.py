@@ -9,6 +9,7 @@ from filters.models.account import Profile, RetiredName
 from filters.models.annotation import OutboxAnnotation
 from filters.models.delivery import (
     Address,
+    ConfirmationMail,
     Delivery,
     Destination,
     Feed,
@@ -26,6 +27,7 @@ __all__ = [
     "Address",
     "Card",
     "Clock",
+    "ConfirmationMail",
     "Delivery",
     "Destination",
     "Feed",

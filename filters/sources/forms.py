@@ -36,8 +36,10 @@ _UNSEEN = re.compile(r"[\x00-\x1f\x7f]")
 _UNSEEN_INPUT = forms.PasswordInput(attrs={"autocomplete": "off"})
 
 
-class SourceForm(forms.Form):
-    """Where the mail is, as whom one logs in, and who may see it."""
+class ServerForm(forms.Form):
+    """Where a server is, and as whom one logs in; subclasses say which protocol it speaks."""
+
+    protocol: str = Source.Kind.IMAP
 
     host = forms.CharField(label="Server", max_length=253)
     security = forms.ChoiceField(
@@ -45,11 +47,37 @@ class SourceForm(forms.Form):
     )
     port = forms.IntegerField(label="Port", min_value=1, max_value=65535, required=False)
     user = forms.CharField(label="User name", max_length=254, required=False)
-    method = forms.ChoiceField(
-        label="Log in with", choices=Source.Method.choices, initial="password", required=False
-    )
     secret = forms.CharField(
         label="Password", max_length=8192, required=False, strip=False, widget=_UNSEEN_INPUT
+    )
+
+    def clean_host(self) -> str:
+        host = str(self.cleaned_data["host"]).strip().strip("[]")
+        if not _HOST.fullmatch(host):
+            raise ValidationError("Give the name of the server alone: imap.example.org.")
+        return host
+
+    def clean(self) -> dict[str, Any]:
+        given = super().clean() or self.cleaned_data
+        security = given.get("security")
+        given["port"] = given.get("port") or usual_port(self.protocol, tls=security == "tls")
+        for name in ("user", "secret"):
+            if _UNSEEN.search(given.get(name) or ""):
+                self.add_error(name, "There is a character in it that cannot be seen.")
+        if security == "none" and given.get("user") and not is_this_machine(given.get("host", "")):
+            self.add_error("security", "A password is sent over TLS only, but to this machine.")
+        if self.protocol == Source.Kind.IMAP and not given.get("user"):
+            self.add_error("user", "Give the name with which you log in to your mailbox.")
+        return given
+
+
+class SourceForm(ServerForm):
+    """Where the mail is, as whom one logs in, and who may see it."""
+
+    field_order = ("host", "security", "port", "user", "method", "secret")
+
+    method = forms.ChoiceField(
+        label="Log in with", choices=Source.Method.choices, initial="password", required=False
     )
     token_url = forms.URLField(
         label="Where a refresh token is renewed", required=False, assume_scheme="https"
@@ -64,7 +92,7 @@ class SourceForm(forms.Form):
     def __init__(self, data: Any, *, source: Source) -> None:
         initial = {name: getattr(source, name) for name in FIELDS} if source.pk else {}
         super().__init__(data, initial=initial)
-        self.source = source
+        self.source, self.protocol = source, source.kind
         private = f"user:{source.owner.get_username()}"
         audiences = dict.fromkeys([private, *people.audiences(source.owner)])
         self.fields["audience"] = forms.ChoiceField(
@@ -76,24 +104,9 @@ class SourceForm(forms.Form):
             for name in ("method", "token_url", "client_id", "client_secret"):
                 del self.fields[name]
 
-    def clean_host(self) -> str:
-        host = str(self.cleaned_data["host"]).strip().strip("[]")
-        if not _HOST.fullmatch(host):
-            raise ValidationError("Give the name of the server alone: imap.example.org.")
-        return host
-
     def clean(self) -> dict[str, Any]:
-        given = super().clean() or self.cleaned_data
+        given = super().clean()
         given["method"] = given.get("method") or "password"
-        security = given.get("security")
-        given["port"] = given.get("port") or usual_port(self.source.kind, tls=security == "tls")
-        for name in ("user", "secret"):
-            if _UNSEEN.search(given.get(name) or ""):
-                self.add_error(name, "There is a character in it that cannot be seen.")
-        if security == "none" and given.get("user") and not is_this_machine(given.get("host", "")):
-            self.add_error("security", "A password is sent over TLS only, but to this machine.")
-        if not self.source.is_news and not given.get("user"):
-            self.add_error("user", "Give the name with which you log in to your mailbox.")
         self._check_secret(given)
         if given.get("token_url"):
             try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import dataclass
 
 import pytest
 from imapclient import IMAPClient
@@ -65,3 +66,33 @@ def subjects_in(client: IMAPClient, name):
 @pytest.mark.parametrize("kills", KILLS)
 def test_every_match_is_delivered_once_by_every_way(campaign, kills):
     assert campaign(kills, seed=kills) == []
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A fault, the steps at which workers are killed, and a word of what must be found."""
+
+    fault: str
+    steps: tuple[str, ...]
+    found: str
+    kills: int = 3
+    hidden: bool = False
+
+
+PLANTED = [
+    Planted("confirm_first", ("batch made",), "nothing was sent of"),
+    Planted("other_key", ("sent",), "are in two deliveries"),
+    Planted("open_range", ("sent",), "two deliveries", kills=6),
+    Planted("muted_too", ("claimed",), "was not to be sent"),
+    Planted("everybodys", ("claimed",), "was not to be sent"),
+    Planted("too_early", ("released",), "was not to be sent"),
+]
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [pytest.param(each, id=each.fault, marks=[pytest.mark.long] * each.hidden) for each in PLANTED],
+)
+def test_the_campaign_finds_a_planted_fault(campaign, planted):
+    found = campaign(planted.kills, 7, planted.fault, planted.steps)
+    assert any(planted.found in words for words in found), found

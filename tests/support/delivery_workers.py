@@ -132,7 +132,7 @@ STEPS: dict[str, Callable[[_Death], None]] = {
     "places given, not committed": _before(_RELEASE, "_make_due"),
     "released": _after(_RELEASE, "_release_some"),
     "claimed": _after(_CLAIMS, "claim"),
-    "batch made": _after(_SENDING, "batch_of"),
+    "batch made": _after(_SENDING, "batches_of"),
     "sent": _before(_CLAIMS, "confirm"),
     "message sent": _before(_CLAIMS, "advance"),
     "message confirmed": _after(_CLAIMS, "advance"),
@@ -150,13 +150,13 @@ def _confirm_first() -> None:
     from filters.delivery import claims, sending
     from tapestry.deliver.batch import Outcome
 
-    real = sending._attempt
+    real = sending._deliver
 
-    def attempt(claim: Any, batch: Any) -> Outcome:
+    def deliver(claim: Any, batch: Any) -> bool:
         claims.confirm(claim, Outcome("delivered"), {})
         return real(claim, batch)
 
-    sending._attempt = attempt
+    sending._deliver = deliver
 
 
 def _other_key() -> None:
@@ -169,17 +169,17 @@ def _other_key() -> None:
 
 def _open_range() -> None:
     """Take whatever has come meanwhile into a range that is tried again."""
-    from filters.delivery import claims, sending
+    from filters.delivery import claims
 
     real = claims.claim
 
-    def claim(keys: Any, most: Any) -> Any:
+    def claim(name: Any, keys: Any, most: Any) -> Any:
         from filters.models import Destination
 
         Destination.objects.filter(pk__in=keys, holder="").update(claimed_until=None)
-        return real(keys, most)
+        return real(name, keys, most)
 
-    sending.claims.claim = claim
+    claims.claim = claim
 
 
 def _no_holder() -> None:
@@ -201,7 +201,7 @@ def _no_holder() -> None:
 def _muted_too() -> None:
     """Send what is in muted threads."""
     from filters.accounts import people
-    from filters.delivery import batches, claims, sending
+    from filters.delivery import batches, claims
     from tapestry.deliver.batch import Batch
 
     def batch_of(claim: Any) -> Batch:
@@ -210,7 +210,7 @@ def _muted_too() -> None:
         matches = batches.delivered(stored, people.audiences(owner), people.time_zone(owner))
         return Batch(claim.key, claim.after, claim.until, matches)
 
-    sending.batch_of = batch_of
+    batches.batch_of = batch_of
 
 
 def _everybodys() -> None:

@@ -95,7 +95,14 @@ OPEN = {"sign-in", "sign-out", "healthz", "act", "unsubscribe", "confirm"}
 def test_every_page_is_closed_unless_it_says_otherwise(
     client: Client, db: None, page: URLPattern
 ) -> None:
-    values = {"name": "x", "pk": 1, "task": UUID(int=0), "act": "vote", "token": "x"}
+    values = {
+        "name": "x",
+        "pk": 1,
+        "task": UUID(int=0),
+        "act": "vote",
+        "token": "x",
+        "kind": "digest",
+    }
     address = reverse(page.name, kwargs={key: values[key] for key in page.pattern.converters})
     asks = client.get(address).headers.get("Location", "").startswith("/sign-in/?next=")
     assert asks == (page.name not in OPEN)

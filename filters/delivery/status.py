@@ -1,0 +1,59 @@
+"""How a destination is doing, in words for its owner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from filters.delivery.addresses import is_usable, was_asked
+from filters.models import Address, Destination
+from filters.templatetags.mail import ago, time_words
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The state in a word, and in sentences what a person should know or do about it.
+
+    ``ask`` is what stands on the button that sends a link to its address, empty if there is none.
+    """
+
+    word: Literal["on", "off", "waiting for confirmation", "failing", "address does not work"]
+    tone: Literal["", "past", "warn", "bad"] = ""
+    sentence: str = ""
+    ask: str = ""
+
+
+def status_of(destination: Destination) -> Status:
+    """Return how a destination is doing, the first that keeps it from delivering."""
+    address = destination.address
+    if address is not None and not is_usable(address):
+        return _status_of_address(address)
+    if not destination.active:
+        refused = f"It was turned off, for it was refused: {destination.error}"
+        return Status("off", "past", refused if destination.error else "")
+    if destination.failing_since is not None:
+        next_try = f" Next try: {time_words(destination.due_at)}." if destination.due_at else ""
+        since = f"Failing since {time_words(destination.failing_since)}."
+        return Status("failing", "bad", f"{since} {destination.error}{next_try}")
+    return Status("on")
+
+
+def _status_of_address(address: Address) -> Status:
+    if address.problem:
+        sentence = (
+            f"Nothing is sent to {address} for now: {address.problem} "
+            "What is found waits. If the address works again, confirm it anew."
+        )
+        again = "" if was_asked(address) else "Try again"
+        if not again:
+            sentence += f" A link was sent there {ago(address.asked_at)}."
+        return Status("address does not work", "bad", sentence, again)
+    if was_asked(address):
+        sentence = (
+            f"We sent a link to {address} {ago(address.asked_at)}. Open it to confirm that the "
+            "address is yours; look among the spam too."
+        )
+        return Status("waiting for confirmation", "warn", sentence)
+    sentence = f"Nothing is sent to {address} before you open the link that confirms it."
+    again = "Send the link again" if address.asked_at else "Send the link"
+    return Status("waiting for confirmation", "warn", sentence, again)

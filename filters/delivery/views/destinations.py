@@ -1,0 +1,156 @@
+"""The destinations of a person: how each is doing, turning it on and off, deleting it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.contrib import messages
+from django.db.models import BigIntegerField, Case, F, Q, Value, When
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from filters.accounts.requests import PersonRequest, wants_fragment
+from filters.delivery import addresses, samples
+from filters.delivery.forms import FORMS, where
+from filters.delivery.status import Status, status_of
+from filters.delivery.ways import WAYS
+from filters.models import Delivery, Destination
+from filters.runtime.queue import DELIVER_DUE, run_soon
+from tapestry.core.clock import wall_clock
+from tapestry.core.errors import TapestryError
+
+SHOWN = 10
+"""Deliveries that the page of a destination shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A destination as the list shows it: where it delivers to, which filters, how it is doing."""
+
+    destination: Destination
+    where: str
+    filters: tuple[str, ...]
+    status: Status
+
+
+@require_GET
+def destinations(request: PersonRequest) -> HttpResponse:
+    """List the destinations of the person, and the kinds that can be added."""
+    rows = Destination.objects.filter(owner=request.user).select_related("address__owner")
+    rows = rows.prefetch_related("subscriptions__filter")
+    context = {
+        "destinations": [_listed(row) for row in rows],
+        "kinds": kinds(),
+        "is_kept_only": settings.EMAIL_BACKEND.endswith("KeptMailBackend"),
+    }
+    return render(request, "filters/delivery/destinations.html", context)
+
+
+@require_GET
+def destination(request: PersonRequest, pk: int) -> HttpResponse:
+    """Show a destination: what it takes, how it is doing, its last deliveries."""
+    shown = destination_of(request, pk)
+    context = {
+        "destination": shown,
+        "listed": _listed(shown),
+        "sendable": shown.kind in WAYS,
+        "deliveries": [(row, row.key.startswith(samples.KEY), _state(row)) for row in last(shown)],
+    }
+    if wants_fragment(request):
+        return render(request, "filters/delivery/_destination.html", context)
+    return render(request, "filters/delivery/destination.html", context)
+
+
+@require_POST
+def turn_on(request: PersonRequest, pk: int) -> HttpResponse:
+    """Deliver to a destination again, beginning at once with what waits."""
+    resumed = destination_of(request, pk)
+    waits = Q(latest__gt=F("cursor")) | Q(claimed_until__isnull=False)
+    Destination.objects.filter(pk=resumed.pk).update(
+        active=True,
+        failures=0,
+        failing_since=None,
+        error="",
+        due_at=Case(
+            When(waits, then=Value(wall_clock(), output_field=BigIntegerField())),
+            default=F("due_at"),
+        ),
+    )
+    run_soon(DELIVER_DUE)
+    return redirect(resumed)
+
+
+@require_POST
+def turn_off(request: PersonRequest, pk: int) -> HttpResponse:
+    """Deliver nothing more to a destination; what is found waits until it is turned on."""
+    paused = destination_of(request, pk)
+    Destination.objects.filter(pk=paused.pk).update(active=False)
+    return redirect(paused)
+
+
+@require_POST
+def send_link(request: PersonRequest, pk: int) -> HttpResponse:
+    """Send the link that confirms the address of a destination, again."""
+    asked = destination_of(request, pk)
+    if asked.address is not None:
+        ask_for_confirmation(request, asked)
+    return redirect(asked)
+
+
+@require_http_methods(["GET", "POST"])
+def delete(request: PersonRequest, pk: int) -> HttpResponse:
+    """Ask, then delete a destination; what it has delivered stays where it is."""
+    doomed = destination_of(request, pk)
+    if request.method == "POST":
+        messages.success(request, f"Nothing is sent to {doomed} any more.")
+        doomed.delete()
+        return redirect("destinations")
+    return render(request, "filters/delivery/delete.html", {"destination": doomed})
+
+
+def destination_of(request: PersonRequest, pk: int) -> Destination:
+    """Return a destination of the person who asks; 404 for those of others."""
+    rows = Destination.objects.select_related("owner", "address__owner")
+    return get_object_or_404(rows, owner=request.user, pk=pk)
+
+
+def ask_for_confirmation(request: PersonRequest, asked: Destination) -> None:
+    """Send the link that confirms an address; the page of the destination says so, or why not."""
+    assert asked.address is not None
+    try:
+        addresses.send_link(asked.address)
+    except TapestryError as error:
+        messages.error(request, f"{error.message} {error.hint or ''}", extra_tags="bad")
+
+
+def kinds() -> list[tuple[str, str, str]]:
+    """Return the kinds that can be added: the value, what it is called, and what it does."""
+    return [
+        (kind, str(Destination.Kind(kind).label), form.about)
+        for kind, form in FORMS.items()
+        if kind in WAYS
+    ]
+
+
+def last(of: Destination) -> list[Delivery]:
+    """Return the last deliveries of a destination, the newest first."""
+    return list(of.deliveries.all()[:SHOWN])
+
+
+def _listed(row: Destination) -> Listed:
+    chosen = () if row.all_filters else row.subscriptions.all()
+    names = tuple(sorted(subscription.filter.name for subscription in chosen))
+    return Listed(row, where(row), names, status_of(row))
+
+
+def _state(row: Delivery) -> str:
+    if samples.is_overdue(row):
+        return "not sent: no worker took it up"
+    return "not sent" if _is_failed_sample(row) else str(row.get_state_display())
+
+
+def _is_failed_sample(row: Delivery) -> bool:
+    """Tell whether a row is of a sample that failed: it is not tried again."""
+    return row.key.startswith(samples.KEY) and row.state == Delivery.State.RETRY

@@ -1,0 +1,65 @@
+"""What a destination would send: shown on a page, or sent once."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from filters.accounts.requests import PersonRequest
+from filters.delivery import samples
+from filters.delivery.tasks import send_sample
+from filters.delivery.views.destinations import destination_of
+from filters.delivery.views.framed import framed_html
+from filters.delivery.ways import WAYS
+from filters.models import Destination
+from filters.runtime.queue import send
+from tapestry.core.errors import TapestryError
+
+
+@require_GET
+def preview(request: PersonRequest, pk: int) -> HttpResponse:
+    """Show what a destination would send of the newest matches of its filters."""
+    shown = _sendable(request, pk)
+    context: dict[str, object] = {"destination": shown}
+    try:
+        context["preview"] = samples.preview(shown)
+    except TapestryError as error:
+        context["error"] = error
+    return render(request, "filters/delivery/preview.html", context)
+
+
+@require_GET
+def preview_html(request: PersonRequest, pk: int) -> HttpResponse:
+    """Return the HTML of a preview alone, for the frame on its page."""
+    made = samples.preview(_sendable(request, pk))
+    if made is None or made.kind != "html":
+        raise Http404("There is no HTML to show.")
+    return framed_html(made.content)
+
+
+@require_POST
+def send_now(request: PersonRequest, pk: int) -> HttpResponse:
+    """Have a worker send what the preview shows; the page of the destination shows the answer."""
+    asked = _sendable(request, pk)
+    try:
+        row = samples.request_sample(asked)
+    except TapestryError as error:
+        messages.error(request, f"{error.message} {error.hint or ''}", extra_tags="bad")
+        return redirect(asked)
+    options = {"queue": WAYS[asked.kind].queue, "expires": samples.EXPIRES}
+    if send(send_sample, (row.pk,), otherwise="a sample is not sent", **options):
+        messages.success(request, "It is on its way; what becomes of it appears below.")
+    else:
+        row.delete()
+        sentence = "It could not be sent: the queue (Redis) cannot be reached. Try again soon."
+        messages.error(request, sentence, extra_tags="bad")
+    return redirect(asked)
+
+
+def _sendable(request: PersonRequest, pk: int) -> Destination:
+    found = destination_of(request, pk)
+    if found.kind not in WAYS:
+        raise Http404("Nothing can be sent there.")
+    return found

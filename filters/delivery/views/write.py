@@ -1,0 +1,61 @@
+"""Adding a destination, and changing one."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods
+
+from filters.accounts.requests import PersonRequest
+from filters.delivery.addresses import is_usable, was_asked
+from filters.delivery.forms import FORMS, DestinationForm, form_of
+from filters.delivery.views.destinations import ask_for_confirmation, destination_of
+from filters.delivery.ways import WAYS
+from filters.models import Destination
+from tapestry.core.errors import TapestryError
+
+
+@sensitive_post_parameters("secret")
+@require_http_methods(["GET", "POST"])
+def add(request: PersonRequest, kind: str) -> HttpResponse:
+    """Describe a new destination, and store it: it takes the matches released from now on."""
+    if kind not in FORMS or kind not in WAYS:
+        raise Http404("There is no such kind of destination.")
+    return _write(request, Destination(owner=request.user, kind=kind))
+
+
+@sensitive_post_parameters("secret")
+@require_http_methods(["GET", "POST"])
+def edit(request: PersonRequest, pk: int) -> HttpResponse:
+    """Change the settings and the filters of a destination."""
+    return _write(request, destination_of(request, pk))
+
+
+def _write(request: PersonRequest, destination: Destination) -> HttpResponse:
+    data = request.POST if request.method == "POST" else None
+    form = form_of(destination.kind)(data, destination=destination)
+    if not form.is_valid():
+        return _page(request, form)
+    try:
+        form.try_connection()
+    except TapestryError as error:
+        form.add_error(None, f"{error.message} {error.hint or ''}")
+        return _page(request, form)
+    before = destination.address_id
+    is_new = destination.pk is None
+    stored = form.store()
+    address = stored.address
+    changed = is_new or before != stored.address_id
+    if address is not None and changed and not is_usable(address) and not was_asked(address):
+        ask_for_confirmation(request, stored)
+    else:
+        messages.success(request, f"{stored.name} is {'added' if is_new else 'changed'}.")
+    return redirect(stored)
+
+
+def _page(request: PersonRequest, form: DestinationForm) -> HttpResponse:
+    context = {"form": form, "destination": form.destination, "about": form.about}
+    status = 400 if form.errors else 200
+    return render(request, "filters/delivery/write.html", context, status=status)

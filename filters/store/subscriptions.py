@@ -1,0 +1,81 @@
+"""Subscriptions: which filters go to which destinations, from which place of the sequence on.
+
+A filter that is added to a destination is delivered from then on: what was released before is
+not.  Of a filter that is taken out nothing more is delivered, not what waits either.  A change is
+made under the lock of ReleaseCounter, so that no match is released meanwhile.  A range that is
+claimed stays as it is, and the cursor of a destination never goes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from django.db import transaction
+from django.db.models import F, QuerySet
+
+from filters.models import Destination, Filter, ReleaseCounter, Subscription
+
+
+@transaction.atomic
+def add_destination(destination: Destination, filters: Collection[Filter] | None) -> None:
+    """Store a new destination of these filters, None for all: it takes what comes from now on."""
+    position = ReleaseCounter.lock().last
+    destination.cursor = destination.latest = destination.all_since = position
+    destination.all_filters = filters is None
+    destination.save()
+    keys = {filter_.pk for filter_ in filters or ()}
+    _subscribe(((destination.pk, key) for key in keys), position)
+
+
+@transaction.atomic
+def choose_filters(destination: Destination, filters: Collection[Filter] | None) -> None:
+    """Have a destination take these filters, None for all of its owner's, those to come too.
+
+    A filter that it took before is taken from where it was: what waits is still delivered.
+    """
+    position = ReleaseCounter.lock().last
+    rows = Destination.objects.filter(pk=destination.pk)
+    taken = rows.values_list("all_filters", "all_since").first()
+    if taken is None:  # it was deleted meanwhile
+        return
+    all_before, all_since = taken
+    _skip_what_does_not_concern(rows, position)
+    if filters is not None:
+        keys = {filter_.pk for filter_ in filters}
+        Subscription.objects.filter(destination__in=rows).exclude(filter__in=keys).delete()
+        since = all_since if all_before else position
+        _subscribe(((destination.pk, key) for key in keys), since)
+        rows.update(all_filters=False)
+    elif not all_before:
+        rows.update(all_filters=True, all_since=position)
+    destination.refresh_from_db()
+
+
+@transaction.atomic
+def choose_destinations(filter_: Filter, destinations: Collection[Destination]) -> None:
+    """Send a filter to these destinations of its owner, besides those that take all filters."""
+    position = ReleaseCounter.lock().last
+    of_owner = Destination.objects.filter(owner=filter_.owner_id, all_filters=False)
+    chosen = of_owner.filter(pk__in={destination.pk for destination in destinations})
+    subscribed = Subscription.objects.filter(filter=filter_)
+    subscribed.filter(destination__in=of_owner).exclude(destination__in=chosen).delete()
+    _skip_what_does_not_concern(chosen, position)
+    keys = list(chosen.values_list("pk", flat=True))
+    _subscribe(((key, filter_.pk) for key in keys), position)
+
+
+def _subscribe(pairs: Iterable[tuple[int, int]], position: int) -> None:
+    """Store subscriptions, pairs of a destination and a filter; those there are stay."""
+    Subscription.objects.bulk_create(
+        (Subscription(destination_id=key, filter_id=of, since=position) for key, of in pairs),
+        ignore_conflicts=True,
+    )
+
+
+def _skip_what_does_not_concern(destinations: QuerySet[Destination], position: int) -> None:
+    """Move the cursors of destinations for which nothing waits to a place.
+
+    So the next range begins there.
+    """
+    idle = destinations.filter(holder="", claimed_until=None, latest__lte=F("cursor"))
+    idle.update(cursor=position, latest=position)

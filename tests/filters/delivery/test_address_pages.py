@@ -1,0 +1,154 @@
+"""Addresses on their pages: the link that confirms one, how often it is sent, and what bounced."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from django.contrib.auth.models import User
+from django.core import mail as outbox_of
+from django.test import Client
+
+from filters.delivery import addresses
+from filters.models import Address, ConfirmationMail, Destination
+from tapestry.core.clock import HOUR, MINUTE, wall_clock
+from tapestry.core.delivery_header import DELIVERY_HEADER
+from tapestry.core.errors import TapestryError
+
+SignIn = Callable[[User], Client]
+
+
+@pytest.fixture
+def client(alice: User, as_user: SignIn) -> Client:
+    return as_user(alice)
+
+
+def add(client: Client, address: str, kind: str = "digest", **more: str) -> str:
+    fields = {"address": address, "which": "all", "style": "resent", **more}
+    response = client.post(f"/delivery/new/{kind}/", fields, follow=True)
+    assert response.status_code == 200, text(response)
+    return text(response)
+
+
+def text(response: Any) -> str:
+    return " ".join(response.content.decode().split())
+
+
+def sent() -> list[Any]:
+    return list(outbox_of.outbox)
+
+
+def pass_time(microseconds: int) -> None:
+    for row in ConfirmationMail.objects.all():
+        ConfirmationMail.objects.filter(pk=row.pk).update(at=row.at - microseconds)
+
+
+def test_a_link_is_sent_and_confirms(client: Client) -> None:
+    page = add(client, "al@x.org")
+    assert "We sent a link to al@x.org" in page and "waiting for confirmation" in page
+    [message] = sent()
+    assert message.to == ["al@x.org"]
+    written = message.message()
+    assert written["Auto-Submitted"] == "auto-generated" and written[DELIVERY_HEADER]
+    assert written["Message-ID"].startswith("<confirm-")
+    assert "alice" in message.body
+    url = re.search(r"^http\S+/confirm/\S+$", message.body, re.MULTILINE)
+    assert url is not None
+    Client().post(urlsplit(url[0]).path)
+    assert Address.objects.get().confirmed_at is not None
+    page = text(client.get(Destination.objects.get().get_absolute_url()))
+    assert "waiting for confirmation" not in page and ">on<" in page
+
+
+def test_one_link_for_two_destinations_of_an_address(client: Client) -> None:
+    add(client, "al@x.org")
+    add(client, "al@x.org", "forward")
+    assert len(sent()) == 1 and Address.objects.count() == 1
+    Address.objects.update(confirmed_at=1)
+    pass_time(HOUR)
+    assert ">on<" in add(client, "al@x.org", name="third")
+    assert len(sent()) == 1, "it is confirmed"
+
+
+def test_the_link_is_sent_again_after_ten_minutes(client: Client) -> None:
+    page = add(client, "al@x.org")
+    path = f"/delivery/{Destination.objects.get().pk}/link/"
+    assert "Send the link again" not in page
+    assert "A link was sent to al@x.org a moment ago" in text(client.post(path, follow=True))
+    pass_time(10 * MINUTE + 1)
+    assert "Send the link again" in text(client.get("/delivery/"))
+    assert "We sent a link" in text(client.post(path, follow=True))
+    assert len(sent()) == 2
+
+
+def test_another_person_cannot_have_the_same_address_flooded(
+    client: Client, bob: User, as_user: SignIn
+) -> None:
+    add(client, "victim@x.org")
+    assert "A link was sent to Victim@x.org a moment ago" in add(as_user(bob), "Victim@x.org")
+    assert len(sent()) == 1
+
+
+def test_three_links_an_hour_for_a_person(client: Client, alice: User) -> None:
+    for number in range(3):
+        add(client, f"a{number}@x.org")
+    assert "3 links were sent for you within an hour" in add(client, "a3@x.org")
+    assert len(sent()) == 3
+    Address.objects.all().delete()
+    address = addresses.address_of_person(alice, "a5@x.org")
+    with pytest.raises(TapestryError):
+        addresses.send_link(address)
+    pass_time(HOUR)
+    addresses.send_link(address)
+    assert len(sent()) == 4 and ConfirmationMail.objects.count() == 1, "the old ones are dropped"
+
+
+def test_a_mail_that_cannot_be_sent_is_said_and_not_counted(client: Client, settings: Any) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1
+    page = add(client, "al@x.org")
+    assert "The mail to al@x.org could not be sent." in page and "Send the link" in page
+    assert not ConfirmationMail.objects.exists()
+
+
+def test_another_address_must_be_confirmed_too(client: Client, alice: User) -> None:
+    add(client, "al@x.org")
+    Address.objects.update(confirmed_at=1)
+    made = Destination.objects.get()
+    fields = {"address": "other@x.org", "which": "all", "name": "d"}
+    assert "waiting for confirmation" in text(
+        client.post(f"/delivery/{made.pk}/edit/", fields, follow=True)
+    )
+    assert [message.to for message in sent()] == [["al@x.org"], ["other@x.org"]]
+
+
+def test_an_address_that_bounced_says_what_to_do(client: Client) -> None:
+    add(client, "al@x.org")
+    pass_time(HOUR)
+    Address.objects.update(confirmed_at=1)
+    addresses.set_problem(Address.objects.get(), "550 <no such user>")
+    made = Destination.objects.get()
+    page = text(client.get(made.get_absolute_url()))
+    assert "address does not work" in page and "550 &lt;no such user&gt;" in page
+    assert "Try again" in page
+    client.post(f"/delivery/{made.pk}/link/")
+    assert len(sent()) == 2 and Address.objects.get().problem, "until the link is opened"
+    url = re.search(r"^http\S+/confirm/\S+$", sent()[1].body, re.MULTILINE)
+    assert url is not None
+    Client().post(urlsplit(url[0]).path)
+    assert ">on<" in text(client.get(made.get_absolute_url()))
+
+
+def test_a_destination_without_an_address_has_no_link(client: Client, hook: Destination) -> None:
+    assert client.post(f"/delivery/{hook.pk}/link/")["Location"] == hook.get_absolute_url()
+    assert sent() == []
+
+
+def test_a_long_past_is_no_limit(alice: User) -> None:
+    address = addresses.address_of_person(alice, "al@x.org")
+    ConfirmationMail.objects.create(owner=alice, email="al@x.org", at=wall_clock() + HOUR)
+    addresses.send_link(address)  # the clock was set back since
+    assert len(sent()) == 1

@@ -1,0 +1,101 @@
+"""The form of a mailbox: tried with the server, its password stored encrypted and never shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from support.recorded_way import Recorder
+from support.servers.dovecot import PASSWORD, USER, Dovecot
+
+from filters.delivery import ways
+from filters.models import Destination
+from filters.runtime.encryption import decrypt
+
+SignIn = Callable[[User], Client]
+
+pytestmark = pytest.mark.live
+
+NEW = "/delivery/new/mailbox/"
+
+
+@pytest.fixture
+def client(alice: User, as_user: SignIn, monkeypatch: pytest.MonkeyPatch) -> Client:
+    recorder = Recorder()
+    way = ways.Way(recorder.send, recorder.preview, ways.OUTBOUND)
+    monkeypatch.setitem(ways.WAYS, Destination.Kind.MAILBOX, way)
+    return as_user(alice)
+
+
+def described(server: Dovecot, **other: Any) -> dict[str, Any]:
+    return {
+        "host": "127.0.0.1",
+        "port": server.port,
+        "security": "none",
+        "user": USER,
+        "secret": PASSWORD,
+        "parent": "Tapestry",
+        "which": "all",
+        **other,
+    }
+
+
+def test_a_mailbox_is_tried_and_stored(client: Client, dovecot: Dovecot, data: Path) -> None:
+    assert 'value="Tapestry"' in client.get(NEW).content.decode()
+    assert client.post(NEW, described(dovecot, parent="/Found/")).status_code == 302
+    made = Destination.objects.get()
+    assert made.settings == {
+        "host": "127.0.0.1",
+        "port": dovecot.port,
+        "security": "none",
+        "user": USER,
+        "parent": "Found",
+    }
+    assert PASSWORD not in made.secret and decrypt(made.secret, data) == PASSWORD
+    assert made.name == f"Mailbox of {USER}"
+    page = client.get(made.get_absolute_url()).content.decode()
+    assert f"Found of {USER} at 127.0.0.1" in page and PASSWORD not in page
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"secret": "guess-7391"}, "refused the user name or password"),
+        ({"secret": ""}, "Give the password."),
+        ({"host": "imap://x"}, "Give the name of the server alone"),
+        ({"host": "imap.example.org"}, "A password is sent over TLS only"),
+        ({"user": ""}, "Give the name with which you log in"),
+        ({"parent": "//"}, "Give the folder a name"),
+        ({"parent": "a\x00b"}, "Null characters are not allowed"),
+        ({"port": "70000"}, "less than or equal to 65535"),
+    ],
+)
+def test_what_does_not_work_is_said_and_nothing_is_stored(
+    client: Client, dovecot: Dovecot, change: dict[str, Any], words: str
+) -> None:
+    response = client.post(NEW, described(dovecot, **change))
+    page = response.content.decode()
+    assert response.status_code == 400 and words in page
+    assert "guess-7391" not in page
+    assert not Destination.objects.exists()
+
+
+def test_the_password_stays_where_none_is_given_and_goes_nowhere_else(
+    client: Client, dovecot: Dovecot, data: Path
+) -> None:
+    client.post(NEW, described(dovecot))
+    made = Destination.objects.get()
+    edit = f"/delivery/{made.pk}/edit/"
+    page = client.get(edit).content.decode()
+    assert "It is stored" in page and PASSWORD not in page and made.secret not in page
+    changed = described(dovecot, secret="", parent="Other", name="mine")
+    assert client.post(edit, changed).status_code == 302
+    made.refresh_from_db()
+    assert made.settings["parent"] == "Other" and decrypt(made.secret, data) == PASSWORD
+    elsewhere = client.post(edit, described(dovecot, secret="", user="eve"))
+    assert elsewhere.status_code == 400
+    assert "Give the password again" in elsewhere.content.decode()

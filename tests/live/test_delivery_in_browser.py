@@ -1,0 +1,128 @@
+"""What a person does so that matches reach them: add a digest, confirm it, see what it sends."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+import pytest
+from django.contrib.auth.models import User
+from django.core import mail
+from playwright.sync_api import Page, expect
+
+from filters.delivery import samples
+from filters.models import Card, Delivery, Destination, Filter, Match
+from filters.store.release import release
+from tapestry.core.clock import MINUTE, wall_clock
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
+
+SIZES = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
+
+
+@pytest.fixture
+def jones(transactional_db, settings, tmp_path, monkeypatch):
+    """A filter of terry's that has found three messages."""
+    settings.DATA = tmp_path
+    settings.SECRET_KEY = "of the tests"
+    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
+    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # playwright has a loop of its own
+    terry = User.objects.create_user("terry", "terry@example.org", "secret")
+    made = Filter.objects.create(owner=terry, name="jones", text="from jones", phrase="from Jones")
+    Filter.objects.create(owner=terry, name="lunch", text="about lunch", phrase="about lunch")
+    now = wall_clock() - MINUTE
+    for number in range(3):
+        card = Card.objects.create(
+            msgid=f"m{number}", audience="public", ts=now, received=now, sender="j@x.org",
+            sender_name="Mary Jones", subject=f"Plan number {number}", root=f"m{number}",
+        )  # fmt: skip
+        Match.objects.create(
+            filter=made, msgid=card.msgid, audience="public", card=card, matched_at=now,
+            stored_at=now, shown_at=now, refreshed_at=now, explanation="from Mary Jones",
+        )  # fmt: skip
+    release()
+    return made
+
+
+@pytest.fixture(params=SIZES)
+def size(request):
+    return request.param
+
+
+@pytest.fixture
+def page(browser, jones, live_server, size):
+    opened = browser.new_context(viewport=SIZES[size]).new_page()
+    opened.set_default_timeout(20_000)
+    opened.goto(live_server.url)
+    opened.get_by_label("Name").fill("terry")
+    opened.get_by_label("Password").fill("secret")
+    opened.get_by_role("button", name="Sign in").click()
+    return opened
+
+
+def fits(page: Page) -> bool:
+    """Tell whether nothing of a page is beyond its right edge."""
+    return page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_a_digest_from_the_first_page_to_its_first_mail(page, live_server, size, pictures):
+    page.get_by_role("link", name="Delivery", exact=True).click()
+    page.get_by_text("Nothing is sent to you yet").wait_for()
+    assert fits(page)
+    page.screenshot(path=pictures / f"first-{size}.png", full_page=True)
+    page.get_by_role("link", name="Add email digest").click()
+    expect(page.get_by_label("Address")).to_have_value("terry@example.org")
+    expect(page.get_by_role("checkbox", name="jones")).to_be_hidden()
+    page.get_by_label("of these filters").check()
+    page.get_by_role("checkbox", name="jones").check()
+    assert fits(page)
+    page.screenshot(path=pictures / f"add-{size}.png", full_page=True)
+    page.get_by_role("button", name="Add").click()
+
+    page.get_by_text("waiting for confirmation").wait_for()
+    page.get_by_text("We sent a link to terry@example.org just now.").wait_for()
+    page.screenshot(path=pictures / f"waiting-{size}.png", full_page=True)
+    page.get_by_role("button", name="Send me one now").click()
+    page.get_by_text("before you confirm that it is yours").wait_for()
+    url = re.search(r"^http\S+/confirm/\S+$", mail.outbox[0].body, re.MULTILINE)
+    confirming = page.context.new_page()
+    confirming.goto(f"{live_server.url}{urlsplit(url[0]).path}")
+    confirming.get_by_role("button", name="Confirm this address").click()
+    confirming.get_by_text("Thank you.").wait_for()
+    confirming.close()
+    state = page.locator("#destination .state")
+    expect(state).to_have_text("on")  # the page asks by itself
+
+    page.get_by_role("link", name="See what it would send").click()
+    framed = page.frame_locator("iframe.written")
+    framed.get_by_role("link", name="Plan number 2").wait_for()
+    expect(page.get_by_text("List-Unsubscribe", exact=True)).to_be_visible()
+    assert fits(page)
+    for scheme in ("dark", "light"):
+        page.emulate_media(color_scheme=scheme)
+        page.screenshot(path=pictures / f"preview-{size}-{scheme}.png", full_page=True)
+    page.go_back()
+
+    made = Destination.objects.get()
+    samples.send_sample(samples.request_sample(made).pk)
+    page.get_by_text("The mail server took it.").wait_for()
+    assert len(mail.outbox) == 2 and mail.outbox[1].to == ["terry@example.org"]
+    Delivery.objects.create(
+        destination=made, key="k", at=wall_clock(), state="delivered", matches=2, answer="Fine."
+    )
+    page.get_by_text("Fine.").wait_for()
+    assert fits(page)
+    page.screenshot(path=pictures / f"destination-{size}.png", full_page=True)
+
+    page.goto(f"{live_server.url}/filter/jones/edit/")
+    expect(page.get_by_role("checkbox", name="Email digest to terry")).to_be_checked()
+    assert fits(page)
+    page.screenshot(path=pictures / f"filter-{size}.png", full_page=True)
+    page.goto(f"{live_server.url}/delivery/")
+    page.get_by_role("button", name="Turn off").click()
+    expect(page.locator("#destination .state")).to_have_text("off")
+    page.goto(f"{live_server.url}/delivery/")
+    assert fits(page)
+    for scheme in ("dark", "light"):
+        page.emulate_media(color_scheme=scheme)
+        page.screenshot(path=pictures / f"list-{size}-{scheme}.png", full_page=True)
