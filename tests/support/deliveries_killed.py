@@ -136,12 +136,14 @@ def run_campaign(
     is called after each kill: readers with cursors of their own go on.
     """
     chance = people.chance
+    people.store(30)
     for number in range(kills):
         if number == kills // 4:
             people.subscribe()
         people.store(chance.randint(2, 6))
         people.leave_and_return()
-        _misbehave(people.servers, chance)
+        if not steps:
+            _misbehave(people.servers, chance)
         if steps or number % 2:
             step = chance.choice(steps or tuple(STEPS))
             _kill_at(people, workers, step)
