@@ -7,6 +7,8 @@ What may be set from outside:
     TAPESTRY_DATA     the data directory
     TAPESTRY_HOSTS    names the site answers to beside loopback, with commas between
     TAPESTRY_URL      the address of the site, for links in what it sends
+    TAPESTRY_PRIVATE_HOSTS   networks and names of hosts that webhooks and push may reach
+                      although they are not public, with commas between
     TAPESTRY_DEBUG    1 shows tracebacks in the browser: for work on Tapestry itself
     TAPESTRY_TICK     seconds between two runs of what is due (5)
     TAPESTRY_SHARED_SECONDS, TAPESTRY_OWN_SECONDS, TAPESTRY_UNPROVEN_SECONDS,
@@ -160,6 +162,11 @@ BUDGETS = Budgets(
     unproven=float(os.environ.get("TAPESTRY_UNPROVEN_SECONDS") or 30),
 )
 PREVIEW_SECONDS = float(os.environ.get("TAPESTRY_PREVIEW_SECONDS") or 20)
+PRIVATE_HOSTS = [
+    entry.strip()
+    for entry in os.environ.get("TAPESTRY_PRIVATE_HOSTS", "").split(",")
+    if entry.strip()
+]
 MOST_FILTERS = int(os.environ.get("TAPESTRY_MOST_FILTERS") or 5000)
 
 LOGGING = {

@@ -2,10 +2,21 @@
 
 from django.urls import path
 
-from filters.delivery.views import acts
+from filters.delivery.views import acts, feeds, push, web_app, webhook
 
 urlpatterns = [
     path("act/<slug:act>/<str:token>/", acts.act, name="act"),
     path("unsubscribe/<str:token>/", acts.unsubscribe, name="unsubscribe"),
     path("confirm/<str:token>/", acts.confirm, name="confirm"),
+    path("feeds/", feeds.feeds, name="feeds"),
+    path("feeds/make/", feeds.make, name="make-feed"),
+    path("feeds/<int:pk>/change/", feeds.change, name="change-feed"),
+    path("feeds/<int:pk>/remove/", feeds.remove, name="remove-feed"),
+    path("feeds/<str:token>.atom", feeds.feed, name="feed"),
+    path("delivery/push/", push.browsers, name="push"),
+    path("delivery/push/subscribe/", push.subscribe, name="subscribe-push"),
+    path("delivery/push/<int:pk>/remove/", push.remove, name="remove-push"),
+    path("delivery/webhook/<int:pk>/secret/", webhook.secret, name="webhook-secret"),
+    path("manifest.webmanifest", web_app.manifest, name="manifest"),
+    path("sw.js", web_app.service_worker, name="service-worker"),
 ]

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from filters.delivery import by_push, by_webhook
 from filters.delivery.preview import Preview
 from filters.models import Destination
 from tapestry.deliver.batch import Batch, Outcome
+from tapestry.deliver.ways.webhook import MOST_MATCHES
 
 MAIL, OUTBOUND = "mail", "outbound"
 """Queues of deliveries: to our own mail server, and to servers that people name."""
@@ -30,7 +32,10 @@ class Way:
     most: int | None = None
 
 
-WAYS: dict[str, Way] = {}
+WAYS: dict[str, Way] = {
+    Destination.Kind.WEBHOOK: Way(by_webhook.send, by_webhook.preview, OUTBOUND, MOST_MATCHES),
+    Destination.Kind.PUSH: Way(by_push.send, by_push.preview, OUTBOUND),
+}
 
 
 def most() -> dict[str, int]:
