@@ -12,6 +12,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db.models import Count, Max, QuerySet
 from django.urls import reverse
 
@@ -46,9 +47,9 @@ class FeedState:
 def state_of(feed: Feed) -> FeedState:
     """Return the state of a feed, without loading its matches."""
     audiences = people.audiences(feed.owner)
-    shown = _shown(feed, audiences)
+    released = _released(feed, audiences)
     instants = ("shown_at", "stored_at", "refreshed_at")
-    summary = shown.aggregate(
+    summary = released.aggregate(
         Max("sequence"), Count("pk"), **{name: Max(name) for name in instants}
     )
     changed = max((summary[name] for name in instants if summary[name] is not None), default=0)
@@ -97,20 +98,51 @@ def document_of(feed: Feed, state: FeedState) -> atom.Feed:
     return replace(document, etag=state.etag, last_modified=state.last_modified)
 
 
+@dataclass(frozen=True, slots=True)
+class FeedRow:
+    """What a page shows of a feed: the filter, None for all, and the feed if there is one.
+
+    The template ``filters/delivery/_feed.html`` shows it as ``row``.
+    """
+
+    filter: Filter | None
+    feed: Feed | None
+
+    @property
+    def address(self) -> str:
+        """The whole address of the feed; empty if there is none."""
+        return links.absolute(self.feed.get_absolute_url()) if self.feed else ""
+
+
+def row_of(owner: User, filter_: Filter | None) -> FeedRow:
+    """Return the row of one filter of an owner, or of all filters."""
+    return FeedRow(filter_, Feed.objects.filter(owner=owner, filter=filter_).first())
+
+
+def rows_of(owner: User) -> list[FeedRow]:
+    """Return the row of all filters, then that of each filter of an owner."""
+    feeds = {feed.filter_id: feed for feed in Feed.objects.filter(owner=owner)}
+    filters = Filter.objects.filter(owner=owner)
+    rows = [FeedRow(filter_, feeds.get(filter_.pk)) for filter_ in filters]
+    return [FeedRow(None, feeds.get(None)), *rows]
+
+
 def title_of(feed: Feed) -> str:
     """Return the title of a feed: ``Tapestry: jones-replies``."""
     return f"Tapestry: {feed.filter.name if feed.filter else 'all filters'}"
 
 
-def _shown(feed: Feed, audiences: Collection[str]) -> QuerySet[Match]:
-    """Return the matches of a feed: released, in a list still, visible, of no muted thread."""
-    owner = feed.owner
-    muted = Mute.objects.filter(owner=owner).values("root")
+def _released(feed: Feed, audiences: Collection[str]) -> QuerySet[Match]:
+    """Return the matches of a feed that were released, are in a list still, and are visible."""
     released = Match.objects.filter(
-        sequence__isnull=False,
-        retracted_at=None,
-        card__isnull=False,
-        audience__in=audiences,
-        filter__owner=owner,
-    ).exclude(card__root__in=muted)
-    return released if feed.filter_id is None else released.filter(filter=feed.filter_id)
+        sequence__isnull=False, retracted_at=None, card__isnull=False, audience__in=audiences
+    )
+    if feed.filter_id is not None:
+        return released.filter(filter=feed.filter_id)
+    return released.filter(filter__owner=feed.owner)
+
+
+def _shown(feed: Feed, audiences: Collection[str]) -> QuerySet[Match]:
+    """Return the matches of a feed without those of muted threads."""
+    muted = Mute.objects.filter(owner=feed.owner).values("root")
+    return _released(feed, audiences).exclude(card__root__in=muted)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -30,18 +32,22 @@ SUBSCRIPTION = """
 (() => {
   // In place of the service of the browser's maker, which no test may reach.
   const given = %s;
-  const made = (options) => ({
+  const kept = () => JSON.parse(localStorage.getItem("key"));
+  const subscription = () => ({
     endpoint: given.endpoint,
-    options,
+    options: { applicationServerKey: Uint8Array.from(kept()).buffer },
     toJSON: () => given,
-    unsubscribe: async () => localStorage.removeItem("subscribed"),
+    unsubscribe: async () => {
+      localStorage.removeItem("key");
+      localStorage.setItem("unsubscribed", "yes");
+    },
   });
-  PushManager.prototype.getSubscription = async () =>
-    localStorage.getItem("subscribed") ? made({}) : null;
-  PushManager.prototype.subscribe = async (options) => {
-    if (!options.userVisibleOnly || options.applicationServerKey.length !== 65) throw Error();
-    localStorage.setItem("subscribed", "yes");
-    return made(options);
+  PushManager.prototype.getSubscription = async () => (kept() ? subscription() : null);
+  PushManager.prototype.subscribe = async ({ userVisibleOnly, applicationServerKey }) => {
+    const known = kept() || [...applicationServerKey];
+    if (!userVisibleOnly || known.join() !== applicationServerKey.join()) throw Error();
+    localStorage.setItem("key", JSON.stringify(known));
+    return subscription();
   };
 })();
 """
@@ -123,6 +129,15 @@ def ask(page: Page) -> None:
     page.get_by_text("This browser notifies you of what is new from now on.").wait_for()
 
 
+def eventually(page: Page, read: Callable[[], Any]) -> Any:
+    """Return what ``read`` returns once there is something."""
+    for _ in range(1000):
+        if value := read():
+            return value
+        page.wait_for_timeout(20)
+    raise AssertionError("nothing came")
+
+
 def push(context, page: Page, notification: dict[str, str]) -> None:
     """Hand a notification to the service worker, as the browser does when its service sends one."""
     session = context.new_cdp_session(page)
@@ -132,8 +147,7 @@ def push(context, page: Page, notification: dict[str, str]) -> None:
         lambda event: registrations.extend(event["registrations"]),
     )
     session.send("ServiceWorker.enable")
-    while not registrations:
-        page.wait_for_timeout(20)
+    eventually(page, lambda: registrations)
     session.send(
         "ServiceWorker.deliverPushMessage",
         {
@@ -167,9 +181,9 @@ def test_a_new_match_is_shown_and_opened(
 ):
     errors: list[str] = []
     page.on("console", lambda message: errors.append(message.text))
+    page.get_by_role("button", name="Notify this browser").wait_for()
     page.screenshot(path=pictures / "push-ready.png")
     ask(page)
-    page.get_by_text("This browser notifies you.", exact=True).wait_for()
     page.get_by_text("this browser", exact=True).wait_for()
     page.screenshot(path=pictures / "push-asked.png")
     assert errors == []
@@ -181,14 +195,11 @@ def test_a_new_match_is_shown_and_opened(
     page.goto(f"{live_server.url}/")
     push(context, page, notification)
     (worker,) = context.service_workers
-    while not (shown := worker.evaluate(SHOWN)):
-        page.wait_for_timeout(20)
-    assert shown == [
+    assert eventually(page, lambda: worker.evaluate(SHOWN)) == [
         {"title": "1 new in jones", "body": "Jones: Lunch at noon?", "tag": notification["tag"]}
     ]
     push(context, page, notification | {"title": "again"})
-    while worker.evaluate(SHOWN)[0]["title"] != "again":
-        page.wait_for_timeout(20)
+    eventually(page, lambda: worker.evaluate(SHOWN)[0]["title"] == "again")
     assert len(worker.evaluate(SHOWN)) == 1, "one that is sent again takes the other's place"
 
     worker.evaluate(CLICK)
@@ -203,13 +214,10 @@ def test_a_page_on_which_one_writes_is_left_alone(context, page, live_server):
     page.goto(f"{live_server.url}/filters/new/")
     push(context, page, {"title": "1 new", "body": "", "url": f"{live_server.url}/", "tag": "t"})
     (worker,) = context.service_workers
-    while not worker.evaluate(SHOWN):
-        page.wait_for_timeout(20)
+    eventually(page, lambda: worker.evaluate(SHOWN))
     worker.evaluate(RECORD_OPENED)
     worker.evaluate(CLICK)
-    while not (opened := worker.evaluate("self.opened")):
-        page.wait_for_timeout(20)
-    assert opened == [f"{live_server.url}/"]
+    assert eventually(page, lambda: worker.evaluate("self.opened")) == [f"{live_server.url}/"]
     assert page.url == f"{live_server.url}/filters/new/"
 
 
@@ -219,7 +227,23 @@ def test_a_browser_is_removed(context, page, service):
     page.get_by_text(re.compile("no longer notifies you")).wait_for()
     page.get_by_role("button", name="Notify this browser").wait_for()
     assert not Destination.objects.exists()
-    assert page.evaluate("localStorage.getItem('subscribed')") is None
+    assert page.evaluate("localStorage.getItem('unsubscribed')") == "yes"
+
+
+@pytest.mark.parametrize("reason", ["ended", "key"])
+def test_a_subscription_of_no_use_is_made_anew(context, page, service, tmp_path, reason):
+    ask(page)
+    page.get_by_text("this browser", exact=True).wait_for()
+    if reason == "ended":
+        Destination.objects.update(active=False)
+    else:
+        (tmp_path / "vapid.key").unlink()
+    page.reload()
+    ask(page)
+    page.get_by_text("this browser", exact=True).wait_for()
+    assert page.evaluate("localStorage.getItem('unsubscribed')") == "yes"
+    assert Destination.objects.get().active
+    assert not page.get_by_role("button", name="Notify this browser").is_visible()
 
 
 @pytest.mark.parametrize(

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib.auth.decorators import login_not_required
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from filters.accounts.requests import PersonRequest
-from filters.delivery import links
-from filters.delivery.feeds import document_of, is_not_modified, state_of
+from filters.delivery.feeds import document_of, is_not_modified, rows_of, state_of
 from filters.models import Feed, Filter
 from filters.models.delivery import new_feed_token
 from tapestry.deliver.ways.feed import CONTENT_TYPE
@@ -50,11 +48,7 @@ def feed(request: HttpRequest, token: str) -> HttpResponse:
 @require_GET
 def feeds(request: PersonRequest) -> HttpResponse:
     """Show the feeds of a person, and the filters that have none yet."""
-    own = {feed.filter_id: feed for feed in Feed.objects.filter(owner=request.user)}
-    rows = [_row(None, own.get(None))]
-    filters = Filter.objects.filter(owner=request.user)
-    rows += [_row(filter_, own.get(filter_.pk)) for filter_ in filters]
-    return render(request, "filters/delivery/feeds.html", {"rows": rows})
+    return render(request, "filters/delivery/feeds.html", {"rows": rows_of(request.user)})
 
 
 @require_POST
@@ -65,28 +59,30 @@ def make(request: PersonRequest) -> HttpResponse:
         filter_ = get_object_or_404(Filter, owner=request.user, name=name)
     with transaction.atomic():
         Feed.objects.get_or_create(owner=request.user, filter=filter_)
-    return redirect("feeds")
+    return _back(request)
 
 
 @require_POST
 def change(request: PersonRequest, pk: int) -> HttpResponse:
     """Give a feed another address; nothing is at the old one from now on."""
     Feed.objects.filter(pk=_own(request, pk).pk).update(token=new_feed_token())
-    return redirect("feeds")
+    return _back(request)
 
 
 @require_POST
 def remove(request: PersonRequest, pk: int) -> HttpResponse:
     """Remove a feed; nothing is at its address from now on."""
     _own(request, pk).delete()
-    return redirect("feeds")
+    return _back(request)
 
 
 def _own(request: PersonRequest, pk: int) -> Feed:
     return get_object_or_404(Feed, owner=request.user, pk=pk)
 
 
-def _row(filter_: Filter | None, feed: Feed | None) -> dict[str, Any]:
-    """Return what a line of the page shows: a filter or None for all, its feed and address."""
-    address = links.absolute(feed.get_absolute_url()) if feed else ""
-    return {"filter": filter_, "feed": feed, "address": address}
+def _back(request: PersonRequest) -> HttpResponse:
+    """Go back to the page of this site that the form was on, by default that of feeds."""
+    page = request.POST.get("next", "")
+    if url_has_allowed_host_and_scheme(page, {request.get_host()}):
+        return redirect(page)
+    return redirect("feeds")

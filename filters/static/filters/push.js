@@ -40,19 +40,30 @@
     return (await worker()).pushManager.getSubscription();
   }
 
+  async function rowOf(own) {
+    return own && part.querySelector(`[data-digest="${await digest(own.endpoint)}"]`);
+  }
+
+  // A subscription that has ended, or of another key of the site, is of no use.
+  async function isOfUse(own) {
+    const key = own.options.applicationServerKey;
+    const row = await rowOf(own);
+    const ended = row && row.hasAttribute("data-ended");
+    return !ended && new Uint8Array(key).join() === bytes(ask.dataset.key).join();
+  }
+
   async function subscribe() {
     if ((await Notification.requestPermission()) !== "granted") {
       say(Notification.permission === "denied" ? "denied" : "ready");
       return;
     }
     const manager = (await worker()).pushManager;
-    const key = bytes(ask.dataset.key);
-    const options = { userVisibleOnly: true, applicationServerKey: key };
     const before = await manager.getSubscription();
-    const known = before && before.options.applicationServerKey;
-    // A subscription of another key of the site is of no use.
-    if (known && new Uint8Array(known).join() !== key.join()) await before.unsubscribe();
-    const made = await manager.subscribe(options);
+    if (before && !(await isOfUse(before))) await before.unsubscribe();
+    const made = await manager.subscribe({
+      userVisibleOnly: true,
+      applicationServerKey: bytes(ask.dataset.key),
+    });
     ask.elements.subscription.value = JSON.stringify(made.toJSON());
     ask.submit();
   }
@@ -85,12 +96,12 @@
     const why = obstacle();
     if (why) return say(why);
     const own = Notification.permission === "granted" ? await subscription() : null;
-    const row = own && part.querySelector(`[data-digest="${await digest(own.endpoint)}"]`);
+    const row = await rowOf(own);
     if (row) {
       row.dataset.here = "";
       row.querySelector(".here").hidden = false;
     }
-    return say(row && !row.hasAttribute("data-ended") ? "asked" : "ready");
+    return say(row && (await isOfUse(own)) ? "asked" : "ready");
   }
 
   part.addEventListener("submit", (event) => {

@@ -252,6 +252,18 @@ def test_a_person_makes_changes_and_removes_feeds(
     assert Feed.objects.filter(filter=None).exists()
 
 
+@pytest.mark.parametrize(
+    ("page", "location"), [("/in/jones/", "/in/jones/"), ("https://evil.example/", "/feeds/")]
+)
+def test_a_form_goes_back_to_its_page_but_not_elsewhere(
+    as_user: SignIn, alice: User, jones: Filter, page: str, location: str
+) -> None:
+    answer = as_user(alice).post("/feeds/make/", {"filter": "jones", "next": page})
+    assert answer.headers["Location"] == location
+    assert feeds.row_of(alice, jones).address.endswith(".atom")
+    assert feeds.row_of(alice, None).address == ""
+
+
 def test_nobody_touches_the_feeds_of_others(
     as_user: SignIn, bob: User, jones: Filter, feed: Feed
 ) -> None:
