@@ -20,6 +20,7 @@ from filters.authoring.lifecycle import full_name
 from filters.models import Filter
 from filters.runtime.batching import batched
 from filters.store import shared_window
+from filters.store.schedule import replan
 
 if TYPE_CHECKING:
     # The stubs know which model a page is about; Django itself takes no parameter.
@@ -40,7 +41,8 @@ WATERMARK = ("since", "enrolled", "ran_at")
 class FilterAdmin(Pages):
     """Filters of everybody: what others may refer to is for their owners to change."""
 
-    list_display = ["name", "owner", "phrase", "mode", "active", "visibility", "error"]
+    list_display = ["name", "owner", "phrase", "mode", "timeliness", "active", "visibility"]
+    list_display += ["error"]
     list_filter = ["active", "mode", "visibility", "owner"]
     search_fields = ["name", "text"]
     readonly_fields = ["owner", "name", "visibility", "text", "phrase", "tql", "display_tql"]
@@ -56,10 +58,14 @@ class FilterAdmin(Pages):
         return filter_
 
     def save_model(self, request: HttpRequest, obj: Filter, form: Any, change: bool) -> None:
-        """Detach the filter from the shared window, then store it: it may be paused now."""
+        """Detach the filter from the shared window, then store it: it may be paused now.
+
+        What waits in it is planned anew: its timeliness may be another.
+        """
         shared_window.detach(Filter.objects.filter(pk=obj.pk))
         obj.refresh_from_db(fields=WATERMARK)
         super().save_model(request, obj, form, change)
+        replan(Filter.objects.filter(pk=obj.pk))
 
     def delete_model(self, request: HttpRequest, obj: Filter) -> None:
         self.delete_queryset(request, Filter.objects.filter(pk=obj.pk))

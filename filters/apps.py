@@ -23,6 +23,8 @@ class FiltersConfig(AppConfig):
         gc.set_threshold(ALLOCATIONS, *gc.get_threshold()[1:])
         from filters.accounts import retired_names
         from filters.authoring import visibility_changes
+        from filters.store import schedule
 
         visibility_changes.connect_signals()
         retired_names.connect_signals()
+        schedule.connect_signals()

@@ -7,6 +7,9 @@ What may be set from outside:
     TAPESTRY_DATA     the data directory
     TAPESTRY_HOSTS    names the site answers to beside loopback, with commas between
     TAPESTRY_URL      the address of the site, for links in what it sends
+    EMAIL_URL         the server that sends mail: smtp+tls://user:pass@host:587; without one,
+                      mail is kept for a page
+    TAPESTRY_FROM     the address that mail comes from
     TAPESTRY_PRIVATE_HOSTS   networks and names of hosts that webhooks and push may reach
                       although they are not public, with commas between
     TAPESTRY_DEBUG    1 shows tracebacks in the browser: for work on Tapestry itself
@@ -25,8 +28,10 @@ import os
 import tempfile
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import dj_database_url
+import environ
 from django.utils.functional import SimpleLazyObject
 
 from tapestry.core.budgets import Budgets
@@ -150,6 +155,13 @@ USE_TZ = True
 
 STATIC_URL = "/static/"
 WHITENOISE_USE_FINDERS = True
+
+if os.environ.get("EMAIL_URL"):
+    locals().update(environ.Env.email_url_config(os.environ["EMAIL_URL"]))
+else:
+    EMAIL_BACKEND = "filters.delivery.kept_mail.KeptMailBackend"
+EMAIL_TIMEOUT = 20
+DEFAULT_FROM_EMAIL = os.environ.get("TAPESTRY_FROM") or f"tapestry@{urlsplit(SITE_URL).hostname}"
 
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 

@@ -63,6 +63,18 @@ def dovecot():
         yield server
 
 
+@pytest.fixture
+def smtp(settings):
+    """An SMTP server to which this site sends its mail."""
+    from support.servers.smtp import running_smtp
+
+    with running_smtp() as server:
+        settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+        settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", server.port
+        settings.EMAIL_TIMEOUT = 2
+        yield server
+
+
 @pytest.fixture(scope="module")
 def inn():
     """A news server that runs as long as the tests of one file do."""

@@ -1,13 +1,30 @@
-"""The form of a person: addresses and time zone."""
+"""The form of a person: addresses, time zone, and when new matches are shown and sent."""
 
 from __future__ import annotations
 
 import zoneinfo
+from datetime import date, time
+from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils import timezone
 
+from filters.accounts.timeliness_field import TimelinessField
 from filters.models import Profile
+
+LAST_YEAR = 9000
+"""Later years are taken for typing errors; and the day after one of them is still a date."""
+
+
+def _time_field(label: str) -> forms.TimeField:
+    return forms.TimeField(
+        label=label,
+        required=False,
+        widget=forms.TimeInput({"type": "time"}, "%H:%M"),
+        error_messages={"invalid": "Write the time as 22:00, or leave it empty."},
+    )
 
 
 def _zones() -> list[tuple[str, str]]:
@@ -26,6 +43,35 @@ class ProfileForm(forms.Form):
         help_text="One on each line. Filters call all of these `me`.",
     )
     time_zone = forms.ChoiceField(label="Time zone", choices=_zones)
+    timeliness = TimelinessField(
+        label="Show and send new matches",
+        required=False,
+        initial="at once",
+        help_text="This is usual; a filter may have a time of its own.",
+    )
+    quiet_from = _time_field("Quiet from")
+    quiet_to = _time_field("Quiet until")
+    holiday_until = forms.DateField(
+        label="On holiday until",
+        required=False,
+        widget=forms.DateInput({"type": "date"}, "%Y-%m-%d"),
+        help_text="The day you are back. Until then nothing is shown or sent.",
+        error_messages={"invalid": "Write the day as 2027-01-31, or leave it empty."},
+    )
+
+    @staticmethod
+    def initial_of(profile: Profile) -> dict[str, Any]:
+        """Return what the form shows of a profile; a holiday that is over is not shown."""
+        until = profile.holiday_until
+        return {
+            "email": profile.user.email,
+            "aliases": "\n".join(profile.aliases),
+            "time_zone": profile.time_zone,
+            "timeliness": profile.timeliness,
+            "quiet_from": _time_of(profile.quiet_from),
+            "quiet_to": _time_of(profile.quiet_to),
+            "holiday_until": until if until and until > timezone.localdate() else None,
+        }
 
     def clean_aliases(self) -> list[str]:
         lines = [line.strip().lower() for line in self.cleaned_data["aliases"].splitlines()]
@@ -34,9 +80,44 @@ class ProfileForm(forms.Form):
                 raise ValidationError(f"{line} is not an address.")
         return [line for line in lines if line]
 
+    def clean_timeliness(self) -> str:
+        return self.cleaned_data["timeliness"] or Profile().timeliness
+
+    def clean_holiday_until(self) -> date | None:
+        until: date | None = self.cleaned_data["holiday_until"]
+        if until is not None and until.year > LAST_YEAR:
+            raise ValidationError(f"Choose a day before {LAST_YEAR + 1}, or none.")
+        if until is not None and until <= timezone.localdate():
+            raise ValidationError("Choose a day to come, or none.")
+        return until
+
+    def clean(self) -> None:
+        """Refuse quiet hours that have no beginning, no end, or no length."""
+        begin, end = self.cleaned_data.get("quiet_from"), self.cleaned_data.get("quiet_to")
+        if self.errors.keys() & {"quiet_from", "quiet_to"}:
+            return
+        if (begin is None) != (end is None):
+            missing = "quiet_from" if begin is None else "quiet_to"
+            self.add_error(missing, "Write both times, or leave both empty.")
+        elif begin is not None and begin == end:
+            self.add_error("quiet_to", "Choose another time than that at which they begin.")
+
     def store(self, profile: Profile) -> None:
-        profile.user.email = self.cleaned_data["email"]
-        profile.user.save(update_fields=["email"])
-        profile.time_zone = self.cleaned_data["time_zone"]
-        profile.aliases = self.cleaned_data["aliases"]
-        profile.save()
+        """Store the profile; what waits in the person's filters is planned anew with it."""
+        given = self.cleaned_data
+        with transaction.atomic():
+            profile.user.email = given["email"]
+            profile.user.save(update_fields=["email"])
+            for name in ("time_zone", "aliases", "timeliness", "holiday_until"):
+                setattr(profile, name, given[name])
+            profile.quiet_from = _minute_of(given["quiet_from"])
+            profile.quiet_to = _minute_of(given["quiet_to"])
+            profile.save()
+
+
+def _time_of(minute: int | None) -> time | None:
+    return None if minute is None else time(minute // 60, minute % 60)
+
+
+def _minute_of(moment: time | None) -> int | None:
+    return None if moment is None else moment.hour * 60 + moment.minute

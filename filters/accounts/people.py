@@ -117,6 +117,11 @@ def time_zone(user: User) -> ZoneInfo:
     return zone(_profile(user).time_zone)
 
 
+def usual_timeliness(user: User) -> str:
+    """Return when a user is shown and sent new matches, where a filter says nothing else."""
+    return _profile(user).timeliness
+
+
 def _zone_of(user: User | None) -> ZoneInfo:
     return zone(None) if user is None else time_zone(user)
 

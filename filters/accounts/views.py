@@ -1,4 +1,4 @@
-"""The profile page: addresses and time zone of a person."""
+"""The profile page: what a person says of themselves."""
 
 from __future__ import annotations
 
@@ -15,12 +15,8 @@ from filters.models import Profile
 @require_http_methods(["GET", "POST"])
 def profile(request: PersonRequest) -> HttpResponse:
     stored, _ = Profile.objects.get_or_create(user=request.user)
-    initial = {
-        "email": request.user.email,
-        "aliases": "\n".join(stored.aliases),
-        "time_zone": stored.time_zone,
-    }
-    form = ProfileForm(request.POST if request.method == "POST" else None, initial=initial)
+    data = request.POST if request.method == "POST" else None
+    form = ProfileForm(data, initial=ProfileForm.initial_of(stored))
     if form.is_valid():
         form.store(stored)
         messages.success(request, "That is stored.")

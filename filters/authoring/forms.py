@@ -11,12 +11,13 @@ from django.core.exceptions import ValidationError
 from django.forms.models import model_to_dict
 from django.utils import timezone
 
+from filters.accounts import people
+from filters.accounts.forms import LAST_YEAR
+from filters.accounts.timeliness_field import TimelinessField
 from filters.authoring.lifecycle import change, install
 from filters.models import Filter, filter_name
 from filters.store.expiry import last_instant
 from filters.templatetags.mail import moment
-from tapestry.core.errors import TapestryError
-from tapestry.deliver.timeliness import parse_timeliness
 
 MODES = {
     Filter.Mode.KEEP: "A message that matched once stays in the list.",
@@ -25,18 +26,7 @@ MODES = {
 }
 """What each mode does, in a sentence."""
 
-LAST_YEAR = 9000
-"""Later years are taken for typing errors; and the day after one of them is still a date."""
-
-OPTIONS = ("name", "timeliness", "visibility", "mode")
-
-TIMELINESS = (
-    "at once",
-    "every 30 minutes",
-    "hourly",
-    "daily at 08:00",
-    "weekly on Monday at 08:00",
-)
+OPTIONS = ("name", "timeliness", "while_unread", "visibility", "mode")
 
 
 class FilterForm(forms.Form):
@@ -70,9 +60,8 @@ class FilterForm(forms.Form):
         error_messages={"invalid": "Write the day as 2027-01-31, or leave it empty."},
     )
     found = forms.ChoiceField(choices=[("keep", "keep"), ("forget", "forget")], required=False)
-    timeliness = forms.CharField(
-        label="Show and send new matches", max_length=60, initial="at once"
-    )
+    timeliness = TimelinessField(label="Show and send new matches", required=False)
+    while_unread = forms.BooleanField(label="Not while I have unread ones in it", required=False)
     visibility = forms.ChoiceField(
         label="Who may see the filter",
         choices=Filter.Visibility.choices,
@@ -92,6 +81,7 @@ class FilterForm(forms.Form):
             initial |= {"mail": mail, "until": self.last_day}
         super().__init__(data, initial=initial)
         self.owner, self.changed = owner, changed
+        self.fields["timeliness"].widget.offer_usual(people.usual_timeliness(owner))
 
     def store(self) -> Filter:
         """Create the filter, or change it; another text, mail or mode starts it again.
@@ -146,9 +136,3 @@ class FilterForm(forms.Form):
         if until.year > LAST_YEAR:
             raise ValidationError(f"Choose a day before {LAST_YEAR + 1}, or none.")
         return until
-
-    def clean_timeliness(self) -> str:
-        try:
-            return str(parse_timeliness(self.cleaned_data["timeliness"]))
-        except TapestryError as error:
-            raise ValidationError(f"{error.message} {error.hint}") from error

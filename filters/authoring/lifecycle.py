@@ -21,6 +21,7 @@ from filters.authoring.dependents import (
 )
 from filters.authoring.understanding import FilterName, Understood, track_references, understand
 from filters.models import Filter, SharedWindow
+from filters.store.schedule import replan
 from filters.store.shared_window import detach
 from tapestry.core.errors import TapestryError
 
@@ -33,7 +34,8 @@ def install(
     *,
     name: str = "",
     existing: bool = True,
-    timeliness: str = "at once",
+    timeliness: str = "",
+    while_unread: bool = False,
     visibility: str = Filter.Visibility.PRIVATE,
     mode: str = "",
     end: int | None = None,
@@ -54,6 +56,7 @@ def install(
         owner=owner,
         name=name or free_name(owner, understood.phrase or "filter"),
         timeliness=timeliness,
+        while_unread=while_unread,
         visibility=visibility,
         mode=mode or Filter.Mode.KEEP,
         end=end,
@@ -78,7 +81,8 @@ def change(
     *,
     existing: bool | None = None,
     name: str = "",
-    timeliness: str = "",
+    timeliness: str | None = None,
+    while_unread: bool | None = None,
     visibility: str = "",
     mode: str = "",
     end: int | Literal["as before"] | None = "as before",
@@ -92,7 +96,8 @@ def change(
     has not been run over.  With ``forget`` it starts as if it were new: nothing that it has
     delivered stays.  A live filter is as if it had always had the new text: the next run
     retracts what no longer matches; if its mode becomes KEEP, all that was retracted returns.
-    Given another ``end``, a filter that has stopped at its end goes on from there.
+    Given another ``end``, a filter that has stopped at its end goes on from there.  Given another
+    ``timeliness``, or ``while_unread``, what waits is planned anew; "" is the owner's default.
     Raises TapestryError where the text is not a filter.
     """
     context, references = track_references(people.context(changed.owner, name or changed.name))
@@ -123,12 +128,18 @@ def change(
             detached.mode = mode or detached.mode
             detached.revision += 1
         detached.name = name or detached.name
-        detached.timeliness = timeliness or detached.timeliness
+        choices = (detached.timeliness, detached.while_unread)
+        if timeliness is not None:
+            detached.timeliness = timeliness
+        if while_unread is not None:
+            detached.while_unread = while_unread
         detached.visibility = visibility or detached.visibility
         if end != "as before" and end != detached.end:
             detached.active |= has_ended
             detached.end = end
         detached.save()
+        if choices != (detached.timeliness, detached.while_unread):
+            replan(Filter.objects.filter(pk=detached.pk))
         store_references(detached, references)
         if before != (full_name(detached), detached.text, detached.visibility):
             recompile_dependents({before[0], full_name(detached)}, at)

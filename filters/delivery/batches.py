@@ -12,13 +12,14 @@ from filters.accounts import people
 from filters.delivery import links
 from filters.delivery.claims import Claim, matches_of
 from filters.inbox.sentences import sentences
-from filters.models import Filter, Match, Mute
+from filters.models import Match
 from tapestry.deliver.batch import Batch, DeliveredMatch
 
 _FIELDS = (
     *("pk", "sequence", "filter_id", "msgid", "audience", "matched_at", "explanation"),
     *("evidence_rows", "retracted_at"),
     *("card__subject", "card__sender", "card__sender_name", "card__received"),
+    *("filter__name", "filter__phrase", "filter__display_tql", "filter__tql"),
 )
 
 
@@ -26,10 +27,9 @@ def batch_of(claim: Claim) -> Batch:
     """Return the matches of a claim, in order; not those of muted threads."""
     owner = claim.destination.owner
     stored = matches_of(claim.destination, claim.after, claim.until)
-    muted = Mute.objects.filter(owner=owner).values("root")
-    matches = delivered(
-        stored.exclude(card__root__in=muted), people.audiences(owner), people.time_zone(owner)
-    )
+    if muted := [mute.root for mute in owner.mutes.all()]:
+        stored = stored.exclude(card__root__in=muted)
+    matches = delivered(stored, people.audiences(owner), people.time_zone(owner))
     return Batch(claim.key, claim.after, claim.until, matches)
 
 
@@ -38,16 +38,15 @@ def delivered(
 ) -> tuple[DeliveredMatch, ...]:
     """Return released matches as a reader in these audiences is sent them, in order."""
     visible = stored.filter(card__isnull=False, audience__in=audiences).order_by("sequence")
-    rows = list(visible.values_list(*_FIELDS))
-    filters = Filter.objects.in_bulk({row[2] for row in rows})
+    message_url, acts = links.message_urls(), links.acts_of()
     with timezone.override(zone):
         return tuple(
             DeliveredMatch(
                 sequence=sequence,
                 op="insert" if retracted_at is None else "delete",
                 filter_id=filter_id,
-                filter_name=filters[filter_id].name,
-                filter_text=filters[filter_id].display_text,
+                filter_name=filter_name,
+                filter_text=phrase or display_tql or tql,
                 msgid=msgid,
                 audience=audience,
                 subject=subject,
@@ -56,11 +55,12 @@ def delivered(
                 received=received,
                 matched_at=matched_at if retracted_at is None else retracted_at,
                 explanation="; ".join(sentences(evidence, audiences)) or explanation,
-                url=links.message_url(msgid, audience),
-                links=links.acts(pk) if retracted_at is None else (),
+                url=message_url(msgid, audience),
+                links=acts(pk) if retracted_at is None else (),
             )
-            for pk, sequence, filter_id, msgid, audience, matched_at, explanation, evidence, (
-                retracted_at
-            ), subject, sender, sender_name, received in rows
-            if filter_id in filters
+            for pk, sequence, filter_id, msgid, audience, matched_at, explanation, (
+                evidence
+            ), retracted_at, subject, sender, sender_name, received, filter_name, phrase, (
+                display_tql
+            ), tql in visible.values_list(*_FIELDS)
         )

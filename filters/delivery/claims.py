@@ -18,13 +18,9 @@ from django.db.models import BigIntegerField, Case, F, Q, QuerySet, Value, When
 
 from filters.delivery import holder
 from filters.models import Delivery, Destination, Match, ReleaseCounter
-from filters.runtime.batching import in_batches
 from filters.store import release
 from tapestry.core.clock import DAY, SECOND, wall_clock
 from tapestry.deliver.batch import Outcome
-
-DISPATCHED = 60 * SECOND
-"""How long a worker may take to claim what was sent to it, before it is sent again."""
 
 PATIENCE = DAY
 """How long deliveries wait for the card of a match: its message may be nowhere to be found."""
@@ -32,10 +28,14 @@ PATIENCE = DAY
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A destination that this process holds, and the range that it is to be sent."""
+    """A destination that this process holds, and the range that it is to be sent.
+
+    ``sealed_now``: this claim has set the end of the range; else an earlier one, which failed, has.
+    """
 
     destination: Destination
     name: str
+    sealed_now: bool = True
 
     @property
     def after(self) -> int:
@@ -48,25 +48,22 @@ class Claim:
     @property
     def key(self) -> str:
         """The name of the delivery, the same however often it is tried (an idempotency key)."""
-        return f"{self.destination.uid.hex}.{self.after}.{self.until}"
+        return f"{self.destination.uid.hex}-{self.after}-{self.until}"
 
 
-def dispatch(limit: int) -> dict[int, str]:
-    """Return the keys of destinations that are due, with their kinds, at most twice the limit.
+def due(kinds: Collection[str], limit: int) -> list[int]:
+    """Return the keys of destinations of some kinds that are due, at most so many.
 
     Half are those that have waited longest, half the newest: these do not wait while a hundred
-    thousand are served that were due at one time.  They are due again after ``DISPATCHED`` if
-    nobody has claimed them until then.
+    thousand are served that were due at one time.
     """
     if release.is_releasing():
-        return {}
-    now = wall_clock()
-    due = _deliverable().filter(due_at__lte=now, holder="").values_list("pk", "kind")
-    kinds = dict(due.order_by("due_at", "pk")[:limit])
-    kinds |= dict(due.order_by("-due_at", "-pk")[:limit])
-    for rows in in_batches(Destination.objects.order_by(), kinds):
-        rows.filter(due_at__lte=now).update(due_at=now + DISPATCHED)
-    return kinds
+        return []
+    waiting = _deliverable().filter(kind__in=kinds, due_at__lte=wall_clock(), holder="")
+    keys = waiting.values_list("pk", flat=True)
+    newest = keys.order_by("-due_at", "-pk")[: limit // 2]
+    oldest = keys.order_by("due_at", "pk")[:limit]
+    return list(dict.fromkeys([*newest, *oldest]))[:limit]
 
 
 def claim(keys: Collection[int], most: Mapping[str, int]) -> list[Claim]:
@@ -75,12 +72,13 @@ def claim(keys: Collection[int], most: Mapping[str, int]) -> list[Claim]:
     ``most`` is how many matches one delivery of a kind carries; other kinds have no limit.
     """
     name = holder.new_claim()
-    wanted = _deliverable().filter(pk__in=keys, holder="", due_at__isnull=False)
+    wanted = _deliverable().filter(pk__in=keys, holder="", due_at__lte=wall_clock())
     with transaction.atomic():
         wanted.update(holder=name, due_at=None)
         held = list(
             Destination.objects.filter(holder=name)
-            .select_related("owner", "address")
+            .select_related("owner__profile", "address")
+            .prefetch_related("owner__groups", "owner__mutes", "subscriptions")
             .order_by("pk")
         )
         position = ReleaseCounter.position()
@@ -88,7 +86,7 @@ def claim(keys: Collection[int], most: Mapping[str, int]) -> list[Claim]:
         for destination in unsealed:
             destination.claimed_until = _end(destination, position, most.get(destination.kind))
         Destination.objects.bulk_update(unsealed, ["claimed_until"])
-    return [Claim(destination, name) for destination in held]
+    return [Claim(destination, name, destination in unsealed) for destination in held]
 
 
 def confirm(claimed: Claim, outcome: Outcome, by_filter: Mapping[int, int]) -> bool:
@@ -149,10 +147,26 @@ def refuse(claimed: Claim, outcome: Outcome, by_filter: Mapping[int, int]) -> bo
     return done == 1
 
 
+def advance(destination: Destination, sequence: int) -> bool:
+    """Store that a held destination has been sent all up to a place within its claimed range.
+
+    Return False if the claim is not held any more.  A destination that is not held, of which a
+    sample is sent, stays as it is.
+    """
+    if not destination.holder:
+        return True
+    held = Destination.objects.filter(pk=destination.pk, holder=destination.holder)
+    return held.update(cursor=sequence) == 1
+
+
 def give_back(claimed: Claim, seconds: float) -> None:
-    """Let go of a claim of which nothing was tried; it is due again after so many seconds."""
+    """Let go of a claim of which nothing was tried; it is due again after so many seconds.
+
+    Its range is open again, if this claim has set its end: what comes until then is in it.
+    """
     rows = Destination.objects.filter(pk=claimed.destination.pk, holder=claimed.name)
-    rows.update(holder="", due_at=wall_clock() + int(seconds * SECOND))
+    end = None if claimed.sealed_now else claimed.destination.claimed_until
+    rows.update(holder="", claimed_until=end, due_at=wall_clock() + int(seconds * SECOND))
 
 
 def free_abandoned() -> int:
@@ -189,16 +203,16 @@ def _end(destination: Destination, position: int, most: int | None) -> int:
 
 def matches_of(destination: Destination, after: int, until: int) -> QuerySet[Match]:
     """Return the matches of a destination in a range of the release sequence."""
-    chosen = Q(
-        filter__subscriptions__destination=destination,
-        filter__subscriptions__since__lt=F("sequence"),
-    )
+    chosen = {each.filter_id: each.since for each in destination.subscriptions.all()}
+    scope = Q(filter__in=[key for key, since in chosen.items() if since <= after])
+    for key, since in chosen.items():
+        if since > after:
+            scope |= Q(filter=key, sequence__gt=since)
     if destination.all_filters:
-        of_all = Q(sequence__gt=destination.all_since, filter__owner=destination.owner_id)
-        keys = Match.objects.filter(chosen).values("pk")
-        scope = of_all | Q(pk__in=keys) if destination.subscriptions.exists() else of_all
-    else:
-        scope = chosen
+        of_all = Q(filter__owner=destination.owner_id)
+        if destination.all_since > after:
+            of_all &= Q(sequence__gt=destination.all_since)
+        scope = scope | of_all if chosen else of_all
     return Match.objects.filter(scope, sequence__gt=after, sequence__lte=until)
 
 

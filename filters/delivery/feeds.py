@@ -53,7 +53,7 @@ def state_of(feed: Feed) -> FeedState:
         Max("sequence"), Count("pk"), **{name: Max(name) for name in instants}
     )
     changed = max((summary[name] for name in instants if summary[name] is not None), default=0)
-    updated = changed or to_instant(feed.owner.date_joined)
+    updated = min(changed or to_instant(feed.owner.date_joined), wall_clock())
     filters = Filter.objects.filter(owner=feed.owner)
     named = filters if feed.filter is None else filters.filter(pk=feed.filter.pk)
     parts = [

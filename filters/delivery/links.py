@@ -6,14 +6,15 @@ behind it asks for a POST, so that a program that follows every link changes not
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from functools import cache
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.core import signing
 from django.urls import reverse
 
-from filters.templatetags.mail import message_address
 from tapestry.deliver.batch import Link
 
 EXPIRES = timedelta(days=30)
@@ -28,16 +29,23 @@ def absolute(path: str) -> str:
     return f"{settings.SITE_URL}{path}"
 
 
-def message_url(msgid: str, audience: str) -> str:
-    return absolute(message_address(msgid, audience))
+def message_urls() -> Callable[[str, str], str]:
+    """Return the function that gives a message's page, by its msgid and audience."""
+    page = absolute(reverse("message"))
+    return lambda msgid, audience: f"{page}?{urlencode({'id': msgid, 'in': audience})}"
 
 
-def acts(match: int) -> tuple[Link, ...]:
-    """Return the links that act on a match, by its primary key."""
-    token = _signer("act").sign(str(match))
-    return tuple(
-        Link(words, absolute(reverse("act", args=[act, token]))) for act, words in ACTS.items()
-    )
+def acts_of() -> Callable[[int], tuple[Link, ...]]:
+    """Return the function that gives the links that act on a match, by its primary key."""
+    sign, mark = _signer("act").sign, "token"
+    pages = [(words, absolute(reverse("act", args=[act, mark]))) for act, words in ACTS.items()]
+    around = [(words, *page.rsplit(mark, 1)) for words, page in pages]
+
+    def acts(match: int) -> tuple[Link, ...]:
+        token = sign(str(match))
+        return tuple(Link(words, f"{before}{token}{after}") for words, before, after in around)
+
+    return acts
 
 
 def match_of(token: str) -> int:

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Collection
 
-from filters.delivery import claims, ways
+from filters.delivery import claims, throttle, ways
 from filters.delivery.batches import batch_of
 from filters.delivery.claims import Claim
 from tapestry.core.backoff import pause_after
@@ -17,12 +17,26 @@ from tapestry.deliver.batch import Batch, Outcome
 
 log = logging.getLogger(__name__)
 
+TURN = 20.0
+"""Seconds after which a call claims no more; what is left is for the next one."""
 
-def deliver(keys: Collection[int]) -> int:
-    """Deliver to those of the destinations that are free; return how many batches were sent."""
-    delivered = 0
-    for claim in claims.claim(keys, ways.most()):
-        delivered += _deliver(claim)
+
+def deliver(kinds: Collection[str], at_once: int) -> int:
+    """Deliver to destinations of some kinds until none is due; return how many batches were sent.
+
+    So many are claimed at once.  After ``TURN`` seconds it ends, though more may be due.
+    """
+    delivered, end = 0, time.monotonic() + TURN
+    while keys := claims.due(kinds, at_once):
+        claimed = claims.claim(keys, ways.most())
+        waits = throttle.waits([claim.destination for claim in claimed])
+        for claim in claimed:
+            if claim.destination.pk in waits:
+                claims.give_back(claim, waits[claim.destination.pk])
+            else:
+                delivered += _deliver(claim)
+        if not claimed or time.monotonic() > end:
+            break
     return delivered
 
 

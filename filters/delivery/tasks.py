@@ -1,41 +1,38 @@
 """Tasks of the workers: release what has come due, and deliver it.
 
-deliver_due ─ release, due destinations ─> deliver(keys), in the queue of their way
+    deliver_due ─ release ─> deliver, once for each thread of a queue that has something due
+
+A task that delivers claims a few destinations at a time until none is due.  So nobody waits behind
+a crowd that was due before, and a task that comes late finds nothing to do.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
-
-from filters.delivery import claims, sending
-from filters.delivery.ways import WAYS
-from filters.runtime.batching import batched
+from filters.delivery import claims, mail, sending, ways
 from filters.store.release import release
-from tapestry.celery import app
+from tapestry.celery import PROCESSES, THREADS, app
 
-DISPATCHED = 1_000
-"""Destinations that are handed to the workers in one turn, twice: the oldest and the newest."""
+AT_ONCE = {ways.MAIL: 20, ways.OUTBOUND: 1}
+"""Destinations that a thread claims at once, by queue: what may hang holds up no other."""
 
-TOGETHER = {"mail": 20, "outbound": 1}
-"""Destinations of one task, by queue: what may hang is handed out one by one."""
+SOON = 5.0
+"""Seconds after which a task that has not begun is not needed: there will be another."""
 
 
 @app.task(name="filters.deliver_due", ignore_result=True)
 def deliver_due() -> None:
-    """Release the matches whose time has come, and hand the destinations that are due out."""
+    """Release the matches whose time has come, and have all threads deliver that are needed."""
     release()
     claims.free_abandoned()
-    queues: dict[str, list[int]] = defaultdict(list)
-    for key, kind in claims.dispatch(DISPATCHED).items():
-        if kind in WAYS:
-            queues[WAYS[kind].queue].append(key)
-    for queue, keys in queues.items():
-        for batch in batched(keys, TOGETHER[queue]):
-            deliver.apply_async((batch,), queue=queue, expires=60)
+    for queue, at_once in AT_ONCE.items():
+        threads = THREADS[queue] * PROCESSES.get(queue, 1)
+        waiting = len(claims.due(ways.kinds_of(queue), threads * at_once))
+        for _ in range(-(-waiting // at_once)):
+            deliver.apply_async((queue,), queue=queue, expires=SOON)
 
 
 @app.task(name="filters.deliver", ignore_result=True)
-def deliver(keys: Sequence[int]) -> None:
-    """Deliver to those of the destinations that are still free."""
-    sending.deliver(keys)
+def deliver(queue: str) -> None:
+    """Deliver what is due in a queue, mail over one connection."""
+    with mail.kept_connection():
+        sending.deliver(ways.kinds_of(queue), AT_ONCE[queue])

@@ -2,12 +2,16 @@
 
 from django.urls import path
 
-from filters.delivery.views import acts, feeds, push, web_app, webhook
+from filters.delivery.views import acts, feeds, kept_mail, push, web_app, webhook
 
 urlpatterns = [
+    path("delivery/<int:pk>/", acts.unsubscribe, name="destination"),
     path("act/<slug:act>/<str:token>/", acts.act, name="act"),
     path("unsubscribe/<str:token>/", acts.unsubscribe, name="unsubscribe"),
     path("confirm/<str:token>/", acts.confirm, name="confirm"),
+    path("mail/", kept_mail.kept_mails, name="kept-mails"),
+    path("mail/<int:pk>/", kept_mail.kept_mail, name="kept-mail"),
+    path("mail/<int:pk>/html/", kept_mail.kept_mail_html, name="kept-mail-html"),
     path("feeds/", feeds.feeds, name="feeds"),
     path("feeds/make/", feeds.make, name="make-feed"),
     path("feeds/<int:pk>/change/", feeds.change, name="change-feed"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from filters.delivery import by_push, by_webhook
+from filters.delivery import by_digest, by_forward, by_push, by_webhook
 from filters.delivery.preview import Preview
 from filters.models import Destination
 from tapestry.deliver.batch import Batch, Outcome
@@ -33,9 +33,16 @@ class Way:
 
 
 WAYS: dict[str, Way] = {
+    Destination.Kind.DIGEST: Way(by_digest.send, by_digest.preview, MAIL),
+    Destination.Kind.FORWARD: Way(by_forward.send, by_forward.preview, MAIL),
     Destination.Kind.WEBHOOK: Way(by_webhook.send, by_webhook.preview, OUTBOUND, MOST_MATCHES),
     Destination.Kind.PUSH: Way(by_push.send, by_push.preview, OUTBOUND),
 }
+
+
+def kinds_of(queue: str) -> list[str]:
+    """Return the kinds of destinations that are served in a queue."""
+    return [kind for kind, way in WAYS.items() if way.queue == queue]
 
 
 def most() -> dict[str, int]:

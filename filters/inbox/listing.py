@@ -11,6 +11,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.db.models import Case, Count, F, Max, Min, Q, QuerySet, TextField, Value, When
 
 from filters.accounts import people
@@ -18,6 +19,7 @@ from filters.inbox.days import local_day, sql_day
 from filters.inbox.sentences import sentences
 from filters.models import Card, Filter, Match
 from filters.store import shared_window
+from filters.store.schedule import is_due, is_waiting, release_held
 from tapestry.core.clock import wall_clock
 
 
@@ -131,7 +133,7 @@ def rows(
 
 def sidebar(user: User) -> Sidebar:
     audiences, path = people.audiences(user), "matches__"
-    kept, due, later = _kept(audiences, path), _is_due(path), _is_waiting(path)
+    kept, due, later = _kept(audiences, path), is_due(path), is_waiting(path)
     left = _kept(audiences, path, retracted=True)
     filters = (
         Filter.objects.filter(owner=user)
@@ -146,7 +148,7 @@ def sidebar(user: User) -> Sidebar:
         .order_by("name")
     )
     shared_window.show_position(filters)
-    matches = Match.objects.filter(_kept(audiences, ""), _is_due(""), filter__owner=user)
+    matches = Match.objects.filter(_kept(audiences, ""), is_due(""), filter__owner=user)
     total = matches.values("card").distinct().count()
     unread = matches.filter(read_at=None).values("card").distinct().count()
     state = [tuple(getattr(filter_, field) for field in _MARKED) for filter_ in filters]
@@ -172,7 +174,7 @@ class Progress:
 def progress(user: User, filter_: Filter) -> Progress:
     """Return what is known of a filter of this user; its watermark is the one shown."""
     audiences = people.audiences(user)
-    waiting = _kept(audiences, "") & _is_waiting("")
+    waiting = _kept(audiences, "") & is_waiting("")
     stored = Match.objects.filter(filter=filter_, audience__in=audiences, retracted_at=None)
     counts = stored.aggregate(
         unlisted=Count("pk", filter=Q(card=None)),
@@ -195,12 +197,27 @@ def show_now(filter_: Filter) -> int:
 def mark_read(user: User, msgid: str) -> bool:
     """Mark a message read in all of a user's filters; return whether it was new to them."""
     unread = Match.objects.filter(filter__owner=user, msgid=msgid, read_at=None)
-    return unread.update(read_at=wall_clock()) > 0
+    with transaction.atomic():
+        filter_ids = list(unread.values_list("filter_id", flat=True))
+        unread.update(read_at=wall_clock())
+        release_held(filter_ids)
+    return bool(filter_ids)
+
+
+def mark_all_read(user: User, filter_: Filter | None = None) -> None:
+    """Mark all that a user sees as read: of a filter, or of all their filters."""
+    unread = visible(user).filter(read_at=None)
+    filters = Filter.objects.filter(owner=user)
+    if filter_ is not None:
+        unread, filters = unread.filter(filter=filter_), filters.filter(pk=filter_.pk)
+    with transaction.atomic():
+        unread.update(read_at=wall_clock())
+        release_held(filters.filter(while_unread=True).values_list("pk", flat=True))
 
 
 def _seen_by(user: User, path: str, *, retracted: bool) -> Q:
     kept = _kept(people.audiences(user), path, retracted=retracted)
-    return Q(**{f"{path}filter__owner": user}) & kept & _is_due(path)
+    return Q(**{f"{path}filter__owner": user}) & kept & is_due(path)
 
 
 def _kept(audiences: Sequence[str], path: str, *, retracted: bool = False) -> Q:
@@ -212,17 +229,6 @@ def _kept(audiences: Sequence[str], path: str, *, retracted: bool = False) -> Q:
             f"{path}retracted_at__isnull": not retracted,
         }
     )
-
-
-def _is_due(path: str) -> Q:
-    # What is shown at once is, though the clock may have been set back since.
-    at_once = Q(**{f"{path}shown_at__lte": F(f"{path}stored_at")})
-    return at_once | Q(**{f"{path}shown_at__lte": wall_clock()})
-
-
-def _is_waiting(path: str) -> Q:
-    later = Q(**{f"{path}shown_at__gt": F(f"{path}stored_at")})
-    return later & Q(**{f"{path}shown_at__gt": wall_clock()})
 
 
 def _row(

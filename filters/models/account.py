@@ -3,15 +3,46 @@
 from __future__ import annotations
 
 from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator
 from django.db import models
+
+from tapestry.core.errors import TapestryError
+from tapestry.deliver.timeliness import parse_timeliness
+
+LAST_MINUTE = 24 * 60 - 1
+"""The last minute of a day, counted from midnight."""
+
+
+def validate_timeliness(text: str) -> None:
+    """Raise ValidationError, in words, unless a text says when matches are shown."""
+    try:
+        parse_timeliness(text)
+    except TapestryError as error:
+        raise ValidationError(f"{error.message} {error.hint}") from error
 
 
 class Profile(models.Model):
-    """What a person says of themselves: their time zone, and the addresses that are `me`."""
+    """What a person says of themselves: their time zone, and the addresses that are `me`.
+
+    ``timeliness`` is that of all their filters that have none of their own.  Quiet hours are
+    minutes after midnight, and may span it; there are none while either is null.  Nothing is shown
+    or sent before the day ``holiday_until`` begins.
+    """
 
     user = models.OneToOneField(User, models.CASCADE, related_name="profile")
     time_zone = models.CharField(max_length=64, default="UTC")
     aliases = models.JSONField(default=list, blank=True, help_text="Addresses beside the account's")
+    timeliness = models.CharField(
+        max_length=60, default="at once", validators=[validate_timeliness]
+    )
+    quiet_from = models.PositiveSmallIntegerField(
+        null=True, blank=True, validators=[MaxValueValidator(LAST_MINUTE)]
+    )
+    quiet_to = models.PositiveSmallIntegerField(
+        null=True, blank=True, validators=[MaxValueValidator(LAST_MINUTE)]
+    )
+    holiday_until = models.DateField(null=True, blank=True)
 
     def __str__(self) -> str:
         return self.user.get_username()

@@ -11,6 +11,7 @@ from django.db import models
 from django.db.models import Q
 from django.urls import reverse
 
+from filters.models.account import validate_timeliness
 from filters.models.runtime import Clock
 from tapestry.core.clock import BEGINNING
 
@@ -33,6 +34,8 @@ class Filter(models.Model):
     ``start`` is T0: what matched then is not delivered; null takes existing mail.  What matches
     after ``end`` is not kept; null has no end.  ``revision`` counts changes of the text: a run
     of an older text cannot store its matches.
+    ``timeliness`` says when matches are shown and sent; empty is its owner's default.  With
+    ``while_unread`` they are held while the filter has any that are unread.
     """
 
     class Visibility(models.TextChoices):
@@ -57,7 +60,10 @@ class Filter(models.Model):
         max_length=10, choices=Visibility.choices, default=Visibility.PRIVATE
     )
     mode = models.CharField(max_length=10, choices=Mode.choices, default=Mode.KEEP)
-    timeliness = models.CharField(max_length=60, default="at once")
+    timeliness = models.CharField(
+        max_length=60, default="", blank=True, validators=[validate_timeliness]
+    )
+    while_unread = models.BooleanField("not while it has unread ones", default=False)
     active = models.BooleanField(default=True)
     revision = models.IntegerField(default=0)
     start = models.BigIntegerField(null=True, blank=True)

@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models import Q
 
 from filters.models.filter import Filter
+from tapestry.deliver.schedule import HELD
 
 
 class Card(models.Model):
@@ -44,6 +45,8 @@ class Match(models.Model):
     last began to match.  ``retracted_at``: since then it no longer matches that live filter.
     ``evidence`` holds the keys of the rows that made it match, ``evidence_rows`` what its owner
     may see of them, and ``explanation`` the words of the condition that was met.
+    ``shown_at`` is when it is shown and sent; HELD until nothing in its filter is unread
+    (filters.store.schedule).
     ``refreshed_at``: when card and evidence rows were last copied from the tables; null if stale.
     ``sequence`` is its place in the release sequence (filters.store.release); null until it is
     released, and again from its retraction until that is released.
@@ -78,6 +81,7 @@ class Match(models.Model):
             ),
             models.Index(fields=["shown_at"], condition=Q(sequence=None), name="match_unreleased"),
             models.Index(fields=["filter", "sequence"], name="match_sequence"),
+            models.Index(fields=["filter"], condition=Q(shown_at=HELD), name="match_held"),
         ]
 
     def __str__(self) -> str:

@@ -11,7 +11,7 @@ from filters.runtime.encryption import decrypt, encrypt
 from filters.sources.oauth import Grant, refresh
 from filters.sources.schedule import source_lock
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
-from tapestry.ingest.account import Account, ConnectionLostError
+from tapestry.servers.account import Account, ConnectionLostError
 
 PATIENCE = 20.0
 """Seconds to wait for another process that refreshes the same token."""

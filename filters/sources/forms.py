@@ -14,9 +14,9 @@ from filters.models.source import Source
 from filters.sources.oauth import check_token_url
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import PUBLIC
-from tapestry.ingest.account import is_this_machine
 from tapestry.ingest.nntp.wildmat import check_pattern
 from tapestry.ingest.session import usual_port
+from tapestry.servers.account import is_this_machine
 
 EVERY = [
     (60, "every minute"),

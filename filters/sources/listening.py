@@ -27,8 +27,8 @@ from tapestry.core.backoff import pause_after
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
-from tapestry.ingest.account import Account, RefusedError
 from tapestry.ingest.imap.idle import CannotIdleError, watch_mailbox
+from tapestry.servers.account import Account, RefusedError
 
 log = logging.getLogger(__name__)
 

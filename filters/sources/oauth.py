@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.account import ConnectionLostError, RefusedError, is_this_machine
+from tapestry.servers.account import ConnectionLostError, RefusedError, is_this_machine
 
 TIMEOUT = 20
 LONGEST_RESPONSE = 1024 * 1024

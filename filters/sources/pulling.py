@@ -25,10 +25,10 @@ from tapestry.core.backoff import pause_after
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
-from tapestry.ingest.account import RefusedError
 from tapestry.ingest.ingest_batch import IngestTarget, Tally
 from tapestry.ingest.pull import FolderReport, pull_account
-from tapestry.ingest.quoted_reply import storable
+from tapestry.servers.account import RefusedError
+from tapestry.servers.quoted_reply import storable
 
 log = logging.getLogger(__name__)
 
@@ -102,6 +102,7 @@ class _Work:
                 read=self.tally.read,
                 added=self.tally.added,
                 known=self.tally.duplicates,
+                skipped=self.tally.skipped,
                 refused_folders=len(self.errors),
                 seconds=time.perf_counter() - began,
                 error=error_class,
@@ -234,6 +235,7 @@ class _Work:
         source.refresh_from_db()
         if self.tally.read or (error and error != error_before):
             counts = asdict(self.tally)
+            del counts["skipped"]  # own deliveries: the log says how many
             source.pulls.create(
                 started_at=self.started, ended_at=wall_clock(), error=error, **counts
             )

@@ -9,21 +9,19 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from django.db import transaction
 
-from filters.accounts import people
 from filters.models import Clock, Filter, PendingWindow, SharedWindow
 from filters.models import Match as StoredMatch
 from filters.runtime.batching import BATCH_SIZE, batched, by_key, in_batches
 from filters.runtime.bulk import insert_rows
-from filters.store import due_filters, expiry, live_changes, shared_window
+from filters.store import due_filters, expiry, live_changes, schedule, shared_window
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.log import event
 from tapestry.core.ports import Change, DueFilter, Match
-from tapestry.deliver.timeliness import parse_timeliness, shown_at
 
 log = logging.getLogger(__name__)
 
@@ -94,9 +92,11 @@ class DjangoFilterStore:
                 return False
             stored_at = wall_clock()
             matches, changes = expiry.drop_expired(matches, changes)
-            shown = _when_shown((*matches, *changes), stored_at)
+            shown = schedule.when_shown((*matches, *changes), stored_at)
             _store(matches, stored_at, shown)
             live_changes.apply_changes(filters, until, changes, shown)
+            # What has left a live filter may have been all that was unread in it.
+            schedule.release_held(due.filter_id for due in filters if due.live)
         _log_delivery(until, stored_at, filters, matches, changes)
         return True
 
@@ -140,7 +140,7 @@ class DjangoFilterStore:
                 return False
             stored_at = wall_clock()
             matches, _ = expiry.drop_expired(matches, ())
-            _store(matches, stored_at, _when_shown(matches, stored_at))
+            _store(matches, stored_at, schedule.when_shown(matches, stored_at))
             SharedWindow.objects.filter(pk=1).update(since=until, ran_at=stored_at)
             if since is not None:
                 running = Filter.objects.filter(active=True, enrolled=True)
@@ -214,22 +214,6 @@ def _store(matches: Sequence[Match], stored_at: int, shown: Mapping[int, int]) -
             for match in matches
         ),
     )
-
-
-def _when_shown(delivered: Iterable[Match | Change], stored_at: int) -> dict[int, int]:
-    """Return the instant at which each filter shows what it found, by its timeliness."""
-    fields = ("pk", "timeliness", "owner__profile__time_zone")
-    filter_ids = {match.filter_id for match in delivered}
-    instants: dict[tuple[str, str | None], int] = {}
-    shown: dict[int, int] = {}
-    for rows in in_batches(Filter.objects.all(), filter_ids):
-        for pk, timeliness, zone in rows.values_list(*fields):
-            if (timeliness, zone) not in instants:
-                zone_of_owner = people.zone(zone)
-                instant = shown_at(parse_timeliness(timeliness), stored_at, zone_of_owner)
-                instants[timeliness, zone] = instant
-            shown[pk] = instants[timeliness, zone]
-    return shown
 
 
 def _log_delivery(

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from filters.models import Card, Import
 from filters.runtime.batching import batched
 from tapestry.core.clock import DAY
-from tapestry.ingest.quoted_reply import storable
+from tapestry.servers.quoted_reply import storable
 
 OLD = DAY
 """How long before its import a message was received that arrives read."""

@@ -14,13 +14,14 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from django.db import transaction
-from django.db.models import F, Q, Value
+from django.db.models import F, Value
 from django.db.models.functions import Coalesce
 
 from filters.models import Destination, Filter, Match, ReleaseCounter
 from filters.runtime import services
 from filters.runtime.batching import in_batches
 from filters.runtime.bulk import update_rows
+from filters.store.schedule import is_due, release_held
 from tapestry.core.clock import wall_clock
 from tapestry.core.file_lock import file_lock, is_held
 from tapestry.core.log import event
@@ -38,6 +39,8 @@ def release() -> int:
     released is released by the next one.
     """
     with _releasing() as acquired:
+        if acquired:
+            release_held()
         released = 0
         while acquired and (count := _release_some()):
             released += count
@@ -62,9 +65,7 @@ def _releasing() -> Iterator[bool]:
 
 def _release_some() -> int:
     now = wall_clock()
-    # What is shown at once is, though the clock may have been set back since.
-    has_come = Q(shown_at__lte=now) | Q(shown_at__lte=F("stored_at"))
-    waiting = Match.objects.filter(has_come, sequence=None, card__isnull=False)
+    waiting = Match.objects.filter(is_due(), sequence=None, card__isnull=False)
     if not waiting.exists():
         return 0
     with transaction.atomic():

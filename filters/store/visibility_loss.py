@@ -16,6 +16,7 @@ from filters.accounts import people
 from filters.models import Match
 from filters.runtime import services
 from filters.runtime.batching import in_batches
+from filters.store.schedule import release_held
 from tapestry.core.schema import MESSAGES
 from tapestry.tables.read import lookup, narrowest_first
 
@@ -35,7 +36,7 @@ def drop_invisible(matches: QuerySet[Match], lost: Collection[str] = ()) -> int:
     tables = services.tables()
     files = tables.data_files(MESSAGES)
     audiences = set[str]().union(*visible.values())
-    deleted = 0
+    deleted, losing = 0, set[int]()
     stored = Match.objects.select_related("filter")
     for batch in in_batches(stored, matches.values_list("pk", flat=True)):
         copies: dict[str, list[str]] = defaultdict(list)
@@ -50,9 +51,11 @@ def drop_invisible(matches: QuerySet[Match], lost: Collection[str] = ()) -> int:
             left = [audience for audience in copies[match.msgid] if audience in may_see]
             if not left:
                 invisible.append(match.pk)
+                losing.add(match.filter_id)
             elif match.audience not in left:
                 match.audience, match.card, match.refreshed_at = left[0], None, None
                 moved.append(match)
         Match.objects.bulk_update(moved, ["audience", "card", "refreshed_at"])
         deleted += Match.objects.filter(pk__in=invisible).delete()[0]
+    release_held(losing)
     return deleted

@@ -14,6 +14,7 @@ from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from tapestry.core.clock import DAY, HOUR, MINUTE, to_datetime, wall_clock
+from tapestry.deliver.schedule import HELD
 
 register = template.Library()
 
@@ -96,6 +97,18 @@ def time_words(instant: int | None) -> str:
         return ""
     day = day_words(then.date())
     return f"{then:%H:%M}" if day == "today" else f"{then:%H:%M} {day}"
+
+
+@register.filter
+def until_words(instant: int | None) -> str:
+    """Say until when something waits.
+
+    >>> until_words(HELD)
+    'until you have read what is here'
+    """
+    if instant == HELD:
+        return "until you have read what is here"
+    return f"until {time_words(instant)}"
 
 
 @register.filter

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
+from filters.delivery.history import prune
 from filters.runtime import services
 from filters.runtime.queue import send
 from filters.upkeep import rounds
@@ -45,11 +46,12 @@ def unproven_windows() -> None:
 
 @app.task(name="filters.compact", ignore_result=True)
 def compact() -> None:
-    """Merge the small files of the tables, and remove what is older than it may be kept."""
+    """Merge the small files of the tables, and remove what is kept no longer."""
     from tapestry.tables.compact import compact as compact_tables
 
     compact_tables(services.tables())
     forget_old()
+    prune()
 
 
 def _run(name: str, lane: Callable[[], bool | None]) -> bool:

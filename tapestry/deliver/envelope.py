@@ -7,9 +7,9 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from tapestry.core.clock import to_datetime
-from tapestry.core.mail_loop import DELIVERY_HEADER, is_ours
+from tapestry.core.delivery_header import DELIVERY_HEADER
 
-__all__ = ["DELIVERY_HEADER", "Envelope", "is_ours"]
+__all__ = ["DELIVERY_HEADER", "Envelope"]
 
 
 @dataclass(frozen=True, slots=True)

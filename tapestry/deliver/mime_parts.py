@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from binascii import b2a_qp
 from email import policy
-from email.message import EmailMessage
+from email.message import EmailMessage, MIMEPart
+from email.policy import Policy
+from typing import Any
 
 from tapestry.deliver.headers import Headers
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
+
+_BOUNDARY = "=_alternative"
 
 WIRE = policy.SMTP.clone(refold_source="none")
 """Headers are sent as tapestry.deliver.headers folded them; lines end in CRLF."""
@@ -34,19 +38,36 @@ def quoted_printable(text: str) -> str:
     return b2a_qp(text.encode("utf-8"), istext=True).decode("ascii")
 
 
-def alternative(headers: Headers, plain: str, html: str) -> EmailMessage:
-    """Return a message of a text and the same in HTML, for programs to choose (RFC 2046, 5.1.4).
+class WireMessage(EmailMessage):
+    """A message or part of folded headers and encoded text, which only have to be joined."""
 
-    Its policy is WIRE: ``as_bytes()`` is what SMTP and IMAP take.
-    """
-    message = EmailMessage(WIRE)
-    for name, value in headers:
-        message.set_raw(name, value)
-    message.set_raw("Content-Type", 'multipart/alternative; boundary="=_alternative"')
+    def __init__(self, headers: Headers) -> None:
+        super().__init__(WIRE)
+        for name, value in headers:
+            self.set_raw(name, value)
+
+    def as_bytes(self, unixfrom: bool = False, policy: Policy[Any] | None = None) -> bytes:
+        """Return what SMTP and IMAP take: the bytes of the email package's generator, sooner."""
+        if unixfrom or policy is not None:
+            return super().as_bytes(unixfrom, policy)
+        return _joined(self).replace("\n", "\r\n").encode("ascii")
+
+
+def _joined(part: MIMEPart) -> str:
+    """Return headers and what follows them, lines in LF."""
+    head = "".join(f"{name}: {value}\n" for name, value in part.raw_items()) + "\n"
+    if not part.is_multipart():
+        return head + str(part.get_payload())
+    inner = "".join(f"--{_BOUNDARY}\n{_joined(child)}\n" for child in part.iter_parts())
+    return f"{head}{inner}--{_BOUNDARY}--\n"
+
+
+def alternative(headers: Headers, plain: str, html: str) -> WireMessage:
+    """Return a message of a text and the same in HTML, for programs to choose (RFC 2046, 5.1.4)."""
+    kind = ("Content-Type", f'multipart/alternative; boundary="{_BOUNDARY}"')
+    message = WireMessage([*headers, kind])
     for subtype, text in (("plain", plain), ("html", html)):
-        part = EmailMessage(WIRE)
-        for name, value in text_headers(subtype):
-            part.set_raw(name, value)
+        part = WireMessage(text_headers(subtype))
         part.set_payload(quoted_printable(text))
         message.attach(part)
     return message

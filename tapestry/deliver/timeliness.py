@@ -1,4 +1,8 @@
-"""Batch delivery: a match is shown at once, or at the next time that its owner has chosen."""
+"""Timeliness, or batch delivery: a match is shown at once, or when its owner has chosen.
+
+It is the interval of a timer-based query [Chen00 §2]: its EVERY, beside ``Filter.start`` (START)
+and ``Filter.end`` (EXPIRE).  But it batches what is delivered, and not when the filter is run.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,9 @@ import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 
-from tapestry.core.clock import HOUR, MINUTE, to_datetime, to_instant
+from tapestry.core.clock import DAY, HOUR, MINUTE, to_datetime
 from tapestry.core.errors import Span, TapestryError
+from tapestry.deliver.local_time import local_instant, spans
 
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
@@ -68,28 +73,43 @@ def parse_timeliness(text: str) -> Timeliness:
 
 
 def shown_at(timeliness: Timeliness, stored_at: int, zone: tzinfo) -> int:
-    """Return the instant at which a match stored at ``stored_at`` is shown to its owner.
+    """Return the first showing time at or after ``stored_at``, by the clocks of the owner's zone.
 
-    Periods are counted from 1970, so that matches of one period are shown together at
-    its end.  A local time that the clocks skip counts as the instant after the gap; one that
-    they repeat counts once, the first time.
+    A period's showing times are the local times that are multiples of it, counted from 1970:
+    hourly is at the full hour by the local clock.  Those in an hour that the clocks repeat come
+    twice, those in one that they skip do not come.  A daily or weekly time always comes once
+    (tapestry.deliver.local_time).
 
     >>> from datetime import UTC
     >>> shown_at(Timeliness(every=10), stored_at=21, zone=UTC)
     30
     """
-    if timeliness.minute is None:
-        if not timeliness.every:
-            return stored_at
-        return -(-stored_at // timeliness.every) * timeliness.every
-    local = to_datetime(stored_at).astimezone(zone)
-    day = datetime(local.year, local.month, local.day)
+    if timeliness.minute is not None:
+        return _next_time_of_day(timeliness, stored_at, zone)
+    if timeliness.every:
+        return _next_multiple(timeliness.every, stored_at, zone)
+    return stored_at
+
+
+def _next_multiple(period: int, instant: int, zone: tzinfo) -> int:
+    # One multiple may be skipped by the clocks, and they skip a day at most.
+    for span in spans(instant, instant + 2 * period + 2 * DAY, zone):
+        local = span.begin + span.offset
+        multiple = -(-local // period) * period - span.offset
+        if multiple < span.end:
+            return multiple
+    raise AssertionError("the clocks skip less than two periods")
+
+
+def _next_time_of_day(timeliness: Timeliness, instant: int, zone: tzinfo) -> int:
+    local = to_datetime(instant).astimezone(zone)
+    # A time of the day before may be skipped by the clocks, and come today.
+    day = datetime(local.year, local.month, local.day) - timedelta(days=1)
     if timeliness.weekday is not None:
         day += timedelta(days=(timeliness.weekday - day.weekday()) % 7)
     step = timedelta(days=1 if timeliness.weekday is None else 7)
     while True:
-        moment = day + timedelta(minutes=timeliness.minute)
-        instant = to_instant(moment.replace(tzinfo=zone))
-        if instant >= stored_at:
-            return instant
+        shown = local_instant(day + timedelta(minutes=timeliness.minute or 0), zone)
+        if shown >= instant:
+            return shown
         day += step

@@ -19,14 +19,14 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
 from tapestry.core.message import PUBLIC
 from tapestry.core.ports import Clock
-from tapestry.ingest.account import Account
 from tapestry.ingest.archive.files import open_archive_source, path_of
 from tapestry.ingest.ingest_batch import Imported, IngestTarget, Progress, Tally
 from tapestry.ingest.pull import pull_account
-from tapestry.ingest.quoted_reply import storable
 from tapestry.ingest.session import KINDS, kind_of, read_url
 from tapestry.ingest.staged import ingest_whole
 from tapestry.ingest.sync_state import InMemorySyncStates
+from tapestry.servers.account import Account
+from tapestry.servers.quoted_reply import storable
 from tapestry.tables.log import Tables
 from tapestry.tables.staging import Staging
 
@@ -107,7 +107,7 @@ def ingest(
             try:
                 ingest_whole(stream, replace(target, workers=_workers(path)), staging, tally)
             except KeyboardInterrupt:
-                read = stream.resumed.messages + tally.read
+                read = stream.resumed.messages + tally.passed
                 raise KeyboardInterrupt(_interrupted(read, stream.total())) from None
     report = IngestReport(**asdict(tally), seconds=time.monotonic() - start)
     event(
@@ -118,6 +118,7 @@ def ingest(
         added=report.added,
         known=report.duplicates,
         broken=report.broken,
+        skipped=report.skipped,
         seconds=report.seconds,
     )
     return report

@@ -42,12 +42,21 @@ Stop = Callable[[], bool]
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of messages so far; ``broken`` ones were kept with what could be read of them."""
+    """Counts of messages so far; ``broken`` ones were kept with what could be read of them.
+
+    ``skipped`` are own deliveries: they are not among those that were ``read``.
+    """
 
     read: int = 0
     added: int = 0
     duplicates: int = 0
     broken: int = 0
+    skipped: int = 0
+
+    @property
+    def passed(self) -> int:
+        """How many messages the cursor has passed."""
+        return self.read + self.skipped
 
     def __add__(self, other: Tally) -> Tally:
         """Return the sum of two tallies."""
@@ -102,8 +111,9 @@ def ingest_batches(stream: MessageStream, target: IngestTarget, tally: Tally) ->
         tally.added += receipt.added
         tally.duplicates += receipt.duplicates
         tally.broken += batch.broken
-        if progress and batch.messages:
-            progress(stream.resumed.messages + tally.read, total)
+        tally.skipped += batch.skipped
+        if progress and (batch.messages or batch.skipped):
+            progress(stream.resumed.messages + tally.passed, total)
         if receipt.ts is not None:
             target.appended(receipt.ts)
         if target.stop():
@@ -113,12 +123,16 @@ def ingest_batches(stream: MessageStream, target: IngestTarget, tally: Tally) ->
 
 @dataclass(frozen=True, slots=True)
 class ParsedBatch:
-    """The messages of an append and their originals, with the cursor after them."""
+    """The messages of an append and their originals, with the cursor after them.
+
+    ``skipped`` own deliveries were left out.
+    """
 
     messages: list[Message]
     originals: list[Original]
     cursor: Cursor | None
     backlog: bool
+    skipped: int = 0
 
     @property
     def broken(self) -> int:
@@ -135,7 +149,7 @@ def parsed_batches(stream: MessageStream, target: IngestTarget) -> Iterator[Pars
             Original(raw, parsed.problems) for raw, parsed in zip(batch.raws, messages, strict=True)
         ]
         mail = [parsed.message for parsed in messages]
-        yield ParsedBatch(mail, originals, batch.cursor, batch.backlog)
+        yield ParsedBatch(mail, originals, batch.cursor, batch.backlog, batch.skipped)
 
 
 def _batches(stream: MessageStream) -> Iterator[Batch]:
@@ -150,7 +164,9 @@ def _batches(stream: MessageStream) -> Iterator[Batch]:
                 start = time.monotonic()
             batch.origin, batch.backlog = item.origin, item.backlog
             batch.cursor = item.cursor or batch.cursor
-            if item.raw is not None:
+            if item.is_own_delivery:
+                batch.skipped += 1
+            elif item.raw is not None:
                 batch.raws.append(item.raw)
                 batch.internal_dates.append(item.internal_date)
                 length += len(item.raw)

@@ -16,11 +16,11 @@ from functools import partial
 from tapestry.core.backoff import pause_after
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import SyncStates
-from tapestry.ingest.account import Account, ConnectionLostError, RefusedError
 from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
 from tapestry.ingest.session import MailSession, open_session
 from tapestry.ingest.stream import CursorOf
 from tapestry.ingest.unavailable import UnavailableError
+from tapestry.servers.account import Account, ConnectionLostError, RefusedError
 from tapestry.tables.append import cursor_of
 
 MOST_LOSSES = 6
@@ -54,10 +54,12 @@ def pull_account(
     target: IngestTarget,
     sync_states: SyncStates,
     order: Callable[[list[str]], list[str]] = list,
+    hidden: Sequence[str] = (),
     pause: Callable[[float], None] = time.sleep,
 ) -> Iterator[FolderReport]:
     """Ingest what is new in each folder, in ``order``; yield a report after each.
 
+    ``hidden`` are parents of folders that hold our deliveries: what is in them is not pulled.
     A lost connection is opened again with exponential backoff, and reading goes on from the
     cursor.  Raises ConnectionLostError after MOST_LOSSES losses in a row, RefusedError if the
     server refuses the account or every folder.  What was appended stays.
@@ -67,17 +69,17 @@ def pull_account(
     losses = 0
     refusals, reports = [], 0
     while True:
-        read_before = tally.read
+        passed_before = tally.passed
         try:
             with open_session(account) as session:
                 if waiting is None:
-                    waiting = deque(order(session.expand(patterns)))
+                    waiting = deque(order(session.expand(patterns, hidden)))
                 stored = partial(cursor_of, target.tables)
                 while waiting:
                     report = _pull_folder(session, waiting[0], target, stored, sync_states, tally)
                     waiting.popleft()
                     report = replace(report, remaining=len(waiting))
-                    tally, read_before, losses = Tally(), 0, 0
+                    tally, passed_before, losses = Tally(), 0, 0
                     reports += 1
                     if isinstance(report.error, RefusedError):
                         refusals.append(report.error)
@@ -86,7 +88,7 @@ def pull_account(
                         break
             break
         except ConnectionLostError as error:
-            losses = 1 if tally.read > read_before else losses + 1
+            losses = 1 if tally.passed > passed_before else losses + 1
             # If the server was never reached, the caller tries again later.
             if waiting is None or losses >= MOST_LOSSES:
                 if waiting:
@@ -113,7 +115,7 @@ def _pull_folder(
         return FolderReport(folder, tally, error)
     try:
         complete = ingest_batches(stream, target, tally)
-        reached = stream.resumed.messages + tally.read
+        reached = stream.resumed.messages + tally.passed
         return FolderReport(folder, tally, None, complete, reached, stream.total())
     except (RefusedError, UnavailableError) as error:
         return FolderReport(folder, tally, error)

@@ -25,10 +25,10 @@ from urllib.parse import unquote, urlsplit
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import SyncStates
-from tapestry.ingest.account import TIMEOUT, Account, Security
 from tapestry.ingest.imap.session import open_imap
 from tapestry.ingest.nntp.session import open_nntp
 from tapestry.ingest.stream import CursorOf, ListedFolder, MessageStream
+from tapestry.servers.account import TIMEOUT, Account, Security
 
 
 class MailSession(Protocol):
@@ -37,11 +37,19 @@ class MailSession(Protocol):
     A folder is what IMAP calls a mailbox (RFC 9051) and NNTP a newsgroup (RFC 3977).
     """
 
-    def list_folders(self, patterns: Sequence[str] = ("*",)) -> list[ListedFolder]:
-        """Return the folders that can be read, by name; of newsgroups, those that match."""
+    def list_folders(
+        self, patterns: Sequence[str] = ("*",), hidden: Sequence[str] = ()
+    ) -> list[ListedFolder]:
+        """Return the folders that can be read, by name; of newsgroups, those that match.
 
-    def expand(self, patterns: Sequence[str]) -> list[str]:
-        """Return the distinct names of the folders that names and patterns stand for."""
+        Those named in ``hidden``, and all below them, are left out.
+        """
+
+    def expand(self, patterns: Sequence[str], hidden: Sequence[str] = ()) -> list[str]:
+        """Return the distinct names of the folders that names and patterns stand for.
+
+        Those named in ``hidden``, and all below them, are left out.
+        """
 
     def open(
         self, folder: str, audience: str, cursor_of: CursorOf, sync_states: SyncStates

@@ -30,8 +30,9 @@ def ingest_whole(
             staging.add(batch.messages, batch.originals, batch.cursor)
             tally.read += len(batch.messages)
             tally.broken += batch.broken
-            if target.progress and batch.messages:
-                target.progress(stream.resumed.messages + tally.read, total)
+            tally.skipped += batch.skipped
+            if target.progress and (batch.messages or batch.skipped):
+                target.progress(stream.resumed.messages + tally.passed, total)
     except TapestryError as error:
         failure = error
     if staging.batches():

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
+from tapestry.core.delivery_header import has_delivery_header
 from tapestry.tables.append import Cursor
 
 CursorOf = Callable[[str], Cursor | None]
@@ -21,7 +22,8 @@ class Item:
 
     ``raw`` is None where there is no message and the cursor may still advance.  With ``flush``
     everything up to here is appended before the next item is read.  ``internal_date`` is when an
-    IMAP server received it.  Messages of the ``backlog`` were there at the first look.
+    IMAP server received it.  Messages of the ``backlog`` were there at the first look.  Those that
+    were ``delivered`` have the keyword of what Tapestry itself put into a mailbox.
     """
 
     raw: bytes | None
@@ -30,20 +32,30 @@ class Item:
     flush: bool = False
     internal_date: int | None = None
     backlog: bool = False
+    delivered: bool = False
+
+    @property
+    def is_own_delivery(self) -> bool:
+        """Whether Tapestry sent this message, or put it there: it is not taken in (no loops)."""
+        return self.raw is not None and (self.delivered or has_delivery_header(self.raw))
 
 
 @dataclass(slots=True)
 class Batch:
-    """The messages of one append, all of one origin, and the cursor after them."""
+    """The messages of one append, all of one origin, and the cursor after them.
+
+    ``skipped`` counts own deliveries, which are passed over.
+    """
 
     raws: list[bytes] = field(default_factory=list)
     internal_dates: list[int | None] = field(default_factory=list)
     origin: str = ""
     cursor: Cursor | None = None
     backlog: bool = False
+    skipped: int = 0
 
     def __bool__(self) -> bool:
-        return bool(self.raws) or self.cursor is not None
+        return bool(self.raws or self.skipped) or self.cursor is not None
 
 
 @dataclass(slots=True)

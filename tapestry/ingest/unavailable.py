@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tapestry.core.backoff import pause_after
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import SyncStates
-from tapestry.ingest.account import ConnectionLostError
 from tapestry.ingest.stream import Item
+from tapestry.servers.account import ConnectionLostError
 from tapestry.tables.append import Cursor
 
 MOST_LOSSES = 3
@@ -44,7 +44,7 @@ class FetchResult:
     """The answer of a server to the fetch of one message.
 
     ``raw`` is None if the message is gone (expunged or expired) or ``unavailable``;
-    ``internal_date`` is that of an IMAP server.
+    ``internal_date`` is that of an IMAP server, and ``delivered`` as in Item.
     ``server_fault`` is set if the answer may concern all messages, and not this one alone.
     """
 
@@ -53,6 +53,7 @@ class FetchResult:
     unavailable: bool = False
     server_fault: Exception | None = None
     internal_date: int | None = None
+    delivered: bool = False
 
 
 def hold_server_faults(results: Iterable[FetchResult], *, single: bool) -> Iterator[FetchResult]:
@@ -170,8 +171,13 @@ class UnavailableMessages:
             self._save()
             result = fetch_again(number)
             if result.raw is not None:
-                internal_date = result.internal_date
-                yield Item(result.raw, self.origin, flush=True, internal_date=internal_date)
+                yield Item(
+                    result.raw,
+                    self.origin,
+                    flush=True,
+                    internal_date=result.internal_date,
+                    delivered=result.delivered,
+                )
             if not result.unavailable:
                 self.settle(number)
 
@@ -200,26 +206,27 @@ class UnavailableMessages:
         del self.missing[str(number)]
         self._save()
 
-    def item(
-        self,
-        number: int,
-        raw: bytes | None = None,
-        *,
-        flush: bool = False,
-        internal_date: int | None = None,
-        cursor: Cursor | None = None,
-    ) -> Item:
-        """Return a message with the cursor after it, or with none if the cursor must stay.
+    def item_of(self, result: FetchResult, cursor: Cursor | None = None) -> Item:
+        """Return the message of a result, with the cursor after it; see item."""
+        item = self.item(result.number, cursor=cursor)
+        return replace(
+            item, raw=result.raw, internal_date=result.internal_date, delivered=result.delivered
+        )
 
-        By default the cursor is its number; another is that of the first look.
+    def item(self, number: int, *, flush: bool = False, cursor: Cursor | None = None) -> Item:
+        """Return an item without a message, with the cursor after a number.
+
+        By default the cursor is the number; another is that of the first look.  If the cursor
+        must stay, the item has none.
         """
         after = cursor or Cursor(self.origin, number)
+        backlog = cursor is not None
         if not self.missing or self.sync_states.durable:
-            return Item(raw, after.source, after, flush, internal_date, cursor is not None)
-        if cursor is None:
+            return Item(None, after.source, after, flush, backlog=backlog)
+        if not backlog:
             self.through = number
             self._save()
-        return Item(raw, after.source, None, flush, internal_date, cursor is not None)
+        return Item(None, after.source, None, flush, backlog=backlog)
 
     def _save(self) -> None:
         names = ("numbering", "trouble", "missing", "in_a_row", "through")

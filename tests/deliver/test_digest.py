@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from email import message_from_bytes, policy
+from email import policy
 from email.header import decode_header, make_header
 from email.message import EmailMessage
 from email.parser import BytesParser
@@ -17,7 +17,7 @@ from support.deliveries import ENVELOPE, batch, match
 
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Batch, DeliveredMatch, Link
-from tapestry.deliver.envelope import DELIVERY_HEADER, is_ours
+from tapestry.deliver.envelope import DELIVERY_HEADER
 from tapestry.deliver.one_line import one_line
 from tapestry.deliver.ways.digest import MOST, compose
 
@@ -111,12 +111,9 @@ def test_its_headers_are_those_of_mail_that_a_program_sends() -> None:
     assert headers[DELIVERY_HEADER] == "digest-1-40"
 
 
-def test_what_we_sent_is_known_as_ours_and_other_mail_is_not() -> None:
-    message = compose(batch(match(1)), ENVELOPE)
-    assert message is not None
-    assert is_ours(message)
-    assert is_ours(message_from_bytes(message.as_bytes()))
-    assert not is_ours(message_from_bytes(b"Subject: X-Tapestry-Delivery: x\n\nhello\n"))
+def test_it_is_known_as_ours_when_it_comes_back() -> None:
+    message, _, _ = composed(match(1))
+    assert DELIVERY_HEADER in message
 
 
 def test_it_is_the_same_bytes_whenever_it_is_tried_again() -> None:
@@ -124,6 +121,12 @@ def test_it_is_the_same_bytes_whenever_it_is_tried_again() -> None:
     assert first is not None
     assert again is not None
     assert first.as_bytes() == again.as_bytes()
+
+
+def test_its_bytes_are_those_that_the_email_package_writes() -> None:
+    message = compose(batch(match(1), match(2, 2, op="delete")), ENVELOPE)
+    assert message is not None
+    assert message.as_bytes() == message.as_bytes(policy=message.policy)
 
 
 def test_its_lines_are_as_smtp_wants_them() -> None:
@@ -189,6 +192,13 @@ def test_what_left_a_live_list_is_told_shortly() -> None:
     for text in (plain, Elements(html).text):
         assert in_order(text, "Subject 1", "No longer in filter-2", "Subject 2, Brian Jones")
         assert "Jones replied to message 2" not in text
+
+
+def test_what_came_and_went_at_once_is_told_once() -> None:
+    came, went = match(1), match(2, op="delete", msgid="m1@example.com", subject="Subject 1")
+    message, plain, _ = composed(came, went)
+    assert message["Subject"] == "1 message left filter-1"
+    assert plain.count("Subject 1") == 1
 
 
 def test_of_many_it_shows_the_first_and_counts_the_rest() -> None:

@@ -124,6 +124,13 @@ def test_one_private_address_among_public_ones_is_refused():
         checked_addresses(target, ["9.9.9.9", "10.0.0.1"], [])
 
 
+def test_a_host_may_have_public_addresses_and_allowed_ones():
+    target = read_target("https://hooks.test/")
+    assert len(checked_addresses(target, ["10.0.0.1", "9.9.9.9"], ["10.0.0.0/8"])) == 2
+    with pytest.raises(AddressRefusedError):
+        checked_addresses(target, ["10.0.0.1", "9.9.9.9", "192.168.1.1"], ["10.0.0.0/8"])
+
+
 def test_plain_http_is_for_hosts_that_the_operator_allows():
     target = read_target("http://hooks.test/")
     with pytest.raises(AddressRefusedError, match="must begin with https://"):

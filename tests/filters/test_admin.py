@@ -11,7 +11,8 @@ from django.test import Client
 from django.urls import reverse
 
 from filters.authoring import lifecycle
-from filters.models import Filter
+from filters.models import Filter, Match
+from tapestry.core.clock import HOUR, wall_clock
 
 Capture = Callable[..., Any]
 
@@ -53,6 +54,25 @@ def test_what_others_may_refer_to_is_for_its_owner_to_change(
     shared.refresh_from_db()
     assert (shared.owner, shared.name, shared.visibility, shared.text) == before
     assert shared.timeliness == "hourly"
+
+
+def test_what_waits_is_planned_anew_when_an_administrator_changes_when_it_is_shown(
+    browser: Client, shared: Filter
+) -> None:
+    now = wall_clock()
+    at = {"audience": "public", "matched_at": now, "stored_at": now, "shown_at": now + 500 * HOUR}
+    Match.objects.create(filter=shared, msgid="a", **at)
+    address = reverse("admin:filters_filter_change", args=[shared.pk])
+    page = browser.post(address, {"timeliness": "soon", "active": "on"})
+    assert "does not say when" in page.content.decode()
+    assert browser.post(address, {"timeliness": "hourly", "active": "on"}).status_code == 302
+    assert now <= Match.objects.get().shown_at <= wall_clock() + HOUR
+    person = reverse("admin:filters_profile_add")
+    fields = {"user": shared.owner.pk, "time_zone": "UTC", "aliases": "[]", "timeliness": "hourly"}
+    shared.owner.profile.delete()
+    given = {**fields, "holiday_until": "2999-01-01"}
+    assert browser.post(person, given).status_code == 302
+    assert Match.objects.get().shown_at > now + 1000 * HOUR
 
 
 @pytest.mark.parametrize("model", ["filters_filter", "auth_user"])

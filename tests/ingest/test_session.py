@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.account import Account
 from tapestry.ingest.session import read_url
+from tapestry.servers.account import Account
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from support.kept_memory import KeptMemory
 from support.servers.fake_servers import FakeImap, FakeNews, letter
 from support.servers.pulled import ids, pulled
 
-from tapestry.ingest.account import ConnectionLostError, RefusedError
 from tapestry.ingest.imap.folder import windows
 from tapestry.ingest.ingest_batch import IngestTarget
+from tapestry.servers.account import ConnectionLostError, RefusedError
 from tapestry.tables.log import Tables
 
 pytestmark = pytest.mark.live

@@ -11,11 +11,11 @@ from support.clocks import MemoryClock
 from support.kept_memory import KeptMemory
 from support.servers.inn import running_inn
 
-from tapestry.ingest.account import Account
 from tapestry.ingest.command import ingest
 from tapestry.ingest.ingest_batch import IngestTarget
 from tapestry.ingest.pull import pull_account
 from tapestry.ingest.session import read_url
+from tapestry.servers.account import Account
 from tapestry.tables.log import Tables
 
 pytestmark = pytest.mark.live

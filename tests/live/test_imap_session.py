@@ -18,11 +18,11 @@ from support.servers.dovecot import PASSWORD, PASSWORD_ABROAD, USER, USER_ABROAD
 from support.servers.provider import running_provider
 
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.account import Account, ConnectionLostError, RefusedError
 from tapestry.ingest.imap.session import open_imap
 from tapestry.ingest.ingest_batch import IngestTarget
 from tapestry.ingest.pull import pull_account
 from tapestry.ingest.sync_state import InMemorySyncStates
+from tapestry.servers.account import Account, ConnectionLostError, RefusedError
 from tapestry.tables.log import Tables
 
 pytestmark = pytest.mark.live
@@ -148,7 +148,7 @@ def test_a_certificate_for_another_name_is_refused(server, authority):
 
 def test_the_password_is_never_sent_in_the_clear_to_another_machine(server, monkeypatch):
     # What counts is the name: to anybody but this machine the line may be overheard.
-    monkeypatch.setattr("tapestry.ingest.account.is_this_machine", lambda host: False)
+    monkeypatch.setattr("tapestry.servers.account.is_this_machine", lambda host: False)
     # Another of its own: its log is read from the start.
     with running_dovecot() as plain:
         for security in ("none", "starttls"):

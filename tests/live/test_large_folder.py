@@ -13,7 +13,7 @@ PULL = """\
 import json, resource, sys
 from support.clocks import MemoryClock
 from pathlib import Path
-from tapestry.ingest.account import Account
+from tapestry.servers.account import Account
 from tapestry.ingest.ingest_batch import IngestTarget
 from tapestry.ingest.pull import pull_account
 from tapestry.ingest.sync_state import InMemorySyncStates

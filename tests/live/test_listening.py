@@ -15,8 +15,8 @@ from filters.sources.credentials import account_of, keep_secret
 from filters.sources.listening import Listener
 from filters.sources.schedule import due
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.account import Account, ConnectionLostError
 from tapestry.ingest.imap.idle import watch_mailbox
+from tapestry.servers.account import Account, ConnectionLostError
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
 

@@ -13,12 +13,12 @@ from support.servers.cutting_proxy import CuttingProxy
 from support.servers.inn import PASSWORD, USER, running_inn
 
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.account import Account
 from tapestry.ingest.command import ingest
 from tapestry.ingest.ingest_batch import IngestTarget
 from tapestry.ingest.nntp.session import open_nntp
 from tapestry.ingest.pull import pull_account
 from tapestry.ingest.sync_state import InMemorySyncStates
+from tapestry.servers.account import Account
 from tapestry.tables.log import Tables
 from tapestry.tables.read import message
 

@@ -20,6 +20,7 @@ TESTS = ROOT / "tests" / "filters"
 
 EXACT = (
     "store/test_filter_store",
+    "store/test_schedule",
     "store/test_shared_window",
     "store/test_shared_window_runs",
     "store/test_expiry",

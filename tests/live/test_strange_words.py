@@ -13,9 +13,9 @@ from support.servers.fake_servers import FakeImap, FakeNews, letter
 from support.servers.pulled import ids, pulled
 
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.account import ConnectionLostError
 from tapestry.ingest.ingest_batch import IngestTarget
 from tapestry.ingest.session import open_session
+from tapestry.servers.account import ConnectionLostError
 from tapestry.tables.log import Tables
 
 pytestmark = pytest.mark.live

@@ -9,12 +9,12 @@ from support.servers.fake_servers import FakeImap, FakeNews, letter
 from support.servers.pulled import ids, pulled
 
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.account import ConnectionLostError
 from tapestry.ingest.command import ingest
 from tapestry.ingest.ingest_batch import IngestTarget
 from tapestry.ingest.nntp import session
 from tapestry.ingest.sync_state import InMemorySyncStates
 from tapestry.ingest.unavailable import MOST, FetchResult, UnavailableMessages
+from tapestry.servers.account import ConnectionLostError
 from tapestry.tables.log import Tables
 
 pytestmark = pytest.mark.live

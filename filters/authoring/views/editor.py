@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from filters.accounts import people
 from filters.accounts.requests import PersonRequest
 from filters.authoring import previews
-from filters.authoring.forms import MODES, TIMELINESS, FilterForm
+from filters.authoring.forms import MODES, FilterForm
 from filters.authoring.misreading import misreading
 from filters.authoring.tasks import start_preview
 from filters.authoring.understanding import Understood
@@ -135,7 +135,6 @@ def _page(request: PersonRequest, form: FilterForm, delivered: int = 0) -> HttpR
         "form": form,
         "changed": form.changed,
         "delivered": delivered,
-        "timeliness": TIMELINESS,
         "modes": [(radio, MODES[radio.data["value"]]) for radio in form["mode"]],
         "examples": EXAMPLES,
         "phrasebook": phrasebook(),

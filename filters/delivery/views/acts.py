@@ -50,7 +50,7 @@ def act(request: HttpRequest, act: str, token: str) -> HttpResponse:
         "button": links.ACTS[act],
         "subject": match.card.subject or "(no subject)",
         "sender": match.card.sender_name or match.card.sender,
-        "url": links.message_url(match.msgid, match.audience),
+        "url": links.message_urls()(match.msgid, match.audience),
         "done": request.method == "POST",
     }
     return render(request, "filters/delivery/act.html", context)

@@ -12,7 +12,6 @@ from filters.accounts.requests import PersonRequest, wants_fragment
 from filters.inbox import listing, reading
 from filters.models import Feed, Filter
 from filters.store.shared_window import show_position
-from tapestry.core.clock import wall_clock
 
 PAGE = 50
 
@@ -83,10 +82,9 @@ def show_now(request: PersonRequest, name: str) -> HttpResponse:
 @require_POST
 def mark_all_read(request: PersonRequest) -> HttpResponse:
     """Mark all that a filter found, or all filters, as read."""
-    unread = listing.visible(request.user).filter(read_at=None)
     if name := request.POST.get("filter"):
         filter_ = get_object_or_404(Filter, owner=request.user, name=name)
-        unread.filter(filter=filter_).update(read_at=wall_clock())
+        listing.mark_all_read(request.user, filter_)
         return redirect(filter_)
-    unread.update(read_at=wall_clock())
+    listing.mark_all_read(request.user)
     return redirect("inbox")

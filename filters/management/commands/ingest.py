@@ -67,16 +67,22 @@ def _summary(report: IngestReport) -> str:
     >>> from tapestry.ingest.command import IngestReport
     >>> _summary(IngestReport()), _summary(IngestReport(read=5, duplicates=5, seconds=0.5))
     ('Nothing new.', 'Nothing new: 5 read, all known already, 0.5 s.')
+    >>> _summary(IngestReport(skipped=2))
+    'Nothing new. 2 messages that Tapestry itself had sent were left out.'
     """
+    own = "1 message" if report.skipped == 1 else f"{report.skipped:,} messages"
+    verb = "was" if report.skipped == 1 else "were"
+    note = f" {own} that Tapestry itself had sent {verb} left out." if report.skipped else ""
     if not report.read:
-        return "Nothing new."
+        return f"Nothing new.{note}"
     if report.read == report.duplicates:
-        return f"Nothing new: {report.read:,} read, all known already, {report.seconds:.1f} s."
+        known = f"{report.read:,} read, all known already, {report.seconds:.1f} s."
+        return f"Nothing new: {known}{note}"
     rate = report.read / report.seconds if report.seconds else 0
     return (
         f"{report.read} read, {report.added} added, {report.duplicates} known already, "
         f"{report.broken} broken (kept with what could be read), "
-        f"{report.seconds:.1f} s, {rate:.0f} messages/s"
+        f"{report.seconds:.1f} s, {rate:.0f} messages/s{note and '.' + note}"
     )
 
 

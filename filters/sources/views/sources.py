@@ -14,8 +14,8 @@ from filters.sources.forms import MOST_FOLDERS
 from filters.sources.schedule import make_due
 from filters.sources.tasks import pull_soon
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.account import Account
 from tapestry.ingest.session import open_session
+from tapestry.servers.account import Account
 
 SHOWN = 20
 """Pulls that the page of a source shows."""

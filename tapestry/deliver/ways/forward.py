@@ -105,8 +105,8 @@ def _note(match: DeliveredMatch, envelope: Envelope) -> str:
     lines = [wrap(f"Your filter {name} found the attached message: {text}")]
     if match.explanation:
         lines.append(wrap(f"Why: {one_line(match.explanation, 300)}"))
-    lines += ["", web_address(match.url)]
-    lines += [f"{one_line(link.words, 40)}: {web_address(link.url)}" for link in match.links]
+    links = ((one_line(link.words, 40), web_address(link.url)) for link in match.links)
+    lines += ["", web_address(match.url), *(f"{words}: {url}" for words, url in links if url)]
     lines += ["", "-- ", f"Change what comes, and when: {web_address(envelope.settings_url)}"]
     lines.append(f"Stop these emails: {web_address(envelope.unsubscribe_url)}")
     return "\n".join([*lines, ""])
@@ -120,15 +120,12 @@ def _reply_to(match: DeliveredMatch) -> Headers:
 
 
 def _boundary(original: bytes, key: str) -> str:
-    """Return a boundary that the original does not contain, the same whenever it is asked for."""
-    boundary = "=_" + hashlib.blake2b(original, key=_digest(key), digest_size=16).hexdigest()
-    while boundary.encode("ascii") in original:
-        boundary = "=_" + _digest(boundary).hex()
-    return boundary
+    """Return a boundary, the same whenever it is asked for.
 
-
-def _digest(text: str) -> bytes:
-    return hashlib.blake2b(text.encode("utf-8"), digest_size=16).digest()
+    It is a hash of the original, so nobody can write an original that contains it.
+    """
+    salt = hashlib.blake2b(key.encode("utf-8"), digest_size=16).digest()
+    return "=_" + hashlib.blake2b(original, key=salt, digest_size=16).hexdigest()
 
 
 def _line_end(original: bytes) -> bytes:

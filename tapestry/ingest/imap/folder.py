@@ -9,7 +9,7 @@ section 2.3.1.1).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -18,19 +18,17 @@ from imapclient import IMAPClient
 from imapclient.exceptions import IMAPClientAbortError, IMAPClientError
 
 from tapestry.core.clock import to_instant
-from tapestry.ingest.account import MALFORMED
 from tapestry.ingest.first_look import FirstLook
 from tapestry.ingest.stream import Item
 from tapestry.ingest.unavailable import FetchResult, UnavailableMessages, hold_server_faults
+from tapestry.servers.account import MALFORMED
+from tapestry.servers.imap import DELIVERED_KEYWORD, SERVER_FAULTS, unless_refused
 
 BATCH = 100
 BATCH_BYTES = 16 * 1024 * 1024
 
-WANTED = ["BODY.PEEK[]", "INTERNALDATE"]
+WANTED = ["BODY.PEEK[]", "INTERNALDATE", "FLAGS"]
 """What is fetched of a message."""
-
-SERVER_FAULTS = ("[UNAVAILABLE]", "[INUSE]", "[LIMIT]", "[SERVERBUG]")
-"""Response codes that may concern more than what was asked for (RFC 5530)."""
 
 _SIZES_AT_ONCE = 2000
 _WINDOW = 5000
@@ -93,8 +91,7 @@ class NewMessages:
         uidnext = self.mailbox.uidnext or uid_after_last(self.client, self.mailbox.messages)
         for result in self._results(windows(self.client, last + 1, uidnext)):
             reached = result.number
-            internal_date = result.internal_date
-            yield self.unavailable.item(reached, result.raw, internal_date=internal_date)
+            yield self.unavailable.item_of(result)
         end = max(reached, uidnext - 1)
         if end > last:
             yield self.unavailable.item(end, flush=True)
@@ -103,10 +100,7 @@ class NewMessages:
 
     def _older_items(self, look: FirstLook) -> Iterator[Item]:
         for result in self._results(windows(self.client, 1, look.below, downwards=True)):
-            cursor, internal_date = look.cursor(result.number), result.internal_date
-            yield self.unavailable.item(
-                result.number, result.raw, internal_date=internal_date, cursor=cursor
-            )
+            yield self.unavailable.item_of(result, look.cursor(result.number))
         if look.below > 1:
             yield self.unavailable.item(1, flush=True, cursor=look.cursor(1))
 
@@ -178,22 +172,14 @@ class NewMessages:
         return replace(result, unavailable=is_there)
 
 
-def unless_refused(request: Callable[..., Any], *arguments: Any) -> Any:
-    """Return the response to a request, None if the server refuses it (NO, BAD)."""
-    try:
-        return request(*arguments)
-    except IMAPClientAbortError:
-        raise
-    except IMAPClientError:
-        return None
-
-
 def _result(uid: int, response: Any) -> FetchResult:
     attributes = response.get(uid, {})
     raw, received = attributes.get(b"BODY[]"), attributes.get(b"INTERNALDATE")
     # A message that is listed without its bytes was not expunged: it is unavailable.
     unavailable = raw is None and uid in response
-    return FetchResult(uid, raw, unavailable, internal_date=_instant(received))
+    flags = {flag.lower() for flag in attributes.get(b"FLAGS", ()) if isinstance(flag, bytes)}
+    delivered = DELIVERED_KEYWORD.lower().encode() in flags
+    return FetchResult(uid, raw, unavailable, None, _instant(received), delivered)
 
 
 def _instant(received: object) -> int | None:

@@ -10,8 +10,9 @@ from typing import Any
 from imapclient import IMAPClient
 
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.account import Account, ConnectionLostError
-from tapestry.ingest.imap.session import explained, open_imap
+from tapestry.ingest.imap.session import open_imap
+from tapestry.servers.account import Account, ConnectionLostError
+from tapestry.servers.imap import explained
 
 RENEW = 9 * 60.0
 """Seconds after which IDLE is sent again: some servers and NAT routers end it after ten minutes."""

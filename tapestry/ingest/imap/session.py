@@ -7,42 +7,30 @@ EXAMINE and BODY.PEEK set no flag.
 
 from __future__ import annotations
 
-import logging
-import ssl
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from imapclient import IMAPClient, imap_utf7
-from imapclient.exceptions import IMAPClientAbortError, IMAPClientError, LoginError
+from imapclient import IMAPClient
+from imapclient.exceptions import IMAPClientAbortError, IMAPClientError
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import SyncStates
-from tapestry.ingest.account import (
-    TIMEOUT,
-    Account,
-    ConnectionLostError,
-    RefusedError,
-    protocol_explained,
-    require_private_connection,
-)
 from tapestry.ingest.first_look import FirstLook
-from tapestry.ingest.imap.folder import (
-    SERVER_FAULTS,
-    MailboxStatus,
-    NewMessages,
-    uid_after_last,
-    unless_refused,
-)
-from tapestry.ingest.quoted_reply import is_plain
+from tapestry.ingest.imap.folder import MailboxStatus, NewMessages, uid_after_last
 from tapestry.ingest.stream import CursorOf, ListedFolder, MessageStream, Resumed, read_within
 from tapestry.ingest.unavailable import UnavailableMessages, has_unavailable
-
-# At level DEBUG the library logs every line it sends, passwords and tokens too.
-logging.getLogger("imapclient").setLevel(logging.WARNING)
-
-_UNREADABLE = {b"\\noselect", b"\\nonexistent"}
+from tapestry.servers.account import TIMEOUT, Account
+from tapestry.servers.imap import (
+    UNREADABLE,
+    connected,
+    explained,
+    hierarchy_of,
+    listed_folders,
+    unless_refused,
+)
+from tapestry.servers.quoted_reply import is_plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,26 +40,29 @@ class ImapSession:
     account: Account
     client: IMAPClient
 
-    def list_folders(self, patterns: Sequence[str] = ("*",)) -> list[ListedFolder]:
-        """Return the folders that can be read, INBOX first, then by name."""
+    def list_folders(
+        self, patterns: Sequence[str] = ("*",), hidden: Sequence[str] = ()
+    ) -> list[ListedFolder]:
+        """Return the folders that can be read and are not ``hidden``, INBOX first, then by name."""
         with explained(self.account):
-            # Names are decoded here, so that one that cannot be decoded spoils no other.
-            self.client.folder_encode = False
-            try:
-                listed: Any = self.client.list_folders()
-            finally:
-                self.client.folder_encode = True
-            decoded = {
-                _decoded(name)
-                for flags, _delimiter, name in listed
-                if not _UNREADABLE & {flag.lower() for flag in flags}
-            }
+            listed = listed_folders(self.client)
+        readable = {name for flags, name in listed if not UNREADABLE & flags}
+        decoded = self._shown(readable, hidden)
         names = sorted(filter(is_plain, decoded), key=lambda name: (name.upper() != "INBOX", name))
         return [ListedFolder(name) for name in names]
 
-    def expand(self, patterns: Sequence[str]) -> list[str]:
+    def expand(self, patterns: Sequence[str], hidden: Sequence[str] = ()) -> list[str]:
         """Return the names of folders, each once; a mailbox has no patterns."""
-        return list(dict.fromkeys(patterns))
+        return self._shown(dict.fromkeys(patterns), hidden)
+
+    def _shown(self, names: Iterable[str], hidden: Sequence[str]) -> list[str]:
+        """Return the names that are neither one of the hidden folders nor below it."""
+        if not hidden:
+            return list(names)
+        with explained(self.account):
+            hierarchy = hierarchy_of(self.client)
+        parents = [hierarchy.path(parent) for parent in hidden]
+        return [name for name in names if not any(hierarchy.is_within(name, p) for p in parents)]
 
     def open(
         self, folder: str, audience: str, cursor_of: CursorOf, sync_states: SyncStates
@@ -139,62 +130,5 @@ class ImapSession:
 @contextmanager
 def open_imap(account: Account, timeout: float = TIMEOUT) -> Iterator[ImapSession]:
     """Connect and authenticate; the connection is closed when the block ends, in any way."""
-    use_tls = account.security == "tls"
-    with explained(account):
-        context = ssl.create_default_context()
-        client = IMAPClient(
-            account.host,
-            account.port,
-            ssl=use_tls,
-            ssl_context=context if use_tls else None,
-            timeout=timeout,
-        )
-    try:
-        with explained(account):
-            if account.security == "starttls" and client.has_capability("STARTTLS"):
-                client.starttls(context)
-            elif not use_tls:
-                require_private_connection(account)
-            _authenticate(client, account)
+    with connected(account, timeout) as client:
         yield ImapSession(account, client)
-    finally:
-        with suppress(OSError, IMAPClientError):  # the connection may be lost already
-            client.shutdown()
-
-
-def _authenticate(client: IMAPClient, account: Account) -> None:
-    try:
-        if account.method == "xoauth2":
-            client.oauth2_login(account.user, account.secret)
-        elif not (account.user + account.secret).isascii():
-            # LOGIN takes ASCII only.
-            client.plain_login(account.user, account.secret)
-        else:
-            client.login(account.user, account.secret)
-    except LoginError as error:
-        if isinstance(error.__context__, IMAPClientAbortError):
-            raise error.__context__ from None
-        if any(code in str(error).upper() for code in SERVER_FAULTS):
-            raise ConnectionLostError(
-                f"{account.host} cannot let anybody in just now.", hint="It is tried again later."
-            ) from error
-        credential = "token" if account.method == "xoauth2" else "user name or password"
-        raise RefusedError(
-            f"{account.host} refused the {credential} of {account.user}.",
-            hint="Check both. Many providers want a password made for this program alone.",
-        ) from None
-
-
-def explained(account: Account) -> AbstractContextManager[None]:
-    """Raise errors of the connection and the protocol as TapestryError."""
-    return protocol_explained(account, IMAPClientError, "an IMAP server")
-
-
-def _decoded(name: bytes | str | None) -> str:
-    """Decode the name of a folder, empty if it is invalid (RFC 3501, section 5.1.3)."""
-    if not isinstance(name, bytes):
-        return name or ""
-    try:
-        return str(imap_utf7.decode(name)) if name.isascii() else ""
-    except UnicodeError:
-        return ""

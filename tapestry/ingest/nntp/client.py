@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 
-from tapestry.ingest.account import (
+from tapestry.servers.account import (
     Account,
     ConnectionLostError,
     RefusedError,
@@ -21,7 +21,7 @@ from tapestry.ingest.account import (
     protocol_explained,
     require_private_connection,
 )
-from tapestry.ingest.quoted_reply import cause_without_secret, quoted_reply
+from tapestry.servers.quoted_reply import cause_without_secret, quoted_reply
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)

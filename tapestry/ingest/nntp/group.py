@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from tapestry.core.ports import SyncStates
-from tapestry.ingest.account import MALFORMED
 from tapestry.ingest.first_look import FirstLook
 from tapestry.ingest.nntp.client import Client, NNTPError, code_of
 from tapestry.ingest.nntp.token_bucket import TokenBucket
-from tapestry.ingest.quoted_reply import is_plain
 from tapestry.ingest.stream import Item
 from tapestry.ingest.unavailable import FetchResult, UnavailableMessages, hold_server_faults
+from tapestry.servers.account import MALFORMED
+from tapestry.servers.quoted_reply import is_plain
 
 _WINDOW = 500
 _WIDEST = 10_000
@@ -72,7 +72,7 @@ class NewArticles:
             end = min(start + width - 1, self.group.high)
             overview = list(_overview(self.client, start, end))
             for result in self._results(overview):
-                yield self.unavailable.item(result.number, result.raw)
+                yield self.unavailable.item_of(result)
             yield self.unavailable.item(end)
             width = _next_width(width, len(overview))
             start = end + 1
@@ -86,8 +86,7 @@ class NewArticles:
             start = max(self.group.low, end - width)
             overview = list(_overview(self.client, start, end - 1))[::-1]
             for result in self._results(overview):
-                cursor = look.cursor(result.number)
-                yield self.unavailable.item(result.number, result.raw, cursor=cursor)
+                yield self.unavailable.item_of(result, look.cursor(result.number))
             yield self.unavailable.item(start, cursor=look.cursor(start))
             width = _next_width(width, len(overview))
             end = start

@@ -12,15 +12,15 @@ from typing import Any
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import SyncStates
-from tapestry.ingest.account import TIMEOUT, Account
 from tapestry.ingest.first_look import FirstLook
 from tapestry.ingest.nntp.client import Client, NNTPError, code_of, connected, explained
 from tapestry.ingest.nntp.group import NewArticles, NewsgroupStatus, renumbered
 from tapestry.ingest.nntp.token_bucket import TokenBucket
 from tapestry.ingest.nntp.wildmat import check_pattern, is_pattern, matches
-from tapestry.ingest.quoted_reply import is_plain
 from tapestry.ingest.stream import CursorOf, ListedFolder, MessageStream, Resumed, read_within
 from tapestry.ingest.unavailable import UnavailableMessages, has_unavailable
+from tapestry.servers.account import TIMEOUT, Account
+from tapestry.servers.quoted_reply import is_plain
 
 ARTICLES_PER_SECOND = 50.0
 """Articles fetched from a server in a second, after the burst of a hundred."""
@@ -49,11 +49,16 @@ class NntpSession:
     seen_ids: set[str] = field(default_factory=set)
     active: dict[str, NewsgroupStatus] = field(default_factory=dict)
 
-    def list_folders(self, patterns: Sequence[str] = ("*",)) -> list[ListedFolder]:
-        """Return the groups that names and wildmats stand for, with their estimated counts."""
+    def list_folders(
+        self, patterns: Sequence[str] = ("*",), hidden: Sequence[str] = ()
+    ) -> list[ListedFolder]:
+        """Return the groups that names and wildmats stand for, with their estimated counts.
+
+        Nothing is delivered to newsgroups: none is ``hidden``.
+        """
         return [ListedFolder(group.name, group.count) for group in self._matching(patterns)]
 
-    def expand(self, patterns: Sequence[str]) -> list[str]:
+    def expand(self, patterns: Sequence[str], hidden: Sequence[str] = ()) -> list[str]:
         """Return the distinct names of the groups that names and wildmats stand for."""
         for pattern in patterns:
             check_pattern(pattern)

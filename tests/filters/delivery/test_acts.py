@@ -17,7 +17,7 @@ from filters.models import Address, Destination, Filter, Match, Mute, OutboxAnno
 def paths(match: Match) -> dict[str, str]:
     return {
         urlsplit(link.url).path.split("/")[2]: urlsplit(link.url).path
-        for link in links.acts(match.pk)
+        for link in links.acts_of()(match.pk)
     }
 
 

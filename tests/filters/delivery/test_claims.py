@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.db.models import Model
 from support.recorded_way import Recorder, Store
 
-from filters.delivery import claims, holder, sending
+from filters.delivery import claims, history, holder, sending, ways
 from filters.models import (
     Address,
     Delivery,
@@ -24,7 +24,8 @@ from filters.models import (
     Subscription,
 )
 from filters.store.release import release
-from tapestry.core.clock import HOUR, MINUTE, wall_clock
+from filters.store.schedule import HELD
+from tapestry.core.clock import DAY, HOUR, MINUTE, wall_clock
 from tapestry.deliver.batch import Outcome
 
 ALL = {"webhook": 3}
@@ -35,8 +36,7 @@ Row = TypeVar("Row", bound=Model)
 def turn() -> None:
     """Release what has come due, and deliver to all that are due."""
     release()
-    while keys := claims.dispatch(100):
-        sending.deliver(list(keys))
+    sending.deliver(list(ways.WAYS), 10)
 
 
 def fresh(row: Row) -> Row:
@@ -70,6 +70,19 @@ def test_what_waits_for_its_time_is_not_delivered_before(
     Match.objects.filter(pk=later.pk).update(shown_at=wall_clock())
     turn()
     assert way.delivered == [("insert", "now"), ("insert", "later")]
+
+
+def test_what_waits_until_the_list_is_read_is_delivered_then(
+    jones: Filter, hook: Destination, store: Store, way: Recorder
+) -> None:
+    Filter.objects.update(while_unread=True)
+    first = store(jones, "first")
+    store(jones, "second", shown_at=HELD)
+    turn()
+    assert way.delivered == [("insert", "first")]
+    Match.objects.filter(pk=first.pk).update(read_at=wall_clock())
+    turn()
+    assert way.delivered == [("insert", "first"), ("insert", "second")]
 
 
 def test_a_match_without_a_card_waits_for_it(
@@ -134,7 +147,7 @@ def test_two_workers_never_hold_one_destination(
     [held] = claims.claim([hook.pk], ALL)
     assert claims.claim([hook.pk], ALL) == []
     assert claims.free_abandoned() == 0, "this process is alive"
-    assert claims.dispatch(100) == {}
+    assert claims.due(["webhook"], 100) == []
     assert claims.confirm(held, Outcome("delivered"), {})
     assert not claims.confirm(held, Outcome("delivered"), {})
 
@@ -246,6 +259,18 @@ def test_the_newest_do_not_wait_behind_all_that_was_due_before(
             owner=alice, kind="webhook", name=f"{number}", due_at=now - MINUTE + number
         )
     Destination.objects.filter(pk=hook.pk).update(due_at=now)
-    handed_out = claims.dispatch(1)
-    assert hook.pk in handed_out and len(handed_out) == 2
-    assert not handed_out.keys() & claims.dispatch(1).keys()
+    keys = claims.due(["webhook"], 2)
+    assert keys[0] == hook.pk and len(keys) == 2
+    assert len(claims.due(["webhook"], 100)) == 6
+    assert claims.due(["digest"], 100) == []
+
+
+def test_the_latest_deliveries_and_those_of_a_week_are_kept(alice: User, hook: Destination) -> None:
+    quiet = Destination.objects.create(owner=alice, kind="webhook", name="quiet")
+    now = wall_clock()
+    for destination, days, count in ((hook, 30, 15), (hook, 1, 12), (quiet, 30, 15)):
+        for _ in range(count):
+            Delivery.objects.create(destination=destination, at=now - days * DAY, state="retry")
+    assert history.prune() == 20
+    assert (hook.deliveries.count(), quiet.deliveries.count()) == (12, history.SHOWN)
+    assert history.prune() == 0

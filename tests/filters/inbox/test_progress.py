@@ -166,3 +166,21 @@ class TestWaiting:
         later = Match.objects.order_by("pk").values("pk")[:1]
         Match.objects.filter(pk__in=later).update(shown_at=wall_clock() + 400 * HOUR)
         assert "3 waiting, the first until 08:00" in page_of(as_user(alice))
+
+    def test_what_is_held_waits_until_one_has_read_what_is_here(
+        self, mail: Tables, alice: User, engine: None, as_user: SignIn
+    ) -> None:
+        made = lifecycle.install(
+            alice, "from first@x.org or from second@x.org", name="f", while_unread=True
+        )
+        client = as_user(alice)
+        for name in ("first", "second"):
+            arrive(mail, name)
+            rounds.run_round()
+        page = page_of(client)
+        assert "1 waiting until you have read what is here" in page and "Show now" in page
+        assert "waiting until you have read" in " ".join(page_of(client, "/filters/").split())
+        client.post("/read/", {"filter": "f"})
+        page = page_of(client)
+        assert "waiting" not in page and page.count('class="subject"') == 2
+        assert made.matches.filter(read_at=None).count() == 1

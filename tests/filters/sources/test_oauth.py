@@ -18,7 +18,7 @@ from filters.sources.credentials import account_of, keep_secret, read_secret
 from filters.sources.oauth import Grant, Token, refresh
 from filters.sources.schedule import source_lock
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.account import ConnectionLostError, RefusedError
+from tapestry.servers.account import ConnectionLostError, RefusedError
 
 SignIn = Callable[[User], Client]
 

@@ -19,7 +19,7 @@ from filters.sources.schedule import due, make_due, source_lock
 from filters.sources.views import write
 from filters.sources.views.sources import try_out
 from tapestry.core.clock import HOUR, MINUTE, wall_clock
-from tapestry.ingest.account import Account
+from tapestry.servers.account import Account
 from tapestry.tables.log import Tables
 
 SignIn = Callable[[User], Client]

@@ -11,12 +11,14 @@ class CuttingProxy:
     """Passes everything on to a port, until what it is told to cut has come.
 
     ``cuts`` are counts of bytes: each ends one connection, after as many from the server.
+    ``cut_at`` ends one connection before the answer with these bytes is passed on.
     ``passed`` counts the bytes from the server since it was last set to 0.
     """
 
     def __init__(self, port: int) -> None:
         self.target = port
         self.cuts: list[int] = []
+        self.cut_at: bytes | None = None
         self.passed = 0
         self._open: list[socket.socket] = []
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -63,6 +65,9 @@ class CuttingProxy:
             while data := source.recv(4096):
                 if count:
                     self.passed += len(data)
+                if count and self.cut_at is not None and self.cut_at in data:
+                    self.cut_at = None
+                    break
                 if left is not None and len(data) >= left:
                     sink.sendall(data[:left])
                     break

@@ -50,7 +50,8 @@ userdb {{
 }}
 namespace inbox {{
   inbox = yes
-  separator = /
+  separator = {separator}
+  prefix = {prefix}
 }}
 service anvil {{
   chroot =
@@ -80,6 +81,20 @@ passdb {{
   driver = oauth2
   mechanisms = xoauth2
   args = {home}/oauth2.conf
+}}
+"""
+
+QUOTA = """\
+mail_plugins = quota
+protocol imap {{
+  mail_plugins = quota imap_quota
+}}
+plugin {{
+  quota = count:mailbox
+  quota_vsizes = yes
+  quota_rule = *:{rule}
+  quota_grace = 0
+  quota_max_mail_size = 50k
 }}
 """
 
@@ -121,11 +136,14 @@ class Dovecot:
 
 
 @contextmanager
-def running_dovecot(authority: object = None, tokens: str = "") -> Iterator[Dovecot]:
+def running_dovecot(
+    authority: object = None, tokens: str = "", quota: str = "", prefix: str = ""
+) -> Iterator[Dovecot]:
     """Start a server, and stop it at the end; skip the test where it is not installed.
 
     ``authority`` (of trustme) gives it a certificate for 127.0.0.1; ``tokens`` is the URL
-    at which it asks whether a token is good.
+    at which it asks whether a token is good.  ``quota`` is the rule of how much a person may
+    keep; ``prefix`` is that of all folders, and ends with the delimiter (RFC 2342).
     """
     if not PROGRAM.exists():
         missing = "There is no Dovecot; `make test` installs dovecot-imapd on Debian."
@@ -143,6 +161,8 @@ def running_dovecot(authority: object = None, tokens: str = "") -> Iterator[Dove
         certificate = authority.issue_cert("127.0.0.1")
         certificate.cert_chain_pems[0].write_to_path(str(home / "cert.pem"))
         certificate.private_key_pem.write_to_path(str(home / "key.pem"))
+    if quota:
+        more += QUOTA.format(rule=quota)
     if tokens:
         more += TOKENS.format(home=home)
         (home / "oauth2.conf").write_text(OAUTH2.format(url=tokens))
@@ -156,6 +176,8 @@ def running_dovecot(authority: object = None, tokens: str = "") -> Iterator[Dove
             ssl="yes" if authority else "no",
             mechanisms="xoauth2" if tokens else "",
             more=more,
+            prefix=prefix,
+            separator=prefix[-1:] or "/",
         )
     )
     people = {USER: PASSWORD, USER_ABROAD: PASSWORD_ABROAD}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import socket
 import threading
 
-from tapestry.ingest.account import Account
+from tapestry.servers.account import Account
 
 
 def letter(n):

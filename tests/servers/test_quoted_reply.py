@@ -6,7 +6,7 @@ from base64 import b64encode
 
 import pytest
 
-from tapestry.ingest.quoted_reply import cause_without_secret, quoted_reply
+from tapestry.servers.quoted_reply import cause_without_secret, quoted_reply
 
 SECRETS = ["s3cret", 'a "quoted\\ one', "pässwörd", "密码-密码", "x.y+z/(w)"]
 

@@ -10,7 +10,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('filters', '0016_imports'),
+        ('filters', '0017_timeliness'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tapestry.ingest.account import (
+from tapestry.servers.account import (
     Account,
     RefusedError,
     is_this_machine,

@@ -11,7 +11,7 @@ from typing import Literal
 from urllib.parse import quote
 
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.quoted_reply import cause_without_secret, quoted_reply
+from tapestry.servers.quoted_reply import cause_without_secret, quoted_reply
 
 Security = Literal["tls", "starttls", "none"]
 Method = Literal["password", "xoauth2"]

@@ -1,0 +1,68 @@
+"""Delivery by email digest: one message for all that a batch carries."""
+
+from __future__ import annotations
+
+from email import policy
+from email.parser import BytesParser
+
+from filters.delivery import mail
+from filters.delivery.addresses import set_problem
+from filters.delivery.mail import WrittenMail
+from filters.delivery.preview import Preview
+from filters.models import Address, Destination
+from tapestry.core.errors import TapestryError
+from tapestry.deliver.batch import Batch, Outcome
+from tapestry.deliver.ways.digest import compose
+
+SHOWN_HEADERS = ("From", "To", "Subject", "Message-ID", "List-Id", "List-Unsubscribe")
+"""Header fields that a preview shows."""
+
+
+def send(destination: Destination, batch: Batch) -> Outcome:
+    """Send the digest of a batch.
+
+    If the server refuses the content, the reader is sent a note in its place that says so: a
+    digest quotes strangers.  If it refuses the recipient, nothing more is sent to that address.
+    """
+    address = address_of(destination)
+    outcome = _send(destination, address, batch)
+    if outcome.state == "refused":
+        note = f"{outcome.answer}. {len(batch.matches):,} messages wait for you in your lists."
+        bare = Batch(batch.key, batch.after, batch.until, (), f"A digest was refused: {note}")
+        second = _send(destination, address, bare)
+        if second.state == "refused":
+            set_problem(address, outcome.answer)
+            return Outcome("retry", outcome.answer)
+        return Outcome(second.state, f"{outcome.answer}. A note was sent in its place.")
+    return outcome
+
+
+def _send(destination: Destination, address: Address, batch: Batch) -> Outcome:
+    raw = write(destination, address, batch)
+    if raw is None:
+        return Outcome("delivered", "There was nothing to say.")
+    return mail.send(WrittenMail(raw, destination, address.email, batch.key), address.email)
+
+
+def write(destination: Destination, address: Address, batch: Batch) -> bytes | None:
+    """Return the bytes of a digest; None if there is nothing to say."""
+    message = compose(batch, mail.envelope(destination, address, batch))
+    return None if message is None else message.as_bytes()
+
+
+def preview(destination: Destination, batch: Batch) -> Preview:
+    """Return the digest as it would be sent, its HTML."""
+    raw = write(destination, address_of(destination), batch)
+    if raw is None:
+        return Preview("text", "Nothing: an empty digest is never sent.")
+    message = BytesParser(policy=policy.default).parsebytes(raw)
+    html = message.get_body(("html",))
+    headers = tuple((name, str(message[name])) for name in SHOWN_HEADERS if message[name])
+    return Preview("html", html.get_content() if html else "", headers)
+
+
+def address_of(destination: Destination) -> Address:
+    """Return the address of a destination of mail; raise TapestryError if it has none."""
+    if destination.address is None:
+        raise TapestryError("No address is given.", hint="Choose one on the destination's page.")
+    return destination.address

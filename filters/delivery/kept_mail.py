@@ -1,0 +1,57 @@
+"""Mail of a site without a mail server: kept for a page, where its reader finds it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from email import policy
+from email.parser import BytesHeaderParser
+
+from django.contrib.auth.models import User
+from django.core.mail import EmailMessage
+from django.core.mail.backends.base import BaseEmailBackend
+
+from filters.delivery.mail import WrittenMail
+from filters.models import Address, KeptMail
+from tapestry.core.clock import wall_clock
+from tapestry.deliver.one_line import one_line
+
+
+class KeptMailBackend(BaseEmailBackend):
+    """A mail backend of Django that sends nothing: it keeps mail for the page of its reader."""
+
+    def send_messages(self, email_messages: Sequence[EmailMessage]) -> int:
+        """Keep messages to people of this site, and return how many those were."""
+        kept = 0
+        for message in email_messages:
+            if isinstance(message, WrittenMail):
+                raw, owner = message.raw, message.owner
+            else:
+                raw, owner = message.message().as_bytes(), None
+            kept += any(keep(raw, recipient, owner) for recipient in message.recipients())
+        return kept
+
+
+def keep(raw: bytes, recipient: str, owner: User | None = None) -> bool:
+    """Keep a message for the person of an address, once for each Message-ID.
+
+    Return False if the address is nobody's here.
+    """
+    if owner is None:
+        address = Address.objects.filter(email__iexact=recipient).order_by("pk").last()
+        if address is None:
+            return False
+        owner = address.owner
+    headers = BytesHeaderParser(policy=policy.compat32).parsebytes(raw)
+    name = headers.get("Resent-Message-ID") or headers.get("Message-ID") or ""
+    subject = BytesHeaderParser(policy=policy.default).parsebytes(raw).get("Subject", "")
+    KeptMail.objects.get_or_create(
+        owner=owner,
+        message_id=str(name).strip(),
+        defaults={
+            "recipient": recipient,
+            "subject": one_line(str(subject), 300),
+            "raw": raw,
+            "at": wall_clock(),
+        },
+    )
+    return True

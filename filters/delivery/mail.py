@@ -1,0 +1,126 @@
+"""Mail that this site sends, by Django's mail API: EMAIL_URL says how."""
+
+from __future__ import annotations
+
+import smtplib
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.mail import EmailMessage, get_connection
+
+from filters.accounts import people
+from filters.delivery import links
+from filters.models import Address, Destination
+from tapestry.core.clock import wall_clock
+from tapestry.deliver.batch import Batch, Outcome
+from tapestry.deliver.envelope import Envelope
+from tapestry.deliver.one_line import one_line
+
+SITE_NAME = "Tapestry"
+
+_kept = threading.local()
+"""The connection of this thread, while one is kept open."""
+
+
+class _Written:
+    """A message whose bytes are written already, as Django's mail backends take one."""
+
+    def __init__(self, raw: bytes) -> None:
+        self._raw = raw
+
+    def as_bytes(self, **_: Any) -> bytes:
+        return self._raw
+
+    def get_charset(self) -> None:
+        return None
+
+
+class WrittenMail(EmailMessage):
+    """Mail of bytes that are sent as they are, to one address of a person."""
+
+    def __init__(self, raw: bytes, destination: Destination, recipient: str, key: str) -> None:
+        super().__init__(from_email=settings.DEFAULT_FROM_EMAIL, to=[recipient])
+        self.raw, self.owner, self.key = raw, destination.owner, key
+
+    def message(self, *_: Any, **__: Any) -> Any:
+        return _Written(self.raw)
+
+
+def envelope(destination: Destination, address: Address, batch: Batch) -> Envelope:
+    """Return what mail of a batch is addressed with: its Message-ID is that of the batch."""
+    owner, host = destination.owner, site_host()
+    return Envelope(
+        to_address=address.email,
+        to_name=owner.get_full_name() or owner.get_username(),
+        from_address=settings.DEFAULT_FROM_EMAIL,
+        site_name=SITE_NAME,
+        site_url=f"{settings.SITE_URL}/",
+        list_id=f"{destination.uid.hex}.{host}",
+        unsubscribe_url=links.unsubscribe_url(str(destination.uid)),
+        settings_url=links.absolute(destination.get_absolute_url()),
+        zone=people.time_zone(owner),
+        message_id=f"{batch.key}@{host}",
+        now=wall_clock(),
+    )
+
+
+def site_host() -> str:
+    """Return the host of TAPESTRY_URL: the right side of Message-IDs."""
+    return urlsplit(settings.SITE_URL).hostname or "localhost"
+
+
+@contextmanager
+def kept_connection() -> Iterator[None]:
+    """Send what this thread sends in the block over one connection, opened when it is needed."""
+    _kept.connection = get_connection()
+    try:
+        yield
+    finally:
+        connection, _kept.connection = _kept.connection, None
+        connection.close()
+
+
+def send(message: EmailMessage, recipient: str) -> Outcome:
+    """Send a message to its one recipient, and return what the server said.
+
+    A refusal of the recipient or of the message is "refused"; whatever may pass is "retry".
+    """
+    message.connection = getattr(_kept, "connection", None) or get_connection()
+    try:
+        message.connection.open()
+        message.send()
+    except smtplib.SMTPRecipientsRefused as error:
+        code, words = error.recipients.get(recipient, next(iter(error.recipients.values())))
+        return _outcome(code, words)
+    except smtplib.SMTPAuthenticationError as error:
+        return Outcome(
+            "retry", f"The mail server refuses the login of this site ({error.smtp_code})."
+        )
+    except smtplib.SMTPResponseException as error:
+        return _outcome(error.smtp_code, error.smtp_error)
+    except (smtplib.SMTPException, OSError) as error:
+        _reset(message.connection)
+        return Outcome("retry", f"The mail server broke off or did not answer ({_name(error)}).")
+    return Outcome("delivered", "The mail server took it.")
+
+
+def _outcome(code: int, words: bytes | str) -> Outcome:
+    text = words.decode("utf-8", "replace") if isinstance(words, bytes) else words
+    said = f"The mail server said {code} {one_line(text, 300)}"
+    return Outcome("refused" if 500 <= code < 600 else "retry", said)
+
+
+def _reset(connection: Any) -> None:
+    """Have the next message use a connection of its own: this one has been lost."""
+    try:
+        connection.close()
+    except (smtplib.SMTPException, OSError):
+        connection.connection = None
+
+
+def _name(error: Exception) -> str:
+    return getattr(error, "strerror", None) or type(error).__name__

@@ -1,0 +1,279 @@
+r"""Deliver into the owner's mailbox: IMAP APPEND of the original into a folder for each filter.
+
+    Tapestry/lunch        what the filter "lunch" has found
+    Tapestry/lunch/Left   what has left its list, if it is a live filter
+
+Nothing is deleted.  IMAP can be asked: a message is searched for before it is appended, so that an
+attempt that broke off between APPEND and confirmation repeats nothing (idempotent APPEND).  What a
+person has moved or deleted stays so: a message that was confirmed is never appended again.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Literal
+
+from tapestry.core.errors import TapestryError
+from tapestry.core.log import event
+from tapestry.deliver.batch import Batch, DeliveredMatch, Outcome
+from tapestry.deliver.mail_folders import MailFolders, NotAcceptedError, folder_name
+from tapestry.deliver.message_identity import MessageIdentity
+from tapestry.servers.account import TIMEOUT, Account, RefusedError
+from tapestry.servers.imap import connected, explained
+
+LEFT = "Left"
+"""The folder, below that of a live filter, of the messages that no longer match."""
+
+OriginalOf = Callable[[str, str], bytes | None]
+"""Return the bytes of a message by its Message-ID and audience, None if they are not stored."""
+
+Action = Literal["appended", "present", "moved", "moved_back", "untouched", "skipped"]
+"""What was done with a message: it was ``present`` after an attempt that broke off, ``untouched``
+where a person has moved or deleted it, ``skipped`` if it cannot be put in at all."""
+
+MOST_NAMED = 3
+"""Messages that an answer names one by one."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class MailboxSettings:
+    """The folder below which those of the filters are; slashes separate its levels.
+
+    Nothing in it is taken in, so it may not be the INBOX: TapestryError is raised then.
+    """
+
+    parent: str = "Tapestry"
+
+    def __post_init__(self) -> None:
+        if self.parent.strip(" /").upper() in ("", "INBOX"):
+            raise TapestryError(
+                "The folders of filters need a parent folder of their own.",
+                hint="Name one, such as Tapestry or Mail/Tapestry.",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """What was done for one match; ``reason`` says why it was skipped."""
+
+    match: DeliveredMatch
+    action: Action
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class Mailbox:
+    """A mailbox that is open for deliveries."""
+
+    account: Account
+    folders: MailFolders
+
+    def deliver(
+        self,
+        batch: Batch,
+        original_of: OriginalOf,
+        delivered: Collection[tuple[int, str]] = frozenset(),
+        seen: Collection[str] = frozenset(),
+    ) -> Iterator[Confirmation]:
+        r"""Deliver the matches of a batch in order; yield what was done for each.
+
+        A match counts as delivered when it is yielded: the caller stores that before it asks for
+        the next.  ``delivered`` are the filters and Message-IDs that were confirmed before,
+        ``seen`` the Message-IDs of messages that get \Seen.
+
+        Raises ConnectionLostError, RefusedError or MailboxFullError; what was yielded stays.  A
+        message that the server refuses as too large is skipped.  If it refuses one and does not
+        say why, that may concern all: the message is tried again after the next that it takes, and
+        skipped if it is refused then too.  NotAcceptedError is raised if there is no such next.
+        """
+        waiting: list[Confirmation] = []
+        refusals: dict[int, NotAcceptedError] = {}  # by their place in ``waiting``
+        for match in batch.matches:
+            raw = original_of(match.msgid, match.audience)
+            try:
+                confirmation = self._deliver(match, raw, delivered, seen)
+            except NotAcceptedError as error:
+                confirmation = Confirmation(match, "skipped", error.message)
+                if not error.certain:
+                    refusals[len(waiting)] = error
+            waiting.append(confirmation)
+            if confirmation.action == "appended":
+                for place in refusals:
+                    refused = waiting[place].match
+                    raw = original_of(refused.msgid, refused.audience)
+                    with suppress(NotAcceptedError):
+                        waiting[place] = self._deliver(refused, raw, delivered, seen)
+                refusals.clear()
+            if not refusals:
+                yield from waiting
+                waiting.clear()
+        for refusal in refusals.values():
+            raise refusal
+
+    def rename_filter(self, old_name: str, new_name: str) -> bool:
+        """Rename the folder of a filter with what is in it; return whether that was done.
+
+        It is not if there is none, or if there is one of the new name.
+        """
+        with explained(self.account):
+            return self.folders.rename(old_name, new_name)
+
+    def _deliver(
+        self,
+        match: DeliveredMatch,
+        raw: bytes | None,
+        delivered: Collection[tuple[int, str]],
+        seen: Collection[str],
+    ) -> Confirmation:
+        with explained(self.account):
+            return self._confirmed(match, raw, delivered, seen)
+
+    def _confirmed(
+        self,
+        match: DeliveredMatch,
+        raw: bytes | None,
+        delivered: Collection[tuple[int, str]],
+        seen: Collection[str],
+    ) -> Confirmation:
+        by_msgid = MessageIdentity.of_msgid(match.msgid)
+        identity = by_msgid if raw is None else MessageIdentity.of(raw)
+        if identity is None:
+            return Confirmation(match, "skipped", "Its original is no longer stored.")
+        if match.op == "delete":
+            return Confirmation(match, self._move_out(match.filter_name, identity))
+        folder = self.folders.below(match.filter_name)
+        copies = self.folders.find(folder, identity)
+        if False in copies.values():
+            return Confirmation(match, "present")
+        if self._move_back(match.filter_name, identity):
+            return Confirmation(match, "moved_back")
+        if (match.filter_id, match.msgid) in delivered:
+            return Confirmation(match, "untouched")
+        if copies:
+            return Confirmation(match, "present")  # and marked as deleted by its owner
+        if raw is None:
+            return Confirmation(match, "skipped", "Its original is no longer stored.")
+        self.folders.append(folder, raw, match.received, seen=match.msgid in seen)
+        return Confirmation(match, "appended")
+
+    def _move_out(self, filter_name: str, identity: MessageIdentity) -> Action:
+        """Move what has left a list to the folder for that; its owner may have moved it before."""
+        folder = self.folders.existing_below(filter_name)
+        copies = self.folders.find(folder, identity) if folder else {}
+        uids = [uid for uid, is_deleted in copies.items() if not is_deleted]
+        if not folder or not uids:
+            return "untouched"
+        target = self.folders.below(filter_name, LEFT)
+        self.folders.select(folder)
+        self.folders.move(uids, target, identity)
+        return "moved"
+
+    def _move_back(self, filter_name: str, identity: MessageIdentity) -> bool:
+        """Move a message back that had left its list; return whether it was there."""
+        left = self.folders.existing_below(filter_name, LEFT)
+        copies = self.folders.find(left, identity) if left else {}
+        uids = [uid for uid, is_deleted in copies.items() if not is_deleted]
+        if uids:
+            self.folders.move(uids, self.folders.below(filter_name), identity)
+        return bool(uids)
+
+
+@contextmanager
+def open_mailbox(
+    account: Account, settings: MailboxSettings, timeout: float = TIMEOUT
+) -> Iterator[Mailbox]:
+    """Connect and authenticate for the length of the block; ``timeout`` is seconds an answer.
+
+    Nothing is changed on the server before the first delivery, so that this also tests settings.
+    Raises ConnectionLostError or RefusedError, in words.
+    """
+    with connected(account, timeout) as client:
+        with explained(account):
+            folders = MailFolders.of(account, client, settings.parent)
+        yield Mailbox(account, folders)
+
+
+def deliver_to_mailbox(
+    account: Account,
+    settings: MailboxSettings,
+    batch: Batch,
+    original_of: OriginalOf,
+    confirm: Callable[[Confirmation], None],
+    delivered: Collection[tuple[int, str]] = frozenset(),
+    seen: Collection[str] = frozenset(),
+) -> Outcome:
+    """Deliver a batch; ``confirm`` is called after each match, and stores it.
+
+    If the outcome is to try again, the next attempt needs only what was not confirmed.  See
+    Mailbox.deliver for ``delivered`` and ``seen``.
+    """
+    start = time.perf_counter()
+    done: Counter[str] = Counter()
+    skipped: list[Confirmation] = []
+    state: Literal["delivered", "retry", "refused"] = "delivered"
+    trouble: TapestryError | None = None
+    try:
+        with open_mailbox(account, settings) as mailbox:
+            for confirmation in mailbox.deliver(batch, original_of, delivered, seen):
+                confirm(confirmation)
+                done[confirmation.action] += 1
+                if confirmation.action == "skipped":
+                    skipped.append(confirmation)
+    except TapestryError as error:
+        state, trouble = "refused" if isinstance(error, RefusedError) else "retry", error
+    event(
+        log,
+        "mailbox_delivery",
+        host=account.host,
+        state=state,
+        matches=len(batch.matches),
+        **{action: done[action] for action in sorted(done)},
+        seconds=time.perf_counter() - start,
+        error=None if trouble is None else type(trouble).__name__,
+    )
+    return Outcome(state, _answer(done, skipped, trouble))
+
+
+def _answer(done: Counter[str], skipped: list[Confirmation], trouble: TapestryError | None) -> str:
+    sentences = [trouble.message, trouble.hint or ""] if trouble else []
+    put_in = done["appended"] + done["present"]
+    moved = done["moved"] + done["moved_back"]
+    if put_in:
+        sentences.append(f"{_messages(put_in)} put in.")
+    if moved:
+        sentences.append(f"{_messages(moved)} moved.")
+    if skipped:
+        sentences.append(f"{_messages(len(skipped))} left out.")
+        sentences += [
+            f"“{confirmation.match.subject}”: {confirmation.reason}"
+            for confirmation in skipped[:MOST_NAMED]
+        ]
+    return " ".join(filter(None, sentences)) or "Nothing had to be done."
+
+
+def _messages(number: int) -> str:
+    return "1 message was" if number == 1 else f"{number} messages were"
+
+
+def preview(batch: Batch, settings: MailboxSettings) -> tuple[tuple[str, DeliveredMatch], ...]:
+    """Return each match with the folder that it would be put into, or moved to.
+
+    The server may want another delimiter than the slash.
+    """
+    return tuple(
+        (
+            "/".join(
+                [settings.parent, folder_name(match.filter_name)]
+                + ([LEFT] if match.op == "delete" else [])
+            ),
+            match,
+        )
+        for match in batch.matches
+    )

@@ -1,0 +1,1 @@
+"""Accounts on mail servers and connections to them: what ingest and deliver share."""

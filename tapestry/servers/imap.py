@@ -1,0 +1,182 @@
+"""Authenticated connections to IMAP servers (RFC 3501, RFC 9051), and the names of their folders.
+
+connect ─ TLS or STARTTLS ─ LOGIN, PLAIN or XOAUTH2 ─> IMAPClient
+"""
+
+from __future__ import annotations
+
+import logging
+import ssl
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from imapclient import IMAPClient, imap_utf7
+from imapclient.exceptions import IMAPClientAbortError, IMAPClientError, LoginError
+
+from tapestry.servers.account import (
+    TIMEOUT,
+    Account,
+    ConnectionLostError,
+    RefusedError,
+    protocol_explained,
+    require_private_connection,
+)
+
+# At level DEBUG the library logs every line it sends, passwords and tokens too.
+logging.getLogger("imapclient").setLevel(logging.WARNING)
+
+SERVER_FAULTS = ("[UNAVAILABLE]", "[INUSE]", "[LIMIT]", "[SERVERBUG]")
+"""Response codes that may concern more than what was asked for (RFC 5530)."""
+
+UNREADABLE = frozenset({b"\\noselect", b"\\nonexistent"})
+"""Flags of folders that are listed and cannot be opened, in lower case."""
+
+DELIVERED_KEYWORD = "$TapestryDelivered"
+"""The keyword (RFC 3501, section 2.3.2) of messages that Tapestry put into a mailbox."""
+
+
+@contextmanager
+def connected(account: Account, timeout: float = TIMEOUT) -> Iterator[IMAPClient]:
+    """Connect and authenticate; the connection is closed when the block ends, in any way.
+
+    Raises ConnectionLostError or RefusedError, in words.
+    """
+    use_tls = account.security == "tls"
+    with explained(account):
+        context = ssl.create_default_context()
+        client = IMAPClient(
+            account.host,
+            account.port,
+            ssl=use_tls,
+            ssl_context=context if use_tls else None,
+            timeout=timeout,
+        )
+    try:
+        with explained(account):
+            if account.security == "starttls" and client.has_capability("STARTTLS"):
+                client.starttls(context)
+            elif not use_tls:
+                require_private_connection(account)
+            _authenticate(client, account)
+        yield client
+    finally:
+        with suppress(OSError, IMAPClientError):  # the connection may be lost already
+            client.shutdown()
+
+
+def _authenticate(client: IMAPClient, account: Account) -> None:
+    try:
+        if account.method == "xoauth2":
+            client.oauth2_login(account.user, account.secret)
+        elif not (account.user + account.secret).isascii():
+            # LOGIN takes ASCII only.
+            client.plain_login(account.user, account.secret)
+        else:
+            client.login(account.user, account.secret)
+    except LoginError as error:
+        if isinstance(error.__context__, IMAPClientAbortError):
+            raise error.__context__ from None
+        if any(code in str(error).upper() for code in SERVER_FAULTS):
+            raise ConnectionLostError(
+                f"{account.host} cannot let anybody in just now.", hint="It is tried again later."
+            ) from error
+        credential = "token" if account.method == "xoauth2" else "user name or password"
+        raise RefusedError(
+            f"{account.host} refused the {credential} of {account.user}.",
+            hint="Check both. Many providers want a password made for this program alone.",
+        ) from None
+
+
+def explained(account: Account) -> AbstractContextManager[None]:
+    """Raise errors of the connection and the protocol as TapestryError."""
+    return protocol_explained(account, IMAPClientError, "an IMAP server")
+
+
+def unless_refused(request: Callable[..., Any], *arguments: Any) -> Any:
+    """Return the response to a request, None if the server refuses it (NO, BAD)."""
+    try:
+        return request(*arguments)
+    except IMAPClientAbortError:
+        raise
+    except IMAPClientError:
+        return None
+
+
+def listed_folders(client: IMAPClient, first: str = "") -> list[tuple[frozenset[bytes], str]]:
+    """Return the folders whose names begin with ``first``: flags in lower case, and names.
+
+    Folders whose names are invalid are left out.
+    """
+    # Names are decoded here, so that one that cannot be decoded spoils no other.
+    client.folder_encode = False
+    try:
+        listed: Any = client.list_folders("", imap_utf7.encode(first) + b"*")
+    finally:
+        client.folder_encode = True
+    return [
+        (frozenset(flag.lower() for flag in flags), decoded)
+        for flags, _delimiter, name in listed
+        if (decoded := _decoded(name))
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Hierarchy:
+    """How a server names folders below others (RFC 2342: the first personal namespace).
+
+    ``delimiter`` is empty if folders cannot be below others.
+    """
+
+    prefix: str = ""
+    delimiter: str = "/"
+
+    def path(self, name: str) -> str:
+        """Return the full name of a folder; slashes separate its levels in ``name``.
+
+        >>> Hierarchy("INBOX.", ".").path("Mail/Tapestry")
+        'INBOX.Mail.Tapestry'
+        """
+        full = self.below(*(level for level in name.split("/") if level))
+        return full if full.startswith(self.prefix) else self.prefix + full
+
+    def below(self, *names: str) -> str:
+        """Return the name of a folder, each level below the one before.
+
+        >>> Hierarchy("", "").below("Tapestry", "lunch")
+        'Tapestry - lunch'
+        """
+        return (self.delimiter or " - ").join(names)
+
+    def is_within(self, name: str, parent: str) -> bool:
+        """Return whether a folder is ``parent``, given in full, or below it.
+
+        >>> Hierarchy().is_within("Tapestry/lunch", "Tapestry")
+        True
+        >>> Hierarchy().is_within("Tapestry of Bayeux", "Tapestry")
+        False
+        """
+        return name == parent or name.startswith(parent + (self.delimiter or " - "))
+
+
+def hierarchy_of(client: IMAPClient) -> Hierarchy:
+    """Return the hierarchy of a server, as NAMESPACE says it, or LIST if there is none."""
+    if client.has_capability("NAMESPACE"):
+        personal = client.namespace().personal
+        if personal:
+            prefix, delimiter = personal[0]
+            return Hierarchy(prefix or "", delimiter or "")
+    listed: Any = client.list_folders("", "")
+    delimiter = listed[0][1] if listed else None
+    return Hierarchy("", delimiter.decode("ascii", "replace") if delimiter else "")
+
+
+def _decoded(name: bytes | str | None) -> str:
+    """Decode the name of a folder, empty if it is invalid (RFC 3501, section 5.1.3)."""
+    if not isinstance(name, bytes):
+        return name or ""
+    try:
+        return str(imap_utf7.decode(name)) if name.isascii() else ""
+    except UnicodeError:
+        return ""

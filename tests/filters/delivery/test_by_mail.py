@@ -1,0 +1,222 @@
+"""Digests and forwarded messages, over a real SMTP server that fails in every way it may."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.contrib.auth.models import User
+from support.recorded_way import Store
+from support.servers.smtp import SmtpServer
+
+from filters.delivery import mail, sending, throttle
+from filters.models import Address, Delivery, Destination, Filter, KeptMail, Match
+from filters.store.release import release
+from tapestry.core.clock import HOUR, wall_clock
+from tapestry.core.delivery_header import DELIVERY_HEADER
+from tapestry.core.message import Message
+from tapestry.tables.append import append_messages
+from tapestry.tables.log import Tables
+
+MakeDestination = Callable[..., Destination]
+
+
+@pytest.fixture
+def to_alice(alice: User) -> MakeDestination:
+    """Return a function that makes a destination of alice's confirmed address."""
+
+    def made(kind: str, **settings: str) -> Destination:
+        address, _ = Address.objects.get_or_create(
+            owner=alice, email="al@example.org", defaults={"confirmed_at": 1}
+        )
+        return Destination.objects.create(
+            owner=alice, kind=kind, name=kind, address=address, settings=settings
+        )
+
+    return made
+
+
+def turn() -> None:
+    release()
+    Destination.objects.filter(due_at__isnull=False).update(due_at=wall_clock())
+    with mail.kept_connection():
+        sending.deliver(["digest", "forward"], 10)
+
+
+def test_a_digest_is_one_mail_for_all_that_was_released(
+    jones: Filter, store: Store, smtp: SmtpServer, to_alice: MakeDestination
+) -> None:
+    destination = to_alice("digest")
+    for number in range(3):
+        store(jones, f"m{number}")
+    turn()
+    turn()
+    [message] = smtp.messages
+    assert smtp.recipients == ["al@example.org"]
+    assert message["To"] == "alice <al@example.org>"
+    assert message[DELIVERY_HEADER]
+    assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+    body = message.get_body(("plain",))
+    assert body is not None
+    assert all(f"About m{number}" in body.get_content() for number in range(3))
+    assert Delivery.objects.get().matches == 3
+    destination.refresh_from_db()
+    assert (destination.error, destination.due_at) == ("", None)
+
+
+@pytest.mark.parametrize(
+    ("fault", "value"),
+    [("rcpt", "450 busy"), ("data", "451 later"), ("after_data", "cut"), ("after_data", "hang")],
+)
+def test_what_may_pass_is_tried_again_under_the_same_message_id(
+    jones: Filter,
+    store: Store,
+    smtp: SmtpServer,
+    to_alice: MakeDestination,
+    fault: str,
+    value: str,
+) -> None:
+    destination = to_alice("digest")
+    store(jones, "m")
+    setattr(smtp, fault, value)
+    turn()
+    destination.refresh_from_db()
+    assert destination.error
+    assert destination.due_at is not None and destination.due_at > wall_clock()
+    setattr(smtp, fault, "")
+    store(jones, "later")
+    turn()
+    names = [message["Message-ID"] for message in smtp.messages]
+    assert len(set(names)) == 2, "one for what was claimed, one for what came later"
+    assert len(names) == (3 if fault == "after_data" else 2)
+    assert names[0] == names[-2]
+
+
+def test_a_refused_recipient_stops_the_mail_and_says_why(
+    jones: Filter, store: Store, smtp: SmtpServer, to_alice: MakeDestination
+) -> None:
+    to_alice("digest")
+    store(jones, "m")
+    smtp.rcpt = "550 no such user"
+    turn()
+    assert "550 no such user" in Address.objects.get().problem
+    smtp.rcpt = ""
+    turn()
+    assert smtp.messages == []
+    Address.objects.update(problem="")
+    turn()
+    assert len(smtp.messages) == 1
+
+
+def test_a_refused_digest_is_replaced_by_a_note(
+    jones: Filter, store: Store, smtp: SmtpServer, to_alice: MakeDestination
+) -> None:
+    destination = to_alice("digest")
+    store(jones, "m")
+    real_send = mail.send
+    refusals = ["554 looks like spam"]
+
+    def refuse_once(*arguments: object) -> object:
+        smtp.data = refusals.pop() if refusals else ""
+        return real_send(*arguments)  # type: ignore[arg-type]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mail, "send", refuse_once)
+        turn()
+    [note] = smtp.messages
+    body = note.get_body(("plain",))
+    assert body is not None
+    assert "554 looks like spam" in body.get_content()
+    assert "About m" not in body.get_content()
+    destination.refresh_from_db()
+    assert destination.cursor == destination.latest
+
+
+ORIGINAL = (
+    b"Message-ID: <one@x.org>\r\nFrom: Joe <joe@x.org>\r\nTo: all@x.org\r\n"
+    b"Subject: Hello\r\nDKIM-Signature: v=1; b=abc\r\n\r\nBody \xe9\r\n"
+)
+
+
+@pytest.fixture
+def kept_original(tables: Tables, db: None) -> None:
+    from filters.store.filter_store import DjangoClock
+    from tapestry.tables.originals import Original
+
+    message = Message("<one@x.org>", sender="joe@x.org", subject="Hello")
+    append_messages(tables, DjangoClock(), [message], originals=[Original(ORIGINAL)])
+
+
+@pytest.mark.usefixtures("kept_original")
+def test_a_message_is_sent_again_as_it_came(
+    jones: Filter, store: Store, smtp: SmtpServer, to_alice: MakeDestination
+) -> None:
+    to_alice("forward")
+    store(jones, "<one@x.org>")
+    turn()
+    [raw] = smtp.taken
+    assert raw.endswith(ORIGINAL)
+    [message] = smtp.messages
+    assert "al@example.org" in message["Resent-To"]
+    assert message["Message-ID"] == "<one@x.org>"
+    assert message[DELIVERY_HEADER]
+
+
+@pytest.mark.usefixtures("kept_original")
+def test_a_message_is_attached_where_that_is_chosen(
+    jones: Filter, store: Store, smtp: SmtpServer, to_alice: MakeDestination
+) -> None:
+    to_alice("forward", style="attached")
+    store(jones, "<one@x.org>")
+    turn()
+    [message] = smtp.messages
+    assert message["Subject"].startswith("New in jones")
+    assert ORIGINAL in smtp.taken[0]
+
+
+@pytest.mark.usefixtures("kept_original")
+def test_a_flood_comes_as_one_digest_with_a_note(
+    jones: Filter, store: Store, smtp: SmtpServer, to_alice: MakeDestination
+) -> None:
+    to_alice("forward")
+    for number in range(40):
+        store(jones, f"m{number}")
+    turn()
+    [message] = smtp.messages
+    body = message.get_body(("plain",))
+    assert body is not None
+    assert "far more than usual" in body.get_content()
+    turn()
+    assert len(smtp.messages) == 1
+
+
+def test_digests_wait_when_there_were_twelve_in_an_hour(
+    jones: Filter, store: Store, smtp: SmtpServer, to_alice: MakeDestination
+) -> None:
+    destination = to_alice("digest")
+    most = throttle.MOST_AN_HOUR[Destination.Kind.DIGEST]
+    for number in range(most + 3):
+        store(jones, f"m{number}")
+        turn()
+    assert len(smtp.messages) == most
+    destination.refresh_from_db()
+    assert destination.claimed_until is None, "what comes meanwhile is in the next digest too"
+    Delivery.objects.update(at=wall_clock() - HOUR)
+    turn()
+    assert len(smtp.messages) == most + 1
+    body = smtp.messages[-1].get_body(("plain",))
+    assert body is not None
+    assert all(f"About m{number}" in body.get_content() for number in range(most, most + 3))
+
+
+def test_without_a_mail_server_mail_is_kept_for_its_reader(
+    jones: Filter, store: Store, settings: object, to_alice: MakeDestination
+) -> None:
+    settings.EMAIL_BACKEND = "filters.delivery.kept_mail.KeptMailBackend"  # type: ignore[attr-defined]
+    to_alice("digest")
+    store(jones, "m")
+    turn()
+    kept = KeptMail.objects.get()
+    assert (kept.owner, kept.recipient) == (jones.owner, "al@example.org")
+    assert "About m" in kept.subject
+    assert not Match.objects.filter(sequence=None).exists()

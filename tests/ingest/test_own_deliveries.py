@@ -1,0 +1,80 @@
+"""No loops: what Tapestry sent is passed over, and the cursor goes on."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+from support.clocks import MemoryClock
+
+from tapestry.core.delivery_header import DELIVERY_HEADER
+from tapestry.ingest.command import ingest
+from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
+from tapestry.ingest.stream import Item, MessageStream
+from tapestry.tables.append import Cursor, cursor_of
+from tapestry.tables.log import Tables
+
+
+@pytest.fixture
+def tables(tmp_path):
+    return Tables(tmp_path / "tables")
+
+
+def letter(n, own=False):
+    field = f"{DELIVERY_HEADER}: 1-{n}\n" if own else ""
+    return f"{field}Message-ID: <{n}@x.org>\nFrom: joe@x.org\nSubject: number {n}\n\nHello\n"
+
+
+def test_an_archive_is_ingested_without_them(tables, tmp_path, caplog):
+    for n in range(5):
+        (tmp_path / f"{n}.eml").write_text(letter(n, own=n % 2 == 0))
+    with caplog.at_level(logging.INFO, "tapestry.ingest.command"):
+        seen = []
+        report = ingest(
+            str(tmp_path), tables, MemoryClock(), progress=lambda done, total: seen.append(done)
+        )
+    assert (report.read, report.added, report.skipped, seen[-1]) == (2, 2, 3, 5)
+    assert "skipped=3" in caplog.text
+    rows = tables.open("messages").to_pyarrow_table(columns=["msgid"])
+    assert sorted(rows.column("msgid").to_pylist()) == ["1@x.org", "3@x.org"]
+
+
+def test_an_archive_of_nothing_else_adds_nothing(tables, tmp_path):
+    box = tmp_path / "box.mbox"
+    box.write_text("".join(f"From joe Mon Nov 23 08:00:00 2026\n{letter(n, True)}\n" for n in "12"))
+    report = ingest(str(box), tables, MemoryClock())
+    assert (report.read, report.added, report.skipped) == (0, 0, 2)
+    again = ingest(str(box), tables, MemoryClock())
+    assert (again.read, again.added, again.skipped) == (0, 0, 0)
+
+
+def test_the_cursor_passes_them(tables):
+    items = [
+        Item(letter(1).encode(), "box", Cursor("box", 1)),
+        Item(letter(2).encode(), "box", Cursor("box", 2), delivered=True),
+        Item(letter(3, own=True).encode(), "box", Cursor("box", 3)),
+    ]
+    tally, read = Tally(), []
+    target = IngestTarget(
+        tables, MemoryClock(), "public", progress=lambda done, total: read.append(done)
+    )
+    stream = MessageStream("box", iter(items), lambda: len(items))
+    assert ingest_batches(stream, target, tally)
+    assert (tally.read, tally.skipped, tally.passed, read) == (1, 2, 3, [3])
+    assert cursor_of(tables, "box") == Cursor("box", 3)
+
+
+def test_a_batch_of_nothing_else_moves_the_cursor(tables):
+    items = [Item(letter(1, own=True).encode(), "box", Cursor("box", 1))]
+    tally = Tally()
+    stream = MessageStream("box", iter(items), lambda: 1)
+    assert ingest_batches(stream, IngestTarget(tables, MemoryClock(), "public"), tally)
+    assert tally == Tally(skipped=1)
+    assert cursor_of(tables, "box") == Cursor("box", 1)
+
+
+def test_without_a_cursor_they_are_counted_all_the_same(tables):
+    tally = Tally()
+    stream = MessageStream("box", iter([Item(letter(1, own=True).encode(), "box")]), lambda: 1)
+    assert ingest_batches(stream, IngestTarget(tables, MemoryClock(), "public"), tally)
+    assert tally == Tally(skipped=1)

@@ -1,0 +1,95 @@
+"""An SMTP server for tests: aiosmtpd, which keeps what it takes and fails as it is told."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from typing import Any
+
+from aiosmtpd.controller import Controller
+from aiosmtpd.smtp import SMTP
+
+
+@dataclass
+class SmtpServer:
+    """What arrived, and what the next commands are answered with.
+
+    ``rcpt`` and ``data`` are answers instead of 250, for as long as they are set.  ``after_data``:
+    "cut" takes the message and cuts the line before its answer; "hang" takes it and says nothing.
+    """
+
+    port: int = 0
+    taken: list[bytes] = field(default_factory=list)
+    recipients: list[str] = field(default_factory=list)
+    rcpt: str = ""
+    data: str = ""
+    after_data: str = ""
+    connections: int = 0
+
+    @property
+    def url(self) -> str:
+        return f"smtp://127.0.0.1:{self.port}"
+
+    @property
+    def messages(self) -> list[EmailMessage]:
+        return [message_from_bytes(raw, policy=policy.default) for raw in self.taken]
+
+
+class _Handler:
+    def __init__(self, server: SmtpServer) -> None:
+        self.server = server
+
+    async def handle_EHLO(  # noqa: N802
+        self, server: SMTP, session: Any, envelope: Any, hostname: str, responses: list[str]
+    ) -> list[str]:
+        self.server.connections += 1
+        session.host_name = hostname
+        return responses
+
+    async def handle_RCPT(  # noqa: N802
+        self, server: SMTP, session: Any, envelope: Any, address: str, options: list[str]
+    ) -> str:
+        if self.server.rcpt:
+            return self.server.rcpt
+        envelope.rcpt_tos.append(address)
+        return "250 OK"
+
+    async def handle_DATA(self, server: SMTP, session: Any, envelope: Any) -> str:  # noqa: N802
+        if self.server.data:
+            return self.server.data
+        self.server.taken.append(envelope.content)
+        self.server.recipients.extend(envelope.rcpt_tos)
+        if self.server.after_data == "cut":
+            server.transport.abort()
+        if self.server.after_data == "hang":
+            await asyncio.sleep(30)
+        return "250 OK"
+
+
+class _Controller(Controller):
+    """A controller that listens on a socket it is given: the port is free for certain."""
+
+    def __init__(self, handler: _Handler, listener: socket.socket) -> None:
+        super().__init__(handler, "127.0.0.1", listener.getsockname()[1], server_hostname="mx")
+        self.listener = listener
+
+    def _create_server(self) -> Any:
+        return self.loop.create_server(self._factory_invoker, sock=self.listener)
+
+
+@contextmanager
+def running_smtp() -> Iterator[SmtpServer]:
+    """Run an SMTP server on a free port of loopback."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = SmtpServer(listener.getsockname()[1])
+    controller = _Controller(_Handler(server), listener)
+    controller.start()
+    try:
+        yield server
+    finally:
+        controller.stop()
