@@ -26,6 +26,7 @@ ROOMS_WITH_EXAMPLES = {
     "tapestry.tables",
     "filters.accounts",
     "filters.authoring",
+    "filters.delivery",
     "filters.inbox",
     "filters.bench",
     "filters.management",

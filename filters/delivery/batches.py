@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from zoneinfo import ZoneInfo
 
 from django.db.models import QuerySet
@@ -11,8 +12,9 @@ from django.utils import timezone
 from filters.accounts import people
 from filters.delivery import links
 from filters.delivery.claims import Claim, matches_of
+from filters.delivery.votes import balance, votes_on
 from filters.inbox.sentences import sentences
-from filters.models import Match
+from filters.models import Destination, Match
 from tapestry.deliver.batch import Batch, DeliveredMatch
 
 _FIELDS = (
@@ -21,6 +23,25 @@ _FIELDS = (
     *("card__subject", "card__sender", "card__sender_name", "card__received"),
     *("filter__name", "filter__phrase", "filter__display_tql", "filter__tql"),
 )
+
+
+def batches_of(claims: Sequence[Claim]) -> dict[int, Batch]:
+    """Return the batch of each claim, by destination; those of digests with the votes."""
+    batches = {claim.destination.pk: batch_of(claim) for claim in claims}
+    readers = {
+        claim.destination.pk: people.audiences(claim.destination.owner)
+        for claim in claims
+        if claim.destination.kind == Destination.Kind.DIGEST
+    }
+    msgids = {match.msgid for pk in readers for match in batches[pk].matches}
+    votes = votes_on(msgids, {audience for seen in readers.values() for audience in seen})
+    for pk, audiences in readers.items() if votes else ():
+        matches = (
+            replace(match, votes=balance(votes.get(match.msgid, ()), audiences))
+            for match in batches[pk].matches
+        )
+        batches[pk] = replace(batches[pk], matches=tuple(matches))
+    return batches
 
 
 def batch_of(claim: Claim) -> Batch:

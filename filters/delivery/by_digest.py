@@ -45,7 +45,9 @@ def _send(destination: Destination, address: Address, batch: Batch) -> Outcome:
 
 
 def write(destination: Destination, address: Address, batch: Batch) -> bytes | None:
-    """Return the bytes of a digest; None if there is nothing to say."""
+    """Return the bytes of a digest; None if nothing is new.  What has left is told beside it."""
+    if not (batch.entered() or batch.note):
+        return None
     message = compose(batch, mail.envelope(destination, address, batch))
     return None if message is None else message.as_bytes()
 

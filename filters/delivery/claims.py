@@ -66,12 +66,11 @@ def due(kinds: Collection[str], limit: int) -> list[int]:
     return list(dict.fromkeys([*newest, *oldest]))[:limit]
 
 
-def claim(keys: Collection[int], most: Mapping[str, int]) -> list[Claim]:
-    """Claim those of the destinations that are free and have something to be delivered.
+def claim(name: str, keys: Collection[int], most: Mapping[str, int]) -> list[Claim]:
+    """Claim those of the destinations that are free and due, under a name (holder.claiming).
 
     ``most`` is how many matches one delivery of a kind carries; other kinds have no limit.
     """
-    name = holder.new_claim()
     wanted = _deliverable().filter(pk__in=keys, holder="", due_at__lte=wall_clock())
     with transaction.atomic():
         wanted.update(holder=name, due_at=None)
@@ -159,18 +158,19 @@ def advance(destination: Destination, sequence: int) -> bool:
     return held.update(cursor=sequence) == 1
 
 
-def give_back(claimed: Claim, seconds: float) -> None:
-    """Let go of a claim of which nothing was tried; it is due again after so many seconds.
+def give_back(claimed: Claim, seconds: float, *, tried: bool = False) -> None:
+    """Let go of a claim; it is due again after so many seconds.
 
-    Its range is open again, if this claim has set its end: what comes until then is in it.
+    If nothing was ``tried`` of its range, its end is open again: what comes until then is in it.
     """
     rows = Destination.objects.filter(pk=claimed.destination.pk, holder=claimed.name)
-    end = None if claimed.sealed_now else claimed.destination.claimed_until
+    is_open = claimed.sealed_now and not tried
+    end = None if is_open else claimed.destination.claimed_until
     rows.update(holder="", claimed_until=end, due_at=wall_clock() + int(seconds * SECOND))
 
 
 def free_abandoned() -> int:
-    """Free the destinations that ended processes have claimed; return how many those were."""
+    """Free the destinations that nobody is at who has claimed them; return how many those were."""
     held = Destination.objects.exclude(holder="")
     names = set(held.order_by().values_list("holder", flat=True).distinct())
     ended = [name for name in names if not holder.is_alive(name)]

@@ -11,7 +11,8 @@ import itertools
 import os
 import time
 import uuid
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from filters.runtime import services
@@ -23,24 +24,41 @@ _held: dict[tuple[Path, int], str] = {}
 _locks = ExitStack()
 _numbers = itertools.count(1)
 
+_active: set[str] = set()
+"""The claims that this process is at."""
+
 OLD = 3600.0
 """Seconds after which the file of an ended process is deleted; a young one may be unlocked yet."""
 
 
-def new_claim() -> str:
-    """Return a name for a claim of this process, which ends with it."""
+@contextmanager
+def claiming() -> Iterator[str]:
+    """Yield a name for claims of this process; it is theirs for the length of the block."""
+    name = f"{process_name()}:{next(_numbers)}"
+    _active.add(name)
+    try:
+        yield name
+    finally:
+        _active.discard(name)
+
+
+def process_name() -> str:
+    """Return the name of this process, whose lock it holds from now on."""
     directory = _directory()
     key = (directory, os.getpid())
     if key not in _held:
         name = uuid.uuid4().hex
         _locks.enter_context(shared_lock(directory / f"{name}.lock"))
         _held[key] = name
-    return f"{_held[key]}:{next(_numbers)}"
+    return _held[key]
 
 
 def is_alive(claim: str) -> bool:
-    """Tell whether the process that made a claim is still there."""
-    return is_held(_directory() / f"{claim.partition(':')[0]}.lock")
+    """Tell whether the process that made a claim is still there, and at it as far as is known."""
+    process = claim.partition(":")[0]
+    if process == process_name():
+        return claim in _active
+    return is_held(_directory() / f"{process}.lock")
 
 
 def remove_ended() -> None:

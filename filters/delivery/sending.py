@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
-from filters.delivery import claims, throttle, ways
-from filters.delivery.batches import batch_of
+from filters.delivery import claims, holder, throttle, ways
+from filters.delivery.batches import batches_of
 from filters.delivery.claims import Claim
 from tapestry.core.backoff import pause_after
 from tapestry.core.errors import TapestryError
@@ -27,22 +27,28 @@ def deliver(kinds: Collection[str], at_once: int) -> int:
     So many are claimed at once.  After ``TURN`` seconds it ends, though more may be due.
     """
     delivered, end = 0, time.monotonic() + TURN
+    claims.free_abandoned()
     while keys := claims.due(kinds, at_once):
-        claimed = claims.claim(keys, ways.most())
-        waits = throttle.waits([claim.destination for claim in claimed])
-        for claim in claimed:
-            if claim.destination.pk in waits:
-                claims.give_back(claim, waits[claim.destination.pk])
-            else:
-                delivered += _deliver(claim)
+        with holder.claiming() as name:
+            claimed = claims.claim(name, keys, ways.most())
+            delivered += _deliver_all(claimed)
         if not claimed or time.monotonic() > end:
             break
     return delivered
 
 
-def _deliver(claim: Claim) -> bool:
+def _deliver_all(claimed: Sequence[Claim]) -> int:
+    waits = throttle.waits([claim.destination for claim in claimed])
+    ready = [claim for claim in claimed if claim.destination.pk not in waits]
+    for claim in claimed:
+        if claim.destination.pk in waits:
+            claims.give_back(claim, waits[claim.destination.pk])
+    batches = batches_of(ready)
+    return sum(_deliver(claim, batches[claim.destination.pk]) for claim in ready)
+
+
+def _deliver(claim: Claim, batch: Batch) -> bool:
     began = time.monotonic()
-    batch = batch_of(claim)
     by_filter = Counter(match.filter_id for match in batch.matches)
     outcome = _attempt(claim, batch) if batch.matches else Outcome("delivered")
     if outcome.state == "delivered":

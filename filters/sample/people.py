@@ -9,8 +9,9 @@ from pathlib import Path
 from django.contrib.auth.models import User
 
 from filters.authoring.lifecycle import install
-from filters.models import Filter
+from filters.models import Address, Destination, Filter, Subscription
 from filters.sample.cast import PEOPLE
+from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 
 WORDS = (
@@ -45,6 +46,10 @@ LIVE = frozenset({"needs-answer", "top-ten", "machine-room"})
 """The filters from which messages leave when they no longer match."""
 
 
+DIGEST_OF, DIGESTED = "terry", ("needs-answer", "personal", "popular")
+"""Who is sent a digest, and of which filters."""
+
+
 def settle(people: Path) -> dict[str, str]:
     """Create the people where they are missing; return their passwords.
 
@@ -72,6 +77,25 @@ def write_filters() -> None:
             if name not in names:
                 mode = Filter.Mode.LIVE if name in LIVE else Filter.Mode.KEEP
                 install(user, text, name=name, existing=True, mode=mode)
+
+
+def order_digest() -> None:
+    """Have one person be sent a digest, unless they have ever had a destination."""
+    person = User.objects.get(username=DIGEST_OF)
+    address, is_new = Address.objects.get_or_create(
+        owner=person, email=person.email, defaults={"confirmed_at": wall_clock()}
+    )
+    if not is_new:
+        return
+    digest = Destination.objects.create(
+        owner=person,
+        kind=Destination.Kind.DIGEST,
+        name="Digest",
+        address=address,
+        all_filters=False,
+    )
+    for filter_ in person.filters.filter(name__in=DIGESTED):
+        Subscription.objects.create(destination=digest, filter=filter_)
 
 
 def _passwords(people: Path) -> dict[str, str]:

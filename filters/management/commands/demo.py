@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from argparse import ArgumentParser
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import Any
 from filters.management.commands import up
 from filters.runtime import services
 from filters.sample.load import deliver, load
-from filters.sample.people import settle, write_filters
+from filters.sample.mail_server import running_mail_server
+from filters.sample.people import order_digest, settle, write_filters
 from filters.sample.story import MESSAGES, Event, story
 from filters.sample.trickle import Trickle
 from filters.store.filter_store import DjangoClock
@@ -32,7 +34,9 @@ class Command(up.Command):
         data = services.data()
         self.demo = Demo(data / "sample", options["messages"])
         turn = (lambda: None) if options["still"] else self.demo.trickle
-        self.serve(data, options["port"], self.demo.prepare, turn)
+        with running_mail_server() as email_url:
+            os.environ.setdefault("EMAIL_URL", email_url)
+            self.serve(data, options["port"], self.demo.prepare, turn)
 
     def greet(self, url: str) -> None:
         """Say how to sign in."""
@@ -64,6 +68,7 @@ class Demo:
             load(self._events, end, self._directory, services.tables(), DjangoClock())
             loaded.touch()
         write_filters()
+        order_digest()
 
     def trickle(self) -> None:
         """Let something happen if a few seconds have passed since something did."""

@@ -21,7 +21,7 @@ def store(db: None) -> Store:
             audience=audience,
             defaults={
                 "ts": now,
-                "received": now,
+                "received": fields.pop("received", now),
                 "subject": f"About {msgid}",
                 "sender": "joe@example.org",
                 "sender_name": "Joe",

@@ -11,12 +11,14 @@ from support.servers.smtp import SmtpServer
 
 from filters.delivery import mail, sending, throttle
 from filters.models import Address, Delivery, Destination, Filter, KeptMail, Match
+from filters.store.filter_store import DjangoClock
 from filters.store.release import release
 from tapestry.core.clock import HOUR, wall_clock
 from tapestry.core.delivery_header import DELIVERY_HEADER
-from tapestry.core.message import Message
-from tapestry.tables.append import append_messages
+from tapestry.core.message import Annotation, Message
+from tapestry.tables.append import append_annotations, append_messages
 from tapestry.tables.log import Tables
+from tapestry.tables.originals import Original
 
 MakeDestination = Callable[..., Destination]
 
@@ -62,6 +64,26 @@ def test_a_digest_is_one_mail_for_all_that_was_released(
     assert Delivery.objects.get().matches == 3
     destination.refresh_from_db()
     assert (destination.error, destination.due_at) == ("", None)
+
+
+def test_a_digest_begins_with_what_was_voted_for(
+    jones: Filter, store: Store, smtp: SmtpServer, to_alice: MakeDestination, tables: Tables
+) -> None:
+    votes = [
+        Annotation("1", "m1", "bob", "vote", number=1.0),
+        Annotation("2", "m1", "carol", "vote", number=1.0),
+        Annotation("3", "m2", "bob", "vote", number=1.0, audience="user:bob"),
+    ]
+    append_annotations(tables, DjangoClock(), votes)
+    to_alice("digest")
+    for number in range(3):
+        store(jones, f"m{number}", received=number)
+    turn()
+    body = smtp.messages[0].get_body(("plain",))
+    assert body is not None
+    text = body.get_content()
+    assert text.index("About m1") < text.index("About m2") < text.index("About m0")
+    assert "+2 votes" in text and "+1 vote" not in text, "the vote on m2 is bob's alone"
 
 
 @pytest.mark.parametrize(
@@ -140,9 +162,6 @@ ORIGINAL = (
 
 @pytest.fixture
 def kept_original(tables: Tables, db: None) -> None:
-    from filters.store.filter_store import DjangoClock
-    from tapestry.tables.originals import Original
-
     message = Message("<one@x.org>", sender="joe@x.org", subject="Hello")
     append_messages(tables, DjangoClock(), [message], originals=[Original(ORIGINAL)])
 

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import OperationalError
 from django.db.models import Model
 from support.recorded_way import Recorder, Store
 
@@ -144,12 +145,31 @@ def test_two_workers_never_hold_one_destination(
 ) -> None:
     store(jones, "one")
     release()
-    [held] = claims.claim([hook.pk], ALL)
-    assert claims.claim([hook.pk], ALL) == []
-    assert claims.free_abandoned() == 0, "this process is alive"
-    assert claims.due(["webhook"], 100) == []
-    assert claims.confirm(held, Outcome("delivered"), {})
-    assert not claims.confirm(held, Outcome("delivered"), {})
+    with holder.claiming() as name, holder.claiming() as other:
+        [held] = claims.claim(name, [hook.pk], ALL)
+        assert claims.claim(other, [hook.pk], ALL) == []
+        assert claims.free_abandoned() == 0, "this process is alive"
+        assert claims.due(["webhook"], 100) == []
+        assert claims.confirm(held, Outcome("delivered"), {})
+        assert not claims.confirm(held, Outcome("delivered"), {})
+
+
+def test_a_claim_that_an_error_left_behind_is_free_again(
+    jones: Filter, hook: Destination, store: Store, way: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store(jones, "one")
+    with monkeypatch.context() as patch, pytest.raises(OperationalError):
+        patch.setattr(claims, "confirm", _no_database)
+        turn()
+    assert fresh(hook).holder
+    store(jones, "two")
+    turn()
+    keys = [batch.key for batch in way.batches]
+    assert keys[0] == keys[1] != keys[2], "what was sent is repeated as the same delivery"
+
+
+def _no_database(*_: object) -> bool:
+    raise OperationalError("database is locked")
 
 
 @pytest.mark.django_db(transaction=True)
@@ -158,10 +178,9 @@ def test_the_claim_of_a_process_that_ends_is_free_again(
 ) -> None:
     store(jones, "one")
     release()
-    name = holder.new_claim()
     ended = f"{'0' * 32}:1"
     Destination.objects.update(holder=ended, claimed_until=1, due_at=None)
-    assert holder.is_alive(name) and not holder.is_alive(ended)
+    assert not holder.is_alive(ended)
     assert claims.free_abandoned() == 1
     store(jones, "two")
     turn()

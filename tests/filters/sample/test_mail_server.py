@@ -1,0 +1,37 @@
+"""The demo's own mail server: what the site sends there is on a page of its reader."""
+
+from __future__ import annotations
+
+import smtplib
+
+import pytest
+from django.contrib.auth.models import User
+
+from filters.models import Address, Destination, KeptMail, Subscription
+from filters.sample.mail_server import running_mail_server
+from filters.sample.people import DIGESTED, order_digest, settle
+
+LETTER = b"Message-ID: <d@x>\r\nSubject: 3 new\r\n\r\nHello\r\n"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_it_keeps_mail_for_the_people_it_knows(alice: User) -> None:
+    Address.objects.create(owner=alice, email="al@example.org", confirmed_at=1)
+    with running_mail_server() as url, smtplib.SMTP(*url.removeprefix("smtp://").split(":")) as to:
+        to.sendmail("site@x.org", ["al@example.org"], LETTER)
+        with pytest.raises(smtplib.SMTPDataError, match="Nobody here"):
+            to.sendmail("site@x.org", ["nobody@example.org"], LETTER)
+    kept = KeptMail.objects.get()
+    assert (kept.owner, kept.subject, bytes(kept.raw)) == (alice, "3 new", LETTER)
+
+
+def test_a_digest_is_ordered_once(tmp_path: object, db: None, data: object) -> None:
+    settle(tmp_path / "sample" / "people.json")  # type: ignore[operator]
+    terry = User.objects.get(username="terry")
+    for name in DIGESTED:
+        terry.filters.create(name=name, text=name)
+    order_digest()
+    assert Subscription.objects.count() == len(DIGESTED)
+    Destination.objects.all().delete()
+    order_digest()
+    assert not Destination.objects.exists()
