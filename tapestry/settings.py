@@ -10,6 +10,8 @@ What may be set from outside:
     EMAIL_URL         the server that sends mail: smtp+tls://user:pass@host:587; without one,
                       mail is kept for a page
     TAPESTRY_FROM     the address that mail comes from
+    TAPESTRY_PRIVATE_HOSTS   networks and names of hosts that webhooks and push may reach
+                      although they are not public, with commas between
     TAPESTRY_DEBUG    1 shows tracebacks in the browser: for work on Tapestry itself
     TAPESTRY_TICK     seconds between two runs of what is due (5)
     TAPESTRY_SHARED_SECONDS, TAPESTRY_OWN_SECONDS, TAPESTRY_UNPROVEN_SECONDS,
@@ -172,6 +174,11 @@ BUDGETS = Budgets(
     unproven=float(os.environ.get("TAPESTRY_UNPROVEN_SECONDS") or 30),
 )
 PREVIEW_SECONDS = float(os.environ.get("TAPESTRY_PREVIEW_SECONDS") or 20)
+PRIVATE_HOSTS = [
+    entry.strip()
+    for entry in os.environ.get("TAPESTRY_PRIVATE_HOSTS", "").split(",")
+    if entry.strip()
+]
 MOST_FILTERS = int(os.environ.get("TAPESTRY_MOST_FILTERS") or 5000)
 
 LOGGING = {

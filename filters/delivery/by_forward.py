@@ -54,12 +54,18 @@ def send(destination: Destination, batch: Batch) -> Outcome:
 def _forward(
     destination: Destination, address: Address, batch: Batch, match: DeliveredMatch
 ) -> Outcome:
-    key = f"{destination.uid.hex}-{match.sequence}"
+    key = _key(destination, batch, match)
     raw = write(destination, address, key, match)
     if raw is None:
         single = Batch(key, batch.after, batch.until, (match,), "The original was not kept.")
         return by_digest.send(destination, single)
     return mail.send(WrittenMail(raw, destination, address.email, key), address.email)
+
+
+def _key(destination: Destination, batch: Batch, match: DeliveredMatch) -> str:
+    """Return the name of the delivery of one message; that of a sample is another each time."""
+    of_destination = destination.uid.hex if destination.holder else batch.key
+    return f"{of_destination}-{match.sequence}"
 
 
 def write(
@@ -86,7 +92,7 @@ def preview(destination: Destination, batch: Batch) -> Preview:
     entered = batch.entered()
     raw = None
     if entered:
-        key = f"{destination.uid.hex}-{entered[-1].sequence}"
+        key = _key(destination, batch, entered[-1])
         raw = write(destination, address_of(destination), key, entered[-1])
     if raw is None:
         return Preview("text", "Nothing has been found yet that could be forwarded.")

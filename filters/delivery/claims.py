@@ -1,11 +1,12 @@
-"""Claimed, sent, confirmed: a range of the release sequence is delivered to a destination once.
+"""Claimed, sent, confirmed: a destination is sent a range of the release sequence exactly once.
 
     due ─ claim ─> held: (cursor, claimed_until] ─ delivered ─> cursor = claimed_until
                                                  └ failed ────> due again, with the same range
 
 A claim is an UPDATE that finds the destination free (compare-and-set), so two workers never
 deliver to one destination at the same time.  The range stays as it is until it is confirmed: what
-is tried again after a crash is the same delivery, under the same key.
+is tried again after a crash is the same delivery, under the same key: at least once for receivers
+that do not know the key.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which processes are delivering: a claim ends with the process that holds it.
+"""Which processes are delivering: a claim is a lease that ends with the process that holds it.
 
 Each process holds the lock of a file of its own as long as it lives (filters.runtime.services says
 where); the kernel releases it however the process ends.  So the claims of a killed worker are free

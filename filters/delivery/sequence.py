@@ -1,4 +1,4 @@
-"""The matches of a filter by their places in the release sequence: for feeds and programs."""
+"""What a filter delivers, by its places in the release sequence: change data capture."""
 
 from __future__ import annotations
 

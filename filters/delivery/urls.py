@@ -2,7 +2,17 @@
 
 from django.urls import path
 
-from filters.delivery.views import acts, destinations, kept_mail, samples, write
+from filters.delivery.views import (
+    acts,
+    destinations,
+    feeds,
+    kept_mail,
+    push,
+    samples,
+    web_app,
+    webhook,
+    write,
+)
 
 urlpatterns = [
     path("delivery/", destinations.destinations, name="destinations"),
@@ -22,4 +32,15 @@ urlpatterns = [
     path("mail/", kept_mail.kept_mails, name="kept-mails"),
     path("mail/<int:pk>/", kept_mail.kept_mail, name="kept-mail"),
     path("mail/<int:pk>/html/", kept_mail.kept_mail_html, name="kept-mail-html"),
+    path("feeds/", feeds.feeds, name="feeds"),
+    path("feeds/make/", feeds.make, name="make-feed"),
+    path("feeds/<int:pk>/change/", feeds.change, name="change-feed"),
+    path("feeds/<int:pk>/remove/", feeds.remove, name="remove-feed"),
+    path("feeds/<str:token>.atom", feeds.feed, name="feed"),
+    path("delivery/push/", push.browsers, name="push"),
+    path("delivery/push/subscribe/", push.subscribe, name="subscribe-push"),
+    path("delivery/push/<int:pk>/remove/", push.remove, name="remove-push"),
+    path("delivery/webhook/<int:pk>/secret/", webhook.secret, name="webhook-secret"),
+    path("manifest.webmanifest", web_app.manifest, name="manifest"),
+    path("sw.js", web_app.service_worker, name="service-worker"),
 ]

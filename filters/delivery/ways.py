@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from filters.delivery import by_digest, by_forward
+from filters.delivery import by_digest, by_forward, by_push, by_webhook
 from filters.delivery.preview import Preview
 from filters.models import Destination
 from tapestry.deliver.batch import Batch, Outcome
+from tapestry.deliver.ways.webhook import MOST_MATCHES
 
 MAIL, OUTBOUND = "mail", "outbound"
 """Queues of deliveries: to our own mail server, and to servers that people name."""
@@ -34,6 +35,8 @@ class Way:
 WAYS: dict[str, Way] = {
     Destination.Kind.DIGEST: Way(by_digest.send, by_digest.preview, MAIL),
     Destination.Kind.FORWARD: Way(by_forward.send, by_forward.preview, MAIL),
+    Destination.Kind.WEBHOOK: Way(by_webhook.send, by_webhook.preview, OUTBOUND, MOST_MATCHES),
+    Destination.Kind.PUSH: Way(by_push.send, by_push.preview, OUTBOUND),
 }
 
 

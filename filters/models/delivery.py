@@ -184,7 +184,10 @@ def new_feed_token() -> str:
 
 
 class Feed(models.Model):
-    """The secret address of an Atom feed: of one filter, or of all filters of its owner."""
+    """The secret address of an Atom feed: of one filter, or of all filters of its owner.
+
+    Whoever has the address may read the feed (a capability URL).
+    """
 
     owner = models.ForeignKey(User, models.CASCADE, related_name="feeds")
     filter = models.ForeignKey(Filter, models.CASCADE, null=True, blank=True, related_name="feeds")

@@ -21,7 +21,7 @@ Page = Callable[[HttpRequest], HttpResponse]
 
 POLICY = (
     "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; "
-    "form-action 'self'; frame-ancestors 'none'"
+    "form-action 'self'; frame-ancestors 'none'; worker-src 'self'; manifest-src 'self'"
 )
 
 
@@ -68,12 +68,12 @@ def user_time_zone(page: Page) -> Page:
 
 
 def no_store(page: Page) -> Page:
-    """Forbid caches to keep the pages of those who are signed in."""
+    """Forbid caches to keep the pages of those who are signed in, unless a page says otherwise."""
 
     def answer(request: HttpRequest) -> HttpResponse:
         response = page(request)
         if request.user.is_authenticated:
-            response.headers["Cache-Control"] = "private, no-store"
+            response.headers.setdefault("Cache-Control", "private, no-store")
         return response
 
     return answer

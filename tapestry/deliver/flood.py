@@ -1,4 +1,4 @@
-"""When a filter delivers far more than expected, and when there is room for another delivery."""
+"""Flood control: when a filter delivers far more than expected; rate limiting of deliveries."""
 
 from __future__ import annotations
 

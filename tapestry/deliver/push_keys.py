@@ -7,12 +7,14 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
     NoEncryption,
     PrivateFormat,
     PublicFormat,
+    load_pem_private_key,
 )
 
 from tapestry.core.errors import TapestryError
@@ -47,11 +49,32 @@ class PushSubscription:
 
 def make_vapid_keys(contact: str) -> VapidKeys:
     """Return a new key pair.  Subscriptions end with it, so it is made once and kept."""
+    return read_vapid_keys(make_private_pem(), contact)
+
+
+def make_private_pem() -> str:
+    """Return a new private key of P-256 as PEM."""
     key = ec.generate_private_key(ec.SECP256R1())
-    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode("ascii")
+
+
+def read_vapid_keys(private_pem: str, contact: str) -> VapidKeys:
+    """Return the key pair of a private key that was kept.
+
+    Raise TapestryError if it is no private key of P-256.
+    """
+    try:
+        key = load_pem_private_key(private_pem.encode(), password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        key = None
+    if not isinstance(key, ec.EllipticCurvePrivateKey) or not isinstance(key.curve, ec.SECP256R1):
+        raise TapestryError(
+            "The key of this site for notifications is no private key of P-256.",
+            hint="Bring the file back from a backup; with a new key every browser must ask again.",
+        )
     point = key.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
     public_key = urlsafe_b64encode(point).rstrip(b"=").decode("ascii")
-    return VapidKeys(pem.decode("ascii"), public_key, contact)
+    return VapidKeys(private_pem, public_key, contact)
 
 
 def read_subscription(document: object) -> PushSubscription:

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from filters.accounts.requests import PersonRequest, wants_fragment
 from filters.inbox import listing, reading
-from filters.models import Filter
+from filters.models import Feed, Filter
 from filters.store.shared_window import show_position
 
 PAGE = 50
@@ -51,6 +51,7 @@ def inbox(
         context["left"] = left.count()
     if is_fragment:
         return render(request, "filters/inbox/_list.html", context)
+    context["feed"] = Feed.objects.filter(owner=request.user, filter=filter_).first()
     context |= {"current": name or "/", "reading": shown, "missing": opened}
     return render(request, "filters/inbox/inbox.html", context)
 

@@ -59,14 +59,7 @@ def send(
         return Outcome("delivered", "Nothing entered a list, so nothing was sent.")
     try:
         endpoint = read_target(subscription.endpoint)
-        headers = {
-            "Content-Encoding": "aes128gcm",
-            "Content-Type": "application/octet-stream",
-            "TTL": str(TIME_TO_LIVE // SECOND),
-            "Urgency": "normal",
-            "Topic": topic(batch.key),
-            **authorization(endpoint.origin, vapid, now),
-        }
+        headers = headers_of(batch.key) | authorization(endpoint.origin, vapid, now)
         body = WebPusher(subscription.as_browsers_write_it()).encode(payload(batch, page_url))
         answer = post(
             subscription.endpoint,
@@ -82,6 +75,17 @@ def send(
     except NoAnswerError as error:
         return Outcome("retry", error.message)
     return outcome_of(answer)
+
+
+def headers_of(key: str) -> dict[str, str]:
+    """Return the header fields of a notification without its authorization; also to preview one."""
+    return {
+        "Content-Encoding": "aes128gcm",
+        "Content-Type": "application/octet-stream",
+        "TTL": str(TIME_TO_LIVE // SECOND),
+        "Urgency": "normal",
+        "Topic": topic(key),
+    }
 
 
 def payload(batch: Batch, page_url: str) -> bytes:

@@ -48,11 +48,7 @@ def send(
     """
     outcome = Outcome("delivered")
     for delivery, body in requests_of(batch, destination):
-        headers = {
-            "Content-Type": "application/json",
-            "User-Agent": "Tapestry",
-            **signed_headers(delivery, body, secret, now),
-        }
+        headers = headers_of(delivery, body, secret, now)
         try:
             answer = post(
                 url, body, headers, allowed=allowed, seconds=seconds, ca=ca, resolve=resolve
@@ -83,6 +79,15 @@ def requests_of(batch: Batch, destination: str) -> Iterator[tuple[str, bytes]]:
         }
         text = json.dumps(document, ensure_ascii=True, separators=(",", ":"))
         yield delivery, text.encode("ascii")
+
+
+def headers_of(delivery: str, body: bytes, secret: str, now: int) -> dict[str, str]:
+    """Return the header fields of a request, its signature among them; also to preview one."""
+    return {
+        "Content-Type": "application/json",
+        "User-Agent": "Tapestry",
+        **signed_headers(delivery, body, secret, now),
+    }
 
 
 def document_of(match: DeliveredMatch) -> dict[str, object]:

@@ -84,7 +84,10 @@ def test_the_audiences_of_people(alice: User, carol: User) -> None:
     assert people.audiences(None) == ("public",)
 
 
-OPEN = {"sign-in", "sign-out", "healthz", "act", "unsubscribe", "confirm"}
+OPEN = {
+    *("sign-in", "sign-out", "healthz", "act", "unsubscribe", "confirm"),
+    *("feed", "manifest", "service-worker"),
+}
 """Pages that need no sign-in; a signed token, or nothing, is their permission."""
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
-from support.recorded_way import Recorder
 
 from filters.authoring import lifecycle
 from filters.delivery import ways
+from filters.delivery.forms import FORMS
 from filters.models import Address, Delivery, Destination, Filter, ReleaseCounter, Subscription
 from filters.store import subscriptions
 from tapestry.core.clock import HOUR, wall_clock
@@ -40,9 +40,9 @@ def text(response: Any) -> str:
 def test_the_first_page_is_friendly_and_offers_every_way(client: Client) -> None:
     page = text(client.get("/delivery/"))
     assert "Nothing is sent to you yet" in page
-    for kind in {"digest", "forward"} & ways.WAYS.keys():
+    for kind in FORMS.keys() & ways.WAYS.keys():
         assert f'href="/delivery/new/{kind}/"' in page
-    assert 'href="/delivery/new/webhook/"' not in page
+    assert 'href="/delivery/push/"' in page and 'href="/feeds/"' in page
     assert '<a href="/delivery/">Delivery</a>' in text(client.get("/"))
 
 
@@ -93,7 +93,7 @@ def test_what_cannot_be_is_said_and_nothing_is_stored(
 
 
 def test_a_kind_that_cannot_be_added_is_not_there(client: Client) -> None:
-    assert client.get("/delivery/new/webhook/").status_code == 404
+    assert client.get("/delivery/new/push/").status_code == 404
     assert client.get("/delivery/new/nothing/").status_code == 404
 
 
@@ -107,7 +107,7 @@ def test_the_filters_of_others_cannot_be_chosen(client: Client, bob: User) -> No
 def test_a_person_has_a_bounded_number(
     client: Client, alice: User, monkeypatch: pytest.MonkeyPatch, digest: Destination
 ) -> None:
-    monkeypatch.setattr("filters.delivery.forms.MOST_DESTINATIONS", 1)
+    monkeypatch.setattr("filters.delivery.forms.base.MOST_DESTINATIONS", 1)
     response = client.post("/delivery/new/digest/", {"address": "a@x.org", "which": "all"})
     assert response.status_code == 400 and "as many as a person may have" in text(response)
     changed = {"address": "al@example.org", "which": "all", "name": "renamed"}
@@ -208,10 +208,10 @@ def test_a_link_changes_nothing(client: Client, digest: Destination, page: str) 
     assert client.get(f"/delivery/{digest.pk}/{page}").status_code == 405
 
 
-def test_a_kind_without_a_form_has_a_page_and_a_name(
-    client: Client, hook: Destination, way: Recorder
-) -> None:
-    assert "webhook" in text(client.get(hook.get_absolute_url()))
+def test_a_kind_without_a_form_has_a_page_and_a_name(client: Client, hook: Destination) -> None:
+    Destination.objects.update(kind="push")
+    hook.refresh_from_db()
+    assert "notifications of a browser" in text(client.get(hook.get_absolute_url()))
     changed = {"name": "other", "which": "all"}
     assert client.post(f"/delivery/{hook.pk}/edit/", changed).status_code == 302
     hook.refresh_from_db()

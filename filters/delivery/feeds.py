@@ -1,0 +1,148 @@
+"""Atom feeds: the newest matches of a filter, or of all filters of a person.
+
+A reader asks again and again.  What a feed shows is summed up in one query, and the sum is its
+validator (ETag); only where that has changed are the matches loaded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db.models import Count, Max, QuerySet
+from django.urls import reverse
+
+from filters.accounts import people
+from filters.delivery import links
+from filters.delivery.batches import delivered
+from filters.models import Feed, Filter, Match, Mute
+from tapestry.core.clock import SECOND, to_instant, wall_clock
+from tapestry.deliver.http_fields import format_http_date
+from tapestry.deliver.ways import feed as atom
+
+MOST = 100
+"""Matches that a feed shows."""
+
+SETTLED = 2 * SECOND
+"""How old a change must be to be a Last-Modified: the second of an HTTP date must be over."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeedState:
+    """What a feed shows, summed up: its validators, and the instant of its last change.
+
+    ``last_modified`` is empty where the last change is too recent for a date to tell it from the
+    next one.
+    """
+
+    etag: str
+    last_modified: str
+    updated: int
+
+
+def state_of(feed: Feed) -> FeedState:
+    """Return the state of a feed, without loading its matches."""
+    audiences = people.audiences(feed.owner)
+    released = _released(feed, audiences)
+    instants = ("shown_at", "stored_at", "refreshed_at")
+    summary = released.aggregate(
+        Max("sequence"), Count("pk"), **{name: Max(name) for name in instants}
+    )
+    changed = max((summary[name] for name in instants if summary[name] is not None), default=0)
+    updated = min(changed or to_instant(feed.owner.date_joined), wall_clock())
+    filters = Filter.objects.filter(owner=feed.owner)
+    named = filters if feed.filter is None else filters.filter(pk=feed.filter.pk)
+    parts = [
+        *(settings.SITE_URL, feed.token),
+        list(summary.values()),
+        list(named.order_by("pk").values_list("pk", "name")),
+        list(Mute.objects.filter(owner=feed.owner).aggregate(Count("pk"), Max("pk")).values()),
+        audiences,
+        people.time_zone(feed.owner).key,
+    ]
+    digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+    is_settled = updated // SECOND * SECOND <= wall_clock() - SETTLED
+    return FeedState(f'"{digest[:32]}"', format_http_date(updated) if is_settled else "", updated)
+
+
+def is_not_modified(
+    state: FeedState, *, if_none_match: str | None, if_modified_since: str | None
+) -> bool:
+    """Tell whether the header fields of a request say that its sender has the feed already."""
+    validators = atom.Feed(b"", state.etag, state.last_modified)
+    return atom.not_modified(
+        validators, if_none_match=if_none_match, if_modified_since=if_modified_since
+    )
+
+
+def document_of(feed: Feed, state: FeedState) -> atom.Feed:
+    """Return the Atom document of a feed: its newest matches, as its owner may see them now."""
+    owner = feed.owner
+    audiences = people.audiences(owner)
+    shown = _shown(feed, audiences)
+    sequences = list(shown.order_by("-sequence").values_list("sequence", flat=True)[:MOST])
+    matches = shown.filter(sequence__gte=sequences[-1]) if sequences else shown.none()
+    page = reverse("inbox") if feed.filter is None else feed.filter.get_absolute_url()
+    document = atom.atom_feed(
+        delivered(matches, audiences, people.time_zone(owner)),
+        feed_id=feed.uid.urn,
+        title=title_of(feed),
+        feed_url=links.absolute(feed.get_absolute_url()),
+        page_url=links.absolute(page),
+        updated=state.updated,
+    )
+    return replace(document, etag=state.etag, last_modified=state.last_modified)
+
+
+@dataclass(frozen=True, slots=True)
+class FeedRow:
+    """What a page shows of a feed: the filter, None for all, and the feed if there is one.
+
+    The template ``filters/delivery/_feed.html`` shows it as ``row``.
+    """
+
+    filter: Filter | None
+    feed: Feed | None
+
+    @property
+    def address(self) -> str:
+        """The whole address of the feed; empty if there is none."""
+        return links.absolute(self.feed.get_absolute_url()) if self.feed else ""
+
+
+def row_of(owner: User, filter_: Filter | None) -> FeedRow:
+    """Return the row of one filter of an owner, or of all filters."""
+    return FeedRow(filter_, Feed.objects.filter(owner=owner, filter=filter_).first())
+
+
+def rows_of(owner: User) -> list[FeedRow]:
+    """Return the row of all filters, then that of each filter of an owner."""
+    feeds = {feed.filter_id: feed for feed in Feed.objects.filter(owner=owner)}
+    filters = Filter.objects.filter(owner=owner)
+    rows = [FeedRow(filter_, feeds.get(filter_.pk)) for filter_ in filters]
+    return [FeedRow(None, feeds.get(None)), *rows]
+
+
+def title_of(feed: Feed) -> str:
+    """Return the title of a feed: ``Tapestry: jones-replies``."""
+    return f"Tapestry: {feed.filter.name if feed.filter else 'all filters'}"
+
+
+def _released(feed: Feed, audiences: Collection[str]) -> QuerySet[Match]:
+    """Return the matches of a feed that were released, are in a list still, and are visible."""
+    released = Match.objects.filter(
+        sequence__isnull=False, retracted_at=None, card__isnull=False, audience__in=audiences
+    )
+    if feed.filter_id is not None:
+        return released.filter(filter=feed.filter_id)
+    return released.filter(filter__owner=feed.owner)
+
+
+def _shown(feed: Feed, audiences: Collection[str]) -> QuerySet[Match]:
+    """Return the matches of a feed without those of muted threads."""
+    muted = Mute.objects.filter(owner=feed.owner).values("root")
+    return _released(feed, audiences).exclude(card__root__in=muted)

@@ -1,0 +1,101 @@
+"""What the forms of all destinations have: a name, and the filters whose matches go there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from filters.models import Destination, Filter
+from filters.store import subscriptions
+
+if TYPE_CHECKING:
+    _ModelChoices = forms.ModelMultipleChoiceField[Filter]
+else:
+    _ModelChoices = forms.ModelMultipleChoiceField
+
+MOST_DESTINATIONS = 50
+"""Destinations that a person may have."""
+
+ALL, CHOSEN = "all", "chosen"
+
+
+class FiltersField(_ModelChoices):
+    """Filters of one person, by their names."""
+
+    def label_from_instance(self, obj: Filter) -> str:
+        return obj.name
+
+
+class DestinationForm(forms.Form):
+    """What every destination has: a name, and filters.
+
+    ``about`` says in a sentence what the kind does.  ``secrets`` are fields that logs leave out.
+    """
+
+    about: ClassVar[str] = ""
+
+    name = forms.CharField(label="Name", max_length=100, required=False)
+    which = forms.ChoiceField(
+        label="Which matches",
+        choices=[(ALL, "of all my filters, and of those to come"), (CHOSEN, "of these filters")],
+        initial=ALL,
+        widget=forms.RadioSelect,
+    )
+    filters = FiltersField(
+        Filter.objects.none(), required=False, widget=forms.CheckboxSelectMultiple
+    )
+
+    def __init__(self, data: Any, *, destination: Destination) -> None:
+        self.destination = destination
+        super().__init__(data, initial=self.stored() if destination.pk else None)
+        choice: Any = self.fields["filters"]
+        choice.queryset = Filter.objects.filter(owner=destination.owner).order_by("name")
+
+    def stored(self) -> dict[str, Any]:
+        """Return the values that the fields of a stored destination have."""
+        kept = self.destination
+        chosen = kept.subscriptions.values_list("filter", flat=True)
+        which = ALL if kept.all_filters else CHOSEN
+        return {"name": kept.name, "which": which, "filters": list(chosen)}
+
+    def clean(self) -> dict[str, Any]:
+        given = super().clean() or self.cleaned_data
+        if given.get("which") == CHOSEN and not given.get("filters"):
+            self.add_error("filters", "Choose at least one filter, or all of them.")
+        owner = self.destination.owner
+        if not self.destination.pk and owner.destinations.count() >= MOST_DESTINATIONS:
+            raise ValidationError(
+                f"You have {MOST_DESTINATIONS} destinations, as many as a person may have."
+            )
+        return given
+
+    def try_connection(self) -> None:
+        """Try what was given before it is stored; raise TapestryError if it does not work."""
+
+    def describe(self, destination: Destination) -> None:
+        """Put what was given into the fields of the destination that only its kind has."""
+
+    def store(self) -> Destination:
+        """Store the destination, new or changed, with its filters."""
+        given, destination = self.cleaned_data, self.destination
+        self.describe(destination)
+        destination.name = given["name"] or self.default_name(destination)[:100]
+        filters: Collection[Filter] | None = given["filters"] if given["which"] == CHOSEN else None
+        if destination.pk is None:
+            subscriptions.add_destination(destination, filters)
+        else:  # deliveries change its other fields meanwhile
+            destination.save(update_fields=["name", "address", "settings", "secret"])
+            subscriptions.choose_filters(destination, filters)
+        return destination
+
+    def default_name(self, destination: Destination) -> str:
+        """Return the name of a destination that was given none."""
+        return str(destination.get_kind_display()).capitalize()
+
+    @classmethod
+    def where(cls, destination: Destination) -> str:
+        """Say shortly where a destination delivers to."""
+        return str(destination.address or "")

@@ -1,0 +1,71 @@
+"""The forms of destinations that mail is sent to: digests and forwarded messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from filters.delivery import addresses
+from filters.delivery.forms.base import DestinationForm
+from filters.models import Destination
+
+
+class MailForm(DestinationForm):
+    """A destination that mail is sent to: an address, which its owner confirms."""
+
+    field_order: tuple[str, ...] = ("address",)
+
+    address = forms.EmailField(
+        label="Address",
+        max_length=254,
+        help_text="We send a link there first; nothing else until you have opened it.",
+    )
+
+    def __init__(self, data: Any, *, destination: Destination) -> None:
+        super().__init__(data, destination=destination)
+        self.fields["address"].initial = destination.owner.email
+
+    def stored(self) -> dict[str, Any]:
+        return super().stored() | {"address": str(self.destination.address or "")}
+
+    def describe(self, destination: Destination) -> None:
+        email = self.cleaned_data["address"]
+        destination.address = addresses.address_of_person(destination.owner, email)
+
+    def default_name(self, destination: Destination) -> str:
+        return f"{super().default_name(destination)} to {destination.address}"
+
+
+class DigestForm(MailForm):
+    """Mail that lists what was found."""
+
+    about = (
+        "One mail with all that is new: grouped by filter, and why each message is there. "
+        "It comes when its filters show new matches, and never empty."
+    )
+
+
+class ForwardForm(MailForm):
+    """Each message as it came."""
+
+    about = "Every message that a filter finds is sent on to you, as it came."
+
+    field_order = ("address", "style")
+
+    style = forms.ChoiceField(
+        label="How",
+        choices=[
+            ("resent", "as it is: the sender and subject stay"),
+            ("attached", "attached to a note that says which filter found it, and why"),
+        ],
+        initial="resent",
+        widget=forms.RadioSelect,
+    )
+
+    def stored(self) -> dict[str, Any]:
+        return super().stored() | {"style": self.destination.settings.get("style", "resent")}
+
+    def describe(self, destination: Destination) -> None:
+        super().describe(destination)
+        destination.settings = destination.settings | {"style": self.cleaned_data["style"]}

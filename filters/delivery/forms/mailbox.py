@@ -1,0 +1,81 @@
+"""The form of folders of a mailbox."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from filters.delivery.forms.base import DestinationForm
+from filters.models import Destination
+from filters.runtime import services
+from filters.runtime.encryption import decrypt, encrypt
+from filters.sources.forms import ServerForm
+from tapestry.ingest.session import open_session
+from tapestry.servers.account import Account
+
+PATIENCE = 10.0
+"""Seconds that a server has for each response while somebody waits for the page."""
+
+
+class MailboxForm(ServerForm, DestinationForm):
+    """Folders of a mailbox, by IMAP; settings: host, port, security, user and parent folder."""
+
+    about = (
+        "Every message that a filter finds is put into a folder of your own mailbox, "
+        "one for each filter. Nothing there is deleted."
+    )
+    SETTINGS = ("host", "port", "security", "user", "parent")
+
+    field_order = ("host", "security", "port", "user", "secret", "parent")
+
+    parent = forms.CharField(
+        label="Folder",
+        max_length=100,
+        initial="Tapestry",
+        help_text="The folders of the filters are made below it.",
+    )
+
+    def stored(self) -> dict[str, Any]:
+        kept = {name: self.destination.settings.get(name) for name in self.SETTINGS}
+        return super().stored() | kept
+
+    def clean_parent(self) -> str:
+        parent: str = self.cleaned_data["parent"].strip("/")
+        if not parent.isprintable() or not parent:
+            raise ValidationError("Give the folder a name: Tapestry.")
+        return parent
+
+    def clean(self) -> dict[str, Any]:
+        given = super().clean()
+        kept = self.destination.settings
+        if given.get("secret") or not given.get("user"):
+            return given
+        if not self.destination.pk:
+            self.add_error("secret", "Give the password.")
+        elif any(given.get(name) != kept.get(name) for name in self.SETTINGS[:-1]):
+            self.add_error("secret", "Give the password again: it is to be sent elsewhere.")
+        return given
+
+    def try_connection(self) -> None:
+        """Log in to the mailbox; raise TapestryError if that fails."""
+        given = self.cleaned_data
+        secret = given["secret"] or decrypt(self.destination.secret, services.data())
+        place = (given["host"], given["port"], given["security"])
+        with open_session(Account(self.protocol, *place, given["user"], secret), PATIENCE):
+            pass
+
+    def describe(self, destination: Destination) -> None:
+        given = self.cleaned_data
+        destination.settings = {name: given[name] for name in self.SETTINGS}
+        if given["secret"]:
+            destination.secret = encrypt(given["secret"], services.data())
+
+    def default_name(self, destination: Destination) -> str:
+        return f"Mailbox of {destination.settings['user']}"
+
+    @classmethod
+    def where(cls, destination: Destination) -> str:
+        kept = destination.settings
+        return f"{kept.get('parent', '')} of {kept.get('user', '')} at {kept.get('host', '')}"

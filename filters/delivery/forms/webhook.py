@@ -1,0 +1,58 @@
+"""The form of a webhook: where it is; its secret is made by this site."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from filters.delivery.forms.base import DestinationForm
+from filters.models import Destination
+from filters.runtime import services
+from filters.runtime.encryption import encrypt
+from tapestry.core.errors import TapestryError
+from tapestry.deliver.private_hosts import LONGEST_URL, read_target
+from tapestry.deliver.signature import make_secret
+
+
+class WebhookForm(DestinationForm):
+    """A server of the owner's, which takes matches as JSON."""
+
+    about = (
+        "Each batch of matches is sent to a server of yours as JSON, in a POST that is signed. "
+        "Its page shows the last answers."
+    )
+
+    field_order = ("url",)
+
+    url = forms.CharField(
+        label="Address",
+        max_length=LONGEST_URL,
+        widget=forms.URLInput(attrs={"placeholder": "https://example.org/hook"}),
+        help_text="Make its secret on its page, once it is added.",
+    )
+
+    def stored(self) -> dict[str, Any]:
+        return super().stored() | {"url": self.destination.settings.get("url", "")}
+
+    def clean_url(self) -> str:
+        """Read the address; whether its host may be reached is checked each time it is sent to."""
+        url = str(self.cleaned_data["url"]).strip()
+        try:
+            read_target(url)
+        except TapestryError as error:
+            raise ValidationError(f"{error.message} {error.hint or ''}".strip()) from error
+        return url
+
+    def describe(self, destination: Destination) -> None:
+        destination.settings = destination.settings | {"url": self.cleaned_data["url"]}
+        if not destination.secret:
+            destination.secret = encrypt(make_secret(), services.data())
+
+    def default_name(self, destination: Destination) -> str:
+        return f"Webhook at {read_target(destination.settings['url']).host}"
+
+    @classmethod
+    def where(cls, destination: Destination) -> str:
+        return str(destination.settings.get("url", ""))

@@ -1,0 +1,88 @@
+"""Feeds: the documents, whose secret addresses are the permission, and the page of a person's."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_not_required
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_GET, require_POST, require_safe
+
+from filters.accounts.requests import PersonRequest
+from filters.delivery.feeds import document_of, is_not_modified, rows_of, state_of
+from filters.models import Feed, Filter
+from filters.models.delivery import new_feed_token
+from tapestry.deliver.ways.feed import CONTENT_TYPE
+
+CACHED = "private, max-age=60"
+
+
+@login_not_required
+@require_safe
+def feed(request: HttpRequest, token: str) -> HttpResponse:
+    """Answer with the Atom document of a feed, or 304 if the reader has it already."""
+    shown = get_object_or_404(
+        Feed.objects.select_related("owner", "filter"), token=token, owner__is_active=True
+    )
+    state = state_of(shown)
+    response: HttpResponse
+    if is_not_modified(
+        state,
+        if_none_match=request.headers.get("If-None-Match"),
+        if_modified_since=request.headers.get("If-Modified-Since"),
+    ):
+        response = HttpResponseNotModified()
+    else:
+        document = document_of(shown, state)
+        response = HttpResponse(document.body, content_type=CONTENT_TYPE)
+    response.headers["ETag"] = state.etag
+    response.headers["Cache-Control"] = CACHED
+    response.headers["Referrer-Policy"] = "no-referrer"
+    response.headers["X-Robots-Tag"] = "noindex"
+    if state.last_modified:
+        response.headers["Last-Modified"] = state.last_modified
+    return response
+
+
+@require_GET
+def feeds(request: PersonRequest) -> HttpResponse:
+    """Show the feeds of a person, and the filters that have none yet."""
+    return render(request, "filters/delivery/feeds.html", {"rows": rows_of(request.user)})
+
+
+@require_POST
+def make(request: PersonRequest) -> HttpResponse:
+    """Make the feed of a filter, or that of all filters where none is named."""
+    filter_ = None
+    if name := request.POST.get("filter"):
+        filter_ = get_object_or_404(Filter, owner=request.user, name=name)
+    with transaction.atomic():
+        Feed.objects.get_or_create(owner=request.user, filter=filter_)
+    return _back(request)
+
+
+@require_POST
+def change(request: PersonRequest, pk: int) -> HttpResponse:
+    """Give a feed another address; nothing is at the old one from now on."""
+    Feed.objects.filter(pk=_own(request, pk).pk).update(token=new_feed_token())
+    return _back(request)
+
+
+@require_POST
+def remove(request: PersonRequest, pk: int) -> HttpResponse:
+    """Remove a feed; nothing is at its address from now on."""
+    _own(request, pk).delete()
+    return _back(request)
+
+
+def _own(request: PersonRequest, pk: int) -> Feed:
+    return get_object_or_404(Feed, owner=request.user, pk=pk)
+
+
+def _back(request: PersonRequest) -> HttpResponse:
+    """Go back to the page of this site that the form was on, by default that of feeds."""
+    page = request.POST.get("next", "")
+    if url_has_allowed_host_and_scheme(page, {request.get_host()}):
+        return redirect(page)
+    return redirect("feeds")

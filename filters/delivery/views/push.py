@@ -1,0 +1,69 @@
+"""The browsers that notify a person: a page that lists them, and where one asks and is removed."""
+
+from __future__ import annotations
+
+import json
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_GET, require_POST
+
+from filters.accounts.requests import PersonRequest
+from filters.delivery import by_push
+from filters.delivery.browser_name import browser_name
+from filters.delivery.vapid import vapid_keys
+from filters.models import Destination
+from tapestry.core.errors import TapestryError
+from tapestry.deliver.push_keys import PushSubscription, read_subscription
+
+LONGEST = 5000
+"""Characters of a subscription."""
+
+
+@require_GET
+def browsers(request: PersonRequest) -> HttpResponse:
+    """Show the browsers that notify a person, and the button by which this one does."""
+    return _page(request)
+
+
+@sensitive_post_parameters("subscription")
+@require_POST
+def subscribe(request: PersonRequest) -> HttpResponse:
+    """Notify the browser that asks, by the subscription that it sends."""
+    try:
+        subscription = _subscription(request.POST.get("subscription", ""))
+        name = browser_name(request.headers.get("User-Agent", ""))
+        by_push.subscribe(request.user, subscription, name)
+    except TapestryError as error:
+        messages.error(request, f"{error.message} {error.hint or ''}", extra_tags="bad")
+        return _page(request, status=400)
+    messages.success(request, "This browser notifies you of what is new from now on.")
+    return redirect("push")
+
+
+@require_POST
+def remove(request: PersonRequest, pk: int) -> HttpResponse:
+    """Notify a browser no longer."""
+    own = get_object_or_404(Destination, owner=request.user, kind=Destination.Kind.PUSH, pk=pk)
+    messages.success(request, f"{own.name} no longer notifies you.")
+    own.delete()
+    return redirect("push")
+
+
+def _subscription(text: str) -> PushSubscription:
+    """Return the subscription in a text; raise TapestryError if it is none."""
+    try:
+        document = json.loads(text) if len(text) <= LONGEST else None
+    except (ValueError, RecursionError):
+        document = None
+    return read_subscription(document)
+
+
+def _page(request: PersonRequest, status: int = 200) -> HttpResponse:
+    context = {
+        "browsers": Destination.objects.filter(owner=request.user, kind=Destination.Kind.PUSH),
+        "public_key": vapid_keys().public_key,
+    }
+    return render(request, "filters/delivery/push.html", context, status=status)

@@ -1,0 +1,26 @@
+"""The secret of a webhook: shown once, when it is made."""
+
+from __future__ import annotations
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from filters.accounts.requests import PersonRequest
+from filters.delivery.by_webhook import renew_secret
+from filters.models import Destination
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+def secret(request: PersonRequest, pk: int) -> HttpResponse:
+    """Ask, then make a new secret of a webhook and show it this once."""
+    webhook = get_object_or_404(
+        Destination, owner=request.user, kind=Destination.Kind.WEBHOOK, pk=pk
+    )
+    context = {
+        "webhook": webhook,
+        "secret": renew_secret(webhook) if request.method == "POST" else "",
+    }
+    return render(request, "filters/delivery/webhook_secret.html", context)

@@ -1,0 +1,281 @@
+"""A browser asks for notifications, shows what comes, and opens it: all but Google's service."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from django.contrib.auth.models import User
+from playwright.sync_api import Page, expect
+from support.servers.http_recorder import LOOPBACK, Reply, recording_server
+from support.servers.push_service import Browser
+
+from filters.delivery import sending, ways
+from filters.models import Card, Destination, Filter, Match
+from filters.store.filter_store import DjangoClock
+from filters.store.release import release
+from tapestry.core.clock import wall_clock
+from tapestry.core.message import Message
+from tapestry.tables.append import append_messages
+from tapestry.tables.log import Tables
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
+
+PHONE = {"width": 390, "height": 844}
+BROWSER = Browser.new()
+
+SUBSCRIPTION = """
+(() => {
+  // In place of the service of the browser's maker, which no test may reach.
+  const given = %s;
+  const kept = () => JSON.parse(localStorage.getItem("key"));
+  const subscription = () => ({
+    endpoint: given.endpoint,
+    options: { applicationServerKey: Uint8Array.from(kept()).buffer },
+    toJSON: () => given,
+    unsubscribe: async () => {
+      localStorage.removeItem("key");
+      localStorage.setItem("unsubscribed", "yes");
+    },
+  });
+  PushManager.prototype.getSubscription = async () => (kept() ? subscription() : null);
+  PushManager.prototype.subscribe = async ({ userVisibleOnly, applicationServerKey }) => {
+    const known = kept() || [...applicationServerKey];
+    if (!userVisibleOnly || known.join() !== applicationServerKey.join()) throw Error();
+    localStorage.setItem("key", JSON.stringify(known));
+    return subscription();
+  };
+})();
+"""
+
+
+@pytest.fixture
+def jones(transactional_db, settings, tmp_path, monkeypatch):
+    """A filter of terry's."""
+    settings.DATA = tmp_path
+    settings.SECRET_KEY = "of the tests"
+    settings.PRIVATE_HOSTS = LOOPBACK
+    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
+    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # playwright has a loop of its own
+    terry = User.objects.create_user("terry", password="secret")
+    return Filter.objects.create(owner=terry, name="jones", text="from jones", phrase="from Jones")
+
+
+@pytest.fixture
+def service():
+    """A push service on loopback."""
+    with recording_server(Reply(201)) as running:
+        yield running
+
+
+@pytest.fixture
+def context(browser, service):
+    made = browser.new_context(viewport=PHONE, permissions=["notifications"])
+    made.add_init_script(SUBSCRIPTION % json.dumps(BROWSER.subscription(service.url("/send/1"))))
+    return made
+
+
+@pytest.fixture
+def page(context, jones, live_server, settings):
+    """Terry's page about notifications."""
+    settings.SITE_URL = live_server.url
+    opened = context.new_page()
+    opened.set_default_timeout(20_000)
+    sign_in(opened, live_server.url)
+    return opened
+
+
+def sign_in(page: Page, url: str) -> None:
+    page.goto(f"{url}/delivery/push/")
+    page.get_by_label("Name").fill("terry")
+    page.get_by_label("Password").fill("secret")
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url("**/delivery/push/")
+
+
+def find(filter_: Filter, data) -> None:
+    """Have a message come, and the filter find it."""
+    message = Message(
+        "lunch@x.org",
+        date=wall_clock(),
+        sender="jones@x.org",
+        sender_name="Jones",
+        subject="Lunch at noon?",
+        body="Shall we?",
+    )
+    append_messages(Tables(data / "tables"), DjangoClock(), [message])
+    now = wall_clock()
+    card = Card.objects.create(
+        msgid=message.msgid, audience="public", ts=now, received=now, sender=message.sender,
+        sender_name=message.sender_name, subject=message.subject,
+    )  # fmt: skip
+    Match.objects.create(
+        filter=filter_, msgid=message.msgid, audience="public", card=card, matched_at=now,
+        stored_at=now, shown_at=now, refreshed_at=now,
+    )  # fmt: skip
+
+
+def deliver() -> None:
+    release()
+    sending.deliver(list(ways.WAYS), 10)
+
+
+def ask(page: Page) -> None:
+    page.get_by_role("button", name="Notify this browser").click()
+    page.get_by_text("This browser notifies you of what is new from now on.").wait_for()
+
+
+def eventually(page: Page, read: Callable[[], Any]) -> Any:
+    """Return what ``read`` returns once there is something."""
+    for _ in range(1000):
+        if value := read():
+            return value
+        page.wait_for_timeout(20)
+    raise AssertionError("nothing came")
+
+
+def push(context, page: Page, notification: dict[str, str]) -> None:
+    """Hand a notification to the service worker, as the browser does when its service sends one."""
+    session = context.new_cdp_session(page)
+    registrations: list[dict[str, str]] = []
+    session.on(
+        "ServiceWorker.workerRegistrationUpdated",
+        lambda event: registrations.extend(event["registrations"]),
+    )
+    session.send("ServiceWorker.enable")
+    eventually(page, lambda: registrations)
+    session.send(
+        "ServiceWorker.deliverPushMessage",
+        {
+            "origin": page.evaluate("location.origin"),
+            "registrationId": registrations[0]["registrationId"],
+            "data": json.dumps(notification),
+        },
+    )
+
+
+SHOWN = """async () => {
+  const shown = await self.registration.getNotifications();
+  return shown.map(({ title, body, tag }) => ({ title, body, tag }));
+}"""
+
+CLICK = """async () => {
+  const [notification] = await self.registration.getNotifications();
+  self.dispatchEvent(new NotificationEvent("notificationclick", { notification }));
+}"""
+
+
+RECORD_OPENED = """() => {
+  // A browser opens a window after a real click only.
+  self.opened = [];
+  Clients.prototype.openWindow = async (url) => self.opened.push(url);
+}"""
+
+
+def test_a_new_match_is_shown_and_opened(
+    context, page, service, jones, live_server, tmp_path, pictures
+):
+    errors: list[str] = []
+    page.on("console", lambda message: errors.append(message.text))
+    page.get_by_role("button", name="Notify this browser").wait_for()
+    page.screenshot(path=pictures / "push-ready.png")
+    ask(page)
+    page.get_by_text("this browser", exact=True).wait_for()
+    page.screenshot(path=pictures / "push-asked.png")
+    assert errors == []
+
+    find(jones, tmp_path)
+    deliver()
+    (request,) = service.requests
+    notification = BROWSER.decrypt(request)
+    page.goto(f"{live_server.url}/")
+    push(context, page, notification)
+    (worker,) = context.service_workers
+    assert eventually(page, lambda: worker.evaluate(SHOWN)) == [
+        {"title": "1 new in jones", "body": "Jones: Lunch at noon?", "tag": notification["tag"]}
+    ]
+    push(context, page, notification | {"title": "again"})
+    eventually(page, lambda: worker.evaluate(SHOWN)[0]["title"] == "again")
+    assert len(worker.evaluate(SHOWN)) == 1, "one that is sent again takes the other's place"
+
+    worker.evaluate(CLICK)
+    page.wait_for_url("**/message/?**")
+    assert parse_qs(urlsplit(page.url).query)["id"] == ["lunch@x.org"]
+    expect(page.get_by_role("heading", name="Lunch at noon?")).to_be_visible()
+    assert worker.evaluate(SHOWN) == []
+
+
+def test_a_page_on_which_one_writes_is_left_alone(context, page, live_server):
+    ask(page)
+    page.goto(f"{live_server.url}/filters/new/")
+    push(context, page, {"title": "1 new", "body": "", "url": f"{live_server.url}/", "tag": "t"})
+    (worker,) = context.service_workers
+    eventually(page, lambda: worker.evaluate(SHOWN))
+    worker.evaluate(RECORD_OPENED)
+    worker.evaluate(CLICK)
+    assert eventually(page, lambda: worker.evaluate("self.opened")) == [f"{live_server.url}/"]
+    assert page.url == f"{live_server.url}/filters/new/"
+
+
+def test_a_browser_is_removed(context, page, service):
+    ask(page)
+    page.get_by_role("button", name="Remove").click()
+    page.get_by_text(re.compile("no longer notifies you")).wait_for()
+    page.get_by_role("button", name="Notify this browser").wait_for()
+    assert not Destination.objects.exists()
+    assert page.evaluate("localStorage.getItem('unsubscribed')") == "yes"
+
+
+@pytest.mark.parametrize("reason", ["ended", "key"])
+def test_a_subscription_of_no_use_is_made_anew(context, page, service, tmp_path, reason):
+    ask(page)
+    page.get_by_text("this browser", exact=True).wait_for()
+    if reason == "ended":
+        Destination.objects.update(active=False)
+    else:
+        (tmp_path / "vapid.key").unlink()
+    page.reload()
+    ask(page)
+    page.get_by_text("this browser", exact=True).wait_for()
+    assert page.evaluate("localStorage.getItem('unsubscribed')") == "yes"
+    assert Destination.objects.get().active
+    assert not page.get_by_role("button", name="Notify this browser").is_visible()
+
+
+@pytest.mark.parametrize(
+    ("script", "sentence"),
+    [
+        ("Object.defineProperty(window, 'isSecureContext', {value: false})", "sites with https"),
+        ("delete window.PushManager", "takes no notifications from sites"),
+        (
+            "Object.defineProperty(Notification, 'permission', {get: () => 'denied'})",
+            "You have blocked notifications",
+        ),
+        (
+            "delete window.PushManager;"
+            "Object.defineProperty(navigator, 'userAgent', {get: () => 'iPhone'})",
+            "home screen first",
+        ),
+        ("navigator.serviceWorker.register = async () => { throw Error() }", "could not ask"),
+    ],
+)
+def test_what_stands_in_the_way_is_said(context, page, script, sentence, pictures):
+    context.add_init_script(script)
+    page.reload()
+    shown = page.locator("#push [data-when]:visible")
+    expect(shown).to_contain_text(sentence)
+    assert shown.count() == 1
+    assert not page.get_by_role("button", name="Notify this browser").is_visible()
+    page.screenshot(path=pictures / f"push-{sentence.split()[0]}.png")
+
+
+def test_the_site_can_be_installed(context, page):
+    session = context.new_cdp_session(page)
+    manifest = session.send("Page.getAppManifest")
+    assert manifest["url"].endswith("/manifest.webmanifest") and manifest["errors"] == []
+    errors = session.send("Page.getInstallabilityErrors")["installabilityErrors"]
+    assert [error["errorId"] for error in errors] == ["in-incognito"], "as tests are, and no other"
