@@ -9,7 +9,14 @@ import pytest
 from imapclient import IMAPClient
 from support.delivered_people import People, Servers
 from support.deliveries_killed import run_campaign, running_workers
-from support.deliveries_received import NAME, Readers, differences, mailbox_differences
+from support.deliveries_received import (
+    NAME,
+    differences,
+    mailbox_differences,
+    servable,
+    wanted,
+)
+from support.delivery_readers import FeedReader, StreamReader
 from support.servers.cutting_proxy import CuttingProxy
 from support.servers.http_recorder import recording_server
 
@@ -38,13 +45,16 @@ def campaign(servers, dovecot, settings, tmp_path):
     def run(kills, seed, fault="", steps=()):
         people = People(servers, random.Random(seed))
         people.settle()
-        readers = Readers()
+        readers = [StreamReader(), FeedReader()]
         log = tmp_path / "workers.log"
         with running_workers(servers, log, fault) as workers:
-            run_campaign(people, workers, kills, readers.look, steps)
+            run_campaign(people, workers, kills, [reader.look for reader in readers], steps)
         if not fault:
+            assert all(len(wanted(each)) > kills // 2 for each in servable())
             assert "Traceback" not in log.read_text(), log.read_text()[-5000:]
-        found = [*differences(people), *readers.differences()]
+        found = list(differences(people))
+        for reader in readers:
+            found += reader.differences()
         return found + list(mailbox_differences(people, folders_of(dovecot)))
 
     return run
@@ -80,12 +90,12 @@ class Planted:
 
 
 PLANTED = [
-    Planted("confirm_first", ("batch made",), "nothing was sent of"),
-    Planted("other_key", ("sent",), "are in two deliveries"),
-    Planted("open_range", ("sent",), "two deliveries", kills=6),
-    Planted("muted_too", ("claimed",), "was not to be sent"),
-    Planted("everybodys", ("claimed",), "was not to be sent"),
-    Planted("too_early", ("released",), "was not to be sent"),
+    Planted("confirm_first", ("batch made",), "is in 0 deliveries"),
+    Planted("other_key", ("sent",), "is in two deliveries", kills=4),
+    Planted("open_range", ("sent",), "is in two deliveries", kills=6, hidden=True),
+    Planted("muted_too", ("claimed",), "was not to be sent", kills=1),
+    Planted("everybodys", ("claimed",), "was not to be sent", kills=1, hidden=True),
+    Planted("too_early", ("released",), "was not to be sent", kills=1, hidden=True),
 ]
 
 

@@ -178,8 +178,10 @@ class People:
 
 
 def _raw(message: Message) -> bytes:
-    fields = {"Message-ID": f"<{message.msgid}>", "From": message.sender, "Subject": message.subject}
+    fields = {
+        "Message-ID": f"<{message.msgid}>",
+        "From": message.sender,
+        "Subject": message.subject,
+    }
     head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
     return f"{head}\r\nThis is {message.msgid}.\r\n".encode()
-
-

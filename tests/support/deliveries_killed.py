@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,12 +18,12 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import F, Q
 from support.delivered_people import People, Servers
+from support.deliveries_received import servable
 from support.delivery_workers import OF_BEAT, STEPS
 from support.paths import ROOT, TESTS
 from support.servers.http_recorder import LOOPBACK, Reply
 
-from filters.delivery import ways
-from filters.models import Destination, Match
+from filters.models import Match
 from filters.store.schedule import is_due
 
 ROLES = ("beat", "beat", "worker", "worker")
@@ -57,7 +57,7 @@ class Workers:
         end(self.numbers[place])
         self.numbers[place] = self.start(ROLES[place])
 
-    def kill_at(self, step: str, after: int, meanwhile: object) -> bool:
+    def kill_at(self, step: str, after: int, meanwhile: Callable[[], None]) -> bool:
         """Have the only worker of its role end at a step; return whether it came there.
 
         ``meanwhile`` is called while it is waited for: it stores what leads to the step.
@@ -128,12 +128,16 @@ def running_workers(servers: Servers, log: Path, fault: str = "") -> Iterator[Wo
 
 
 def run_campaign(
-    people: People, workers: Workers, kills: int, look: object, steps: tuple[str, ...] = ()
+    people: People,
+    workers: Workers,
+    kills: int,
+    looks: Sequence[Callable[[], None]],
+    steps: Sequence[str] = (),
 ) -> None:
     """Kill workers so often, half of them at a random moment and half at a step, then let all end.
 
-    Meanwhile matches are stored, and servers misbehave.  With ``steps``, only at these.  ``look``
-    is called after each kill: readers with cursors of their own go on.
+    Meanwhile matches are stored, and servers misbehave.  With ``steps``, only at these.  ``looks``
+    are called after each kill: readers with cursors of their own go on.
     """
     chance = people.chance
     people.store(30)
@@ -151,9 +155,11 @@ def run_campaign(
             time.sleep(chance.uniform(0.0, 0.3))
             workers.kill(chance.randrange(len(ROLES)))
         _behave(people.servers)
-        look()
+        for look in looks:
+            look()
     _wait_until_quiet()
-    look()
+    for look in looks:
+        look()
 
 
 def _kill_at(people: People, workers: Workers, step: str) -> None:
@@ -194,8 +200,7 @@ def _behave(servers: Servers) -> None:
 def _wait_until_quiet() -> None:
     """Wait until nothing is to be released, and nothing to be delivered."""
     unreleased = Match.objects.filter(is_due(), sequence=None)
-    servable = Destination.objects.filter(kind__in=ways.WAYS).exclude(name__startswith="never")
-    busy = servable.filter(~Q(holder="") | Q(latest__gt=F("cursor")) | Q(due_at__isnull=False))
+    busy = servable().filter(~Q(holder="") | Q(latest__gt=F("cursor")) | Q(due_at__isnull=False))
     deadline = time.monotonic() + QUIET_SECONDS
     while unreleased.exists() or Match.objects.filter(later()).exists() or busy.exists():
         waiting = list(busy.values("kind", "cursor", "latest", "holder", "error", "due_at"))

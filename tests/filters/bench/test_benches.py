@@ -6,8 +6,9 @@ import pytest
 from support.paths import ROOT
 from support.servers.site import manage
 
-from filters.bench import BENCHES
+from filters.bench import BENCHES, latency
 from filters.bench.support import curve
+from tapestry.core.errors import TapestryError
 
 
 def test_make_bench_runs_benches_that_there_are():
@@ -105,6 +106,22 @@ def test_many_filters_are_measured_together_and_one_by_one(data_dir):
     assert (figures["filters"], figures["signatures"]) == (300, 9)
     assert figures["matches"] >= 90
     assert all(value > 0 for name, value in figures.items() if name != "bench")
+
+
+@pytest.mark.long
+@pytest.mark.live
+def test_mail_is_followed_from_an_imap_server_to_an_smtp_server(data_dir, dovecot):
+    options = ("--imap", dovecot.url(""), "--messages", "3", "--every", "0.5", "--json")
+    figures = json.loads(manage(data_dir, "bench", "latency", *options))
+    assert (figures["messages"], figures["others"]) == (3, 200)
+    assert 0 < figures["inbox_p50_seconds"] <= figures["inbox_p95_seconds"]
+    assert 0 < figures["smtp_p50_seconds"] <= figures["smtp_p95_seconds"]
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "imap://127.0.0.1/", "http://joe:x@127.0.0.1/"])
+def test_an_address_that_is_no_mailbox_is_one_sentence(address):
+    with pytest.raises(TapestryError, match="names no mailbox"):
+        latency.measure({"imap": address})
 
 
 def test_the_curve_is_drawn_through_all_points(tmp_path):

@@ -49,14 +49,16 @@ def environment_for(data: Path) -> dict[str, str]:
     return kept | {"TAPESTRY_DATA": str(data), "TAPESTRY_TICK": "1"}
 
 
-def start(data: Path, *arguments: str, command: str = "up", port: int | None = None) -> Site:
+def start(
+    data: Path, *arguments: str, command: str = "up", port: int | None = None, **environment: str
+) -> Site:
     """Start `up` and return at once; its words go to DATA/up.log."""
     port = port or free_port()
     with (data / "up.log").open("wb") as log:
         process = subprocess.Popen(
             [sys.executable, "manage.py", command, "--port", str(port), *arguments],
             cwd=ROOT,
-            env=environment_for(data),
+            env=environment_for(data) | environment,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
