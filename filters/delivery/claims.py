@@ -72,9 +72,13 @@ def claim(name: str, keys: Collection[int], most: Mapping[str, int]) -> list[Cla
 
     ``most`` is how many matches one delivery of a kind carries; other kinds have no limit.
     """
-    wanted = _deliverable().filter(pk__in=keys, holder="", due_at__lte=wall_clock())
+    deliverable = list(_deliverable().filter(pk__in=keys).values_list("pk", flat=True))
+    # Without a join, so that PostgreSQL looks at the row again that another worker has changed.
+    free = Destination.objects.filter(
+        pk__in=deliverable, active=True, holder="", due_at__lte=wall_clock()
+    )
     with transaction.atomic():
-        wanted.update(holder=name, due_at=None)
+        free.update(holder=name, due_at=None)
         held = list(
             Destination.objects.filter(holder=name)
             .select_related("owner__profile", "address")
