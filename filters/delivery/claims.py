@@ -163,14 +163,13 @@ def advance(destination: Destination, sequence: int) -> bool:
     return held.update(cursor=sequence) == 1
 
 
-def give_back(claimed: Claim, seconds: float, *, tried: bool = False) -> None:
-    """Let go of a claim; it is due again after so many seconds.
+def give_back(claimed: Claim, seconds: float) -> None:
+    """Let go of a claim of which nothing was tried; it is due again after so many seconds.
 
-    If nothing was ``tried`` of its range, its end is open again: what comes until then is in it.
+    Its range is open again, if this claim has set its end: what comes until then is in it.
     """
     rows = Destination.objects.filter(pk=claimed.destination.pk, holder=claimed.name)
-    is_open = claimed.sealed_now and not tried
-    end = None if is_open else claimed.destination.claimed_until
+    end = None if claimed.sealed_now else claimed.destination.claimed_until
     rows.update(holder="", claimed_until=end, due_at=wall_clock() + int(seconds * SECOND))
 
 
