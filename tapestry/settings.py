@@ -31,9 +31,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import dj_database_url
-import environ
 from django.utils.functional import SimpleLazyObject
 
+from filters.runtime.email_url import email_settings
 from tapestry.core.budgets import Budgets
 
 BASE = Path(__file__).resolve().parent.parent
@@ -156,10 +156,7 @@ USE_TZ = True
 STATIC_URL = "/static/"
 WHITENOISE_USE_FINDERS = True
 
-if os.environ.get("EMAIL_URL"):
-    locals().update(environ.Env.email_url_config(os.environ["EMAIL_URL"]))
-else:
-    EMAIL_BACKEND = "filters.delivery.kept_mail.KeptMailBackend"
+locals().update(email_settings(os.environ.get("EMAIL_URL") or ""))
 EMAIL_TIMEOUT = 20
 DEFAULT_FROM_EMAIL = os.environ.get("TAPESTRY_FROM") or f"tapestry@{urlsplit(SITE_URL).hostname}"
 

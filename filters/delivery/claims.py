@@ -80,9 +80,13 @@ def claim(name: str, keys: Collection[int], most: Mapping[str, int]) -> list[Cla
 
     ``most`` is how many matches one delivery of a kind carries; other kinds have no limit.
     """
-    wanted = _deliverable().filter(pk__in=keys, holder="", due_at__lte=wall_clock())
+    deliverable = list(_deliverable().filter(pk__in=keys).values_list("pk", flat=True))
+    # Without a join, so that PostgreSQL looks at the row again that another worker has changed.
+    free = Destination.objects.filter(
+        pk__in=deliverable, active=True, holder="", due_at__lte=wall_clock()
+    )
     with transaction.atomic():
-        wanted.update(holder=name, due_at=None)
+        free.update(holder=name, due_at=None)
         held = list(
             Destination.objects.filter(holder=name)
             .select_related("owner__profile", "address")
@@ -167,14 +171,13 @@ def advance(destination: Destination, sequence: int) -> bool:
     return held.update(cursor=sequence) == 1
 
 
-def give_back(claimed: Claim, seconds: float, *, tried: bool = False) -> None:
-    """Let go of a claim; it is due again after so many seconds.
+def give_back(claimed: Claim, seconds: float) -> None:
+    """Let go of a claim of which nothing was tried; it is due again after so many seconds.
 
-    If nothing was ``tried`` of its range, its end is open again: what comes until then is in it.
+    Its range is open again, if this claim has set its end: what comes until then is in it.
     """
     rows = Destination.objects.filter(pk=claimed.destination.pk, holder=claimed.name)
-    is_open = claimed.sealed_now and not tried
-    end = None if is_open else claimed.destination.claimed_until
+    end = None if claimed.sealed_now else claimed.destination.claimed_until
     rows.update(holder="", claimed_until=end, due_at=wall_clock() + int(seconds * SECOND))
 
 

@@ -13,6 +13,9 @@ from pathlib import Path
 
 from django.core.management import ManagementUtility
 
+from filters.runtime.email_url import email_settings
+from tapestry.core.errors import TapestryError
+
 COMMANDS = Path(__file__).parent / "commands"
 
 WITHOUT_DATA = frozenset({"bench", "replay"})
@@ -22,6 +25,10 @@ WITHOUT_DATA = frozenset({"bench", "replay"})
 def run(argv: Sequence[str]) -> None:
     """Run the command that the arguments name."""
     arguments = choose_data_directory(argv, os.environ)
+    try:
+        email_settings(os.environ.get("EMAIL_URL") or "")
+    except TapestryError as error:
+        sys.exit(f"error: {error.render()}")
     if "ask" in arguments[1:2] and not {"-h", "--help"}.intersection(arguments):
         announce_spark()
     Utility(arguments).execute()

@@ -3,8 +3,8 @@
 stored ─ card made, shown_at reached ─> released: sequence = 1, 2, 3 … ─> destinations, feeds
 
 Places are given under the counter's lock, so that whoever has read up to a place has read all that
-will ever stand before it: a place is a log offset, and can be a consumer cursor.  A message that leaves a
-live filter is released again, as a retraction, and so is one that comes back.
+will ever stand before it: a place is a log offset, and can be a consumer cursor.  A message that
+leaves a live filter is released again, as a retraction, and so is one that comes back.
 """
 
 from __future__ import annotations

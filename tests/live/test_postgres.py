@@ -28,6 +28,8 @@ EXACT = (
     "upkeep/test_forgetting",
     "authoring/test_dependents",
     "sources/test_sources",
+    "delivery/test_claims",
+    "delivery/test_subscriptions",
 )
 """Where what is stored once, or locked, or raced for, is tested; the long campaign runs all."""
 
