@@ -75,7 +75,8 @@ def subjects_in(client: IMAPClient, name):
 
 @pytest.mark.parametrize("kills", KILLS)
 def test_every_match_is_delivered_once_by_every_way(campaign, kills):
-    assert campaign(kills, seed=kills) == []
+    found = campaign(kills, seed=kills)
+    assert not found, "\n".join(found)
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,8 @@ PLANTED = [
     Planted("open_range", ("sent",), "is in two deliveries", kills=6, hidden=True),
     Planted("muted_too", ("claimed",), "was not to be sent", kills=1),
     Planted("everybodys", ("claimed",), "was not to be sent", kills=1, hidden=True),
+    Planted("no_holder", (), "is in two deliveries", kills=30, hidden=True),
+    Planted("not_looked_for", ("message sent",), "too many", kills=6, hidden=True),
     Planted("too_early", ("released",), "was not to be sent", kills=1, hidden=True),
 ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,13 +56,14 @@ class Servers:
 class People:
     """The people of a campaign, and what was stored for them so far.
 
-    ``left`` counts how often each match has left its filter, by its key.
+    ``left`` and ``returned`` count how often each match has left its filter, and has come back.
     """
 
     servers: Servers
     chance: random.Random
     browsers: dict[int, Browser] = field(default_factory=dict)
-    left: dict[int, int] = field(default_factory=dict)
+    left: Counter[int] = field(default_factory=Counter)
+    returned: Counter[int] = field(default_factory=Counter)
     stored: int = 0
 
     def settle(self) -> None:
@@ -169,12 +171,14 @@ class People:
             now = wall_clock()
             if inside := list(released.filter(retracted_at=None)):
                 leaving = self.chance.choice(inside)
-                self.left[leaving.pk] = self.left.get(leaving.pk, 0) + 1
+                self.left[leaving.pk] += 1
                 Match.objects.filter(pk=leaving.pk).update(retracted_at=now, sequence=None)
             outside = list(released.exclude(retracted_at=None))
             if outside and self.chance.random() < 0.3:
+                returning = self.chance.choice(outside)
+                self.returned[returning.pk] += 1
                 back = {"retracted_at": None, "sequence": None, "matched_at": now}
-                Match.objects.filter(pk=self.chance.choice(outside).pk).update(**back)
+                Match.objects.filter(pk=returning.pk).update(**back)
 
 
 def _raw(message: Message) -> bytes:

@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -57,6 +58,12 @@ class Workers:
         end(self.numbers[place])
         self.numbers[place] = self.start(ROLES[place])
 
+    def pause(self, place: int, seconds: float) -> None:
+        """Stop a worker wherever it is; it goes on after so many seconds, if it is there still."""
+        number = self.numbers[place]
+        os.kill(number, signal.SIGSTOP)
+        threading.Timer(seconds, _go_on, [number]).start()
+
     def kill_at(self, step: str, after: int, meanwhile: Callable[[], None]) -> bool:
         """Have the only worker of its role end at a step; return whether it came there.
 
@@ -76,6 +83,11 @@ class Workers:
         for place in places:
             self.numbers[place] = self.start(role)
         return came
+
+
+def _go_on(number: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(number, signal.SIGCONT)
 
 
 def is_alive(number: int) -> bool:
@@ -136,7 +148,7 @@ def run_campaign(
 ) -> None:
     """Kill workers so often, half of them at a random moment and half at a step, then let all end.
 
-    Meanwhile matches are stored, and servers misbehave.  With ``steps``, only at these.  ``looks``
+    Meanwhile matches are stored, servers misbehave, and other workers pause for up to a second.  With ``steps``, only at these.  ``looks``
     are called after each kill: readers with cursors of their own go on.
     """
     chance = people.chance
@@ -152,8 +164,10 @@ def run_campaign(
             step = chance.choice(steps or tuple(STEPS))
             _kill_at(people, workers, step)
         else:
+            paused, killed = chance.sample(range(len(ROLES)), 2)
             time.sleep(chance.uniform(0.0, 0.3))
-            workers.kill(chance.randrange(len(ROLES)))
+            workers.pause(paused, chance.uniform(0.1, 1.0))
+            workers.kill(killed)
         _behave(people.servers)
         for look in looks:
             look()
@@ -173,7 +187,7 @@ def _kill_at(people: People, workers: Workers, step: str) -> None:
             _behave(people.servers)  # else a worker may never come there
 
     came = workers.kill_at(step, after, store)
-    assert came, f"no worker came to: {step}"
+    assert came or workers.fault, f"no worker came to: {step}"
 
 
 def _misbehave(servers: Servers, chance: random.Random) -> None:

@@ -82,7 +82,7 @@ def _digest(people: People, destination: Destination) -> Iterator[str]:
     if len(set().union(*ids.values())) != len(ids):
         yield "one Message-ID for several deliveries"
     yield from _ranges(destination, texts)
-    yield from _told(people, destination, texts, SHOWN)
+    yield from _told(destination, texts, people.left + people.returned, SHOWN)
 
 
 def _forward(people: People, destination: Destination) -> Iterator[str]:
@@ -91,7 +91,7 @@ def _forward(people: People, destination: Destination) -> Iterator[str]:
         message = message_from_bytes(raw, policy=policy.default)
         ids[str(message["Resent-Message-ID"])].update(NAME.findall(str(message["Subject"])))
     yield from (f"{name} carries {each}" for name, each in ids.items() if len(each) != 1)
-    yield from _told(people, destination, ids)
+    yield from _told(destination, ids, people.returned)
 
 
 def _webhook(people: People, destination: Destination) -> Iterator[str]:
@@ -119,7 +119,7 @@ def _push(people: People, destination: Destination) -> Iterator[str]:
             notification = browser.decrypt(request)
             texts[notification["tag"]] |= set(NAME.findall(json.dumps(notification)))
     yield from _ranges(destination, texts)
-    yield from _told(people, destination, texts, 3)
+    yield from _told(destination, texts, people.returned, 3)
 
 
 def _ranges(destination: Destination, keys: Iterable[str]) -> Iterator[str]:
@@ -140,9 +140,12 @@ def _range(key: str) -> tuple[int, int]:
 
 
 def _told(
-    people: People, destination: Destination, names: Mapping[str, set[str]], shown: int = 10**6
+    destination: Destination,
+    names: Mapping[str, set[str]],
+    again: Mapping[int, int],
+    shown: int = 10**6,
 ) -> Iterator[str]:
-    """Each message that entered a list is in one delivery, or in one more each time it returned.
+    """Each message that entered a list is in one delivery, or in more as often as it is told again.
 
     A delivery that carries more than are ``shown`` need not name it.
     """
@@ -151,7 +154,7 @@ def _told(
     yield from (f"{name} was not to be sent" for name in counts if name not in rows)
     full = any(len(each) >= shown for each in names.values())
     for name, row in rows.items():
-        most = 1 + people.left.get(row.pk, 0)
+        most = 1 + again.get(row.pk, 0)
         least = 0 if full or row.retracted_at is not None else 1
         if not least <= counts[name] <= most:
             yield f"{name} is in {counts[name]} deliveries, at most {most} are right"
