@@ -90,7 +90,10 @@ def claim(keys: Collection[int], most: Mapping[str, int]) -> list[Claim]:
 
 
 def confirm(claimed: Claim, outcome: Outcome, by_filter: Mapping[int, int]) -> bool:
-    """Store that a claimed range is delivered; return False if the claim is not held any more."""
+    """Store that a claimed range is delivered, or given up if the outcome is another.
+
+    Return False if the claim is not held any more.
+    """
     until = claimed.until
     with transaction.atomic():
         rows = Destination.objects.filter(pk=claimed.destination.pk, holder=claimed.name)
@@ -100,7 +103,7 @@ def confirm(claimed: Claim, outcome: Outcome, by_filter: Mapping[int, int]) -> b
             holder="",
             failures=0,
             failing_since=None,
-            error="",
+            error="" if outcome.state == "delivered" else outcome.answer,
             due_at=Case(
                 When(latest__gt=until, then=Value(wall_clock())),
                 default=None,
@@ -150,12 +153,16 @@ def refuse(claimed: Claim, outcome: Outcome, by_filter: Mapping[int, int]) -> bo
 def advance(destination: Destination, sequence: int) -> bool:
     """Store that a held destination has been sent all up to a place within its claimed range.
 
+    Failures before that count no more: a delivery is given up if nothing of it gets through.
     Return False if the claim is not held any more.  A destination that is not held, of which a
     sample is sent, stays as it is.
     """
     if not destination.holder:
         return True
     held = Destination.objects.filter(pk=destination.pk, holder=destination.holder)
+    if destination.failures:
+        held.update(failures=0, failing_since=None)
+        destination.failures, destination.failing_since = 0, None
     return held.update(cursor=sequence) == 1
 
 

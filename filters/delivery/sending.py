@@ -10,15 +10,21 @@ from collections.abc import Collection
 from filters.delivery import claims, throttle, ways
 from filters.delivery.batches import batch_of
 from filters.delivery.claims import Claim
-from tapestry.core.backoff import pause_after
+from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
+from tapestry.deliver.backoff import next_try
 from tapestry.deliver.batch import Batch, Outcome
 
 log = logging.getLogger(__name__)
 
 TURN = 20.0
 """Seconds after which a call claims no more; what is left is for the next one."""
+
+SOONEST = 5.0
+"""Seconds before the next try, at least."""
+
+GIVEN_UP = "It was tried for three days and given up. Your lists still have these messages."
 
 
 def deliver(kinds: Collection[str], at_once: int) -> int:
@@ -49,8 +55,11 @@ def _deliver(claim: Claim) -> bool:
         kept = claims.confirm(claim, outcome, by_filter)
     elif outcome.state == "refused":
         kept = claims.refuse(claim, outcome, by_filter)
+    elif (seconds := _seconds_until_next(claim, outcome)) is not None:
+        kept = claims.fail(claim, outcome, by_filter, seconds)
     else:
-        kept = claims.fail(claim, outcome, by_filter, _seconds_until_next(claim, outcome))
+        outcome = Outcome("refused", f"{GIVEN_UP} {outcome.answer}".strip())
+        kept = claims.confirm(claim, outcome, by_filter)
     if batch.matches:
         event(
             log,
@@ -75,8 +84,14 @@ def _attempt(claim: Claim, batch: Batch) -> Outcome:
         return Outcome("retry", "It failed here; the worker's log says why.")
 
 
-def _seconds_until_next(claim: Claim, outcome: Outcome) -> float:
-    """Return the seconds until the next attempt: as the other side asks, else with backoff."""
-    if outcome.retry_after is not None:
-        return outcome.retry_after
-    return pause_after(claim.destination.failures + 1)
+def _seconds_until_next(claim: Claim, outcome: Outcome) -> float | None:
+    """Return the seconds until the next attempt, None if the delivery is given up."""
+    now = wall_clock()
+    instant = next_try(
+        now,
+        claim.destination.failing_since or now,
+        claim.destination.failures + 1,
+        retry_after=max(outcome.retry_after or 0.0, SOONEST),
+        seed=claim.key,
+    )
+    return None if instant is None else (instant - now) / SECOND

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from filters.delivery import by_digest, by_forward
+from filters.delivery import by_digest, by_forward, by_mailbox
 from filters.delivery.preview import Preview
 from filters.models import Destination
 from tapestry.deliver.batch import Batch, Outcome
@@ -34,6 +34,7 @@ class Way:
 WAYS: dict[str, Way] = {
     Destination.Kind.DIGEST: Way(by_digest.send, by_digest.preview, MAIL),
     Destination.Kind.FORWARD: Way(by_forward.send, by_forward.preview, MAIL),
+    Destination.Kind.MAILBOX: Way(by_mailbox.send, by_mailbox.preview, OUTBOUND, by_mailbox.MOST),
 }
 
 

@@ -9,6 +9,7 @@ from filters.models.account import Profile, RetiredName
 from filters.models.annotation import OutboxAnnotation
 from filters.models.delivery import (
     Address,
+    BounceMailbox,
     Delivery,
     Destination,
     Feed,
@@ -24,6 +25,7 @@ from filters.models.source import Folder, Import, Pull, Source
 
 __all__ = [
     "Address",
+    "BounceMailbox",
     "Card",
     "Clock",
     "Delivery",

@@ -26,6 +26,7 @@ from filters.models import (
 from filters.store.release import release
 from filters.store.schedule import HELD
 from tapestry.core.clock import DAY, HOUR, MINUTE, wall_clock
+from tapestry.deliver.backoff import GIVE_UP
 from tapestry.deliver.batch import Outcome
 
 ALL = {"webhook": 3}
@@ -274,3 +275,55 @@ def test_the_latest_deliveries_and_those_of_a_week_are_kept(alice: User, hook: D
     assert history.prune() == 20
     assert (hook.deliveries.count(), quiet.deliveries.count()) == (12, history.SHOWN)
     assert history.prune() == 0
+
+
+def test_what_is_refused_for_ever_is_given_up_after_three_days(
+    jones: Filter, hook: Destination, store: Store, way: Recorder
+) -> None:
+    store(jones, "one")
+    way.outcome = Outcome("retry", "No room.")
+    turn()
+    assert (fresh(hook).failures, hook.cursor) == (1, 0)
+    assert hook.failing_since is not None
+    began = wall_clock() - GIVE_UP
+    Destination.objects.update(failing_since=began, due_at=wall_clock())
+    turn()
+    assert (fresh(hook).cursor, hook.claimed_until, hook.failing_since) == (1, None, None)
+    given_up = Delivery.objects.first()
+    assert given_up is not None
+    assert (given_up.state, given_up.matches) == ("refused", 1)
+    assert given_up.answer == f"{sending.GIVEN_UP} No room." == hook.error
+    assert Match.objects.filter(filter=jones).count() == 1
+    way.outcome = Outcome("delivered")
+    store(jones, "two")
+    turn()
+    assert way.delivered == [("insert", "one"), ("insert", "one"), ("insert", "two")]
+    assert fresh(hook).error == ""
+
+
+def test_the_other_side_says_how_long_to_wait(
+    jones: Filter, hook: Destination, store: Store, way: Recorder
+) -> None:
+    store(jones, "one")
+    way.outcome = Outcome("retry", "Slow down.", retry_after=3600.0)
+    before = wall_clock()
+    turn()
+    due_at = fresh(hook).due_at
+    assert due_at is not None
+    assert before + HOUR <= due_at <= wall_clock() + HOUR
+
+
+def test_a_delivery_that_gets_on_is_not_given_up(
+    jones: Filter, hook: Destination, store: Store, way: Recorder
+) -> None:
+    for number in range(3):
+        store(jones, f"m{number}")
+    release()
+    began = wall_clock() - 3 * GIVE_UP
+    Destination.objects.update(failures=9, failing_since=began)
+    [held] = claims.claim([hook.pk], ALL)
+    assert claims.advance(held.destination, 2)
+    assert (fresh(hook).failures, hook.failing_since, hook.cursor) == (0, None, 2)
+    assert claims.fail(held, Outcome("retry"), {}, 0.0)
+    assert (fresh(hook).failures, hook.claimed_until) == (1, 3)
+    assert hook.failing_since is not None and hook.failing_since > began
