@@ -9,7 +9,8 @@ What may be set from outside:
     TAPESTRY_URL      the address of the site, for links in what it sends
     EMAIL_URL         the server that sends mail: smtp+tls://user:pass@host:587; without one,
                       mail is kept for a page
-    TAPESTRY_FROM     the address that mail comes from
+    TAPESTRY_FROM     the address that mail comes from, and that bounces are sent to
+    TAPESTRY_BOUNCES  the mailbox where these are read: imaps://user:pass@host/INBOX
     TAPESTRY_DEBUG    1 shows tracebacks in the browser: for work on Tapestry itself
     TAPESTRY_TICK     seconds between two runs of what is due (5)
     TAPESTRY_SHARED_SECONDS, TAPESTRY_OWN_SECONDS, TAPESTRY_UNPROVEN_SECONDS,
@@ -160,6 +161,8 @@ else:
     EMAIL_BACKEND = "filters.delivery.kept_mail.KeptMailBackend"
 EMAIL_TIMEOUT = 20
 DEFAULT_FROM_EMAIL = os.environ.get("TAPESTRY_FROM") or f"tapestry@{urlsplit(SITE_URL).hostname}"
+
+BOUNCES = os.environ.get("TAPESTRY_BOUNCES", "")
 
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 

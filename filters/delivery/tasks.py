@@ -8,7 +8,7 @@ a crowd that was due before, and a task that comes late finds nothing to do.
 
 from __future__ import annotations
 
-from filters.delivery import claims, mail, sending, ways
+from filters.delivery import bounces, claims, mail, sending, ways
 from filters.store.release import release
 from tapestry.celery import PROCESSES, THREADS, app
 
@@ -36,3 +36,9 @@ def deliver(queue: str) -> None:
     """Deliver what is due in a queue, mail over one connection."""
     with mail.kept_connection():
         sending.deliver(ways.kinds_of(queue), AT_ONCE[queue])
+
+
+@app.task(name="filters.read_bounces", ignore_result=True)
+def read_bounces() -> None:
+    """Pause the addresses whose mail has come back to the mailbox of bounces."""
+    bounces.read_mailbox()
