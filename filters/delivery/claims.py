@@ -20,7 +20,7 @@ from filters.delivery import holder
 from filters.models import Delivery, Destination, Match, ReleaseCounter
 from filters.store import release
 from tapestry.core.clock import DAY, SECOND, wall_clock
-from tapestry.deliver.batch import Outcome
+from tapestry.deliver.batch import DeliveredMatch, Outcome
 
 PATIENCE = DAY
 """How long deliveries wait for the card of a match: its message may be nowhere to be found."""
@@ -115,16 +115,24 @@ def confirm(claimed: Claim, outcome: Outcome, by_filter: Mapping[int, int]) -> b
     return done == 1
 
 
-def fail(claimed: Claim, outcome: Outcome, by_filter: Mapping[int, int], seconds: float) -> bool:
+def fail(
+    claimed: Claim,
+    outcome: Outcome,
+    by_filter: Mapping[int, int],
+    seconds: float,
+    *,
+    reopen: bool = False,
+) -> bool:
     """Store that a range could not be delivered, to be tried again after so many seconds.
 
-    Return False if the claim is not held any more.
+    With ``reopen`` what comes until then is in it.  Return False if the claim is not held any more.
     """
     now = wall_clock()
     with transaction.atomic():
         rows = Destination.objects.filter(pk=claimed.destination.pk, holder=claimed.name)
         done = rows.update(
             holder="",
+            claimed_until=None if reopen else claimed.destination.claimed_until,
             due_at=now + int(seconds * SECOND),
             failures=F("failures") + 1,
             failing_since=claimed.destination.failing_since or now,
@@ -133,6 +141,15 @@ def fail(claimed: Claim, outcome: Outcome, by_filter: Mapping[int, int], seconds
         if done:
             _record(claimed, outcome, by_filter)
     return done == 1
+
+
+def give_up(claimed: Claim, outcome: Outcome, match: DeliveredMatch) -> bool:
+    """Store that the first match of a range is given up; the others are to be delivered still.
+
+    Return False if the claim is not held any more.
+    """
+    claimed.destination.claimed_until = match.sequence
+    return confirm(claimed, outcome, {match.filter_id: 1})
 
 
 def refuse(claimed: Claim, outcome: Outcome, by_filter: Mapping[int, int]) -> bool:

@@ -24,7 +24,7 @@ TURN = 20.0
 SOONEST = 5.0
 """Seconds before the next try, at least."""
 
-GIVEN_UP = "It was tried for three days and given up. Your lists still have these messages."
+GIVEN_UP = "It was tried for three days and given up. Your lists still have what was in it."
 
 
 def deliver(kinds: Collection[str], at_once: int) -> int:
@@ -50,16 +50,20 @@ def _deliver(claim: Claim) -> bool:
     began = time.monotonic()
     batch = batch_of(claim)
     by_filter = Counter(match.filter_id for match in batch.matches)
+    reopens = ways.WAYS[claim.destination.kind].reopens
     outcome = _attempt(claim, batch) if batch.matches else Outcome("delivered")
     if outcome.state == "delivered":
         kept = claims.confirm(claim, outcome, by_filter)
     elif outcome.state == "refused":
         kept = claims.refuse(claim, outcome, by_filter)
     elif (seconds := _seconds_until_next(claim, outcome)) is not None:
-        kept = claims.fail(claim, outcome, by_filter, seconds)
+        kept = claims.fail(claim, outcome, by_filter, seconds, reopen=reopens)
     else:
         outcome = Outcome("refused", f"{GIVEN_UP} {outcome.answer}".strip())
-        kept = claims.confirm(claim, outcome, by_filter)
+        if reopens:
+            kept = claims.give_up(claim, outcome, batch.matches[0])
+        else:
+            kept = claims.confirm(claim, outcome, by_filter)
     if batch.matches:
         event(
             log,

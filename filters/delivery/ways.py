@@ -22,19 +22,23 @@ class Way:
     """How a kind of destination is delivered to: what sends a batch, and in which queue.
 
     ``preview`` returns what would be sent; it sends nothing.  ``most`` is how many matches one
-    delivery carries; None has no limit.
+    delivery carries; None has no limit.  With ``reopens`` a range that failed is open again: what
+    has come since is tried with it.  That is for servers that can be asked what they have.
     """
 
     send: Callable[[Destination, Batch], Outcome]
     preview: Callable[[Destination, Batch], Preview]
     queue: str
     most: int | None = None
+    reopens: bool = False
 
 
 WAYS: dict[str, Way] = {
     Destination.Kind.DIGEST: Way(by_digest.send, by_digest.preview, MAIL),
     Destination.Kind.FORWARD: Way(by_forward.send, by_forward.preview, MAIL),
-    Destination.Kind.MAILBOX: Way(by_mailbox.send, by_mailbox.preview, OUTBOUND, by_mailbox.MOST),
+    Destination.Kind.MAILBOX: Way(
+        by_mailbox.send, by_mailbox.preview, OUTBOUND, by_mailbox.MOST, reopens=True
+    ),
 }
 
 

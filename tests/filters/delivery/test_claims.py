@@ -327,3 +327,29 @@ def test_a_delivery_that_gets_on_is_not_given_up(
     assert claims.fail(held, Outcome("retry"), {}, 0.0)
     assert (fresh(hook).failures, hook.claimed_until) == (1, 3)
     assert hook.failing_since is not None and hook.failing_since > began
+
+
+def test_where_the_server_can_be_asked_what_comes_later_is_tried_too(
+    jones: Filter,
+    hook: Destination,
+    store: Store,
+    way: Recorder,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """So a message that is refused for ever holds up no other, and is given up alone."""
+    reopening = ways.Way(way.send, way.preview, ways.OUTBOUND, 3, reopens=True)
+    monkeypatch.setitem(ways.WAYS, "webhook", reopening)
+    store(jones, "poison")
+    way.outcome = Outcome("retry", "No.")
+    turn()
+    store(jones, "two")
+    Destination.objects.update(due_at=wall_clock(), failing_since=wall_clock() - GIVE_UP)
+    turn()
+    assert [match.msgid for match in way.batches[-2].matches] == ["poison", "two"]
+    assert [match.msgid for match in way.batches[-1].matches] == ["two"]
+    states = list(Delivery.objects.values_list("state", "matches"))
+    assert states == [("retry", 1), ("refused", 1), ("retry", 1)]
+    way.outcome = Outcome("delivered")
+    Destination.objects.update(due_at=wall_clock())
+    turn()
+    assert (fresh(hook).cursor, hook.failures, len(way.batches)) == (2, 0, 4)
