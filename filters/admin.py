@@ -11,12 +11,13 @@ from django.contrib.auth.forms import AdminUserCreationForm
 from django.contrib.auth.models import Group, User
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 
 from filters import models
 from filters.accounts.retired_names import check_available
 from filters.authoring.dependents import present, recompile_all_of, recompile_dependents
 from filters.authoring.lifecycle import full_name
+from filters.delivery import bounces
 from filters.models import Filter
 from filters.runtime.batching import batched
 from filters.store import shared_window
@@ -114,6 +115,11 @@ class AddressAdmin(Pages):
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        """Show, above the list, the address that bounces are posted to."""
+        title = f"A mail server may post bounces to {bounces.post_url()}"
+        return super().changelist_view(request, {"subtitle": title} | (extra_context or {}))
 
 
 class SubscriptionLines(Lines):
@@ -235,7 +241,7 @@ class RetiredNameAdmin(Pages):
 admin.site.unregister([User, Group])
 admin.site.register(User, AccountAdmin)
 admin.site.register(Group, NamedGroupAdmin)
-admin.site.register([models.Profile, models.Card])
+admin.site.register([models.Profile, models.Card, models.BounceMailbox])
 admin.site.register([models.ReleaseCounter, models.ConfirmationMail], WrittenByRuns)
 admin.site.register(models.Mute)
 admin.site.register([models.Clock, models.SharedWindow, models.Heartbeat])

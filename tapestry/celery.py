@@ -28,6 +28,7 @@ QUEUES = {
         "filters.deliver_due",
         "filters.pull_due",
         "filters.pull_source",
+        "filters.read_bounces",
     ),
     "mail": (),
     "outbound": ("filters.deliver", "filters.send_sample"),
@@ -74,6 +75,7 @@ def _configuration() -> dict[str, Any]:
                 # The shared window has the other lanes follow it, where anything is new.
                 *((name, 3 * seconds, 3 * max(1.0, seconds)) for name in FOLLOWERS),
                 ("compact", 3600.0, 600),
+                ("read_bounces", 300.0, 300),
             )
         },
     }

@@ -9,7 +9,8 @@ What may be set from outside:
     TAPESTRY_URL      the address of the site, for links in what it sends
     EMAIL_URL         the server that sends mail: smtp+tls://user:pass@host:587; without one,
                       mail is kept for a page
-    TAPESTRY_FROM     the address that mail comes from
+    TAPESTRY_FROM     the address that mail comes from, and that bounces are sent to
+    TAPESTRY_BOUNCES  the mailbox where these are read: imaps://user:pass@host/INBOX
     TAPESTRY_PRIVATE_HOSTS   networks and names of hosts that webhooks and push may reach
                       although they are not public, with commas between
     TAPESTRY_DEBUG    1 shows tracebacks in the browser: for work on Tapestry itself
@@ -159,6 +160,8 @@ WHITENOISE_USE_FINDERS = True
 locals().update(email_settings(os.environ.get("EMAIL_URL") or ""))
 EMAIL_TIMEOUT = 20
 DEFAULT_FROM_EMAIL = os.environ.get("TAPESTRY_FROM") or f"tapestry@{urlsplit(SITE_URL).hostname}"
+
+BOUNCES = os.environ.get("TAPESTRY_BOUNCES", "")
 
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 

@@ -102,7 +102,10 @@ def claim(name: str, keys: Collection[int], most: Mapping[str, int]) -> list[Cla
 
 
 def confirm(claimed: Claim, outcome: Outcome, by_filter: Mapping[int, int]) -> bool:
-    """Store that a claimed range is delivered; return False if the claim is not held any more."""
+    """Store that a claimed range is delivered.
+
+    Return False if the claim is not held any more.
+    """
     until = claimed.until
     with transaction.atomic():
         rows = Destination.objects.filter(pk=claimed.destination.pk, holder=claimed.name)
@@ -112,7 +115,7 @@ def confirm(claimed: Claim, outcome: Outcome, by_filter: Mapping[int, int]) -> b
             holder="",
             failures=0,
             failing_since=None,
-            error="",
+            error="" if outcome.state == "delivered" else outcome.answer,
             due_at=Case(
                 When(latest__gt=until, then=Value(wall_clock())),
                 default=None,
@@ -124,16 +127,24 @@ def confirm(claimed: Claim, outcome: Outcome, by_filter: Mapping[int, int]) -> b
     return done == 1
 
 
-def fail(claimed: Claim, outcome: Outcome, by_filter: Mapping[int, int], seconds: float) -> bool:
+def fail(
+    claimed: Claim,
+    outcome: Outcome,
+    by_filter: Mapping[int, int],
+    seconds: float,
+    *,
+    reopen: bool = False,
+) -> bool:
     """Store that a range could not be delivered, to be tried again after so many seconds.
 
-    Return False if the claim is not held any more.
+    With ``reopen`` what comes until then is in it.  Return False if the claim is not held any more.
     """
     now = wall_clock()
     with transaction.atomic():
         rows = Destination.objects.filter(pk=claimed.destination.pk, holder=claimed.name)
         done = rows.update(
             holder="",
+            claimed_until=None if reopen else claimed.destination.claimed_until,
             due_at=now + int(seconds * SECOND),
             failures=F("failures") + 1,
             failing_since=claimed.destination.failing_since or now,
@@ -152,7 +163,12 @@ def refuse(claimed: Claim, outcome: Outcome, by_filter: Mapping[int, int]) -> bo
     with transaction.atomic():
         rows = Destination.objects.filter(pk=claimed.destination.pk, holder=claimed.name)
         done = rows.update(
-            holder="", due_at=None, active=False, failures=F("failures") + 1, error=outcome.answer
+            holder="",
+            due_at=None,
+            active=False,
+            failures=0,
+            failing_since=None,
+            error=outcome.answer,
         )
         if done:
             _record(claimed, outcome, by_filter)
@@ -162,12 +178,16 @@ def refuse(claimed: Claim, outcome: Outcome, by_filter: Mapping[int, int]) -> bo
 def advance(destination: Destination, sequence: int) -> bool:
     """Store that a held destination has been sent all up to a place within its claimed range.
 
+    Failures before that count no more: it gets on.
     Return False if the claim is not held any more.  A destination that is not held, of which a
     sample is sent, stays as it is.
     """
     if not destination.holder:
         return True
     held = Destination.objects.filter(pk=destination.pk, holder=destination.holder)
+    if destination.failures:
+        held.update(failures=0, failing_since=None)
+        destination.failures, destination.failing_since = 0, None
     return held.update(cursor=sequence) == 1
 
 

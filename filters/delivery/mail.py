@@ -15,6 +15,7 @@ from django.core.mail import EmailMessage, get_connection
 from filters.accounts import people
 from filters.delivery import links
 from filters.models import Address, Destination
+from filters.runtime.delivery_signer import delivery_signer
 from tapestry.core.clock import wall_clock
 from tapestry.deliver.batch import Batch, Outcome
 from tapestry.deliver.envelope import Envelope
@@ -65,6 +66,7 @@ def envelope(destination: Destination, address: Address, batch: Batch) -> Envelo
         zone=people.time_zone(owner),
         message_id=f"{batch.key}@{host}",
         now=wall_clock(),
+        signer=delivery_signer(),
     )
 
 

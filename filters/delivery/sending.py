@@ -11,15 +11,23 @@ from filters.delivery import claims, holder, throttle, ways
 from filters.delivery.batches import batches_of
 from filters.delivery.claims import Claim
 from filters.models import Destination
-from tapestry.core.backoff import pause_after
+from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
+from tapestry.deliver.backoff import LONGEST, next_try
 from tapestry.deliver.batch import Batch, Outcome
 
 log = logging.getLogger(__name__)
 
 TURN = 20.0
 """Seconds after which a call claims no more; what is left is for the next one."""
+
+SOONEST = 5.0
+"""Seconds before the next try, at least."""
+
+TURNED_OFF = (
+    "It failed for three days and was turned off. Turn it on again: what waits is sent then."
+)
 
 
 def deliver(kinds: Collection[str], at_once: int) -> int:
@@ -51,13 +59,17 @@ def _deliver_all(claimed: Sequence[Claim]) -> int:
 def _deliver(claim: Claim, batch: Batch) -> bool:
     began = time.monotonic()
     by_filter = Counter(match.filter_id for match in batch.matches)
+    reopens = ways.WAYS[claim.destination.kind].reopens
     outcome = attempt(claim.destination, batch) if batch.matches else Outcome("delivered")
     if outcome.state == "delivered":
         kept = claims.confirm(claim, outcome, by_filter)
     elif outcome.state == "refused":
         kept = claims.refuse(claim, outcome, by_filter)
+    elif (seconds := _seconds_until_next(claim, outcome)) is not None:
+        kept = claims.fail(claim, outcome, by_filter, seconds, reopen=reopens)
     else:
-        kept = claims.fail(claim, outcome, by_filter, _seconds_until_next(claim, outcome))
+        outcome = Outcome("refused", f"{TURNED_OFF} {outcome.answer}".strip())
+        kept = claims.refuse(claim, outcome, by_filter)
     if batch.matches:
         event(
             log,
@@ -83,8 +95,19 @@ def attempt(destination: Destination, batch: Batch) -> Outcome:
         return Outcome("retry", "It failed here; the worker's log says why.")
 
 
-def _seconds_until_next(claim: Claim, outcome: Outcome) -> float:
-    """Return the seconds until the next attempt: as the other side asks, else with backoff."""
-    if outcome.retry_after is not None:
-        return outcome.retry_after
-    return pause_after(claim.destination.failures + 1)
+def _seconds_until_next(claim: Claim, outcome: Outcome) -> float | None:
+    """Return the seconds until the next attempt, None if the destination is to be turned off.
+
+    Where our own mail server is the one that fails, it is tried for ever.
+    """
+    now = wall_clock()
+    instant = next_try(
+        now,
+        claim.destination.failing_since or now,
+        claim.destination.failures + 1,
+        retry_after=max(outcome.retry_after or 0.0, SOONEST),
+        seed=claim.key,
+    )
+    if instant is not None:
+        return (instant - now) / SECOND
+    return LONGEST if ways.WAYS[claim.destination.kind].queue == ways.MAIL else None

@@ -8,7 +8,7 @@ a crowd that was due before, and a task that comes late finds nothing to do.
 
 from __future__ import annotations
 
-from filters.delivery import claims, mail, samples, sending, ways
+from filters.delivery import bounces, claims, mail, samples, sending, ways
 from filters.store.release import release
 from tapestry.celery import PROCESSES, THREADS, app
 
@@ -42,3 +42,9 @@ def deliver(queue: str) -> None:
 def send_sample(key: int) -> None:
     """Send the sample that the owner of a destination has asked for."""
     samples.send_sample(key)
+
+
+@app.task(name="filters.read_bounces", ignore_result=True)
+def read_bounces() -> None:
+    """Pause the addresses whose mail has come back to the mailbox of bounces."""
+    bounces.read_mailbox()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from filters.delivery import by_digest, by_forward, by_push, by_webhook
+from filters.delivery import by_digest, by_forward, by_mailbox, by_push, by_webhook
 from filters.delivery.preview import Preview
 from filters.models import Destination
 from tapestry.deliver.batch import Batch, Outcome
@@ -23,13 +23,15 @@ class Way:
     """How a kind of destination is delivered to: what sends a batch, and in which queue.
 
     ``preview`` returns what would be sent; it sends nothing.  ``most`` is how many matches one
-    delivery carries; None has no limit.
+    delivery carries; None has no limit.  With ``reopens`` a range that failed is open again: what
+    has come since is tried with it.  That is for servers that can be asked what they have.
     """
 
     send: Callable[[Destination, Batch], Outcome]
     preview: Callable[[Destination, Batch], Preview]
     queue: str
     most: int | None = None
+    reopens: bool = False
 
 
 WAYS: dict[str, Way] = {
@@ -37,6 +39,9 @@ WAYS: dict[str, Way] = {
     Destination.Kind.FORWARD: Way(by_forward.send, by_forward.preview, MAIL),
     Destination.Kind.WEBHOOK: Way(by_webhook.send, by_webhook.preview, OUTBOUND, MOST_MATCHES),
     Destination.Kind.PUSH: Way(by_push.send, by_push.preview, OUTBOUND),
+    Destination.Kind.MAILBOX: Way(
+        by_mailbox.send, by_mailbox.preview, OUTBOUND, by_mailbox.MOST, reopens=True
+    ),
 }
 
 

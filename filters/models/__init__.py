@@ -9,6 +9,7 @@ from filters.models.account import Profile, RetiredName
 from filters.models.annotation import OutboxAnnotation
 from filters.models.delivery import (
     Address,
+    BounceMailbox,
     ConfirmationMail,
     Delivery,
     Destination,
@@ -25,6 +26,7 @@ from filters.models.source import Folder, Import, Pull, Source
 
 __all__ = [
     "Address",
+    "BounceMailbox",
     "Card",
     "Clock",
     "ConfirmationMail",

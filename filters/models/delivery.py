@@ -178,6 +178,25 @@ class Delivery(models.Model):
         return f"{self.key}: {self.state}"
 
 
+class BounceMailbox(SingleRow):
+    """How far the mailbox of bounces (TAPESTRY_BOUNCES) has been read: to a UID of a folder.
+
+    ``address`` is its URL without the password; ``error`` says why it could not be read.
+    """
+
+    address = models.TextField(default="", blank=True)
+    uidvalidity = models.BigIntegerField(default=0)
+    uid = models.BigIntegerField(default=0)
+    read_at = models.BigIntegerField(null=True, blank=True)
+    error = models.TextField(default="", blank=True)
+
+    class Meta:
+        verbose_name_plural = "bounce mailbox"
+
+    def __str__(self) -> str:
+        return self.address
+
+
 def new_feed_token() -> str:
     """Return the secret part of a feed's address."""
     return secrets.token_urlsafe(24)

@@ -99,7 +99,10 @@ class Folder(models.Model):
 
 
 class Pull(models.Model):
-    """A pull of a source that brought something or failed: instants, counts and the error."""
+    """A pull of a source that brought something or failed: instants, counts and the error.
+
+    ``skipped`` are our own deliveries, which are not taken in.
+    """
 
     source = models.ForeignKey(Source, models.CASCADE, related_name="pulls")
     started_at = models.BigIntegerField()
@@ -108,6 +111,7 @@ class Pull(models.Model):
     added = models.IntegerField(default=0)
     duplicates = models.IntegerField(default=0)
     broken = models.IntegerField(default=0)
+    skipped = models.IntegerField(default=0)
     error = models.TextField(default="", blank=True)
 
     class Meta:

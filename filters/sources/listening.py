@@ -12,7 +12,7 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from operator import attrgetter
@@ -22,6 +22,11 @@ from django.db import connection
 from filters.models import Heartbeat
 from filters.models.source import Source
 from filters.sources.credentials import account_of
+from filters.sources.delivery_folders import (
+    is_delivery_folder,
+    mailbox_of,
+    parents_by_mailbox,
+)
 from filters.sources.schedule import make_due
 from tapestry.core.backoff import pause_after
 from tapestry.core.clock import wall_clock
@@ -159,14 +164,19 @@ def _account_of(source: Source) -> Account:
 def _watchable() -> Iterator[tuple[Source, str]]:
     """Yield at most MOST folders, at most FOLDERS of each source, its INBOX first."""
     mailboxes = Source.objects.filter(kind=Source.Kind.IMAP, active=True, owner__is_active=True)
+    hidden = parents_by_mailbox()
     folders = (
         (source, folder)
         for source in mailboxes.order_by("pk").iterator()
-        for folder in sorted(source.folder_patterns, key=lambda name: name.upper() != "INBOX")[
-            :FOLDERS
-        ]
+        for folder in _watched_folders(source, hidden.get(mailbox_of(source), []))
     )
     return islice(folders, MOST)
+
+
+def _watched_folders(source: Source, hidden: Sequence[str]) -> list[str]:
+    """Return the first folders that a source pulls; none that holds our deliveries."""
+    pulled = [name for name in source.folder_patterns if not is_delivery_folder(name, hidden)]
+    return sorted(pulled, key=lambda name: name.upper() != "INBOX")[:FOLDERS]
 
 
 _account_fields = attrgetter("host", "port", "security", "user", "method", "secret")

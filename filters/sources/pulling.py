@@ -15,7 +15,9 @@ from filters.accounts import people
 from filters.models.source import Folder, Pull, Source
 from filters.runtime import services
 from filters.runtime.batching import batched
+from filters.runtime.delivery_signer import delivery_signer
 from filters.sources.credentials import account_of
+from filters.sources.delivery_folders import delivery_parents
 from filters.sources.schedule import source_lock
 from filters.sources.sync_state import StoredSyncStates, stored_name
 from filters.store import imports
@@ -123,6 +125,7 @@ class _Work:
             stop=self._is_over,
             appended=Backpressure(),
             imported=imports.record,
+            is_ours=delivery_signer().has_signed,
             forbidden=partial(self._is_forbidden, hold=True),
         )
         reports = pull_account(
@@ -131,6 +134,7 @@ class _Work:
             target,
             StoredSyncStates(source, account.address),
             self._in_turn,
+            hidden=delivery_parents(source),
             pause=self._pause,
         )
         try:
@@ -233,11 +237,9 @@ class _Work:
         self._unchanged().filter(due_at=source.due_at).update(due_at=due_at)
         self._unchanged().update(error=error, hint=hint, **changes)
         source.refresh_from_db()
-        if self.tally.read or (error and error != error_before):
-            counts = asdict(self.tally)
-            del counts["skipped"]  # own deliveries: the log says how many
+        if self.tally.passed or (error and error != error_before):
             source.pulls.create(
-                started_at=self.started, ended_at=wall_clock(), error=error, **counts
+                started_at=self.started, ended_at=wall_clock(), error=error, **asdict(self.tally)
             )
             old = source.pulls.values_list("pk", flat=True)[MOST_PULLS:]
             Pull.objects.filter(pk__in=list(old)).delete()

@@ -14,7 +14,7 @@ from tapestry.core.clock import DAY, HOUR, SECOND
 FIRST = 30.0
 LONGEST = 6 * HOUR / SECOND
 GIVE_UP = 3 * DAY
-"""How long a delivery is tried, in microseconds."""
+"""How long a delivery is tried, in microseconds, before something else is done about it."""
 
 
 def next_try(
@@ -25,7 +25,7 @@ def next_try(
     retry_after: float | None = None,
     seed: str | None = None,
 ) -> int | None:
-    """Return the instant of the next try, or None if the delivery is given up.
+    """Return the instant of the next try, or None three days after the first.
 
     ``failures`` in a row, this one included, began at ``first_tried``.  The pause is at least
     ``retry_after`` seconds, where the other side named them (RFC 9110 section 10.2.3).  The last

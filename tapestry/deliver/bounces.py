@@ -1,8 +1,9 @@
 """Bounces: reports that a message could not be delivered, or not yet (RFC 3464, RFC 3462).
 
 Postfix, Exchange, Gmail and newer Exims send a delivery status notification (DSN); qmail and older
-Exims send text.  A report is not authenticated: count it only if its Message-ID is one that was
-sent, and cannot be guessed.  Time and memory are linear in the length that is read.
+Exims send text.  A report is not authenticated: count it only if this site signed its delivery, or
+if its Message-ID is one that was sent, and cannot be guessed.  Time and memory are linear in the
+length that is read.
 """
 
 from __future__ import annotations
@@ -43,9 +44,9 @@ _NOT_YET = re.compile(r"not yet been delivered|will continue|not require any act
 class BounceReport:
     """What a server reports of a message and one of its recipients.
 
-    ``message_id`` (without angle brackets) and ``delivery_key`` (the value of DELIVERY_HEADER) are
-    those of the message, None where the report does not have them.  ``status`` is that of RFC
-    3463.  A report of several recipients is about the first that failed.
+    ``message_id`` (without angle brackets) and ``delivery_value`` (of DELIVERY_HEADER, which a
+    DeliverySigner reads) are those of the message, None where the report does not have them.
+    ``status`` is that of RFC 3463.  A report of several recipients is about the first that failed.
     """
 
     message_id: str | None
@@ -53,7 +54,7 @@ class BounceReport:
     action: Literal["failed", "delayed"]
     status: str
     diagnostic: str
-    delivery_key: str | None = None
+    delivery_value: str | None = None
 
 
 def read_bounce(raw: bytes) -> BounceReport | None:

@@ -7,7 +7,7 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from tapestry.core.clock import to_datetime
-from tapestry.core.delivery_header import DELIVERY_HEADER
+from tapestry.core.delivery_header import DELIVERY_HEADER, DeliverySigner
 
 __all__ = ["DELIVERY_HEADER", "Envelope"]
 
@@ -20,7 +20,8 @@ class Envelope:
     of RFC 2919, such as ``terry.tapestry.example.com``.  ``unsubscribe_url`` stops the mail on
     POST (RFC 8058) and asks on GET; it has to be https for mail programs to use it.
     ``message_id`` is the same however often a delivery is tried, with or without its angle
-    brackets.  ``now`` is an instant (tapestry.core.clock), shown in ``zone``.
+    brackets.  ``now`` is an instant (tapestry.core.clock), shown in ``zone``.  ``signer`` signs the
+    key of the delivery, so that this site knows its mail again.
     """
 
     to_address: str
@@ -34,6 +35,7 @@ class Envelope:
     zone: ZoneInfo
     message_id: str
     now: int
+    signer: DeliverySigner
 
     def local(self, instant: int) -> datetime:
         """Return an instant in the reader's zone; in 1970 if no calendar has it."""

@@ -121,7 +121,7 @@ def delivery_headers(envelope: Envelope, key: str, subject: str) -> Headers:
         ("List-Unsubscribe-Post", "List-Unsubscribe=One-Click"),
         ("Auto-Submitted", "auto-generated"),
         ("X-Auto-Response-Suppress", "All"),
-        (DELIVERY_HEADER, token(key)),
+        (DELIVERY_HEADER, envelope.signer.value(token(key))),
         ("MIME-Version", "1.0"),
     ]
 

@@ -13,11 +13,12 @@ from functools import partial
 from operator import add
 
 from tapestry.core.clock import wall_clock
+from tapestry.core.delivery_header import nothing_is_ours
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.core.ports import Clock
 from tapestry.ingest.parallel import parse_batches
-from tapestry.ingest.stream import Batch, MessageStream
+from tapestry.ingest.stream import Batch, Item, MessageStream
 from tapestry.tables.append import Cursor, Forbidden, append_messages, never, to_nobody
 from tapestry.tables.compact import compact_small_files
 from tapestry.tables.log import Tables
@@ -35,6 +36,9 @@ Progress = Callable[[int, int | None], None]
 
 Imported = Callable[[str, int], None]
 """Take the name of a stream, and the ``ts`` that messages will have that were there before."""
+
+IsOurs = Callable[[bytes], bool]
+"""Return whether this site sent a message, by its bytes (tapestry.core.delivery_header)."""
 
 Stop = Callable[[], bool]
 """Return whether to leave the remaining messages for another time."""
@@ -70,7 +74,8 @@ class IngestTarget:
     ``stop`` is called after every append.  ``forbidden`` is called under the lock of the append:
     if it returns True, the batch is discarded and the cursor stays.  ``appended`` is called with
     the ``ts`` of each append, and may wait before the next; ``imported`` with that of each import,
-    under the lock, before it is visible.  ``workers`` processes parse;
+    under the lock, before it is visible.  What ``is_ours`` is not taken in, so that no mail loop
+    begins; without it, only what the keyword of IMAP marks as ours.  ``workers`` processes parse;
     with 0 this process does.  Workers read ahead: ``Item.flush`` has effect only without them.
     """
 
@@ -84,6 +89,7 @@ class IngestTarget:
     forbidden: Forbidden = never
     appended: Callable[[int], None] = lambda ts: None
     imported: Imported = lambda name, ts: None
+    is_ours: IsOurs = nothing_is_ours
 
 
 def ingest_batches(stream: MessageStream, target: IngestTarget, tally: Tally) -> bool:
@@ -143,7 +149,7 @@ class ParsedBatch:
 def parsed_batches(stream: MessageStream, target: IngestTarget) -> Iterator[ParsedBatch]:
     """Yield the messages of a stream in batches; before an error, all that came before it."""
     for batch, messages in parse_batches(
-        _batches(stream), stream.name, target.audience, target.workers
+        _batches(stream, target.is_ours), stream.name, target.audience, target.workers
     ):
         originals = [
             Original(raw, parsed.problems) for raw, parsed in zip(batch.raws, messages, strict=True)
@@ -152,7 +158,7 @@ def parsed_batches(stream: MessageStream, target: IngestTarget) -> Iterator[Pars
         yield ParsedBatch(mail, originals, batch.cursor, batch.backlog, batch.skipped)
 
 
-def _batches(stream: MessageStream) -> Iterator[Batch]:
+def _batches(stream: MessageStream, is_ours: IsOurs) -> Iterator[Batch]:
     batch, length, start = Batch(), 0, 0.0
     try:
         for item in stream.items:
@@ -164,7 +170,7 @@ def _batches(stream: MessageStream) -> Iterator[Batch]:
                 start = time.monotonic()
             batch.origin, batch.backlog = item.origin, item.backlog
             batch.cursor = item.cursor or batch.cursor
-            if item.is_own_delivery:
+            if _is_own_delivery(item, is_ours):
                 batch.skipped += 1
             elif item.raw is not None:
                 batch.raws.append(item.raw)
@@ -180,3 +186,8 @@ def _batches(stream: MessageStream) -> Iterator[Batch]:
         raise
     if batch:
         yield batch
+
+
+def _is_own_delivery(item: Item, is_ours: IsOurs) -> bool:
+    """Return whether this site sent a message, or put it into the mailbox."""
+    return item.raw is not None and (item.delivered or is_ours(item.raw))

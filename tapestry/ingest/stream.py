@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
-from tapestry.core.delivery_header import has_delivery_header
 from tapestry.tables.append import Cursor
 
 CursorOf = Callable[[str], Cursor | None]
@@ -33,11 +32,6 @@ class Item:
     internal_date: int | None = None
     backlog: bool = False
     delivered: bool = False
-
-    @property
-    def is_own_delivery(self) -> bool:
-        """Whether Tapestry sent this message, or put it there: it is not taken in (no loops)."""
-        return self.raw is not None and (self.delivered or has_delivery_header(self.raw))
 
 
 @dataclass(slots=True)

@@ -86,7 +86,7 @@ def test_without_the_original_it_is_known_by_what_it_replies_to():
     raw = fixture("gmail")
     start = raw.index(b"--0000000000001a2b3c0627a1b2c3\nContent-Type: message/rfc822")
     report = read_bounce(raw[:start])
-    assert (report.message_id, report.delivery_key) == (OURS, None)
+    assert (report.message_id, report.delivery_value) == (OURS, None)
 
 
 def test_of_several_recipients_the_first_that_failed_counts():

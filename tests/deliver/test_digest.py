@@ -13,7 +13,7 @@ from html.parser import HTMLParser
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from support.deliveries import ENVELOPE, batch, match
+from support.deliveries import ENVELOPE, SIGNER, batch, match
 
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Batch, DeliveredMatch, Link
@@ -108,12 +108,12 @@ def test_its_headers_are_those_of_mail_that_a_program_sends() -> None:
     assert headers["List-Unsubscribe"] == "<https://tapestry.example.org/stop/abc>"
     assert headers["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
     assert headers["Auto-Submitted"] == "auto-generated"
-    assert headers[DELIVERY_HEADER] == "digest-1-40"
+    assert headers[DELIVERY_HEADER] == SIGNER.value("digest-1-40")
 
 
 def test_it_is_known_as_ours_when_it_comes_back() -> None:
     message, _, _ = composed(match(1))
-    assert DELIVERY_HEADER in message
+    assert SIGNER.has_signed(message.as_bytes())
 
 
 def test_it_is_the_same_bytes_whenever_it_is_tried_again() -> None:

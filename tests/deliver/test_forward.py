@@ -9,7 +9,7 @@ from email.message import EmailMessage
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.deliveries import ENVELOPE, match
+from support.deliveries import ENVELOPE, SIGNER, match
 
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Link
@@ -51,12 +51,12 @@ def test_a_message_sent_again_is_its_own_bytes_after_the_headers_of_who_sent_it(
         ("Resent-To", "Terry Moore <terry@example.com>"),
         ("Resent-Date", "Mon, 23 Nov 2026 08:00:00 +0100"),
         ("Resent-Message-ID", "<digest-1-40@tapestry.example.org>"),
-        (DELIVERY_HEADER, KEY),
+        (DELIVERY_HEADER, SIGNER.value(KEY)),
         ("X-Auto-Response-Suppress", "All"),
     ]
     assert message.items()[6:] == parsed(original).items()
     assert message.get_payload() == parsed(original).get_payload()
-    assert DELIVERY_HEADER in message
+    assert SIGNER.has_signed(data)
 
 
 @given(st.sampled_from([ORIGINAL, LF]), BINARY)
@@ -101,8 +101,7 @@ def test_an_attached_message_comes_with_a_note_that_says_why() -> None:
     assert message["Reply-To"] == "René <rene@example.com>"
     assert message["Auto-Submitted"] == "auto-generated"
     assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
-    assert message[DELIVERY_HEADER] == KEY
-    assert DELIVERY_HEADER in message
+    assert message[DELIVERY_HEADER] == SIGNER.value(KEY)
     note, attachment = message.iter_parts()
     text = note.get_content()
     assert "Your filter filter-1 found the attached message: replies by person 1" in text

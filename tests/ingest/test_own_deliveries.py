@@ -7,12 +7,15 @@ import logging
 import pytest
 from support.clocks import MemoryClock
 
-from tapestry.core.delivery_header import DELIVERY_HEADER
+from tapestry.core.delivery_header import DELIVERY_HEADER, DeliverySigner
 from tapestry.ingest.command import ingest
 from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
 from tapestry.ingest.stream import Item, MessageStream
 from tapestry.tables.append import Cursor, cursor_of
 from tapestry.tables.log import Tables
+
+SIGNER = DeliverySigner(b"of this site")
+OURS = SIGNER.has_signed
 
 
 @pytest.fixture
@@ -21,7 +24,7 @@ def tables(tmp_path):
 
 
 def letter(n, own=False):
-    field = f"{DELIVERY_HEADER}: 1-{n}\n" if own else ""
+    field = f"{DELIVERY_HEADER}: {SIGNER.value(f'1-{n}')}\n" if own else ""
     return f"{field}Message-ID: <{n}@x.org>\nFrom: joe@x.org\nSubject: number {n}\n\nHello\n"
 
 
@@ -31,7 +34,11 @@ def test_an_archive_is_ingested_without_them(tables, tmp_path, caplog):
     with caplog.at_level(logging.INFO, "tapestry.ingest.command"):
         seen = []
         report = ingest(
-            str(tmp_path), tables, MemoryClock(), progress=lambda done, total: seen.append(done)
+            str(tmp_path),
+            tables,
+            MemoryClock(),
+            progress=lambda done, total: seen.append(done),
+            is_ours=OURS,
         )
     assert (report.read, report.added, report.skipped, seen[-1]) == (2, 2, 3, 5)
     assert "skipped=3" in caplog.text
@@ -42,9 +49,9 @@ def test_an_archive_is_ingested_without_them(tables, tmp_path, caplog):
 def test_an_archive_of_nothing_else_adds_nothing(tables, tmp_path):
     box = tmp_path / "box.mbox"
     box.write_text("".join(f"From joe Mon Nov 23 08:00:00 2026\n{letter(n, True)}\n" for n in "12"))
-    report = ingest(str(box), tables, MemoryClock())
+    report = ingest(str(box), tables, MemoryClock(), is_ours=OURS)
     assert (report.read, report.added, report.skipped) == (0, 0, 2)
-    again = ingest(str(box), tables, MemoryClock())
+    again = ingest(str(box), tables, MemoryClock(), is_ours=OURS)
     assert (again.read, again.added, again.skipped) == (0, 0, 0)
 
 
@@ -56,7 +63,11 @@ def test_the_cursor_passes_them(tables):
     ]
     tally, read = Tally(), []
     target = IngestTarget(
-        tables, MemoryClock(), "public", progress=lambda done, total: read.append(done)
+        tables,
+        MemoryClock(),
+        "public",
+        progress=lambda done, total: read.append(done),
+        is_ours=OURS,
     )
     stream = MessageStream("box", iter(items), lambda: len(items))
     assert ingest_batches(stream, target, tally)
@@ -68,7 +79,9 @@ def test_a_batch_of_nothing_else_moves_the_cursor(tables):
     items = [Item(letter(1, own=True).encode(), "box", Cursor("box", 1))]
     tally = Tally()
     stream = MessageStream("box", iter(items), lambda: 1)
-    assert ingest_batches(stream, IngestTarget(tables, MemoryClock(), "public"), tally)
+    assert ingest_batches(
+        stream, IngestTarget(tables, MemoryClock(), "public", is_ours=OURS), tally
+    )
     assert tally == Tally(skipped=1)
     assert cursor_of(tables, "box") == Cursor("box", 1)
 
@@ -76,5 +89,15 @@ def test_a_batch_of_nothing_else_moves_the_cursor(tables):
 def test_without_a_cursor_they_are_counted_all_the_same(tables):
     tally = Tally()
     stream = MessageStream("box", iter([Item(letter(1, own=True).encode(), "box")]), lambda: 1)
-    assert ingest_batches(stream, IngestTarget(tables, MemoryClock(), "public"), tally)
+    assert ingest_batches(
+        stream, IngestTarget(tables, MemoryClock(), "public", is_ours=OURS), tally
+    )
     assert tally == Tally(skipped=1)
+
+
+def test_the_header_of_a_stranger_hides_nothing(tables, tmp_path):
+    forged = DeliverySigner(b"of another site").value("1-2")
+    for n, value in enumerate((forged, "1-2", "1-2; mac=")):
+        (tmp_path / f"{n}.eml").write_text(f"{DELIVERY_HEADER}: {value}\n{letter(n)}")
+    report = ingest(str(tmp_path), tables, MemoryClock(), is_ours=OURS)
+    assert (report.added, report.skipped) == (3, 0)

@@ -6,7 +6,7 @@ import pytest
 from support.clocks import MemoryClock
 from support.servers.dovecot import PASSWORD, USER
 
-from tapestry.core.delivery_header import DELIVERY_HEADER
+from tapestry.core.delivery_header import DELIVERY_HEADER, DeliverySigner
 from tapestry.ingest.imap.session import open_imap
 from tapestry.ingest.ingest_batch import IngestTarget, Tally
 from tapestry.ingest.pull import pull_account
@@ -17,10 +17,12 @@ from tapestry.tables.log import Tables
 
 pytestmark = pytest.mark.live
 
+SIGNER = DeliverySigner(b"of this site")
+
 
 @pytest.fixture
 def target(tmp_path):
-    return IngestTarget(Tables(tmp_path), MemoryClock(), "user:alice")
+    return IngestTarget(Tables(tmp_path), MemoryClock(), "user:alice", is_ours=SIGNER.has_signed)
 
 
 @pytest.fixture
@@ -33,7 +35,7 @@ def mail(n, head=""):
 
 
 def own(n):
-    return mail(n, f"{DELIVERY_HEADER}: 7\r\n")
+    return mail(n, f"{DELIVERY_HEADER}: {SIGNER.value('7')}\r\n")
 
 
 def ids(target):

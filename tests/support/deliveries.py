@@ -7,10 +7,13 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from tapestry.core.clock import HOUR, parse_instant
+from tapestry.core.delivery_header import DeliverySigner
 from tapestry.deliver.batch import Batch, DeliveredMatch, Link
 from tapestry.deliver.envelope import Envelope
 
 NOW = parse_instant("2026-11-23T07:00:00Z")
+
+SIGNER = DeliverySigner(b"of the tests")
 
 ENVELOPE = Envelope(
     to_address="terry@example.com",
@@ -24,6 +27,7 @@ ENVELOPE = Envelope(
     zone=ZoneInfo("Europe/Berlin"),
     message_id="digest-1-40@tapestry.example.org",
     now=NOW,
+    signer=SIGNER,
 )
 
 

@@ -68,7 +68,7 @@ class MailboxForm(ServerForm, DestinationForm):
 
     def describe(self, destination: Destination) -> None:
         given = self.cleaned_data
-        destination.settings = {name: given[name] for name in self.SETTINGS}
+        destination.settings |= {name: given[name] for name in self.SETTINGS}
         if given["secret"]:
             destination.secret = encrypt(given["secret"], services.data())
 

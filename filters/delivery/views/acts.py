@@ -90,6 +90,8 @@ def confirm(request: HttpRequest, token: str) -> HttpResponse:
         return _expired(request)
     if request.method == "POST":
         Address.objects.filter(pk=key, email=email).update(confirmed_at=wall_clock(), problem="")
+        waiting = address.destinations.filter(due_at__isnull=False)
+        waiting.update(due_at=wall_clock(), failures=0, failing_since=None)
     context = {
         "title": "Thank you." if request.method == "POST" else "Is this your address?",
         "subject": f"{address.email} of {address.owner.get_username()}",

@@ -10,6 +10,7 @@ from django.core.management.base import CommandParser
 
 from filters.management.base import TapestryCommand
 from filters.runtime import services
+from filters.runtime.delivery_signer import delivery_signer
 from filters.store import imports
 from filters.store.backpressure import Backpressure
 from filters.store.filter_store import DjangoClock
@@ -57,6 +58,7 @@ class Command(TapestryCommand):
                 _ask_password if sys.stdin.isatty() else None,
                 appended=Backpressure(),
                 imported=imports.record,
+                is_ours=delivery_signer().has_signed,
             )
         self.stdout.write(_summary(report))
 

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods
 from filters.accounts.requests import PersonRequest
 from filters.models.source import Source
 from filters.sources.credentials import SECRETS, account_of, keep_secret, read_secret
+from filters.sources.delivery_folders import delivery_parents
 from filters.sources.forms import FIELDS, FoldersForm, SourceForm
 from filters.sources.tasks import pull_soon
 from filters.sources.views.sources import PATIENCE, source_of, try_out
@@ -123,7 +124,8 @@ def _choose(
         # A news server need not be asked for names alone.
         if not source.is_news or any(map(is_pattern, named)):
             with open_session(account, PATIENCE) as session:
-                offers = session.list_folders(named if source.is_news else ["*"])
+                asked = named if source.is_news else ["*"]
+                offers = session.list_folders(asked, delivery_parents(source))
     except TapestryError as failure:
         error = failure
     listed = {offer.name for offer in offers}

@@ -59,7 +59,7 @@ def resent(original: bytes, envelope: Envelope, key: str) -> bytes:
         ("Resent-To", mailbox_value("Resent-To", envelope.to_name, envelope.to_address)),
         ("Resent-Date", date_value(envelope)),
         ("Resent-Message-ID", angle(envelope.message_id)),
-        (DELIVERY_HEADER, token(key)),
+        (DELIVERY_HEADER, envelope.signer.value(token(key))),
         ("X-Auto-Response-Suppress", "All"),
     ]
     return to_bytes(headers, _line_end(original)) + original

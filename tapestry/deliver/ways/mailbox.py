@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Literal
@@ -117,6 +117,17 @@ class Mailbox:
         for refusal in refusals.values():
             raise refusal
 
+    def rename_filters(self, renamed: Mapping[str, str]) -> None:
+        """Rename the folders of filters, given by their old names.
+
+        A name that another one gives up is taken after that.  Filters that have exchanged their
+        names keep their folders: what comes goes into the one of its filter's name.
+        """
+        waiting = dict(renamed)
+        while free := [old for old, new in waiting.items() if new not in waiting]:
+            for old in free:
+                self.rename_filter(old, waiting.pop(old))
+
     def rename_filter(self, old_name: str, new_name: str) -> bool:
         """Rename the folder of a filter with what is in it; return whether that was done.
 
@@ -208,8 +219,11 @@ def deliver_to_mailbox(
     confirm: Callable[[Confirmation], None],
     delivered: Collection[tuple[int, str]] = frozenset(),
     seen: Collection[str] = frozenset(),
+    prepare: Callable[[Mailbox], None] = lambda mailbox: None,
 ) -> Outcome:
     """Deliver a batch; ``confirm`` is called after each match, and stores it.
+
+    Before the first, ``prepare`` is called with the open mailbox.
 
     If the outcome is to try again, the next attempt needs only what was not confirmed.  See
     Mailbox.deliver for ``delivered`` and ``seen``.
@@ -221,6 +235,7 @@ def deliver_to_mailbox(
     trouble: TapestryError | None = None
     try:
         with open_mailbox(account, settings) as mailbox:
+            prepare(mailbox)
             for confirmation in mailbox.deliver(batch, original_of, delivered, seen):
                 confirm(confirmation)
                 done[confirmation.action] += 1

@@ -85,7 +85,7 @@ def test_the_audiences_of_people(alice: User, carol: User) -> None:
 
 
 OPEN = {
-    *("sign-in", "sign-out", "healthz", "act", "unsubscribe", "confirm"),
+    *("sign-in", "sign-out", "healthz", "act", "bounces", "unsubscribe", "confirm"),
     *("feed", "manifest", "service-worker"),
 }
 """Pages that need no sign-in; a signed token, or nothing, is their permission."""

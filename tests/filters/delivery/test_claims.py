@@ -27,6 +27,7 @@ from filters.models import (
 from filters.store.release import release
 from filters.store.schedule import HELD
 from tapestry.core.clock import DAY, HOUR, MINUTE, wall_clock
+from tapestry.deliver.backoff import GIVE_UP
 from tapestry.deliver.batch import Outcome
 
 ALL = {"webhook": 3}
@@ -293,3 +294,89 @@ def test_the_latest_deliveries_and_those_of_a_week_are_kept(alice: User, hook: D
     assert history.prune() == 20
     assert (hook.deliveries.count(), quiet.deliveries.count()) == (12, history.SHOWN)
     assert history.prune() == 0
+
+
+def test_what_fails_for_three_days_is_turned_off_and_loses_nothing(
+    jones: Filter, hook: Destination, store: Store, way: Recorder
+) -> None:
+    store(jones, "one")
+    way.outcome = Outcome("retry", "No room.")
+    turn()
+    assert (fresh(hook).failures, hook.cursor) == (1, 0)
+    assert hook.failing_since is not None
+    Destination.objects.update(failing_since=wall_clock() - GIVE_UP, due_at=wall_clock())
+    turn()
+    assert not fresh(hook).active
+    assert hook.error == f"{sending.TURNED_OFF} No room."
+    way.outcome = Outcome("delivered")
+    store(jones, "two")
+    turn()
+    assert len(way.batches) == 2
+    Destination.objects.update(active=True, due_at=wall_clock())
+    turn()
+    assert way.delivered == [("insert", "one")] * 3 + [("insert", "two")]
+    assert len({batch.key for batch in way.batches[:3]}) == 1
+    assert fresh(hook).error == ""
+
+
+def test_our_own_mail_server_is_tried_for_ever(
+    jones: Filter, hook: Destination, store: Store, way: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(ways.WAYS, "webhook", ways.Way(way.send, way.preview, ways.MAIL))
+    store(jones, "one")
+    way.outcome = Outcome("retry", "It does not answer.")
+    turn()
+    Destination.objects.update(failing_since=wall_clock() - 2 * GIVE_UP, due_at=wall_clock())
+    turn()
+    assert fresh(hook).active
+    assert hook.due_at is not None and hook.due_at > wall_clock()
+
+
+def test_the_other_side_says_how_long_to_wait(
+    jones: Filter, hook: Destination, store: Store, way: Recorder
+) -> None:
+    store(jones, "one")
+    way.outcome = Outcome("retry", "Slow down.", retry_after=3600.0)
+    before = wall_clock()
+    turn()
+    due_at = fresh(hook).due_at
+    assert due_at is not None
+    assert before + HOUR <= due_at <= wall_clock() + HOUR
+
+
+def test_a_delivery_that_gets_on_is_not_given_up(
+    jones: Filter, hook: Destination, store: Store, way: Recorder
+) -> None:
+    for number in range(3):
+        store(jones, f"m{number}")
+    release()
+    began = wall_clock() - 3 * GIVE_UP
+    Destination.objects.update(failures=9, failing_since=began)
+    with holder.claiming() as name:
+        [held] = claims.claim(name, [hook.pk], ALL)
+    assert claims.advance(held.destination, 2)
+    assert (fresh(hook).failures, hook.failing_since, hook.cursor) == (0, None, 2)
+    assert claims.fail(held, Outcome("retry"), {}, 0.0)
+    assert (fresh(hook).failures, hook.claimed_until) == (1, 3)
+    assert hook.failing_since is not None and hook.failing_since > began
+
+
+def test_where_the_server_can_be_asked_what_comes_later_is_tried_too(
+    jones: Filter,
+    hook: Destination,
+    store: Store,
+    way: Recorder,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """So a message that is refused for ever holds up no other."""
+    reopening = ways.Way(way.send, way.preview, ways.OUTBOUND, 3, reopens=True)
+    monkeypatch.setitem(ways.WAYS, "webhook", reopening)
+    store(jones, "poison")
+    way.outcome = Outcome("retry", "No.")
+    turn()
+    store(jones, "two")
+    way.outcome = Outcome("delivered")
+    Destination.objects.update(due_at=wall_clock())
+    turn()
+    assert [match.msgid for match in way.batches[-1].matches] == ["poison", "two"]
+    assert (fresh(hook).cursor, hook.failures, len(way.batches)) == (2, 0, 2)

@@ -1,0 +1,125 @@
+"""Bounces: a message of ours that came back for good pauses the address that it was sent to.
+
+They are read in a mailbox (TAPESTRY_BOUNCES), or posted by a mail server to an address of this
+site.  A bounce counts only if this site signed the delivery that it is about, or if the delivery of
+its Message-ID is stored: nobody else can write one.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from functools import cache
+
+from django.conf import settings
+from django.core import signing
+from django.urls import reverse
+
+from filters.delivery import mail
+from filters.delivery.addresses import set_problem
+from filters.delivery.links import absolute
+from filters.models import Address, BounceMailbox, Delivery, Destination
+from filters.runtime import services
+from filters.runtime.delivery_signer import delivery_signer
+from tapestry.core.clock import wall_clock
+from tapestry.core.errors import TapestryError
+from tapestry.core.file_lock import file_lock
+from tapestry.core.log import event
+from tapestry.deliver.bounce_mailbox import Place, read_after
+from tapestry.deliver.bounces import BounceReport, read_bounce
+from tapestry.deliver.one_line import one_line
+from tapestry.ingest.session import read_url
+
+log = logging.getLogger(__name__)
+
+
+def take(raw: bytes) -> Address | None:
+    """Read a message; if it is a bounce of ours, pause its address and return that.
+
+    Only a failure for good counts (class 5 of RFC 3463).  A delay, a reply, and a report of what
+    this site did not send change nothing.
+    """
+    report = read_bounce(raw)
+    if report is None or report.action != "failed" or not report.status.startswith("5."):
+        return None
+    destination = _destination_of(report)
+    if destination is None or destination.address is None:
+        return None
+    # The destination may have another address by now; or its mail is sent on, and came back there.
+    own = destination.owner.mail_addresses.filter(email__iexact=report.recipient).first()
+    address = own or destination.address
+    via = "" if own else f" (sent on to {one_line(report.recipient, 200)})"
+    said = one_line(report.diagnostic, 300) or "no reason is given"
+    set_problem(address, f"Mail to {address.email}{via} came back: {report.status}, {said}.")
+    return address
+
+
+def _destination_of(report: BounceReport) -> Destination | None:
+    """Return the destination of the delivery that came back, None if it was none of ours."""
+    destinations = Destination.objects.select_related("owner", "address")
+    key = delivery_signer().key_of(report.delivery_value or "")
+    if key is not None:
+        try:
+            return destinations.filter(uid=uuid.UUID(key.partition("-")[0])).first()
+        except ValueError:
+            return None
+    name, _, host = (report.message_id or "").rpartition("@")
+    if not name or host != mail.site_host():
+        return None
+    deliveries = Delivery.objects.filter(key=name)
+    return destinations.filter(pk__in=deliveries.values("destination")).first()
+
+
+def read_mailbox() -> int:
+    """Read what is new in the mailbox of bounces; return how many addresses were paused.
+
+    Nothing is read where none is set, or where another process reads.
+    """
+    if not settings.BOUNCES:
+        return 0
+    with file_lock(services.data() / "run" / "bounces.lock") as acquired:
+        return _read_mailbox() if acquired else 0
+
+
+def _read_mailbox() -> int:
+    state, _ = BounceMailbox.objects.get_or_create(pk=1)
+    read = paused = 0
+    state.error = ""
+    try:
+        account, folder = read_url(settings.BOUNCES)
+        if account.kind != "imap":
+            raise TapestryError("TAPESTRY_BOUNCES is not the URL of a mailbox.")
+        folder = folder or "INBOX"
+        address = f"{account.address}/{folder}"
+        if state.address != address:
+            state.address, state.uidvalidity, state.uid = address, 0, 0
+        for place, raw in read_after(account, folder, Place(state.uidvalidity, state.uid)):
+            paused += take(raw) is not None
+            read += bool(raw)
+            state.uidvalidity, state.uid = place.uidvalidity, place.uid
+            state.save()
+    except TapestryError as error:
+        state.error = error.message
+    state.read_at = wall_clock()
+    state.save()
+    if read or state.error:
+        event(log, "bounces", read=read, paused=paused, failed=bool(state.error))
+    return paused
+
+
+def post_url() -> str:
+    """Return the address that a mail server posts bounces to; whoever knows it may do so."""
+    return absolute(reverse("bounces", args=[_signer().signature("post")]))
+
+
+def may_post(token: str) -> bool:
+    """Tell whether a token is that of the address that bounces are posted to."""
+    try:
+        return _signer().unsign(f"post:{token}") == "post"
+    except signing.BadSignature:
+        return False
+
+
+@cache
+def _signer() -> signing.Signer:
+    return signing.Signer(salt="filters.delivery.bounces")
