@@ -22,6 +22,9 @@ from support.servers.http_recorder import recording_server
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
 
+NO_MAIL = rb"\Noselect"
+"""The attribute of a folder that has only folders (RFC 3501, section 7.2.2)."""
+
 KILLS = [
     pytest.param(20, id="20"),
     pytest.param(200, id="200", marks=[pytest.mark.long, pytest.mark.timeout(3600)]),
@@ -63,12 +66,13 @@ def campaign(servers, dovecot, settings, tmp_path):
 def folders_of(server):
     """Return the names of the messages in each folder of a mailbox."""
     with server.session() as client:
-        return {name: subjects_in(client, name) for _, _, name in client.list_folders()}
+        folders = [name for flags, _, name in client.list_folders() if NO_MAIL not in flags]
+        return {name: subjects_in(client, name) for name in folders}
 
 
 def subjects_in(client: IMAPClient, name):
     client.select_folder(name, readonly=True)
-    fetched = client.fetch("1:*", ["ENVELOPE"]) if client.search() else {}
+    fetched = client.fetch(client.search(), ["ENVELOPE"])
     subjects = [str(data[b"ENVELOPE"].subject, "ascii") for data in fetched.values()]
     return [subject for subject in subjects if NAME.fullmatch(subject)]
 

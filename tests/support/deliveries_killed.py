@@ -148,8 +148,9 @@ def run_campaign(
 ) -> None:
     """Kill workers so often, half of them at a random moment and half at a step, then let all end.
 
-    Meanwhile matches are stored, servers misbehave, and other workers pause for up to a second.  With ``steps``, only at these.  ``looks``
-    are called after each kill: readers with cursors of their own go on.
+    Meanwhile matches are stored, servers misbehave, and other workers pause for up to a second.
+    With ``steps``, workers end only at these.  ``looks`` are called after each kill: what reads
+    with a cursor goes on.
     """
     chance = people.chance
     people.store(30)

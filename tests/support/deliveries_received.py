@@ -75,7 +75,7 @@ def _digest(people: People, destination: Destination) -> Iterator[str]:
     for raw in _mail_of(people, destination):
         message = message_from_bytes(raw, policy=policy.default)
         body = message.get_body(("plain",))
-        key = str(message[DELIVERY_HEADER])
+        key = str(message[DELIVERY_HEADER]).partition(";")[0]
         ids[key].add(str(message["Message-ID"]))
         texts[key] |= set(NAME.findall(body.get_content() if body else ""))
     yield from (f"{key} under several Message-IDs" for key, each in ids.items() if len(each) > 1)
