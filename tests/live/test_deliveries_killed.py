@@ -100,7 +100,6 @@ PLANTED = [
     Planted("open_range", ("sent",), "is in two deliveries", kills=6, hidden=True),
     Planted("muted_too", ("claimed",), "was not to be sent", kills=1),
     Planted("everybodys", ("claimed",), "was not to be sent", kills=1, hidden=True),
-    Planted("no_holder", (), "is in two deliveries", kills=30, hidden=True),
     Planted("not_looked_for", ("message sent",), "too many", kills=6, hidden=True),
     Planted("too_early", ("released",), "was not to be sent", kills=1, hidden=True),
 ]

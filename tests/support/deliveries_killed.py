@@ -28,7 +28,7 @@ from filters.models import Match
 from filters.store.schedule import is_due
 
 ROLES = ("beat", "beat", "worker", "worker")
-STEP_SECONDS = 10.0
+STEP_SECONDS = 60.0
 """Seconds in which a worker must have come to the step at which it ends."""
 
 QUIET_SECONDS = 120.0
@@ -77,7 +77,7 @@ class Workers:
         deadline = time.monotonic() + STEP_SECONDS
         while is_alive(number) and time.monotonic() < deadline:
             meanwhile()
-            time.sleep(0.1)
+            time.sleep(0.2)
         came = not is_alive(number)
         end(number)
         for place in places:

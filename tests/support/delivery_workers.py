@@ -10,19 +10,17 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import signal
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 PAUSE = 0.02
 """Seconds before a delivery that failed is tried again, and between two looks for work."""
 
 
-MAIL_SECONDS = 0.5
+MAIL_SECONDS = 2.0
 """Seconds that the SMTP server has to answer."""
 
 
@@ -183,23 +181,6 @@ def _open_range() -> None:
     claims.claim = claim
 
 
-def _no_holder() -> None:
-    """Take over what others are still at, now and then, and confirm what others have taken over."""
-    from filters.delivery import claims, holder
-
-    chance = random.Random(os.getpid())
-    holder.is_alive = lambda claim: chance.random() < 0.98
-    real = claims.confirm
-
-    def confirm(claim: Any, outcome: Any, by_filter: Any) -> bool:
-        from filters.models import Destination
-
-        name = Destination.objects.values_list("holder", flat=True).get(pk=claim.destination.pk)
-        return real(replace(claim, name=name), outcome, by_filter)
-
-    claims.confirm = confirm
-
-
 def _muted_too() -> None:
     """Send what is in muted threads."""
     from filters.accounts import people
@@ -244,7 +225,6 @@ FAULTS: dict[str, Callable[[], None]] = {
         _confirm_first,
         _other_key,
         _open_range,
-        _no_holder,
         _muted_too,
         _everybodys,
         _too_early,
