@@ -40,14 +40,14 @@ class ProfileForm(forms.Form):
         label="Your other addresses",
         required=False,
         widget=forms.Textarea(attrs={"rows": 3}),
-        help_text="One on each line. Filters call all of these `me`.",
+        help_text="One on each line. In a filter, “me” is any of them.",
     )
     time_zone = forms.ChoiceField(label="Time zone", choices=_zones)
     timeliness = TimelinessField(
         label="Show and send new matches",
         required=False,
         initial="at once",
-        help_text="This is usual; a filter may have a time of its own.",
+        help_text="Your usual choice. Each filter can have its own.",
     )
     quiet_from = _time_field("Quiet from")
     quiet_to = _time_field("Quiet until")
