@@ -17,7 +17,7 @@ from filters import models
 from filters.accounts.retired_names import check_available
 from filters.authoring.dependents import present, recompile_all_of, recompile_dependents
 from filters.authoring.lifecycle import full_name
-from filters.delivery import bounces
+from filters.delivery.mail import bounces
 from filters.models import Filter
 from filters.runtime.batching import batched
 from filters.store import shared_window

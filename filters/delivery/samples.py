@@ -14,10 +14,10 @@ from django.db import transaction
 
 from filters.accounts import people
 from filters.delivery import sending
-from filters.delivery.addresses import is_usable
 from filters.delivery.batches import delivered
-from filters.delivery.preview import Preview
-from filters.delivery.ways import WAYS
+from filters.delivery.mail.addresses import is_usable
+from filters.delivery.ways.preview import Preview
+from filters.delivery.ways.table import WAYS
 from filters.models import Delivery, Destination, Match, Mute
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
 from tapestry.core.errors import TapestryError

@@ -7,9 +7,10 @@ import time
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from filters.delivery import claims, holder, throttle, ways
+from filters.delivery import claims, holder, throttle
 from filters.delivery.batches import batches_of
 from filters.delivery.claims import Claim
+from filters.delivery.ways import table as ways
 from filters.models import Destination
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.errors import TapestryError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from filters.delivery.addresses import is_usable, was_asked
+from filters.delivery.mail.addresses import is_usable, was_asked
 from filters.models import Address, Destination
 from filters.templatetags.mail import ago, time_words
 

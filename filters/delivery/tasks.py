@@ -8,7 +8,9 @@ a crowd that was due before, and a task that comes late finds nothing to do.
 
 from __future__ import annotations
 
-from filters.delivery import bounces, claims, mail, samples, sending, ways
+from filters.delivery import claims, samples, sending
+from filters.delivery.mail import bounces, outgoing
+from filters.delivery.ways import table as ways
 from filters.store.release import release
 from tapestry.celery import PROCESSES, THREADS, app
 
@@ -34,7 +36,7 @@ def deliver_due() -> None:
 @app.task(name="filters.deliver", ignore_result=True)
 def deliver(queue: str) -> None:
     """Deliver what is due in a queue, mail over one connection."""
-    with mail.kept_connection():
+    with outgoing.kept_connection():
         sending.deliver(ways.kinds_of(queue), AT_ONCE[queue])
 
 

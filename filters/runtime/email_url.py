@@ -24,12 +24,12 @@ def email_settings(url: str) -> dict[str, Any]:
     >>> settings["EMAIL_HOST"], settings["EMAIL_PORT"], settings["EMAIL_USE_TLS"]
     ('mail.example.org', 587, True)
     >>> email_settings("")["EMAIL_BACKEND"]
-    'filters.delivery.kept_mail.KeptMailBackend'
+    'filters.delivery.mail.kept.KeptMailBackend'
 
     Raise TapestryError if the URL cannot be read.
     """
     if not url:
-        return {"EMAIL_BACKEND": "filters.delivery.kept_mail.KeptMailBackend"}
+        return {"EMAIL_BACKEND": "filters.delivery.mail.kept.KeptMailBackend"}
     try:
         settings: dict[str, Any] = dict(environ.Env.email_url_config(url))
     except (ImproperlyConfigured, ValueError) as error:

@@ -12,7 +12,7 @@ from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, Envelope, Session
 from django.db import close_old_connections
 
-from filters.delivery.kept_mail import keep
+from filters.delivery.mail.kept import keep
 
 LARGEST = 64 * 1024 * 1024
 """Bytes of a message that it takes."""

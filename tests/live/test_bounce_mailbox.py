@@ -8,7 +8,8 @@ import pytest
 from django.contrib.auth.models import User
 from support.paths import TESTS
 
-from filters.delivery import bounces, tasks
+from filters.delivery import tasks
+from filters.delivery.mail import bounces
 from filters.models import Address, BounceMailbox, Destination
 from filters.runtime.delivery_signer import delivery_signer
 

@@ -14,7 +14,8 @@ from playwright.sync_api import Page, expect
 from support.servers.http_recorder import LOOPBACK, Reply, recording_server
 from support.servers.push_service import Browser
 
-from filters.delivery import sending, ways
+from filters.delivery import sending
+from filters.delivery.ways import table as ways
 from filters.models import Card, Destination, Filter, Match
 from filters.store.filter_store import DjangoClock
 from filters.store.release import release

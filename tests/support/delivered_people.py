@@ -16,7 +16,7 @@ from support.servers.http_recorder import Recorder
 from support.servers.push_service import Browser
 from support.servers.smtp import SmtpServer
 
-from filters.delivery import ways
+from filters.delivery.ways import table as ways
 from filters.models import (
     Address,
     Card,

@@ -32,12 +32,13 @@ def main(database: str) -> None:
     settings.DATABASES["default"]["NAME"] = database
     settings.EMAIL_TIMEOUT = MAIL_SECONDS
     django.setup()
-    from filters.delivery import by_forward, sending, throttle
+    from filters.delivery import sending, throttle
+    from filters.delivery.ways import forward
 
     # What a person gets in an hour comes here in a second: it is neither limited nor a flood.
     throttle.MOST_AN_HOUR.clear()
-    by_forward.flooding = lambda destination, counts: {}
-    sending.pause_after = lambda failures: PAUSE
+    forward.flooding = lambda destination, counts: {}
+    sending._seconds_until_next = lambda claim, outcome: PAUSE
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     for line in sys.stdin:
         order = json.loads(line)
@@ -77,9 +78,11 @@ def _beat() -> None:
 
 
 def _deliver() -> None:
-    from filters.delivery import mail, sending, ways
+    from filters.delivery import sending
+    from filters.delivery.mail import outgoing
+    from filters.delivery.ways import table as ways
 
-    with mail.kept_connection():
+    with outgoing.kept_connection():
         sending.deliver(list(ways.WAYS), 3)
 
 

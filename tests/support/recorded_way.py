@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from filters.delivery.preview import Preview
+from filters.delivery.ways.preview import Preview
 from tapestry.deliver.batch import Batch, Outcome
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import Any
 
 from django import forms
 
-from filters.delivery import addresses
 from filters.delivery.forms.base import DestinationForm
+from filters.delivery.mail import addresses
 from filters.models import Destination
 
 

@@ -7,7 +7,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
-from filters.delivery.bounces import may_post, take
+from filters.delivery.mail.bounces import may_post, take
 from tapestry.deliver.bounces import LONGEST
 
 KINDS = ("message/rfc822", "text/plain")

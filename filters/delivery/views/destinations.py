@@ -12,10 +12,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from filters.accounts.requests import PersonRequest, wants_fragment
-from filters.delivery import addresses, samples
+from filters.delivery import samples
 from filters.delivery.forms import FORMS, where
+from filters.delivery.mail import addresses
 from filters.delivery.status import Status, status_of
-from filters.delivery.ways import WAYS
+from filters.delivery.ways.table import WAYS
 from filters.models import Delivery, Destination
 from filters.runtime.queue import DELIVER_DUE, run_soon
 from tapestry.core.clock import wall_clock

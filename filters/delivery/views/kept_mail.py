@@ -12,8 +12,8 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
 from filters.accounts.requests import PersonRequest
-from filters.delivery.by_digest import SHOWN_HEADERS
 from filters.delivery.views.framed import framed_html
+from filters.delivery.ways.digest import SHOWN_HEADERS
 from filters.models import KeptMail
 
 SHOWN = 100

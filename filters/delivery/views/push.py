@@ -11,9 +11,9 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_POST
 
 from filters.accounts.requests import PersonRequest
-from filters.delivery import by_push
-from filters.delivery.browser_name import browser_name
-from filters.delivery.vapid import vapid_keys
+from filters.delivery.ways.browser_name import browser_name
+from filters.delivery.ways.push import subscribe as subscribe_browser
+from filters.delivery.ways.vapid import vapid_keys
 from filters.models import Destination
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.push_keys import PushSubscription, read_subscription
@@ -35,7 +35,7 @@ def subscribe(request: PersonRequest) -> HttpResponse:
     try:
         subscription = _subscription(request.POST.get("subscription", ""))
         name = browser_name(request.headers.get("User-Agent", ""))
-        by_push.subscribe(request.user, subscription, name)
+        subscribe_browser(request.user, subscription, name)
     except TapestryError as error:
         messages.error(request, f"{error.message} {error.hint or ''}", extra_tags="bad")
         return _page(request, status=400)

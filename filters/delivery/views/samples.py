@@ -12,7 +12,7 @@ from filters.delivery import samples
 from filters.delivery.tasks import send_sample
 from filters.delivery.views.destinations import destination_of
 from filters.delivery.views.framed import framed_html
-from filters.delivery.ways import WAYS
+from filters.delivery.ways.table import WAYS
 from filters.models import Destination
 from filters.runtime.queue import send
 from tapestry.core.errors import TapestryError

@@ -8,7 +8,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from filters.accounts.requests import PersonRequest
-from filters.delivery.by_webhook import renew_secret
+from filters.delivery.ways.webhook import renew_secret
 from filters.models import Destination
 
 

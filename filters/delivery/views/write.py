@@ -9,11 +9,11 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from filters.accounts.requests import PersonRequest
-from filters.delivery.addresses import is_usable, was_asked
 from filters.delivery.forms import FORMS, form_of
 from filters.delivery.forms.base import DestinationForm
+from filters.delivery.mail.addresses import is_usable, was_asked
 from filters.delivery.views.destinations import ask_for_confirmation, destination_of
-from filters.delivery.ways import WAYS
+from filters.delivery.ways.table import WAYS
 from filters.models import Destination
 from tapestry.core.errors import TapestryError
 

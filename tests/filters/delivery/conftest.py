@@ -44,7 +44,7 @@ def jones(alice: User) -> Filter:
 @pytest.fixture
 def way(monkeypatch: pytest.MonkeyPatch) -> Recorder:
     """Have webhooks be delivered by a recorder."""
-    from filters.delivery import ways
+    from filters.delivery.ways import table as ways
 
     recorder = Recorder()
     monkeypatch.setitem(

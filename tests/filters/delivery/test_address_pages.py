@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.core import mail as outbox_of
 from django.test import Client
 
-from filters.delivery import addresses
+from filters.delivery.mail import addresses
 from filters.models import Address, ConfirmationMail, Destination
 from tapestry.core.clock import HOUR, MINUTE, wall_clock
 from tapestry.core.delivery_header import DELIVERY_HEADER

@@ -15,7 +15,8 @@ from support.paths import TESTS
 from support.recorded_way import Store
 from support.servers.smtp import SmtpServer
 
-from filters.delivery import bounces, mail, sending
+from filters.delivery import sending
+from filters.delivery.mail import bounces, outgoing
 from filters.models import Address, Delivery, Destination, Filter
 from filters.runtime.delivery_signer import delivery_signer
 from filters.store.release import release
@@ -122,7 +123,7 @@ def test_nothing_is_sent_to_a_paused_address(
 def _turn() -> None:
     release()
     Destination.objects.filter(due_at__isnull=False).update(due_at=wall_clock())
-    with mail.kept_connection():
+    with outgoing.kept_connection():
         sending.deliver(["digest"], 10)
 
 

@@ -9,7 +9,8 @@ from django.contrib.auth.models import User
 from support.recorded_way import Store
 from support.servers.smtp import SmtpServer
 
-from filters.delivery import mail, sending, throttle
+from filters.delivery import sending, throttle
+from filters.delivery.mail import outgoing
 from filters.models import Address, Delivery, Destination, Filter, KeptMail, Match
 from filters.store.filter_store import DjangoClock
 from filters.store.release import release
@@ -41,7 +42,7 @@ def to_alice(alice: User) -> MakeDestination:
 def turn() -> None:
     release()
     Destination.objects.filter(due_at__isnull=False).update(due_at=wall_clock())
-    with mail.kept_connection():
+    with outgoing.kept_connection():
         sending.deliver(["digest", "forward"], 10)
 
 
@@ -135,7 +136,7 @@ def test_a_refused_digest_is_replaced_by_a_note(
 ) -> None:
     destination = to_alice("digest")
     store(jones, "m")
-    real_send = mail.send
+    real_send = outgoing.send
     refusals = ["554 looks like spam"]
 
     def refuse_once(*arguments: object) -> object:
@@ -143,7 +144,7 @@ def test_a_refused_digest_is_replaced_by_a_note(
         return real_send(*arguments)  # type: ignore[arg-type]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mail, "send", refuse_once)
+        patch.setattr(outgoing, "send", refuse_once)
         turn()
     [note] = smtp.messages
     body = note.get_body(("plain",))
@@ -231,7 +232,7 @@ def test_digests_wait_when_there_were_twelve_in_an_hour(
 def test_without_a_mail_server_mail_is_kept_for_its_reader(
     jones: Filter, store: Store, settings: object, to_alice: MakeDestination
 ) -> None:
-    settings.EMAIL_BACKEND = "filters.delivery.kept_mail.KeptMailBackend"  # type: ignore[attr-defined]
+    settings.EMAIL_BACKEND = "filters.delivery.mail.kept.KeptMailBackend"  # type: ignore[attr-defined]
     to_alice("digest")
     store(jones, "m")
     turn()

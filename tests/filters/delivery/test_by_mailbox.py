@@ -10,8 +10,9 @@ from django.contrib.auth.models import User
 from support.recorded_way import Store
 from support.servers.dovecot import PASSWORD, USER, Dovecot
 
-from filters.delivery import by_mailbox, claims, sending
+from filters.delivery import claims, sending
 from filters.delivery.batches import batch_of
+from filters.delivery.ways import mailbox as by_mailbox
 from filters.models import Delivery, Destination, Filter, Match
 from filters.runtime import services
 from filters.runtime.encryption import encrypt

@@ -15,10 +15,12 @@ from support.recorded_way import Store
 from support.servers.http_recorder import LOOPBACK, Recorder, Reply, recording_server
 from support.servers.push_service import Browser, vapid_claims
 
-from filters.delivery import by_push, claims, holder, sending, ways
+from filters.delivery import claims, holder, sending
 from filters.delivery.batches import batch_of
-from filters.delivery.browser_name import browser_name
-from filters.delivery.vapid import vapid_keys
+from filters.delivery.ways import push as by_push
+from filters.delivery.ways import table as ways
+from filters.delivery.ways.browser_name import browser_name
+from filters.delivery.ways.vapid import vapid_keys
 from filters.models import Destination, Filter
 from filters.store.release import release
 from tapestry.core.errors import TapestryError
@@ -214,7 +216,7 @@ def test_the_web_app_has_a_manifest_with_icons_of_its_own(client: Client, db: No
     assert response.headers["Content-Type"] == "application/manifest+json"
     manifest = response.json()
     assert (manifest["start_url"], manifest["display"]) == ("/", "standalone")
-    static = Path(by_push.__file__).parents[1]
+    static = Path(by_push.__file__).parents[2]
     for icon in manifest["icons"]:
         content = (static / icon["src"].lstrip("/")).read_bytes()
         assert content.startswith(b"\x89PNG" if icon["type"] == "image/png" else b"<svg")

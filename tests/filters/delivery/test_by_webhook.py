@@ -14,9 +14,11 @@ from django.test import Client
 from support.recorded_way import Store
 from support.servers.http_recorder import LOOPBACK, Recorder, Reply, recording_server
 
-from filters.delivery import by_webhook, claims, holder, sending, ways
+from filters.delivery import claims, holder, sending
 from filters.delivery.batches import batch_of
 from filters.delivery.forms.webhook import WebhookForm
+from filters.delivery.ways import table as ways
+from filters.delivery.ways import webhook as by_webhook
 from filters.models import Delivery, Destination, Filter
 from filters.runtime import encryption
 from filters.store.release import release

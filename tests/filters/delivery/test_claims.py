@@ -13,7 +13,8 @@ from django.db import OperationalError
 from django.db.models import Model
 from support.recorded_way import Recorder, Store
 
-from filters.delivery import claims, history, holder, sending, ways
+from filters.delivery import claims, history, holder, sending
+from filters.delivery.ways import table as ways
 from filters.models import (
     Address,
     Delivery,

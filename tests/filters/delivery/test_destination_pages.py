@@ -11,8 +11,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from filters.authoring import lifecycle
-from filters.delivery import ways
 from filters.delivery.forms import FORMS
+from filters.delivery.ways import table as ways
 from filters.models import Address, Delivery, Destination, Filter, ReleaseCounter, Subscription
 from filters.store import subscriptions
 from tapestry.core.clock import HOUR, wall_clock

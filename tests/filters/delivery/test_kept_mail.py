@@ -7,7 +7,7 @@ from collections.abc import Callable
 from django.contrib.auth.models import User
 from django.test import Client
 
-from filters.delivery.kept_mail import keep
+from filters.delivery.mail.kept import keep
 from filters.models import Address, KeptMail
 
 DIGEST = (

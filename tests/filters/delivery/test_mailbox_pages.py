@@ -12,7 +12,7 @@ from django.test import Client
 from support.recorded_way import Recorder
 from support.servers.dovecot import PASSWORD, USER, Dovecot
 
-from filters.delivery import ways
+from filters.delivery.ways import table as ways
 from filters.models import Destination
 from filters.runtime.encryption import decrypt
 

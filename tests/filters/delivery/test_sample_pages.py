@@ -10,8 +10,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from support.recorded_way import Recorder, Store
 
-from filters.delivery import samples, tasks, ways
-from filters.delivery.preview import Preview
+from filters.delivery import samples, tasks
+from filters.delivery.ways import table as ways
+from filters.delivery.ways.preview import Preview
 from filters.models import Address, Delivery, Destination, Filter, Match, Mute, Subscription
 from filters.store.release import release
 from tapestry.core.clock import MINUTE

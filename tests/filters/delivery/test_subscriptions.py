@@ -7,7 +7,8 @@ from django.contrib.auth.models import User
 from support.recorded_way import Recorder, Store
 
 from filters.authoring import lifecycle
-from filters.delivery import sending, ways
+from filters.delivery import sending
+from filters.delivery.ways import table as ways
 from filters.models import Destination, Filter, Subscription
 from filters.store import subscriptions
 from filters.store.release import release

@@ -15,9 +15,9 @@ from django.conf import settings
 from django.core import signing
 from django.urls import reverse
 
-from filters.delivery import mail
-from filters.delivery.addresses import set_problem
 from filters.delivery.links import absolute
+from filters.delivery.mail import outgoing
+from filters.delivery.mail.addresses import set_problem
 from filters.models import Address, BounceMailbox, Delivery, Destination
 from filters.runtime import services
 from filters.runtime.delivery_signer import delivery_signer
@@ -64,7 +64,7 @@ def _destination_of(report: BounceReport) -> Destination | None:
         except ValueError:
             return None
     name, _, host = (report.message_id or "").rpartition("@")
-    if not name or host != mail.site_host():
+    if not name or host != outgoing.site_host():
         return None
     deliveries = Delivery.objects.filter(key=name)
     return destinations.filter(pk__in=deliveries.values("destination")).first()
@@ -122,4 +122,4 @@ def may_post(token: str) -> bool:
 
 @cache
 def _signer() -> signing.Signer:
-    return signing.Signer(salt="filters.delivery.bounces")
+    return signing.Signer(salt="filters.delivery.mail.bounces")

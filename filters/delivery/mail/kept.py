@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.core.mail import EmailMessage
 from django.core.mail.backends.base import BaseEmailBackend
 
-from filters.delivery.mail import WrittenMail
+from filters.delivery.mail.outgoing import WrittenMail
 from filters.models import Address, KeptMail
 from tapestry.core.clock import wall_clock
 from tapestry.deliver.one_line import one_line

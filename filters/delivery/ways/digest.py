@@ -5,10 +5,10 @@ from __future__ import annotations
 from email import policy
 from email.parser import BytesParser
 
-from filters.delivery import mail
-from filters.delivery.addresses import set_problem
-from filters.delivery.mail import WrittenMail
-from filters.delivery.preview import Preview
+from filters.delivery.mail import outgoing
+from filters.delivery.mail.addresses import set_problem
+from filters.delivery.mail.outgoing import WrittenMail
+from filters.delivery.ways.preview import Preview
 from filters.models import Address, Destination
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Batch, Outcome
@@ -41,14 +41,14 @@ def _send(destination: Destination, address: Address, batch: Batch) -> Outcome:
     raw = write(destination, address, batch)
     if raw is None:
         return Outcome("delivered", "There was nothing to say.")
-    return mail.send(WrittenMail(raw, destination, address.email, batch.key), address.email)
+    return outgoing.send(WrittenMail(raw, destination, address.email, batch.key), address.email)
 
 
 def write(destination: Destination, address: Address, batch: Batch) -> bytes | None:
     """Return the bytes of a digest; None if nothing is new.  What has left is told beside it."""
     if not (batch.entered() or batch.note):
         return None
-    message = compose(batch, mail.envelope(destination, address, batch))
+    message = compose(batch, outgoing.envelope(destination, address, batch))
     return None if message is None else message.as_bytes()
 
 

@@ -15,8 +15,8 @@ from django.db import transaction
 from django.urls import reverse
 
 from filters.delivery import links
-from filters.delivery.preview import Preview
-from filters.delivery.vapid import vapid_keys
+from filters.delivery.ways.preview import Preview
+from filters.delivery.ways.vapid import vapid_keys
 from filters.models import Destination, ReleaseCounter
 from filters.runtime import encryption, services
 from tapestry.core.clock import wall_clock

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from filters.delivery import by_digest, by_forward, by_mailbox, by_push, by_webhook
-from filters.delivery.preview import Preview
+from filters.delivery.ways import digest, forward, mailbox, push, webhook
+from filters.delivery.ways.preview import Preview
 from filters.models import Destination
 from tapestry.deliver.batch import Batch, Outcome
 from tapestry.deliver.ways.webhook import MOST_MATCHES
@@ -35,12 +35,12 @@ class Way:
 
 
 WAYS: dict[str, Way] = {
-    Destination.Kind.DIGEST: Way(by_digest.send, by_digest.preview, MAIL),
-    Destination.Kind.FORWARD: Way(by_forward.send, by_forward.preview, MAIL),
-    Destination.Kind.WEBHOOK: Way(by_webhook.send, by_webhook.preview, OUTBOUND, MOST_MATCHES),
-    Destination.Kind.PUSH: Way(by_push.send, by_push.preview, OUTBOUND),
+    Destination.Kind.DIGEST: Way(digest.send, digest.preview, MAIL),
+    Destination.Kind.FORWARD: Way(forward.send, forward.preview, MAIL),
+    Destination.Kind.WEBHOOK: Way(webhook.send, webhook.preview, OUTBOUND, MOST_MATCHES),
+    Destination.Kind.PUSH: Way(push.send, push.preview, OUTBOUND),
     Destination.Kind.MAILBOX: Way(
-        by_mailbox.send, by_mailbox.preview, OUTBOUND, by_mailbox.MOST, reopens=True
+        mailbox.send, mailbox.preview, OUTBOUND, mailbox.MOST, reopens=True
     ),
 }
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from django.conf import settings
 
-from filters.delivery.preview import Preview
+from filters.delivery.ways.preview import Preview
 from filters.models import Destination
 from filters.runtime import encryption, services
 from tapestry.core.clock import wall_clock

@@ -12,8 +12,8 @@ from typing import Any
 from django.db import transaction
 
 from filters.delivery import claims
-from filters.delivery.originals import original_of
-from filters.delivery.preview import Preview
+from filters.delivery.ways.originals import original_of
+from filters.delivery.ways.preview import Preview
 from filters.models import Destination, Filter, Match
 from filters.runtime import services
 from filters.runtime.encryption import decrypt

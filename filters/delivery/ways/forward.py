@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections import Counter
 
-from filters.delivery import by_digest, claims, mail
-from filters.delivery.addresses import set_problem
-from filters.delivery.by_digest import address_of
-from filters.delivery.mail import WrittenMail
-from filters.delivery.originals import original_of
-from filters.delivery.preview import Preview
+from filters.delivery import claims
+from filters.delivery.mail import outgoing
+from filters.delivery.mail.addresses import set_problem
+from filters.delivery.mail.outgoing import WrittenMail
 from filters.delivery.throttle import flooding
+from filters.delivery.ways import digest
+from filters.delivery.ways.digest import address_of
+from filters.delivery.ways.originals import original_of
+from filters.delivery.ways.preview import Preview
 from filters.models import Address, Destination
 from tapestry.deliver.batch import Batch, DeliveredMatch, Outcome
 from tapestry.deliver.mime_parts import crlf
@@ -58,8 +60,8 @@ def _forward(
     raw = write(destination, address, key, match)
     if raw is None:
         single = Batch(key, batch.after, batch.until, (match,), "The original was not kept.")
-        return by_digest.send(destination, single)
-    return mail.send(WrittenMail(raw, destination, address.email, key), address.email)
+        return digest.send(destination, single)
+    return outgoing.send(WrittenMail(raw, destination, address.email, key), address.email)
 
 
 def _key(destination: Destination, batch: Batch, match: DeliveredMatch) -> str:
@@ -75,7 +77,7 @@ def write(
     original = original_of(match.msgid, match.audience)
     if original is None:
         return None
-    envelope = mail.envelope(destination, address, Batch(key, 0, 0, ()))
+    envelope = outgoing.envelope(destination, address, Batch(key, 0, 0, ()))
     if destination.settings.get("style") == ATTACHED or not can_be_resent(original):
         return crlf(attached(original, match, envelope, key))
     return crlf(resent(original, envelope, key))
@@ -84,7 +86,7 @@ def write(
 def _digest(destination: Destination, batch: Batch, floods: dict[int, str]) -> Outcome:
     matches = tuple(match for match in batch.entered() if match.filter_id in floods)
     note = " ".join(floods.values())
-    return by_digest.send(destination, Batch(batch.key, batch.after, batch.until, matches, note))
+    return digest.send(destination, Batch(batch.key, batch.after, batch.until, matches, note))
 
 
 def preview(destination: Destination, batch: Batch) -> Preview:

@@ -11,7 +11,8 @@ from django.core.mail import EmailMessage
 from django.db import transaction
 from django.template.loader import render_to_string
 
-from filters.delivery import links, mail
+from filters.delivery import links
+from filters.delivery.mail import outgoing
 from filters.models import Address, ConfirmationMail
 from filters.templatetags.mail import time_words
 from tapestry.core.clock import HOUR, MINUTE, wall_clock
@@ -57,7 +58,7 @@ def send_link(address: Address) -> None:
     Raise TapestryError if there was too much such mail lately, or if it cannot be sent.
     """
     sent = _count_mail(address)
-    outcome = mail.send(_message(address), address.email)
+    outcome = outgoing.send(_message(address), address.email)
     if outcome.state == "delivered":
         event(log, "confirmation_sent", address=address.pk)
         return
@@ -104,7 +105,7 @@ def _message(address: Address) -> EmailMessage:
         render_to_string("filters/delivery/confirm.txt", context),
         to=[address.email],
         headers={
-            "Message-ID": f"<{key}@{mail.site_host()}>",
+            "Message-ID": f"<{key}@{outgoing.site_host()}>",
             "Auto-Submitted": "auto-generated",  # RFC 3834, section 5
             "X-Auto-Response-Suppress": "All",
             DELIVERY_HEADER: key,

@@ -1,0 +1,1 @@
+"""Ways of delivery on this site: a file for each kind of destination, and their table."""
