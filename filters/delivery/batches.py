@@ -25,6 +25,10 @@ _FIELDS = (
 )
 
 
+class CardsBeingMadeError(Exception):
+    """A released match is being copied from the tables again: it can be delivered in a moment."""
+
+
 def batches_of(claims: Sequence[Claim]) -> dict[int, Batch]:
     """Return the batch of each claim, by destination; those of digests with the votes."""
     batches = {claim.destination.pk: batch_of(claim) for claim in claims}
@@ -57,8 +61,14 @@ def batch_of(claim: Claim) -> Batch:
 def delivered(
     stored: QuerySet[Match], audiences: Collection[str], zone: ZoneInfo
 ) -> tuple[DeliveredMatch, ...]:
-    """Return released matches as a reader in these audiences is sent them, in order."""
-    visible = stored.filter(card__isnull=False, audience__in=audiences).order_by("sequence")
+    """Return released matches as a reader in these audiences is sent them, in order.
+
+    Raise CardsBeingMadeError if one of them is being copied from the tables again.
+    """
+    visible = stored.filter(audience__in=audiences).order_by("sequence")
+    if visible.filter(refreshed_at=None).exists():
+        raise CardsBeingMadeError
+    visible = visible.filter(card__isnull=False)
     message_url, acts = links.message_urls(), links.acts_of()
     with timezone.override(zone):
         return tuple(

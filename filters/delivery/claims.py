@@ -13,18 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import transaction
-from django.db.models import BigIntegerField, Case, F, Q, QuerySet, Value, When
+from django.db.models import BigIntegerField, Case, Count, F, Q, QuerySet, Value, When
 
 from filters.delivery import holder
 from filters.models import Delivery, Destination, Match, ReleaseCounter
 from filters.store import release
-from tapestry.core.clock import DAY, SECOND, wall_clock
+from tapestry.core.clock import SECOND, wall_clock
 from tapestry.deliver.batch import Outcome
-
-PATIENCE = DAY
-"""How long deliveries wait for the card of a match: its message may be nowhere to be found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +50,21 @@ class Claim:
         return f"{self.destination.uid.hex}-{self.after}-{self.until}"
 
 
-def due(kinds: Collection[str], limit: int) -> list[int]:
+def due(kinds: Collection[str], limit: int, most_an_owner: int | None = None) -> list[int]:
     """Return the keys of destinations of some kinds that are due, at most so many.
 
     Half are those that have waited longest, half the newest: these do not wait while a hundred
-    thousand are served that were due at one time.
+    thousand are served that were due at one time.  Owners of whose destinations so many are held
+    already have to wait.
     """
     if release.is_releasing():
         return []
     waiting = _deliverable().filter(kind__in=kinds, due_at__lte=wall_clock(), holder="")
+    if most_an_owner is not None:
+        held = Destination.objects.filter(kind__in=kinds).exclude(holder="").order_by()
+        counts = held.values("owner").annotate(held=Count("pk"))
+        busy = [row["owner"] for row in counts if row["held"] >= most_an_owner]
+        waiting = waiting.exclude(owner__in=busy)
     keys = waiting.values_list("pk", flat=True)
     newest = keys.order_by("-due_at", "-pk")[: limit // 2]
     oldest = keys.order_by("due_at", "pk")[:limit]
@@ -191,6 +195,24 @@ def advance(destination: Destination, sequence: int) -> bool:
     return held.update(cursor=sequence) == 1
 
 
+def store_settings(destination: Destination, settings: Mapping[str, Any]) -> bool:
+    """Add to the settings of a destination that is held; return False if it is not any more.
+
+    Of a destination that is not held, of which a sample is sent, nothing is stored.
+    """
+    if not destination.holder:
+        return True
+    with transaction.atomic():
+        rows = Destination.objects.select_for_update()
+        held = rows.filter(pk=destination.pk, holder=destination.holder).first()
+        if held is None:
+            return False
+        held.settings = {**held.settings, **settings}
+        held.save(update_fields=["settings"])
+    destination.settings = held.settings
+    return True
+
+
 def give_back(claimed: Claim, seconds: float) -> None:
     """Let go of a claim of which nothing was tried; it is due again after so many seconds.
 
@@ -218,10 +240,9 @@ def _deliverable() -> QuerySet[Destination]:
 
 
 def _waiting_for_cards() -> Sequence[int]:
-    """Return the owners of released matches whose cards are being made again."""
-    stale = Match.objects.filter(Q(card=None) | Q(refreshed_at=None), sequence__isnull=False)
-    recent = stale.filter(stored_at__gt=wall_clock() - PATIENCE)
-    return list(recent.order_by().values_list("filter__owner", flat=True).distinct())
+    """Return the owners of released matches that are to be copied from the tables again."""
+    stale = Match.objects.filter(refreshed_at=None, sequence__isnull=False)
+    return list(stale.order_by().values_list("filter__owner", flat=True).distinct())
 
 
 def _end(destination: Destination, position: int, most: int | None) -> int:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+import random
 import time
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from filters.delivery import claims, holder, throttle
-from filters.delivery.batches import batches_of
+from filters.delivery.batches import CardsBeingMadeError, batches_of
 from filters.delivery.claims import Claim
 from filters.delivery.ways import table as ways
 from filters.models import Destination
@@ -19,6 +20,14 @@ from tapestry.deliver.backoff import LONGEST, next_try
 from tapestry.deliver.batch import Batch, Outcome
 
 log = logging.getLogger(__name__)
+
+FAILED_HERE = "It failed here; the worker's log says why."
+
+SPREAD = 4
+"""Times as many as it claims that a thread looks at."""
+
+SOON = 1.0
+"""Seconds after which a batch is composed again, whose messages are being copied again."""
 
 TURN = 20.0
 """Seconds after which a call claims no more; what is left is for the next one."""
@@ -31,18 +40,19 @@ TURNED_OFF = (
 )
 
 
-def deliver(kinds: Collection[str], at_once: int) -> int:
+def deliver(kinds: Collection[str], at_once: int, most_an_owner: int | None = None) -> int:
     """Deliver to destinations of some kinds until none is due; return how many batches were sent.
 
     So many are claimed at once.  After ``TURN`` seconds it ends, though more may be due.
     """
     delivered, end = 0, time.monotonic() + TURN
     claims.free_abandoned()
-    while keys := claims.due(kinds, at_once):
+    while keys := claims.due(kinds, SPREAD * at_once, most_an_owner):
+        # Other threads see the same ones: each tries some of them by lot.
+        drawn = random.sample(keys, min(at_once, len(keys)))
         with holder.claiming() as name:
-            claimed = claims.claim(name, keys, ways.most())
-            delivered += _deliver_all(claimed)
-        if not claimed or time.monotonic() > end:
+            delivered += _deliver_all(claims.claim(name, drawn, ways.most()))
+        if time.monotonic() > end:
             break
     return delivered
 
@@ -53,8 +63,26 @@ def _deliver_all(claimed: Sequence[Claim]) -> int:
     for claim in claimed:
         if claim.destination.pk in waits:
             claims.give_back(claim, waits[claim.destination.pk])
-    batches = batches_of(ready)
-    return sum(_deliver(claim, batches[claim.destination.pk]) for claim in ready)
+    return sum(_deliver(claim, batch) for claim, batch in _composed(ready))
+
+
+def _composed(claimed: Sequence[Claim]) -> Iterator[tuple[Claim, Batch]]:
+    """Yield claims with their batches; one whose batch cannot be made holds up no other."""
+    try:
+        batches = batches_of(claimed)
+    except Exception:
+        batches = {}
+    for claim in claimed:
+        try:
+            batch = batches.get(claim.destination.pk) or batches_of([claim])[claim.destination.pk]
+        except CardsBeingMadeError:
+            claims.give_back(claim, SOON)
+        except Exception:
+            log.exception("destination %s", claim.destination.pk)
+            outcome = Outcome("retry", FAILED_HERE)
+            claims.fail(claim, outcome, {}, _seconds_until_next(claim, outcome) or LONGEST)
+        else:
+            yield claim, batch
 
 
 def _deliver(claim: Claim, batch: Batch) -> bool:
@@ -93,7 +121,7 @@ def attempt(destination: Destination, batch: Batch) -> Outcome:
         return Outcome("retry", error.message)
     except Exception:
         log.exception("destination %s", destination.pk)
-        return Outcome("retry", "It failed here; the worker's log says why.")
+        return Outcome("retry", FAILED_HERE)
 
 
 def _seconds_until_next(claim: Claim, outcome: Outcome) -> float | None:

@@ -17,6 +17,10 @@ def after(
     misses no match, and sees none twice.
     """
     stored = Match.objects.filter(filter=filter_, sequence__gt=cursor)
+    # What is being copied from the tables again is read by the next call, in its place.
+    stale = stored.filter(refreshed_at=None).order_by("sequence")
+    if end := stale.values_list("sequence", flat=True).first():
+        stored = stored.filter(sequence__lt=end)
     places = list(stored.order_by("sequence").values_list("sequence", flat=True)[:limit])
     if not places:
         return (), None

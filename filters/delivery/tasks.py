@@ -17,6 +17,9 @@ from tapestry.celery import PROCESSES, THREADS, app
 AT_ONCE = {ways.MAIL: 20, ways.OUTBOUND: 1}
 """Destinations that a thread claims at once, by queue: what may hang holds up no other."""
 
+MOST_AN_OWNER = {ways.OUTBOUND: 2}
+"""Destinations of one person that are served at a time: their slow servers hold up no other's."""
+
 SOON = 5.0
 """Seconds after which a task that has not begun is not needed: there will be another."""
 
@@ -37,7 +40,7 @@ def deliver_due() -> None:
 def deliver(queue: str) -> None:
     """Deliver what is due in a queue, mail over one connection."""
     with outgoing.kept_connection():
-        sending.deliver(ways.kinds_of(queue), AT_ONCE[queue])
+        sending.deliver(ways.kinds_of(queue), AT_ONCE[queue], MOST_AN_OWNER.get(queue))
 
 
 @app.task(name="filters.send_sample", ignore_result=True)

@@ -100,6 +100,10 @@ def _refresh(tables: Tables, matches: Sequence[StaleMatch]) -> int:
                 for match in found
             ),
         )
+        # What is nowhere to be found is looked for again, but nobody waits for it.
+        missing = [match.key for match in matches if (match.msgid, match.audience) not in keys]
+        for batch in batched(missing):
+            Match.objects.filter(pk__in=batch, refreshed_at=None).update(refreshed_at=now)
     return len(found)
 
 

@@ -6,6 +6,24 @@ import uuid
 from django.conf import settings
 from django.db import migrations, models
 
+from tapestry.core.clock import wall_clock
+
+
+def release_what_is_shown(apps, schema_editor):
+    """Give the matches that are shown already their places: nothing of them is delivered as new."""
+    match = apps.get_model('filters', 'Match')
+    shown = match.objects.filter(shown_at__lte=wall_clock(), card__isnull=False)
+    keys = shown.order_by('shown_at', 'matched_at', 'pk').values_list('pk', flat=True)
+    last, batch = 0, []
+    for last, pk in enumerate(keys.iterator(chunk_size=10_000), 1):
+        batch.append(match(pk=pk, sequence=last))
+        if len(batch) == 10_000:
+            match.objects.bulk_update(batch, ['sequence'], batch_size=400)
+            batch = []
+    match.objects.bulk_update(batch, ['sequence'], batch_size=400)
+    if last:
+        apps.get_model('filters', 'ReleaseCounter').objects.create(pk=1, last=last)
+
 
 class Migration(migrations.Migration):
 
@@ -225,4 +243,5 @@ class Migration(migrations.Migration):
             model_name='subscription',
             constraint=models.UniqueConstraint(fields=('destination', 'filter'), name='subscription_once'),
         ),
+        migrations.RunPython(release_what_is_shown, migrations.RunPython.noop),
     ]

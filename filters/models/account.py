@@ -8,6 +8,7 @@ from django.core.validators import MaxValueValidator
 from django.db import models
 
 from tapestry.core.errors import TapestryError
+from tapestry.deliver.quiet import Rules
 from tapestry.deliver.timeliness import parse_timeliness
 
 LAST_MINUTE = 24 * 60 - 1
@@ -43,6 +44,11 @@ class Profile(models.Model):
         null=True, blank=True, validators=[MaxValueValidator(LAST_MINUTE)]
     )
     holiday_until = models.DateField(null=True, blank=True)
+
+    @property
+    def rules(self) -> Rules:
+        """Return when nothing is shown or sent to this person."""
+        return Rules(self.quiet_from, self.quiet_to, self.holiday_until)
 
     def __str__(self) -> str:
         return self.user.get_username()

@@ -81,7 +81,9 @@ def _release_some() -> int:
         return 0
     with transaction.atomic():
         counter = ReleaseCounter.lock()
-        ordered = waiting.order_by("shown_at", "matched_at", "pk")
+        # Locked, so that no window changes a match between the look at it and its release.
+        ordered = waiting.select_for_update(skip_locked=True)
+        ordered = ordered.order_by("shown_at", "matched_at", "pk")
         rows = list(ordered.values_list("pk", "filter_id")[:AT_ONCE])
         first = counter.last + 1
         update_rows(

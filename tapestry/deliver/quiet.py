@@ -43,6 +43,19 @@ def end_of_holiday(rules: Rules, zone: tzinfo) -> int | None:
     return second if second > first and day_again < day else first
 
 
+def allowed_from(rules: Rules, instant: int, zone: tzinfo) -> int:
+    """Return the first instant, from one on, that is neither in quiet hours nor in the holiday.
+
+    >>> from datetime import UTC
+    >>> night = Rules(quiet_from=22 * 60, quiet_to=7 * 60)
+    >>> allowed_from(night, 23 * 60 * MINUTE, UTC) // (60 * MINUTE)
+    31
+    """
+    instant = max(instant, end_of_holiday(rules, zone) or instant)
+    period = quiet_period(rules, instant, zone)
+    return instant if period is None else max(instant, period[1])
+
+
 def quiet_period(rules: Rules, instant: int, zone: tzinfo) -> tuple[int, int] | None:
     """Return the quiet period, from its beginning up to its end, that an instant is in or ends.
 

@@ -17,6 +17,7 @@ from filters.delivery import links
 from filters.models import Address, Destination
 from filters.runtime.delivery_signer import delivery_signer
 from tapestry.core.clock import wall_clock
+from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Batch, Outcome
 from tapestry.deliver.envelope import Envelope
 from tapestry.deliver.one_line import one_line
@@ -25,6 +26,10 @@ SITE_NAME = "Tapestry"
 
 _kept = threading.local()
 """The connection of this thread, while one is kept open."""
+
+
+class RecipientRefusedError(TapestryError):
+    """The server takes no mail for an address; what was to be sent waits until that is mended."""
 
 
 class _Written:
@@ -89,7 +94,8 @@ def kept_connection() -> Iterator[None]:
 def send(message: EmailMessage, recipient: str) -> Outcome:
     """Send a message to its one recipient, and return what the server said.
 
-    A refusal of the recipient or of the message is "refused"; whatever may pass is "retry".
+    "refused" is about its content; whatever may pass is "retry".  Raise RecipientRefusedError if
+    the server refuses the recipient for good.
     """
     message.connection = getattr(_kept, "connection", None) or get_connection()
     try:
@@ -97,13 +103,16 @@ def send(message: EmailMessage, recipient: str) -> Outcome:
         message.send()
     except smtplib.SMTPRecipientsRefused as error:
         code, words = error.recipients.get(recipient, next(iter(error.recipients.values())))
-        return _outcome(code, words)
-    except smtplib.SMTPAuthenticationError as error:
-        return Outcome(
-            "retry", f"The mail server refuses the login of this site ({error.smtp_code})."
-        )
-    except smtplib.SMTPResponseException as error:
+        outcome = _outcome(code, words)
+        if outcome.state == "refused":
+            raise RecipientRefusedError(outcome.answer) from error
+        return outcome
+    except smtplib.SMTPDataError as error:
         return _outcome(error.smtp_code, error.smtp_error)
+    except smtplib.SMTPResponseException as error:  # it is about this site, and not the message
+        _reset(message.connection)
+        reply = _outcome(error.smtp_code, error.smtp_error).answer
+        return Outcome("retry", f"The mail server does not serve this site. {reply}")
     except (smtplib.SMTPException, OSError) as error:
         _reset(message.connection)
         return Outcome("retry", f"The mail server broke off or did not answer ({_name(error)}).")

@@ -7,7 +7,7 @@ from email.parser import BytesParser
 
 from filters.delivery.mail import outgoing
 from filters.delivery.mail.addresses import set_problem
-from filters.delivery.mail.outgoing import WrittenMail
+from filters.delivery.mail.outgoing import RecipientRefusedError, WrittenMail
 from filters.delivery.ways.preview import Preview
 from filters.models import Address, Destination
 from tapestry.core.errors import TapestryError
@@ -22,19 +22,26 @@ def send(destination: Destination, batch: Batch) -> Outcome:
     """Send the digest of a batch.
 
     If the server refuses the content, the reader is sent a note in its place that says so: a
-    digest quotes strangers.  If it refuses the recipient, nothing more is sent to that address.
+    digest quotes strangers.  If it refuses the recipient, nothing more is sent to that address,
+    and what was to be sent waits.
     """
     address = address_of(destination)
-    outcome = _send(destination, address, batch)
-    if outcome.state == "refused":
-        note = f"{outcome.answer}. {len(batch.matches):,} messages wait for you in your lists."
-        bare = Batch(batch.key, batch.after, batch.until, (), f"A digest was refused: {note}")
+    try:
+        outcome = _send(destination, address, batch)
+        if outcome.state != "refused":
+            return outcome
+        note = (
+            f"A digest was refused: {outcome.answer}. "
+            f"{len(batch.matches):,} messages wait for you in your lists."
+        )
+        bare = Batch(batch.key, batch.after, batch.until, (), note)
         second = _send(destination, address, bare)
-        if second.state == "refused":
-            set_problem(address, outcome.answer)
-            return Outcome("retry", outcome.answer)
-        return Outcome(second.state, f"{outcome.answer}. A note was sent in its place.")
-    return outcome
+    except RecipientRefusedError as error:
+        set_problem(address, error.message)
+        return Outcome("retry", error.message)
+    if second.state == "delivered":
+        return Outcome("delivered", f"{outcome.answer}. A note was sent in its place.")
+    return Outcome("retry", second.answer)
 
 
 def _send(destination: Destination, address: Address, batch: Batch) -> Outcome:

@@ -10,7 +10,7 @@ from collections import Counter
 from filters.delivery import claims
 from filters.delivery.mail import outgoing
 from filters.delivery.mail.addresses import set_problem
-from filters.delivery.mail.outgoing import WrittenMail
+from filters.delivery.mail.outgoing import RecipientRefusedError, WrittenMail
 from filters.delivery.throttle import flooding
 from filters.delivery.ways import digest
 from filters.delivery.ways.digest import address_of
@@ -24,44 +24,76 @@ from tapestry.deliver.ways.forward import attached, can_be_resent, resent
 ATTACHED = "attached"
 """The value of ``settings["style"]`` for messages in a note; without it they are sent again."""
 
+FLOODS = "floods"
+"""The setting that says up to which place the messages of which filters came as a digest."""
+
 
 def send(destination: Destination, batch: Batch) -> Outcome:
-    """Forward each message that entered a list; those of a flood come as one digest.
+    """Forward each message that entered a list; those of a flood come as one digest before.
 
-    After each message the cursor advances, so little is repeated after a crash.
+    After each message the cursor advances: what was sent is not sent again.
     """
     address = address_of(destination)
-    entered = batch.entered()
-    floods = flooding(destination, Counter(match.filter_id for match in entered))
-    refused = []
-    for match in entered:
-        if match.filter_id in floods:
-            continue
-        outcome = _forward(destination, address, batch, match)
-        if outcome.state == "retry":
-            return outcome
-        if outcome.state == "refused":
-            refused.append((match, outcome.answer))
-        if not floods and not claims.advance(destination, match.sequence):
+    digested = _digest_floods(destination, batch)
+    if isinstance(digested, Outcome):
+        return digested
+    sent = 0
+    for match in batch.entered():
+        if match.filter_id not in digested:
+            try:
+                outcome = _forward(destination, address, batch, match)
+            except RecipientRefusedError as error:
+                set_problem(address, error.message)
+                return Outcome("retry", error.message)
+            if outcome.state != "delivered":
+                return outcome
+            sent += 1
+        if not claims.advance(destination, match.sequence):
             return Outcome("retry", "Another worker has taken over.")
-    if refused and len(refused) == len(entered):
-        set_problem(address, refused[-1][1])
-        return Outcome("retry", refused[-1][1])
-    if floods:
-        return _digest(destination, batch, floods)
-    words = "".join(f" Not {match.msgid}: {answer}." for match, answer in refused[:3])
-    return Outcome("delivered", f"The mail server took {len(entered) - len(refused)}.{words}")
+    return Outcome("delivered", f"The mail server took {sent:,}.")
+
+
+def _digest_floods(destination: Destination, batch: Batch) -> set[int] | Outcome:
+    """Send what flooding filters found as one digest, once for a range; return these filters.
+
+    That it was sent is stored with the destination: however often the rest of the range is tried,
+    it is not sent again, and nothing of it is forwarded.  Return the outcome if it failed.
+    """
+    stored = destination.settings.get(FLOODS) or {}
+    if stored.get("until") == batch.until:
+        return set(stored["filters"])
+    entered = batch.entered()
+    counts = Counter(match.filter_id for match in entered)
+    floods = flooding(destination, counts, since=destination.failing_since)
+    if not floods:
+        return set()
+    matches = tuple(match for match in entered if match.filter_id in floods)
+    key = f"{batch.key}-flood" if destination.holder else batch.key
+    digested = Batch(key, batch.after, batch.until, matches, " ".join(floods.values()))
+    outcome = digest.send(destination, digested)
+    if outcome.state != "delivered":
+        return outcome
+    settings = {FLOODS: {"until": batch.until, "filters": sorted(floods)}}
+    if not claims.store_settings(destination, settings):
+        return Outcome("retry", "Another worker has taken over.")
+    return set(floods)
 
 
 def _forward(
     destination: Destination, address: Address, batch: Batch, match: DeliveredMatch
 ) -> Outcome:
+    """Forward one message; what the server refuses for its content is told of in a digest."""
     key = _key(destination, batch, match)
     raw = write(destination, address, key, match)
-    if raw is None:
-        single = Batch(key, batch.after, batch.until, (match,), "The original was not kept.")
-        return digest.send(destination, single)
-    return outgoing.send(WrittenMail(raw, destination, address.email, key), address.email)
+    note = "The original of this message was not kept."
+    if raw is not None:
+        mail = WrittenMail(raw, destination, address.email, key)
+        outcome = outgoing.send(mail, address.email)
+        if outcome.state != "refused":
+            return outcome
+        note = f"This message itself could not be sent on. {outcome.answer}"
+    single = Batch(f"{key}-note", batch.after, batch.until, (match,), note)
+    return digest.send(destination, single)
 
 
 def _key(destination: Destination, batch: Batch, match: DeliveredMatch) -> str:
@@ -81,12 +113,6 @@ def write(
     if destination.settings.get("style") == ATTACHED or not can_be_resent(original):
         return crlf(attached(original, match, envelope, key))
     return crlf(resent(original, envelope, key))
-
-
-def _digest(destination: Destination, batch: Batch, floods: dict[int, str]) -> Outcome:
-    matches = tuple(match for match in batch.entered() if match.filter_id in floods)
-    note = " ".join(floods.values())
-    return digest.send(destination, Batch(batch.key, batch.after, batch.until, matches, note))
 
 
 def preview(destination: Destination, batch: Batch) -> Preview:

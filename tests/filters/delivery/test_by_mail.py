@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import smtplib
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -17,6 +19,7 @@ from filters.store.release import release
 from tapestry.core.clock import HOUR, wall_clock
 from tapestry.core.delivery_header import DELIVERY_HEADER
 from tapestry.core.message import Annotation, Message
+from tapestry.deliver.batch import Outcome
 from tapestry.tables.append import append_annotations, append_messages
 from tapestry.tables.log import Tables
 from tapestry.tables.originals import Original
@@ -240,3 +243,125 @@ def test_without_a_mail_server_mail_is_kept_for_its_reader(
     assert (kept.owner, kept.recipient) == (jones.owner, "al@example.org")
     assert "About m" in kept.subject
     assert not Match.objects.filter(sequence=None).exists()
+
+
+@pytest.mark.usefixtures("kept_original")
+def test_a_refused_recipient_loses_no_message(
+    jones: Filter, store: Store, smtp: SmtpServer, to_alice: MakeDestination
+) -> None:
+    to_alice("forward")
+    store(jones, "<one@x.org>")
+    smtp.rcpt = "550 no such user"
+    turn()
+    assert "550 no such user" in Address.objects.get().problem
+    smtp.rcpt = ""
+    Address.objects.update(problem="")
+    turn()
+    assert [message["Message-ID"] for message in smtp.messages] == ["<one@x.org>"]
+
+
+@pytest.mark.usefixtures("kept_original")
+def test_a_message_that_is_refused_is_told_of_and_the_address_stays(
+    jones: Filter,
+    store: Store,
+    smtp: SmtpServer,
+    to_alice: MakeDestination,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    to_alice("forward")
+    store(jones, "<one@x.org>")
+    real_send, sent = outgoing.send, list[str]()
+
+    def refuse_the_original(message: Any, recipient: str) -> Outcome:
+        smtp.data = "" if sent else "552 5.3.4 too big"
+        sent.append(message.key)
+        return real_send(message, recipient)
+
+    monkeypatch.setattr(outgoing, "send", refuse_the_original)
+    turn()
+    [note] = smtp.messages
+    body = note.get_body(("plain",))
+    assert body is not None
+    assert "552 5.3.4 too big" in " ".join(body.get_content().split())
+    assert Address.objects.get().problem == ""
+
+
+@pytest.mark.usefixtures("kept_original")
+def test_a_flood_whose_digest_fails_repeats_no_other_message(
+    alice: User,
+    jones: Filter,
+    store: Store,
+    smtp: SmtpServer,
+    to_alice: MakeDestination,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    other = Filter.objects.create(owner=alice, name="other", text="o", phrase="o")
+    to_alice("forward")
+    store(other, "<one@x.org>")
+    for number in range(40):
+        store(jones, f"m{number}")
+    real_send, failing = outgoing.send, [True]
+
+    def fail_digests(message: Any, recipient: str) -> Outcome:
+        if failing[0] and b"far more than usual" in message.raw:
+            return Outcome("retry", "451 later")
+        return real_send(message, recipient)
+
+    monkeypatch.setattr(outgoing, "send", fail_digests)
+    for _ in range(3):
+        turn()
+    failing[0] = False
+    for _ in range(3):
+        turn()
+    names = [message["Message-ID"] for message in smtp.messages]
+    assert len(names) == 2 and names.count("<one@x.org>") == 1
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        smtplib.SMTPConnectError(554, b"no service here"),
+        smtplib.SMTPSenderRefused(550, b"sender unknown", "tapestry@x.org"),
+        smtplib.SMTPHeloError(550, b"go away"),
+        smtplib.SMTPAuthenticationError(535, b"bad password"),
+    ],
+)
+def test_a_fault_of_this_site_pauses_no_address(
+    jones: Filter,
+    store: Store,
+    smtp: SmtpServer,
+    to_alice: MakeDestination,
+    monkeypatch: pytest.MonkeyPatch,
+    error: smtplib.SMTPException,
+) -> None:
+    destination = to_alice("digest")
+    store(jones, "m")
+
+    def fail(self: object) -> None:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr("django.core.mail.backends.smtp.EmailBackend.open", fail)
+        turn()
+    assert Address.objects.get().problem == ""
+    destination.refresh_from_db()
+    assert "does not serve this site" in destination.error
+    turn()
+    assert len(smtp.messages) == 1
+
+
+def test_a_digest_that_cannot_be_made_holds_up_no_other(
+    bob: User, jones: Filter, store: Store, smtp: SmtpServer, to_alice: MakeDestination
+) -> None:
+    of_bob = Filter.objects.create(owner=bob, name="b", text="b", phrase="b")
+    address = Address.objects.create(owner=bob, email="bob@example.org", confirmed_at=1)
+    broken = Destination.objects.create(owner=bob, kind="digest", name="d", address=address)
+    to_alice("digest")
+    store(jones, "good")
+    bad = store(of_bob, "bad")
+    rows = [{"audience": "public", "what": "no reply", "from": 1}]
+    Match.objects.filter(pk=bad.pk).update(evidence_rows=rows)
+    turn()
+    assert smtp.recipients == ["al@example.org"]
+    broken.refresh_from_db()
+    assert broken.failures == 1 and broken.holder == ""

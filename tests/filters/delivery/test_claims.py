@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
+from datetime import date
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import OperationalError
+from django.db import OperationalError, connection
 from django.db.models import Model
 from support.recorded_way import Recorder, Store
 
-from filters.delivery import claims, history, holder, sending
+from filters.delivery import claims, history, holder, sending, sequence
 from filters.delivery.ways import table as ways
 from filters.models import (
     Address,
@@ -22,6 +24,7 @@ from filters.models import (
     Filter,
     Match,
     Mute,
+    Profile,
     ReleaseCounter,
     Subscription,
 )
@@ -29,7 +32,7 @@ from filters.store.release import release
 from filters.store.schedule import HELD
 from tapestry.core.clock import DAY, HOUR, MINUTE, wall_clock
 from tapestry.deliver.backoff import GIVE_UP
-from tapestry.deliver.batch import Outcome
+from tapestry.deliver.batch import Batch, Outcome
 
 ALL = {"webhook": 3}
 
@@ -381,3 +384,102 @@ def test_where_the_server_can_be_asked_what_comes_later_is_tried_too(
     turn()
     assert [match.msgid for match in way.batches[-1].matches] == ["poison", "two"]
     assert (fresh(hook).cursor, hook.failures, len(way.batches)) == (2, 0, 2)
+
+
+def test_a_released_match_that_is_copied_again_is_waited_for_however_old(
+    jones: Filter, hook: Destination, store: Store, way: Recorder
+) -> None:
+    old = wall_clock() - 9 * DAY
+    weekly = store(jones, "weekly", stored_at=old, matched_at=old)
+    release()
+    Match.objects.filter(pk=weekly.pk).update(card=None, refreshed_at=None)
+    turn()
+    assert sequence.after(jones, 0, 10) == ((), None)
+    Match.objects.filter(pk=weekly.pk).update(card=weekly.card, refreshed_at=wall_clock())
+    turn()
+    assert way.delivered == [("insert", "weekly")]
+    assert [match.msgid for match in sequence.after(jones, 0, 10)[0]] == ["weekly"]
+
+
+def test_a_match_that_goes_stale_after_the_claim_is_waited_for(
+    jones: Filter, hook: Destination, store: Store, way: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    match = store(jones, "one")
+    claim = claims.claim
+
+    def claim_and_lose_the_card(*arguments: Any) -> list[claims.Claim]:
+        Match.objects.filter(pk=match.pk).update(card=None, refreshed_at=None)
+        return claim(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(claims, "claim", claim_and_lose_the_card)
+        turn()
+    assert way.delivered == [] and fresh(hook).cursor == 0
+    Match.objects.filter(pk=match.pk).update(card=match.card, refreshed_at=wall_clock())
+    Destination.objects.update(due_at=wall_clock())
+    turn()
+    assert way.delivered == [("insert", "one")]
+
+
+def test_nothing_is_sent_in_a_holiday_though_it_failed_before(
+    alice: User, jones: Filter, hook: Destination, store: Store, way: Recorder
+) -> None:
+    store(jones, "one")
+    way.outcome = Outcome("retry", "Busy.")
+    turn()
+    Profile.objects.update(holiday_until=date(8000, 1, 1))
+    Destination.objects.update(due_at=wall_clock())
+    turn()
+    assert len(way.batches) == 1
+    assert fresh(hook).due_at is not None and hook.due_at > wall_clock() + 9 * DAY
+    Profile.objects.update(holiday_until=None)
+    Destination.objects.update(due_at=wall_clock())
+    turn()
+    assert len({batch.key for batch in way.batches}) == 1 < len(way.batches)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_slow_server_does_not_hold_up_the_others(
+    store: Store, way: Recorder, monkeypatch: pytest.MonkeyPatch, data: Path
+) -> None:
+    """Four threads serve four destinations at the same time: each waits for all the others."""
+    together = threading.Barrier(4, timeout=30)
+
+    def send(destination: Destination, batch: Batch) -> Outcome:
+        together.wait()
+        return Outcome("delivered")
+
+    monkeypatch.setitem(ways.WAYS, "webhook", ways.Way(send, way.preview, ways.OUTBOUND))
+    for number in range(4):
+        owner = User.objects.create_user(f"u{number}")
+        store(Filter.objects.create(owner=owner, name="f", text="x"), f"m{number}")
+        Destination.objects.create(owner=owner, kind="webhook", name="h")
+    release()
+    holder.process_name()
+
+    def work() -> None:
+        try:
+            while Destination.objects.filter(cursor=0, holder="").exists():
+                sending.deliver(["webhook"], 1)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not together.broken
+    assert not Destination.objects.filter(cursor=0).exists()
+
+
+def test_one_person_has_few_destinations_served_at_a_time(
+    alice: User, bob: User, hook: Destination
+) -> None:
+    now = wall_clock()
+    for number in range(3):
+        Destination.objects.create(owner=alice, kind="webhook", name=f"{number}", due_at=now - HOUR)
+    theirs = Destination.objects.create(owner=bob, kind="webhook", name="b", due_at=now)
+    Destination.objects.filter(pk=hook.pk).update(holder="somebody:1")
+    assert len(claims.due(["webhook"], 9, 2)) == 4
+    assert claims.due(["webhook"], 9, 1) == [theirs.pk]
