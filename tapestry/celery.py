@@ -39,10 +39,10 @@ FOLLOWERS = ("own_windows", "unproven_windows", "pull_due", "deliver_due")
 """What is asked for by those who bring something new, and by the clock more rarely."""
 
 THREADS = {"shared": 1, "own": 3, "previews": 3, "sources": 4, "mail": 2, "outbound": 8}
-"""Of each worker of each queue."""
+"""Threads of each worker, by queue."""
 
 PROCESSES = {"mail": 2}
-"""Workers of a queue, where they are more than one: digests are written by every core."""
+"""Worker processes of a queue, where there is more than one: composing digests needs every core."""
 
 
 def _configuration() -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Atom feeds: the newest matches of a filter, or of all filters of a person.
 
-A reader asks again and again.  What a feed shows is summed up in one query, and the sum is its
+A reader asks again and again.  One query summarizes what a feed shows; the summary is the feed's
 validator (ETag); only where that has changed are the matches loaded.
 """
 

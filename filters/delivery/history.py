@@ -13,7 +13,7 @@ SHOWN = 10
 """Deliveries of a destination that are always kept, and shown on its page."""
 
 KEPT = 7 * DAY
-"""How long all deliveries are kept: a flood is told by the week before it."""
+"""How long all deliveries are kept: a flood is measured against the week before it."""
 
 MAIL_KEPT = 90 * DAY
 """How long mail is kept that was written to people of a site without a mail server."""

@@ -1,4 +1,4 @@
-"""Which processes are delivering: a claim is a lease that ends with the process that holds it.
+"""Leases: a claim ends with the process that holds it (an advisory file lock).
 
 Each process holds the lock of a file of its own as long as it lives (filters.runtime.services says
 where); the kernel releases it however the process ends.  So the claims of a killed worker are free
@@ -54,7 +54,7 @@ def process_name() -> str:
 
 
 def is_alive(claim: str) -> bool:
-    """Tell whether the process that made a claim is still there, and at it as far as is known."""
+    """Tell whether the process that made a claim lives; of this process, whether it is at it."""
     process = claim.partition(":")[0]
     if process == process_name():
         return claim in _active

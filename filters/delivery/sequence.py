@@ -1,4 +1,4 @@
-"""What a filter delivers, by its places in the release sequence: change data capture."""
+"""What a filter delivers, by position in the release sequence: change data capture."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def after(
 ) -> tuple[tuple[DeliveredMatch, ...], int | None]:
     """Return the matches of a filter that were released after a cursor, oldest first.
 
-    The second value is the next cursor, None if nothing came after this one.  Who goes on there
-    misses no match, and sees none twice.
+    The second value is the next cursor, None if nothing came after this one.  A reader that
+    continues there misses no match and sees none twice.
     """
     stored = Match.objects.filter(filter=filter_, sequence__gt=cursor)
     # What is being copied from the tables again is read by the next call, in its place.

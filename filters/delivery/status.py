@@ -24,7 +24,7 @@ class Status:
 
 
 def status_of(destination: Destination) -> Status:
-    """Return how a destination is doing, the first that keeps it from delivering."""
+    """Return how a destination is doing: the first reason that keeps it from delivering, if any."""
     address = destination.address
     if address is not None and not is_usable(address):
         return _status_of_address(address)

@@ -1,7 +1,7 @@
 """Where matches are delivered, how far each destination has been served, and what was answered.
 
-Instants are microseconds (tapestry.core.clock).  A match gets its place in the release sequence
-when it is released to its owner (filters.store.release); places are offsets, as in a log.
+Instants are microseconds (tapestry.core.clock).  A match gets its position in the release
+sequence when it is released to its owner (filters.store.release); a position is a log offset.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from filters.models.runtime import SingleRow
 
 
 class ReleaseCounter(SingleRow):
-    """The last place of the release sequence that was given to a match."""
+    """The last position in the release sequence that was given to a match."""
 
     last = models.BigIntegerField(default=0)
 
     @classmethod
     def position(cls) -> int:
-        """Return the last place, without the lock; 0 if there is none yet."""
+        """Return the last position, without the lock; 0 if there is none yet."""
         return cls.objects.values_list("last", flat=True).first() or 0
 
     def __str__(self) -> str:
@@ -69,8 +69,8 @@ class ConfirmationMail(models.Model):
 class Destination(models.Model):
     """A place that a person's matches are delivered to, and how far that has come.
 
-    ``cursor`` is the place in the release sequence up to which all is delivered; ``latest`` the
-    last place that concerns it.  While a delivery is under way, or is to be tried again, it is
+    ``cursor`` is the position up to which all is delivered; ``latest`` the last position that
+    concerns it.  While a delivery is under way, or is to be tried again, it is
     of the matches up to ``claimed_until``: the same ones however often it is tried.  ``holder``
     names the process that is at it (filters.delivery.holder).  It is due at ``due_at``.
     ``settings`` are those of its kind; ``secret`` is encrypted (filters.runtime.encryption).
@@ -227,7 +227,7 @@ class Feed(models.Model):
 
 
 class Mute(models.Model):
-    """A thread of which a person wants to be sent nothing more; ``root`` is its first msgid."""
+    """A thread that a person wants no more deliveries of; ``root`` is its first msgid."""
 
     owner = models.ForeignKey(User, models.CASCADE, related_name="mutes")
     root = models.TextField()

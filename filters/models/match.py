@@ -48,7 +48,7 @@ class Match(models.Model):
     ``shown_at`` is when it is shown and sent; HELD until nothing in its filter is unread
     (filters.store.schedule).
     ``refreshed_at``: when card and evidence rows were last copied from the tables; null if stale.
-    ``sequence`` is its place in the release sequence (filters.store.release); null until it is
+    ``sequence`` is its position in the release sequence (filters.store.release); null until it is
     released, and again from its retraction until that is released.
     """
 

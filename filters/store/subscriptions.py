@@ -1,9 +1,9 @@
-"""Subscriptions: which filters go to which destinations, from which place of the sequence on.
+"""Subscriptions: which filters go to which destinations, from which position in the sequence on.
 
 A filter that is added to a destination is delivered from then on: what was released before is
-not.  Of a filter that is taken out nothing more is delivered, not what waits either.  A change is
-made under the lock of ReleaseCounter, so that no match is released meanwhile.  A range that is
-claimed stays as it is, and the cursor of a destination never goes back.
+not.  A filter that is removed delivers nothing more, not even what waits.  A change is made under
+the lock of ReleaseCounter, so that no match is released meanwhile.  A range that is claimed stays
+as it is, and the cursor of a destination never goes back.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _subscribe(pairs: Iterable[tuple[int, int]], position: int) -> None:
 
 
 def _skip_what_does_not_concern(destinations: QuerySet[Destination], position: int) -> None:
-    """Move the cursors of destinations for which nothing waits to a place.
+    """Move the cursors of destinations for which nothing waits to a position.
 
     So the next range begins there.
     """

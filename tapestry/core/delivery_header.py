@@ -1,4 +1,4 @@
-"""The header of every message that Tapestry sends, signed: by it no mail loop begins.
+"""The header of every message that Tapestry sends, signed, which prevents mail loops.
 
     X-Tapestry-Delivery: KEY; mac=HEX
 

@@ -1,7 +1,8 @@
 """What one delivery carries: the matches of a range of the release sequence, ready to be written.
 
-A match gets its place in the sequence as it is released to its owner (filters/store/release.py).
-So a place is an offset, as in a log: what a destination has been sent ends at one.
+A match gets its position in the sequence as it is released to its owner (filters/store/release.py).
+A position is a log offset: a destination has been sent all up to one.  A delivery that is tried
+again has the same key, by which receivers know it (at-least-once delivery).
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ def read_after(
 ) -> Iterator[tuple[Place, bytes]]:
     """Yield the messages after a place, oldest first, each with the place after it.
 
-    At the first look, and if the server has numbered them anew, what is there already is passed:
+    At the first look, and if the server has numbered them anew, what is there already is skipped:
     one empty message is yielded, with the place at the end.  So no bounce counts twice.  Of each
     message at most ``LONGEST`` bytes are read.
 

@@ -2,7 +2,7 @@
 
 Postfix, Exchange, Gmail and newer Exims send a delivery status notification (DSN); qmail and older
 Exims send text.  A report is not authenticated: count it only if this site signed its delivery, or
-if its Message-ID is one that was sent, and cannot be guessed.  Time and memory are linear in the
+if this site sent its Message-ID, which nobody can guess.  Time and memory are linear in the
 length that is read.
 """
 

@@ -16,7 +16,7 @@ HOURS = 7 * 24
 
 
 def is_flood(in_hour: int, in_week: int) -> bool:
-    """Tell whether so many messages of a filter in an hour are far more than the week had.
+    """Tell whether a filter found far more messages in an hour than is usual, by its week.
 
     >>> is_flood(30, 0), is_flood(31, 0), is_flood(200, 168 * 25)
     (False, True, False)

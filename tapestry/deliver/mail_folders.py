@@ -50,7 +50,7 @@ class MailboxFullError(TapestryError):
 
 @dataclass(eq=False, repr=False)
 class NotAcceptedError(TapestryError):
-    """The server refuses one message; ``certain`` unless it may refuse others just as well."""
+    """The server refuses one message; not ``certain`` where it may be refusing every message."""
 
     certain: bool = True
 

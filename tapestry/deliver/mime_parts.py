@@ -47,7 +47,7 @@ class WireMessage(EmailMessage):
             self.set_raw(name, value)
 
     def as_bytes(self, unixfrom: bool = False, policy: Policy[Any] | None = None) -> bytes:
-        """Return what SMTP and IMAP take: the bytes of the email package's generator, sooner."""
+        """Return the bytes that the email package's generator would, in less time."""
         if unixfrom or policy is not None:
             return super().as_bytes(unixfrom, policy)
         return _joined(self).replace("\n", "\r\n").encode("ascii")

@@ -48,7 +48,7 @@ class PushSubscription:
 
 
 def make_vapid_keys(contact: str) -> VapidKeys:
-    """Return a new key pair.  Subscriptions end with it, so it is made once and kept."""
+    """Return a new key pair.  Subscriptions are bound to it, so it is made once and kept."""
     return read_vapid_keys(make_private_pem(), contact)
 
 

@@ -14,7 +14,7 @@ from tapestry.deliver.quiet import NO_RULES, Rules, end_of_holiday, quiet_period
 from tapestry.deliver.timeliness import Timeliness, shown_at
 
 HELD = 2**62
-"""Plus infinity: when a match is shown that is held until its filter has nothing unread."""
+"""Plus infinity: the shown_at of a match that is held until nothing in its filter is unread."""
 
 
 def plan(timeliness: Timeliness, rules: Rules, stored_at: int, zone: tzinfo) -> int:

@@ -58,7 +58,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def votes_words(votes: int) -> str:
-    """Return how many more have voted for a message than against it; nothing for none.
+    """Return votes for a message less those against it, in words; empty if that is zero.
 
     >>> votes_words(7), votes_words(-1), votes_words(0)
     ('+7 votes', '−1 vote', '')

@@ -1,4 +1,4 @@
-"""Mail addresses: what is sent nowhere until it is confirmed, and no more once it bounces."""
+"""Mail addresses: nothing is sent until the owner confirms (double opt-in), nor after a bounce."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Bounces: a message of ours that came back for good pauses the address that it was sent to.
+"""Bounces: a permanent failure pauses the address that our mail was sent to.
 
 They are read in a mailbox (TAPESTRY_BOUNCES), or posted by a mail server to an address of this
 site.  A bounce counts only if this site signed the delivery that it is about, or if the delivery of
-its Message-ID is stored: nobody else can write one.
+its Message-ID is stored.  Others cannot forge one: they know neither the MAC nor the Message-ID.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 def take(raw: bytes) -> Address | None:
     """Read a message; if it is a bounce of ours, pause its address and return that.
 
-    Only a failure for good counts (class 5 of RFC 3463).  A delay, a reply, and a report of what
+    Only a permanent failure counts (class 5 of RFC 3463).  A delay, a reply, and a report of what
     this site did not send change nothing.
     """
     report = read_bounce(raw)
