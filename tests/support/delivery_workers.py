@@ -37,7 +37,7 @@ def main(database: str) -> None:
 
     # What a person gets in an hour comes here in a second: it is neither limited nor a flood.
     throttle.MOST_AN_HOUR.clear()
-    forward.flooding = lambda destination, counts: {}
+    forward.flooding = lambda destination, counts, since=None: {}
     sending._seconds_until_next = lambda claim, outcome: PAUSE
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     for line in sys.stdin:
