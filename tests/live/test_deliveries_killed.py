@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import dataclass
 
 import pytest
@@ -85,7 +86,7 @@ def test_every_match_is_delivered_once_by_every_way(campaign, kills):
 
 @dataclass(frozen=True)
 class Planted:
-    """A fault, the steps at which workers are killed, and a word of what must be found."""
+    """A fault, the steps at which workers are killed, and what must be found, a pattern."""
 
     fault: str
     steps: tuple[str, ...]
@@ -96,7 +97,7 @@ class Planted:
 
 PLANTED = [
     Planted("confirm_first", ("batch made",), "is in 0 deliveries"),
-    Planted("other_key", ("sent",), "is in two deliveries", kills=4),
+    Planted("other_key", ("sent",), "is in two deliveries|comes after", kills=4),
     Planted("open_range", ("sent",), "is in two deliveries", kills=6, hidden=True),
     Planted("muted_too", ("claimed",), "was not to be sent", kills=1),
     Planted("everybodys", ("claimed",), "was not to be sent", kills=1, hidden=True),
@@ -111,4 +112,4 @@ PLANTED = [
 )
 def test_the_campaign_finds_a_planted_fault(campaign, planted):
     found = campaign(planted.kills, 7, planted.fault, planted.steps)
-    assert any(planted.found in words for words in found), found
+    assert any(re.search(planted.found, words) for words in found), found
