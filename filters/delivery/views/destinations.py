@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from django.conf import settings
 from django.contrib import messages
-from django.db.models import BigIntegerField, Case, F, Q, Value, When
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -18,8 +17,7 @@ from filters.delivery.mail import addresses
 from filters.delivery.status import Status, status_of
 from filters.delivery.ways.table import WAYS
 from filters.models import Delivery, Destination
-from filters.runtime.queue import DELIVER_DUE, run_soon
-from tapestry.core.clock import wall_clock
+from filters.store import subscriptions
 from tapestry.core.errors import TapestryError
 
 SHOWN = 10
@@ -68,18 +66,7 @@ def destination(request: PersonRequest, pk: int) -> HttpResponse:
 def turn_on(request: PersonRequest, pk: int) -> HttpResponse:
     """Deliver to a destination again, beginning at once with what waits."""
     resumed = destination_of(request, pk)
-    waits = Q(latest__gt=F("cursor")) | Q(claimed_until__isnull=False)
-    Destination.objects.filter(pk=resumed.pk).update(
-        active=True,
-        failures=0,
-        failing_since=None,
-        error="",
-        due_at=Case(
-            When(waits, then=Value(wall_clock(), output_field=BigIntegerField())),
-            default=F("due_at"),
-        ),
-    )
-    run_soon(DELIVER_DUE)
+    subscriptions.turn_on(resumed)
     return redirect(resumed)
 
 
