@@ -85,7 +85,7 @@ def confirm(request: HttpRequest, token: str) -> HttpResponse:
     """Confirm that an address is its owner's: only then anything else is sent there."""
     try:
         key, email = links.address_of(token)
-        address = Address.objects.get(pk=key, email=email)
+        address = Address.objects.get(pk=key, email=email, owner__is_active=True)
     except (BadSignature, Address.DoesNotExist, ValueError):
         return _expired(request)
     if request.method == "POST":
@@ -102,13 +102,15 @@ def confirm(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _match(token: str) -> Match | None:
-    """Return the match that a token names, if its owner may still see it."""
+    """Return the match that a token names, if its owner is active and may still see it."""
     try:
         key = links.match_of(token)
     except (BadSignature, ValueError):
         return None
     found = Match.objects.filter(pk=key).select_related("filter__owner", "card").first()
-    if found is None or found.audience not in people.audiences(found.filter.owner):
+    if found is None or not found.filter.owner.is_active:
+        return None
+    if found.audience not in people.audiences(found.filter.owner):
         return None
     return found
 

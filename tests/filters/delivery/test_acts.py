@@ -64,6 +64,23 @@ def test_forged_expired_and_foreign_links_do_nothing(
     assert not OutboxAnnotation.objects.exists()
 
 
+def test_links_of_a_deactivated_account_only_unsubscribe(
+    jones: Filter, store: Store, hook: Destination, client: Client
+) -> None:
+    links_of = paths(store(jones, "m"))
+    address = Address.objects.create(owner=jones.owner, email="al@example.org")
+    confirm = urlsplit(links.confirm_url(address.pk, address.email)).path
+    User.objects.update(is_active=False)
+    for path in (*links_of.values(), confirm):
+        assert client.get(path).status_code == client.post(path).status_code == 404
+    assert not OutboxAnnotation.objects.exists() and not Mute.objects.exists()
+    assert not Match.objects.exclude(read_at=None).exists()
+    assert not Address.objects.exclude(confirmed_at=None).exists()
+    unsubscribe = urlsplit(links.unsubscribe_url(str(hook.uid))).path
+    assert client.post(unsubscribe).status_code == 200
+    assert not Destination.objects.filter(active=True).exists()
+
+
 def test_one_click_unsubscribes_at_once(hook: Destination, client: Client) -> None:
     path = urlsplit(links.unsubscribe_url(str(hook.uid))).path
     assert b"<form" in client.get(path).content
