@@ -28,7 +28,10 @@ ASKED = {
 DONE = {
     "vote": "You have voted for it.",
     "read": "It is marked as read.",
-    "mute": "Nothing more of this thread will be sent to you. Your lists still show it.",
+    "mute": (
+        "The thread is muted: nothing more of it is sent to you, by any way or feed. "
+        "Your lists still show it."
+    ),
 }
 
 

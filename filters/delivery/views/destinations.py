@@ -15,6 +15,7 @@ from filters.delivery import samples
 from filters.delivery.forms import FORMS, where
 from filters.delivery.mail import addresses
 from filters.delivery.status import Status, status_of
+from filters.delivery.views.muted import muted_threads
 from filters.delivery.ways.table import WAYS
 from filters.models import Delivery, Destination
 from filters.store import subscriptions
@@ -42,6 +43,7 @@ def destinations(request: PersonRequest) -> HttpResponse:
     context = {
         "destinations": [_listed(row) for row in rows],
         "kinds": kinds(),
+        "muted": muted_threads(request.user),
         "is_kept_only": settings.EMAIL_BACKEND.endswith("KeptMailBackend"),
     }
     return render(request, "filters/delivery/destinations.html", context)
