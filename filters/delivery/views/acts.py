@@ -8,6 +8,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.core.signing import BadSignature
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
@@ -33,6 +34,8 @@ DONE = {
         "Your lists still show it."
     ),
 }
+
+CONFIRMED = "Your address is confirmed."
 
 
 @login_not_required
@@ -72,7 +75,9 @@ def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
     if request.method == "POST":
         Destination.objects.filter(pk=destination.pk).update(active=False)
     context = {
-        "title": "Nothing more is sent." if request.method == "POST" else "Send nothing more?",
+        "title": "You are unsubscribed." if request.method == "POST" else "Unsubscribe?",
+        "next_url": destination.get_absolute_url(),
+        "next_words": "Turn it on again, or change what is sent",
         "subject": f"{destination.name} ({destination.get_kind_display()})",
         "button": "Unsubscribe",
         "done": request.method == "POST",
@@ -96,7 +101,9 @@ def confirm(request: HttpRequest, token: str) -> HttpResponse:
         waiting = address.destinations.filter(due_at__isnull=False)
         waiting.update(due_at=wall_clock(), failures=0, failing_since=None)
     context = {
-        "title": "Thank you." if request.method == "POST" else "Is this your address?",
+        "title": CONFIRMED if request.method == "POST" else "Is this your address?",
+        "next_url": reverse("destinations"),
+        "next_words": "See how matches reach you",
         "subject": f"{address.email} of {address.owner.get_username()}",
         "button": "Confirm this address",
         "done": request.method == "POST",

@@ -17,7 +17,7 @@ from filters.delivery.mail import addresses
 from filters.delivery.status import Status, status_of
 from filters.delivery.views.muted import muted_threads
 from filters.delivery.ways.table import WAYS
-from filters.models import Delivery, Destination
+from filters.models import Delivery, Destination, KeptMail
 from filters.store import subscriptions
 from tapestry.core.errors import TapestryError
 
@@ -43,6 +43,7 @@ def destinations(request: PersonRequest) -> HttpResponse:
     context = {
         "destinations": [_listed(row) for row in rows],
         "kinds": kinds(),
+        "has_kept_mail": KeptMail.objects.filter(owner=request.user).exists(),
         "muted": muted_threads(request.user),
         "is_kept_only": settings.EMAIL_BACKEND.endswith("KeptMailBackend"),
     }
@@ -53,11 +54,13 @@ def destinations(request: PersonRequest) -> HttpResponse:
 def destination(request: PersonRequest, pk: int) -> HttpResponse:
     """Show a destination: what it takes, how it is doing, its last deliveries."""
     shown = destination_of(request, pk)
+    rows = last(shown)
     context = {
         "destination": shown,
         "listed": _listed(shown),
         "sendable": shown.kind in WAYS,
-        "deliveries": [(row, row.key.startswith(samples.KEY), _state(row)) for row in last(shown)],
+        "deliveries": [(row, row.key.startswith(samples.KEY), _state(row)) for row in rows],
+        "is_sending_sample": any(map(samples.is_being_sent, rows)),
     }
     if wants_fragment(request):
         return render(request, "filters/delivery/_destination.html", context)

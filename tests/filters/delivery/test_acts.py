@@ -86,7 +86,10 @@ def test_one_click_unsubscribes_at_once(hook: Destination, client: Client) -> No
     assert b"<form" in client.get(path).content
     hook.refresh_from_db()
     assert hook.active
-    assert client.post(path, {"List-Unsubscribe": "One-Click"}).status_code == 200
+    page = client.post(path, {"List-Unsubscribe": "One-Click"})
+    assert page.status_code == 200 and b"You are unsubscribed." in page.content
+    link = f'<a href="{hook.get_absolute_url()}">Turn it on again, or change what is sent</a>'
+    assert link in page.content.decode()
     hook.refresh_from_db()
     assert not hook.active
     assert client.post(path[:-2] + "x/").status_code == 404
@@ -98,7 +101,9 @@ def test_an_address_is_confirmed_by_its_link(alice: User, client: Client) -> Non
     client.get(path)
     address.refresh_from_db()
     assert address.confirmed_at is None
-    assert client.post(path).status_code == 200
+    page = client.post(path)
+    assert page.status_code == 200 and b"Your address is confirmed." in page.content
+    assert '<a href="/delivery/">See how matches reach you</a>' in page.content.decode()
     address.refresh_from_db()
     assert address.confirmed_at is not None
     Address.objects.update(email="other@example.org", confirmed_at=None)
