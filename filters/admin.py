@@ -20,7 +20,7 @@ from filters.authoring.lifecycle import full_name
 from filters.delivery.mail import bounces
 from filters.models import Filter
 from filters.runtime.batching import batched
-from filters.store import shared_window
+from filters.store import shared_window, subscriptions
 from filters.store.schedule import replan
 
 if TYPE_CHECKING:
@@ -116,6 +116,12 @@ class AddressAdmin(Pages):
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
+    def save_model(
+        self, request: HttpRequest, obj: models.Address, form: Any, change: bool
+    ) -> None:
+        """Store what the page can change: it may be confirmed meanwhile."""
+        models.Address.objects.filter(pk=obj.pk).update(problem=obj.problem)
+
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """Show, above the list, the address that bounces are posted to."""
         title = f"A mail server may post bounces to {bounces.post_url()}"
@@ -148,6 +154,14 @@ class DestinationAdmin(Pages):
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Refuse: destinations are added on their own pages, at the place reached by then."""
         return False
+
+    def save_model(
+        self, request: HttpRequest, obj: models.Destination, form: Any, change: bool
+    ) -> None:
+        """Store what the page can change: deliveries change the rest meanwhile."""
+        models.Destination.objects.filter(pk=obj.pk).update(name=obj.name, active=obj.active)
+        if obj.active and "active" in form.changed_data:
+            subscriptions.turn_on(obj)
 
 
 @admin.register(models.Delivery)

@@ -118,6 +118,12 @@ def send_sample(key: int) -> None:
     event(log, "sample", kind=destination.kind, destination=destination.pk, state=outcome.state)
 
 
+def is_being_sent(delivery: Delivery) -> bool:
+    """Tell whether a delivery is a sample that a worker may still send."""
+    waiting = delivery.key.startswith(KEY) and delivery.state == Delivery.State.SENDING
+    return waiting and not is_overdue(delivery)
+
+
 def is_overdue(delivery: Delivery) -> bool:
     """Tell whether no worker has taken up a sample in time."""
     waiting = delivery.state == Delivery.State.SENDING

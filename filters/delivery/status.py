@@ -29,13 +29,21 @@ def status_of(destination: Destination) -> Status:
     if address is not None and not is_usable(address):
         return _status_of_address(address)
     if not destination.active:
-        refused = f"It was turned off, for it was refused: {destination.error}"
-        return Status("off", "past", refused if destination.error else "")
+        return Status("off", "past", _why_off(destination))
     if destination.failing_since is not None:
         next_try = f" Next try: {time_words(destination.due_at)}." if destination.due_at else ""
         since = f"Failing since {time_words(destination.failing_since)}."
         return Status("failing", "bad", f"{since} {destination.error}{next_try}")
     return Status("on")
+
+
+def _why_off(destination: Destination) -> str:
+    """Say why nothing is delivered; a refusal turns a destination off, a failure does not."""
+    if not destination.error:
+        return ""
+    if destination.failing_since is not None:
+        return f"The last answer was: {destination.error}"
+    return f"It was turned off, for it was refused: {destination.error}"
 
 
 def _status_of_address(address: Address) -> Status:

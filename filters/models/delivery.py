@@ -81,9 +81,9 @@ class Destination(models.Model):
     class Kind(models.TextChoices):
         DIGEST = "digest", "email digest"
         FORWARD = "forward", "forwarded messages"
-        MAILBOX = "mailbox", "folders of a mailbox"
+        MAILBOX = "mailbox", "mailbox folders"
         WEBHOOK = "webhook", "webhook"
-        PUSH = "push", "notifications of a browser"
+        PUSH = "push", "browser notifications"
 
     owner = models.ForeignKey(User, models.CASCADE, related_name="destinations")
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)

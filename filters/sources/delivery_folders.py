@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from filters.models import Destination
 from filters.models.source import Source
+from tapestry.core.errors import TapestryError
 from tapestry.deliver.ways.mailbox import MailboxSettings
 from tapestry.servers.imap import Hierarchy
 
@@ -32,9 +33,19 @@ def parents_by_mailbox(owner_id: int | None = None) -> Mapping[Mailbox, list[str
     parents: defaultdict[Mailbox, list[str]] = defaultdict(list)
     for owner, settings in mailboxes.values_list("owner", "settings"):
         host, user = str(settings.get("host", "")), str(settings.get("user", ""))
-        parent = str(settings.get("parent") or MailboxSettings().parent)
-        parents[owner, host.lower(), user.lower()].append(parent)
+        parent = _parent(settings)
+        if parent:
+            parents[owner, host.lower(), user.lower()].append(parent)
     return dict(parents)
+
+
+def _parent(settings: Mapping[str, object]) -> str:
+    """Return the parent in the settings of a destination; empty if nothing is delivered there."""
+    default = MailboxSettings()
+    try:
+        return MailboxSettings(str(settings.get("parent") or default.parent)).parent
+    except TapestryError:
+        return ""
 
 
 def mailbox_of(source: Source) -> Mailbox:

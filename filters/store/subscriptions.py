@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import BigIntegerField, Case, F, Q, QuerySet, Value, When
 
 from filters.models import Destination, Filter, ReleaseCounter, Subscription
+from filters.runtime.queue import DELIVER_DUE, run_soon
+from tapestry.core.clock import wall_clock
 
 
 @transaction.atomic
@@ -62,6 +64,22 @@ def choose_destinations(filter_: Filter, destinations: Collection[Destination]) 
     _skip_what_does_not_concern(chosen, position)
     keys = list(chosen.values_list("pk", flat=True))
     _subscribe(((key, filter_.pk) for key in keys), position)
+
+
+def turn_on(destination: Destination) -> None:
+    """Deliver to a destination again, beginning at once with what waits."""
+    waits = Q(latest__gt=F("cursor")) | Q(claimed_until__isnull=False)
+    Destination.objects.filter(pk=destination.pk).update(
+        active=True,
+        failures=0,
+        failing_since=None,
+        error="",
+        due_at=Case(
+            When(waits, then=Value(wall_clock(), output_field=BigIntegerField())),
+            default=F("due_at"),
+        ),
+    )
+    transaction.on_commit(lambda: run_soon(DELIVER_DUE))
 
 
 def _subscribe(pairs: Iterable[tuple[int, int]], position: int) -> None:

@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 
-from filters.models import Card, Filter, Match, OutboxAnnotation, RetiredName
+from filters.models import Card, Filter, KeptMail, Match, OutboxAnnotation, RetiredName
 from filters.models.source import Source
 from filters.runtime import services
 from filters.store.filter_store import DjangoClock
@@ -44,7 +44,8 @@ def forget(audience: str, before: int | None = None) -> Report:
 
     If all goes, the sources that bring such mail are paused.  A match stays if its owner sees
     another copy of the message; it stays, without that evidence, if evidence is removed.  Filters
-    begin again; if only old mail goes, the live ones do.
+    begin again; if only old mail goes, the live ones do.  Kept mail of those who see the audience
+    goes, or that of before the instant.
     """
     check_audience(audience)
     with rounds.all_lanes(), _overwriting():
@@ -56,6 +57,7 @@ def forget(audience: str, before: int | None = None) -> Report:
         gone = forget_rows(services.tables(), DjangoClock(), audience, before)
         with transaction.atomic():
             matches = _forget_deliveries(audience, before, gone.keys)
+            _forget_kept_mail(audience, before)
             if any(gone.rows.values()):
                 live = Q() if before is None else Q(mode=Filter.Mode.LIVE)
                 _begin_again(audience, Filter.objects.filter(live))
@@ -86,9 +88,20 @@ def _forget_deliveries(audience: str, before: int | None, keys: frozenset[str]) 
 
 def _begin_again(audience: str, which: QuerySet[Filter]) -> None:
     """Let filters that have seen an audience begin again: its removal is no event."""
+    begin_again(which.filter(owner__in=_members(audience)))
+
+
+def _forget_kept_mail(audience: str, before: int | None) -> None:
+    """Remove the mail that was written to those who see an audience: it may quote anything."""
+    written = KeptMail.objects.filter(owner__in=_members(audience))
+    (written if before is None else written.filter(at__lt=before)).delete()
+
+
+def _members(audience: str) -> QuerySet[User]:
+    """Return those who see an audience."""
     kind, _, name = audience.partition(":")
     members = {"user": Q(username=name), "group": Q(groups__name=name)}.get(kind, Q())
-    begin_again(which.filter(owner__in=User.objects.filter(members)))
+    return User.objects.filter(members)
 
 
 @contextmanager

@@ -73,7 +73,7 @@ def test_a_digest_from_the_first_page_to_its_first_mail(page, live_server, size,
     page.get_by_role("link", name="Add email digest").click()
     expect(page.get_by_label("Address")).to_have_value("terry@example.org")
     expect(page.get_by_role("checkbox", name="jones")).to_be_hidden()
-    page.get_by_label("of these filters").check()
+    page.get_by_label("only these").check()
     page.get_by_role("checkbox", name="jones").check()
     assert fits(page)
     page.screenshot(path=pictures / f"add-{size}.png", full_page=True)
@@ -88,10 +88,11 @@ def test_a_digest_from_the_first_page_to_its_first_mail(page, live_server, size,
     confirming = page.context.new_page()
     confirming.goto(f"{live_server.url}{urlsplit(url[0]).path}")
     confirming.get_by_role("button", name="Confirm this address").click()
-    confirming.get_by_text("Thank you.").wait_for()
+    confirming.get_by_text("Your address is confirmed.").wait_for()
     confirming.close()
     state = page.locator("#destination .state")
-    expect(state).to_have_text("on")  # the page asks by itself
+    page.reload()
+    expect(state).to_have_text("on")
 
     page.get_by_role("link", name="See what it would send").click()
     framed = page.frame_locator("iframe.written")
@@ -104,12 +105,16 @@ def test_a_digest_from_the_first_page_to_its_first_mail(page, live_server, size,
     page.go_back()
 
     made = Destination.objects.get()
-    samples.send_sample(samples.request_sample(made).pk)
-    page.get_by_text("The mail server took it.").wait_for()
+    asked = samples.request_sample(made)
+    page.reload()
+    page.get_by_text("being sent").wait_for()
+    samples.send_sample(asked.pk)
+    page.get_by_text("The mail server took it.").wait_for()  # the page asks by itself
     assert len(mail.outbox) == 2 and mail.outbox[1].to == ["terry@example.org"]
     Delivery.objects.create(
         destination=made, key="k", at=wall_clock(), state="delivered", matches=2, answer="Fine."
     )
+    page.reload()
     page.get_by_text("Fine.").wait_for()
     assert fits(page)
     page.screenshot(path=pictures / f"destination-{size}.png", full_page=True)

@@ -39,8 +39,8 @@ class DestinationForm(forms.Form):
 
     name = forms.CharField(label="Name", max_length=100, required=False)
     which = forms.ChoiceField(
-        label="Which matches",
-        choices=[(ALL, "of all my filters, and of those to come"), (CHOSEN, "of these filters")],
+        label="Filters",
+        choices=[(ALL, "all my filters, new ones too"), (CHOSEN, "only these")],
         initial=ALL,
         widget=forms.RadioSelect,
     )

@@ -12,6 +12,8 @@ from filters.models import Destination
 from filters.runtime import services
 from filters.runtime.encryption import decrypt, encrypt
 from filters.sources.forms import ServerForm
+from tapestry.core.errors import TapestryError
+from tapestry.deliver.ways.mailbox import MailboxSettings
 from tapestry.ingest.session import open_session
 from tapestry.servers.account import Account
 
@@ -45,6 +47,10 @@ class MailboxForm(ServerForm, DestinationForm):
         parent: str = self.cleaned_data["parent"].strip("/")
         if not parent.isprintable() or not parent:
             raise ValidationError("Give the folder a name: Tapestry.")
+        try:
+            MailboxSettings(parent)
+        except TapestryError as error:
+            raise ValidationError(f"{error.message} {error.hint or ''}".strip()) from error
         return parent
 
     def clean(self) -> dict[str, Any]:

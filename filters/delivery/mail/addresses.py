@@ -13,7 +13,9 @@ from django.template.loader import render_to_string
 
 from filters.delivery import links
 from filters.delivery.mail import outgoing
+from filters.delivery.mail.signed import address_key
 from filters.models import Address, ConfirmationMail
+from filters.runtime.delivery_signer import delivery_signer
 from filters.templatetags.mail import time_words
 from tapestry.core.clock import HOUR, MINUTE, wall_clock
 from tapestry.core.delivery_header import DELIVERY_HEADER
@@ -93,7 +95,6 @@ def _count_mail(address: Address) -> ConfirmationMail:
 
 
 def _message(address: Address) -> EmailMessage:
-    key = f"confirm-{uuid.uuid4().hex}"
     context = {
         "person": address.owner.get_username(),
         "email": address.email,
@@ -105,9 +106,9 @@ def _message(address: Address) -> EmailMessage:
         render_to_string("filters/delivery/confirm.txt", context),
         to=[address.email],
         headers={
-            "Message-ID": f"<{key}@{outgoing.site_host()}>",
+            "Message-ID": f"<confirm-{uuid.uuid4().hex}@{outgoing.site_host()}>",
             "Auto-Submitted": "auto-generated",  # RFC 3834, section 5
             "X-Auto-Response-Suppress": "All",
-            DELIVERY_HEADER: key,
+            DELIVERY_HEADER: delivery_signer().value(address_key(address)),
         },
     )

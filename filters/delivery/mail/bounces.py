@@ -8,7 +8,6 @@ its Message-ID is stored.  Others cannot forge one: they know neither the MAC no
 from __future__ import annotations
 
 import logging
-import uuid
 from functools import cache
 
 from django.conf import settings
@@ -18,6 +17,7 @@ from django.urls import reverse
 from filters.delivery.links import absolute
 from filters.delivery.mail import outgoing
 from filters.delivery.mail.addresses import set_problem
+from filters.delivery.mail.signed import destination_of
 from filters.models import Address, BounceMailbox, Delivery, Destination
 from filters.runtime import services
 from filters.runtime.delivery_signer import delivery_signer
@@ -56,18 +56,15 @@ def take(raw: bytes) -> Address | None:
 
 def _destination_of(report: BounceReport) -> Destination | None:
     """Return the destination of the delivery that came back, None if it was none of ours."""
-    destinations = Destination.objects.select_related("owner", "address")
     key = delivery_signer().key_of(report.delivery_value or "")
     if key is not None:
-        try:
-            return destinations.filter(uid=uuid.UUID(key.partition("-")[0])).first()
-        except ValueError:
-            return None
+        return destination_of(key)
     name, _, host = (report.message_id or "").rpartition("@")
     if not name or host != outgoing.site_host():
         return None
-    deliveries = Delivery.objects.filter(key=name)
-    return destinations.filter(pk__in=deliveries.values("destination")).first()
+    known = Delivery.objects.filter(key=name).select_related("destination__owner")
+    delivery = known.select_related("destination__address").first()
+    return delivery.destination if delivery else None
 
 
 def read_mailbox() -> int:

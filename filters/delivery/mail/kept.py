@@ -11,7 +11,8 @@ from django.core.mail import EmailMessage
 from django.core.mail.backends.base import BaseEmailBackend
 
 from filters.delivery.mail.outgoing import WrittenMail
-from filters.models import Address, KeptMail
+from filters.delivery.mail.signed import owner_of
+from filters.models import KeptMail
 from tapestry.core.clock import wall_clock
 from tapestry.deliver.one_line import one_line
 
@@ -32,15 +33,15 @@ class KeptMailBackend(BaseEmailBackend):
 
 
 def keep(raw: bytes, recipient: str, owner: User | None = None) -> bool:
-    """Keep a message for the person of an address, once for each Message-ID.
+    """Keep a message for its owner, once for each Message-ID.
 
-    Return False if the address is nobody's here.
+    The owner is the person of the delivery that this site signed, for several may have given the
+    same address.  Return False if there is none, or if the address is none of theirs.
     """
     if owner is None:
-        address = Address.objects.filter(email__iexact=recipient).order_by("pk").last()
-        if address is None:
+        owner = owner_of(raw)
+        if owner is None or not owner.mail_addresses.filter(email__iexact=recipient).exists():
             return False
-        owner = address.owner
     headers = BytesHeaderParser(policy=policy.compat32).parsebytes(raw)
     name = headers.get("Resent-Message-ID") or headers.get("Message-ID") or ""
     subject = BytesHeaderParser(policy=policy.default).parsebytes(raw).get("Subject", "")

@@ -8,6 +8,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.core.signing import BadSignature
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
@@ -28,8 +29,13 @@ ASKED = {
 DONE = {
     "vote": "You have voted for it.",
     "read": "It is marked as read.",
-    "mute": "Nothing more of this thread will be sent to you. Your lists still show it.",
+    "mute": (
+        "The thread is muted: nothing more of it is sent to you, by any way or feed. "
+        "Your lists still show it."
+    ),
 }
+
+CONFIRMED = "Your address is confirmed."
 
 
 @login_not_required
@@ -69,7 +75,9 @@ def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
     if request.method == "POST":
         Destination.objects.filter(pk=destination.pk).update(active=False)
     context = {
-        "title": "Nothing more is sent." if request.method == "POST" else "Send nothing more?",
+        "title": "You are unsubscribed." if request.method == "POST" else "Unsubscribe?",
+        "next_url": destination.get_absolute_url(),
+        "next_words": "Turn it on again, or change what is sent",
         "subject": f"{destination.name} ({destination.get_kind_display()})",
         "button": "Unsubscribe",
         "done": request.method == "POST",
@@ -85,7 +93,7 @@ def confirm(request: HttpRequest, token: str) -> HttpResponse:
     """Confirm that an address is its owner's: only then anything else is sent there."""
     try:
         key, email = links.address_of(token)
-        address = Address.objects.get(pk=key, email=email)
+        address = Address.objects.get(pk=key, email=email, owner__is_active=True)
     except (BadSignature, Address.DoesNotExist, ValueError):
         return _expired(request)
     if request.method == "POST":
@@ -93,7 +101,9 @@ def confirm(request: HttpRequest, token: str) -> HttpResponse:
         waiting = address.destinations.filter(due_at__isnull=False)
         waiting.update(due_at=wall_clock(), failures=0, failing_since=None)
     context = {
-        "title": "Thank you." if request.method == "POST" else "Is this your address?",
+        "title": CONFIRMED if request.method == "POST" else "Is this your address?",
+        "next_url": reverse("destinations"),
+        "next_words": "See how matches reach you",
         "subject": f"{address.email} of {address.owner.get_username()}",
         "button": "Confirm this address",
         "done": request.method == "POST",
@@ -102,13 +112,15 @@ def confirm(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _match(token: str) -> Match | None:
-    """Return the match that a token names, if its owner may still see it."""
+    """Return the match that a token names, if its owner is active and may still see it."""
     try:
         key = links.match_of(token)
     except (BadSignature, ValueError):
         return None
     found = Match.objects.filter(pk=key).select_related("filter__owner", "card").first()
-    if found is None or found.audience not in people.audiences(found.filter.owner):
+    if found is None or not found.filter.owner.is_active:
+        return None
+    if found.audience not in people.audiences(found.filter.owner):
         return None
     return found
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from django.conf import settings
 from django.contrib import messages
-from django.db.models import BigIntegerField, Case, F, Q, Value, When
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -16,10 +15,10 @@ from filters.delivery import samples
 from filters.delivery.forms import FORMS, where
 from filters.delivery.mail import addresses
 from filters.delivery.status import Status, status_of
+from filters.delivery.views.muted import muted_threads
 from filters.delivery.ways.table import WAYS
-from filters.models import Delivery, Destination
-from filters.runtime.queue import DELIVER_DUE, run_soon
-from tapestry.core.clock import wall_clock
+from filters.models import Delivery, Destination, KeptMail
+from filters.store import subscriptions
 from tapestry.core.errors import TapestryError
 
 SHOWN = 10
@@ -44,6 +43,8 @@ def destinations(request: PersonRequest) -> HttpResponse:
     context = {
         "destinations": [_listed(row) for row in rows],
         "kinds": kinds(),
+        "has_kept_mail": KeptMail.objects.filter(owner=request.user).exists(),
+        "muted": muted_threads(request.user),
         "is_kept_only": settings.EMAIL_BACKEND.endswith("KeptMailBackend"),
     }
     return render(request, "filters/delivery/destinations.html", context)
@@ -53,11 +54,13 @@ def destinations(request: PersonRequest) -> HttpResponse:
 def destination(request: PersonRequest, pk: int) -> HttpResponse:
     """Show a destination: what it takes, how it is doing, its last deliveries."""
     shown = destination_of(request, pk)
+    rows = last(shown)
     context = {
         "destination": shown,
         "listed": _listed(shown),
         "sendable": shown.kind in WAYS,
-        "deliveries": [(row, row.key.startswith(samples.KEY), _state(row)) for row in last(shown)],
+        "deliveries": [(row, row.key.startswith(samples.KEY), _state(row)) for row in rows],
+        "is_sending_sample": any(map(samples.is_being_sent, rows)),
     }
     if wants_fragment(request):
         return render(request, "filters/delivery/_destination.html", context)
@@ -68,18 +71,7 @@ def destination(request: PersonRequest, pk: int) -> HttpResponse:
 def turn_on(request: PersonRequest, pk: int) -> HttpResponse:
     """Deliver to a destination again, beginning at once with what waits."""
     resumed = destination_of(request, pk)
-    waits = Q(latest__gt=F("cursor")) | Q(claimed_until__isnull=False)
-    Destination.objects.filter(pk=resumed.pk).update(
-        active=True,
-        failures=0,
-        failing_since=None,
-        error="",
-        due_at=Case(
-            When(waits, then=Value(wall_clock(), output_field=BigIntegerField())),
-            default=F("due_at"),
-        ),
-    )
-    run_soon(DELIVER_DUE)
+    subscriptions.turn_on(resumed)
     return redirect(resumed)
 
 

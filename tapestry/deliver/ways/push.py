@@ -29,7 +29,9 @@ from tapestry.deliver.push_keys import PushSubscription, VapidKeys
 
 LONGEST_LINE = 120
 LINES = 4
-"""How much a notification shows: a push service takes 4,096 bytes, encryption included."""
+"""How much a notification shows."""
+LARGEST = 3900
+"""Bytes of a notification: a push service takes 4,096, encryption included (RFC 8291)."""
 TIME_TO_LIVE = 24 * HOUR
 TOKEN_TIME = 12 * HOUR
 
@@ -92,18 +94,26 @@ def payload(batch: Batch, page_url: str) -> bytes:
     """Return the notification as JSON: title, body, url, tag; the service worker shows it.
 
     A notification with the tag of an earlier one takes its place, so a batch that is sent again
-    is not shown twice.
+    is not shown twice.  It has at most ``LARGEST`` bytes if those of ``page_url`` are fewer than
+    2,000: it opens that page where the address of the message is too long.
     """
     entered = batch.entered()
+    only = entered[0].url if len(entered) == 1 else ""
     lines = [_shortened(_line(match)) for match in entered[:LINES]]
     if len(entered) > LINES:
         lines[LINES - 1 :] = [f"and {len(entered) - LINES + 1} more"]
-    notification = {
-        "title": _shortened(title(entered)),
-        "body": "\n".join(lines),
-        "url": (entered[0].url if len(entered) == 1 else "") or page_url,
-        "tag": batch.key,
-    }
+    words = _shortened(title(entered))
+    document = _json(words, lines, only or page_url, batch.key)
+    if len(document) > LARGEST:  # the address of a message is as long as its Message-ID
+        document = _json(words, lines, page_url, batch.key)
+    while len(document) > LARGEST and lines:
+        lines.pop()
+        document = _json(words, lines, page_url, batch.key)
+    return document
+
+
+def _json(words: str, lines: Sequence[str], url: str, tag: str) -> bytes:
+    notification = {"title": words, "body": "\n".join(lines), "url": url, "tag": tag}
     return json.dumps(notification, ensure_ascii=False, separators=(",", ":")).encode()
 
 

@@ -64,12 +64,32 @@ def test_forged_expired_and_foreign_links_do_nothing(
     assert not OutboxAnnotation.objects.exists()
 
 
+def test_links_of_a_deactivated_account_only_unsubscribe(
+    jones: Filter, store: Store, hook: Destination, client: Client
+) -> None:
+    links_of = paths(store(jones, "m"))
+    address = Address.objects.create(owner=jones.owner, email="al@example.org")
+    confirm = urlsplit(links.confirm_url(address.pk, address.email)).path
+    User.objects.update(is_active=False)
+    for path in (*links_of.values(), confirm):
+        assert client.get(path).status_code == client.post(path).status_code == 404
+    assert not OutboxAnnotation.objects.exists() and not Mute.objects.exists()
+    assert not Match.objects.exclude(read_at=None).exists()
+    assert not Address.objects.exclude(confirmed_at=None).exists()
+    unsubscribe = urlsplit(links.unsubscribe_url(str(hook.uid))).path
+    assert client.post(unsubscribe).status_code == 200
+    assert not Destination.objects.filter(active=True).exists()
+
+
 def test_one_click_unsubscribes_at_once(hook: Destination, client: Client) -> None:
     path = urlsplit(links.unsubscribe_url(str(hook.uid))).path
     assert b"<form" in client.get(path).content
     hook.refresh_from_db()
     assert hook.active
-    assert client.post(path, {"List-Unsubscribe": "One-Click"}).status_code == 200
+    page = client.post(path, {"List-Unsubscribe": "One-Click"})
+    assert page.status_code == 200 and b"You are unsubscribed." in page.content
+    link = f'<a href="{hook.get_absolute_url()}">Turn it on again, or change what is sent</a>'
+    assert link in page.content.decode()
     hook.refresh_from_db()
     assert not hook.active
     assert client.post(path[:-2] + "x/").status_code == 404
@@ -81,7 +101,9 @@ def test_an_address_is_confirmed_by_its_link(alice: User, client: Client) -> Non
     client.get(path)
     address.refresh_from_db()
     assert address.confirmed_at is None
-    assert client.post(path).status_code == 200
+    page = client.post(path)
+    assert page.status_code == 200 and b"Your address is confirmed." in page.content
+    assert '<a href="/delivery/">See how matches reach you</a>' in page.content.decode()
     address.refresh_from_db()
     assert address.confirmed_at is not None
     Address.objects.update(email="other@example.org", confirmed_at=None)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
+from filters.admin import AddressAdmin, DestinationAdmin
 from filters.models import (
     Address,
     ConfirmationMail,
@@ -66,6 +69,51 @@ def test_a_destination_is_turned_off_and_its_cursor_stays(
     hook.refresh_from_db()
     assert (hook.active, hook.cursor, hook.kind) == (False, 3, "webhook")
     assert hook.secret == "a-secret-of-hers"
+
+
+LINES = {"subscriptions-TOTAL_FORMS": 0, "subscriptions-INITIAL_FORMS": 0}
+
+
+def change(browser: Client, row: Destination | Address, **fields: Any) -> None:
+    name = type(row).__name__.lower()
+    path = reverse(f"admin:filters_{name}_change", args=[row.pk])
+    assert browser.post(path, fields | LINES).status_code == 302
+
+
+def test_what_waits_is_due_once_a_destination_is_turned_on(
+    browser: Client, hook: Destination
+) -> None:
+    Destination.objects.update(latest=3, active=False, failures=4, error="gone", failing_since=1)
+    change(browser, hook, name="renamed", active="on")
+    hook.refresh_from_db()
+    assert (hook.name, hook.active, hook.failures, hook.error) == ("renamed", True, 0, "")
+    assert hook.due_at is not None and hook.failing_since is None
+    Destination.objects.update(due_at=7, failures=2)
+    change(browser, hook, name="again", active="on")
+    hook.refresh_from_db()
+    assert (hook.name, hook.due_at, hook.failures) == ("again", 7, 2), "it was on before"
+
+
+@pytest.mark.parametrize("page", [DestinationAdmin, AddressAdmin])
+def test_what_is_stored_while_a_page_is_saved_stays(
+    browser: Client, hook: Destination, monkeypatch: pytest.MonkeyPatch, page: Any
+) -> None:
+    address = Address.objects.create(owner=hook.owner, email="al@example.org", problem="It bounced")
+    save = page.save_model
+
+    def meanwhile(*given: Any) -> None:
+        Destination.objects.update(cursor=7, holder="another:1", claimed_until=9)
+        Address.objects.update(confirmed_at=5)
+        save(*given)
+
+    monkeypatch.setattr(page, "save_model", meanwhile)
+    row = hook if page is DestinationAdmin else address
+    change(browser, row, name="hook", active="on", problem="")
+    hook.refresh_from_db()
+    address.refresh_from_db()
+    assert (hook.cursor, hook.holder, hook.claimed_until) == (7, "another:1", 9)
+    assert address.confirmed_at == 5
+    assert address.problem == ("" if page is AddressAdmin else "It bounced")
 
 
 @pytest.mark.parametrize("name", ["destination", "address", "delivery", "keptmail", "feed"])

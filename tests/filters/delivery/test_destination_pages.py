@@ -13,7 +13,15 @@ from django.test import Client
 from filters.authoring import lifecycle
 from filters.delivery.forms import FORMS
 from filters.delivery.ways import table as ways
-from filters.models import Address, Delivery, Destination, Filter, ReleaseCounter, Subscription
+from filters.models import (
+    Address,
+    Delivery,
+    Destination,
+    Filter,
+    KeptMail,
+    ReleaseCounter,
+    Subscription,
+)
 from filters.store import subscriptions
 from tapestry.core.clock import HOUR, wall_clock
 
@@ -128,9 +136,9 @@ def test_a_destination_is_changed(client: Client, digest: Destination, jones: Fi
 def test_of_many_filters_some_are_named(client: Client, digest: Destination, alice: User) -> None:
     made = [Filter.objects.create(owner=alice, name=f"f{n}", text="x") for n in range(7)]
     subscriptions.choose_filters(digest, made)
-    assert "of the filters f0, f1, f2, f3, f4 and 2 more" in text(client.get("/delivery/"))
+    assert "takes the filters f0, f1, f2, f3, f4 and 2 more" in text(client.get("/delivery/"))
     subscriptions.choose_filters(digest, [])
-    assert "of no filter yet" in text(client.get("/delivery/"))
+    assert "takes no filter yet" in text(client.get("/delivery/"))
 
 
 def test_off_and_on_again_with_what_waits(client: Client, digest: Destination) -> None:
@@ -141,9 +149,12 @@ def test_off_and_on_again_with_what_waits(client: Client, digest: Destination) -
     client.post(f"/delivery/{digest.pk}/on/")
     digest.refresh_from_db()
     assert digest.active and digest.due_at is None, "nothing waits"
-    waiting = {"latest": 3, "active": False, "failures": 4, "error": "gone", "failing_since": 1}
+    waiting = {"latest": 3, "active": False, "failures": 4, "error": "gone"}
     Destination.objects.update(**waiting)
     assert "It was turned off, for it was refused: gone" in text(client.get("/delivery/"))
+    Destination.objects.update(failing_since=1)  # a person turned it off
+    page = text(client.get("/delivery/"))
+    assert "The last answer was: gone" in page and "it was refused" not in page
     client.post(f"/delivery/{digest.pk}/on/")
     digest.refresh_from_db()
     assert digest.due_at is not None and digest.due_at <= wall_clock()
@@ -167,6 +178,52 @@ def test_a_failure_is_shown_with_the_next_try_and_the_answers(
     assert "busy 11." in page and "busy 2." in page and "busy 1." not in page
     fragment = client.get(digest.get_absolute_url(), headers={"HX-Request": "true"})
     assert "busy 11." in text(fragment) and "<html" not in text(fragment)
+
+
+def test_kept_mail_is_linked_to_once_there_is_any(client: Client, alice: User, bob: User) -> None:
+    KeptMail.objects.create(owner=bob, message_id="<b@x>", raw=b"", at=1)
+    assert "Mail written to you" not in text(client.get("/delivery/"))
+    KeptMail.objects.create(owner=alice, message_id="<a@x>", raw=b"", at=1)
+    assert '<a href="/mail/">Mail written to you</a>' in text(client.get("/delivery/"))
+
+
+def test_the_page_asks_again_only_while_a_sample_is_sent(
+    client: Client, digest: Destination
+) -> None:
+    def asks() -> bool:
+        return (
+            "every 3s" in text(client.get(digest.get_absolute_url())).split('id="destination"')[1]
+        )
+
+    digest.deliveries.create(key="d-0-1", at=wall_clock(), state="sending")
+    assert not asks()
+    sample = digest.deliveries.create(key="sample-1", at=wall_clock(), state="sending")
+    assert asks()
+    for changed in ({"state": "delivered"}, {"state": "sending", "at": 1}):
+        Delivery.objects.filter(pk=sample.pk).update(**changed)
+        assert not asks()
+
+
+def test_a_field_names_its_help_and_its_errors(client: Client) -> None:
+    response = client.post("/delivery/new/digest/", {"address": "nobody", "which": "some"})
+    page = text(response)
+    assert 'aria-describedby="id_address_helptext id_address_error"' in page
+    for name in ("id_address_helptext", "id_address_error", "id_which_error"):
+        assert page.count(f'id="{name}"') == 1
+    assert '<fieldset class="field choice" aria-describedby="id_which_error">' in page
+    page = text(client.post("/me/", {"holiday_until": "x"}))
+    named = re.findall(r'aria-describedby="([^"]+)"', page)
+    assert "id_holiday_until_error" in " ".join(named)
+    for name in {name for names in named for name in names.split()}:
+        assert page.count(f'id="{name}"') == 1, name
+
+
+def test_every_page_of_delivery_has_a_way_back(client: Client, hook: Destination) -> None:
+    back = '<p class="sub"><a href="/delivery/">How matches reach you</a></p>'
+    for path in ("/delivery/push/", "/feeds/", "/mail/", hook.get_absolute_url()):
+        assert back in text(client.get(path)), path
+    page = text(client.get(f"/delivery/webhook/{hook.pk}/secret/"))
+    assert f'<a href="{hook.get_absolute_url()}">hook</a>' in page
 
 
 def test_deleting_asks_first(client: Client, digest: Destination) -> None:
@@ -211,7 +268,7 @@ def test_a_link_changes_nothing(client: Client, digest: Destination, page: str) 
 def test_a_kind_without_a_form_has_a_page_and_a_name(client: Client, hook: Destination) -> None:
     Destination.objects.update(kind="push")
     hook.refresh_from_db()
-    assert "notifications of a browser" in text(client.get(hook.get_absolute_url()))
+    assert "browser notifications" in text(client.get(hook.get_absolute_url()))
     changed = {"name": "other", "which": "all"}
     assert client.post(f"/delivery/{hook.pk}/edit/", changed).status_code == 302
     hook.refresh_from_db()

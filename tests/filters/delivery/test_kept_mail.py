@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from django.contrib.auth.models import User
-from django.test import Client
+from django.test import Client, override_settings
 
+from filters.delivery.mail.addresses import send_link
 from filters.delivery.mail.kept import keep
-from filters.models import Address, KeptMail
+from filters.models import Address, ConfirmationMail, Destination, KeptMail
+from filters.runtime.delivery_signer import delivery_signer
+from tapestry.core.delivery_header import DELIVERY_HEADER
 
 DIGEST = (
     b"Message-ID: <d@x>\r\nSubject: 3 new\r\nMIME-Version: 1.0\r\n"
@@ -19,6 +23,17 @@ DIGEST = (
 )
 
 SignIn = Callable[[User], Client]
+
+
+def digest_to(owner: User) -> Destination:
+    address = Address.objects.create(owner=owner, email="al@example.org", confirmed_at=1)
+    return Destination.objects.create(owner=owner, kind="digest", name="d", address=address)
+
+
+def signed(destination: Destination, key: str = "") -> bytes:
+    """The digest with the header that this site signs."""
+    value = delivery_signer().value(key or f"{destination.uid.hex}-0-7")
+    return f"{DELIVERY_HEADER}: {value}\r\n".encode() + DIGEST
 
 
 def test_its_reader_sees_it_and_nobody_else(alice: User, bob: User, as_user: SignIn) -> None:
@@ -42,7 +57,46 @@ def test_its_html_is_framed_and_runs_nothing(alice: User, as_user: SignIn) -> No
 
 
 def test_a_mail_that_is_repeated_is_kept_once(alice: User) -> None:
-    Address.objects.create(owner=alice, email="al@example.org")
-    assert keep(DIGEST, "AL@example.org") and keep(DIGEST, "al@example.org")
-    assert not keep(DIGEST, "nobody@example.org")
+    raw = signed(digest_to(alice))
+    assert keep(raw, "AL@example.org") and keep(raw, "al@example.org")
+    assert not keep(raw, "nobody@example.org")
     assert KeptMail.objects.count() == 1
+
+
+@pytest.mark.parametrize("confirmed_at", [None, 1])
+def test_another_person_who_gave_the_same_address_gets_nothing(
+    alice: User, bob: User, confirmed_at: int | None
+) -> None:
+    destination = digest_to(alice)
+    Address.objects.create(owner=bob, email="al@example.org", confirmed_at=confirmed_at)
+    assert keep(signed(destination), "al@example.org")
+    assert KeptMail.objects.get().owner == alice
+
+
+def test_a_sample_is_its_owner_s(alice: User) -> None:
+    destination = digest_to(alice)
+    raw = signed(destination, "sample-ab-7")
+    assert not keep(raw, "al@example.org"), "no such sample is stored"
+    destination.deliveries.create(key="sample-ab", at=1, state="sending")
+    assert keep(raw, "al@example.org")
+    assert KeptMail.objects.get().owner == alice
+
+
+def test_a_confirmation_mail_is_its_owner_s(alice: User, bob: User) -> None:
+    backend = "filters.delivery.mail.kept.KeptMailBackend"
+    with override_settings(EMAIL_BACKEND=backend):
+        for owner in (alice, bob):
+            ConfirmationMail.objects.all().delete()
+            send_link(Address.objects.create(owner=owner, email="al@example.org"))
+    assert [kept.owner for kept in KeptMail.objects.order_by("pk")] == [alice, bob]
+    assert all(b"confirm" in bytes(kept.raw) for kept in KeptMail.objects.all())
+
+
+def test_mail_that_this_site_did_not_sign_is_nobody_s(alice: User) -> None:
+    destination = digest_to(alice)
+    key = f"{destination.uid.hex}-0-7"
+    forged = f"{DELIVERY_HEADER}: {key}; mac={'0' * 32}\r\n".encode() + DIGEST
+    unknown = signed(destination, "address-x"), signed(destination, "address-0-ab")
+    for raw in (DIGEST, forged, *unknown):
+        assert not keep(raw, "al@example.org")
+    assert not KeptMail.objects.exists()

@@ -116,7 +116,7 @@ class TestWaiting:
     ) -> None:
         client = as_user(alice)
         page = page_of(client)
-        assert "3 waiting until 08:00" in page and "Show now" in page
+        assert "3 waiting until 08:00" in page and "Show and send now" in page
         assert '<span class="total">3 waiting</span>' in page
         assert NOTHING not in page and 'class="subject"' not in page
         assert "<strong>3</strong> waiting until 08:00" in page_of(client, "/filters/")
@@ -178,7 +178,7 @@ class TestWaiting:
             arrive(mail, name)
             rounds.run_round()
         page = page_of(client)
-        assert "1 waiting until you have read what is here" in page and "Show now" in page
+        assert "1 waiting until you have read what is here" in page and "Show and send now" in page
         assert "waiting until you have read" in " ".join(page_of(client, "/filters/").split())
         client.post("/read/", {"filter": "f"})
         page = page_of(client)

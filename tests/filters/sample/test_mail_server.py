@@ -8,21 +8,27 @@ import pytest
 from django.contrib.auth.models import User
 
 from filters.models import Address, Destination, KeptMail, Subscription
+from filters.runtime.delivery_signer import delivery_signer
 from filters.sample.mail_server import running_mail_server
 from filters.sample.people import DIGESTED, order_digest, settle
+from tapestry.core.delivery_header import DELIVERY_HEADER
 
 LETTER = b"Message-ID: <d@x>\r\nSubject: 3 new\r\n\r\nHello\r\n"
 
 
 @pytest.mark.django_db(transaction=True)
 def test_it_keeps_mail_for_the_people_it_knows(alice: User) -> None:
-    Address.objects.create(owner=alice, email="al@example.org", confirmed_at=1)
+    address = Address.objects.create(owner=alice, email="al@example.org", confirmed_at=1)
+    to_alice = Destination.objects.create(owner=alice, kind="digest", name="d", address=address)
+    value = delivery_signer().value(f"{to_alice.uid.hex}-0-7")
+    letter = f"{DELIVERY_HEADER}: {value}\r\n".encode() + LETTER
     with running_mail_server() as url, smtplib.SMTP(*url.removeprefix("smtp://").split(":")) as to:
-        to.sendmail("site@x.org", ["al@example.org"], LETTER)
-        with pytest.raises(smtplib.SMTPDataError, match="Nobody here"):
-            to.sendmail("site@x.org", ["nobody@example.org"], LETTER)
+        to.sendmail("site@x.org", ["al@example.org"], letter)
+        for email, unknown in (("nobody@example.org", letter), ("al@example.org", LETTER)):
+            with pytest.raises(smtplib.SMTPDataError, match="Nobody here"):
+                to.sendmail("site@x.org", [email], unknown)
     kept = KeptMail.objects.get()
-    assert (kept.owner, kept.subject, bytes(kept.raw)) == (alice, "3 new", LETTER)
+    assert (kept.owner, kept.subject, bytes(kept.raw)) == (alice, "3 new", letter)
 
 
 def test_a_digest_is_ordered_once(tmp_path: object, db: None, data: object) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.core.management import call_command
 
 from filters.inbox.outbox import annotate, append_outbox
-from filters.models import Card, Filter, Match, OutboxAnnotation
+from filters.models import Card, Filter, KeptMail, Match, OutboxAnnotation
 from filters.models.source import Source
 from filters.store.filter_store import DjangoClock
 from filters.upkeep import tasks
@@ -162,3 +162,24 @@ def test_a_retention_that_says_nothing_is_refused(text: str, monkeypatch) -> Non
     monkeypatch.setenv(RETENTION, text)
     with pytest.raises(TapestryError):
         retention()
+
+
+@pytest.mark.usefixtures("mail")
+@pytest.mark.parametrize(
+    ("audience", "left"),
+    [("user:alice", ["bob"]), ("group:parc", ["alice"]), ("public", [])],
+)
+def test_kept_mail_of_those_who_saw_it_is_gone(
+    alice: User, bob: User, audience: str, left: list[str]
+) -> None:
+    bob.groups.set([Group.objects.get_or_create(name="parc")[0]])
+    alice.groups.clear()
+    for owner in (alice, bob):
+        for at in (5, 9):
+            KeptMail.objects.create(owner=owner, message_id=f"<{at}@x>", raw=b"The plan", at=at)
+    everybody = KeptMail.objects.order_by("pk")
+    forget(audience, before=9)
+    assert {kept.owner.username for kept in everybody.filter(at=5)} == set(left)
+    assert everybody.filter(at=9).count() == 2
+    forget(audience)
+    assert {kept.owner.username for kept in everybody} == set(left)
