@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from support.recorded_way import Store
 from support.servers.dovecot import PASSWORD, USER, Dovecot
 
-from filters.delivery import claims, sending
+from filters.delivery import claims, holder, sending
 from filters.delivery.batches import batch_of
 from filters.delivery.ways import mailbox as by_mailbox
 from filters.models import Delivery, Destination, Filter, Match
@@ -172,7 +172,8 @@ def test_a_worker_that_has_lost_its_claim_stops(
 ) -> None:
     keep(1, 2)
     release()
-    [claim] = claims.claim([box.pk], {})
+    with holder.claiming() as name:
+        [claim] = claims.claim(name, [box.pk], {})
     Destination.objects.update(holder="of another")
     outcome = by_mailbox.send(claim.destination, batch_of(claim))
     assert (outcome.state, outcome.answer) == ("retry", "Another worker has taken over.")
@@ -242,7 +243,8 @@ def test_settings_that_were_edited_meanwhile_stay(
 ) -> None:
     keep(1)
     release()
-    [claim] = claims.claim([box.pk], {})
+    with holder.claiming() as name:
+        [claim] = claims.claim(name, [box.pk], {})
     Destination.objects.update(settings=box.settings | {"more": "new"})
     assert by_mailbox.send(claim.destination, batch_of(claim)).state == "delivered"
     box.refresh_from_db()
@@ -283,7 +285,8 @@ def test_a_preview_says_in_which_folder_each_message_would_be(
     left = store(jones, "b@x.org")
     Match.objects.filter(pk=left.pk).update(retracted_at=wall_clock())
     release()
-    [claim] = claims.claim([box.pk], {})
+    with holder.claiming() as name:
+        [claim] = claims.claim(name, [box.pk], {})
     parent = box.settings["parent"]
     assert by_mailbox.preview(box, batch_of(claim)).content.splitlines() == [
         f"{parent}/jones: About a@x.org, from Joe",
