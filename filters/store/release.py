@@ -31,12 +31,16 @@ log = logging.getLogger(__name__)
 AT_ONCE = 20_000
 """Matches that are released in one transaction."""
 
+PATIENCE = 2.0
+"""Seconds that a call waits for another one; after a crowd is released, the clock calls again."""
+
 
 def release() -> int:
     """Give every match whose time has come its place; return how many there were.
 
     The destinations that they concern are due then.  Idempotent: what an interrupted call has not
-    released is released by the next one.
+    released is released by the next one.  If another call is under way, this one waits for its
+    end, and looks at what has come since.
     """
     with _releasing() as acquired:
         if acquired:
@@ -70,7 +74,7 @@ def is_releasing() -> bool:
 
 @contextmanager
 def _releasing() -> Iterator[bool]:
-    with file_lock(services.data() / "run" / "release.lock") as acquired:
+    with file_lock(services.data() / "run" / "release.lock", wait=PATIENCE) as acquired:
         yield acquired
 
 

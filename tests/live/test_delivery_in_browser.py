@@ -131,3 +131,43 @@ def test_a_digest_from_the_first_page_to_its_first_mail(page, live_server, size,
     for scheme in ("dark", "light"):
         page.emulate_media(color_scheme=scheme)
         page.screenshot(path=pictures / f"list-{size}-{scheme}.png", full_page=True)
+
+
+@pytest.mark.usefixtures("smtp")
+def test_every_other_way_has_pages_that_fit_and_do_what_they_say(page, live_server, size, pictures):
+    complaints = []
+    page.on("console", lambda line: line.type == "error" and complaints.append(line.text))
+    for path in ("new/forward/", "new/mailbox/", "new/webhook/", "push/", "../feeds/", "../me/"):
+        page.goto(f"{live_server.url}/delivery/{path}")
+        assert fits(page), path
+        page.screenshot(path=pictures / f"{path.strip('./').replace('/', '-')}-{size}.png")
+
+    page.goto(f"{live_server.url}/delivery/new/forward/")
+    page.get_by_label("attached to a note").check()
+    page.get_by_role("button", name="Add").click()
+    page.get_by_text("waiting for confirmation").wait_for()
+    assert Destination.objects.get(kind="forward").settings == {"style": "attached"}
+
+    page.goto(f"{live_server.url}/delivery/new/webhook/")
+    page.get_by_label("Address").fill("https://hooks.example.org/7")
+    page.get_by_role("button", name="Add").click()
+    page.get_by_text("Webhook at hooks.example.org is added.").wait_for()
+    page.get_by_role("link", name="See what it would send").click()
+    page.get_by_text("webhook-signature").wait_for()
+    assert fits(page)
+    page.go_back()
+    page.get_by_role("link", name="Secret").click()
+    page.get_by_role("button", name="Make a new secret").click()
+    expect(page.get_by_label("Secret", exact=True)).to_have_value(re.compile("^whsec_"))
+    assert fits(page)
+
+    page.goto(f"{live_server.url}/delivery/new/mailbox/")
+    page.get_by_label("Server").fill("127.0.0.1")
+    page.get_by_label("Connection security").select_option("none")
+    page.get_by_label("Port").fill("1")
+    page.get_by_label("User name").fill("terry")
+    page.get_by_label("Password").fill("secret")
+    page.get_by_role("button", name="Add").click()
+    page.locator(".fault, .banner.bad").first.wait_for()
+    assert fits(page) and not Destination.objects.filter(kind="mailbox").exists()
+    assert [line for line in complaints if "400" not in line] == []
