@@ -78,6 +78,13 @@ class Arrivals:
             self.came.notify_all()
         return "250 OK"
 
+    def wait_for(self, name: str) -> float:
+        """Return when a message came; raise TapestryError if it does not in ``LAST_SECONDS``."""
+        with self.came:
+            if not self.came.wait_for(lambda: name in self.instants, LAST_SECONDS):
+                raise TapestryError(f"A message was not sent in {LAST_SECONDS:.0f} seconds.")
+            return self.instants[name]
+
 
 def measure(options: dict[str, Any]) -> dict[str, Any]:
     """Return percentiles of the seconds from the IMAP server to the list and to SMTP.
@@ -159,11 +166,7 @@ def _waits(
         began = time.monotonic()
         client.append("INBOX", bytes(letter))
         listed = _seconds_until_listed(person, name, began)
-        with arrivals.came:
-            if not arrivals.came.wait_for(lambda: f"<{name}>" in arrivals.instants, LAST_SECONDS):  # noqa: B023
-                raise TapestryError(f"A message was not sent in {LAST_SECONDS:.0f} seconds.")
-            sent = arrivals.instants[f"<{name}>"] - began
-        yield listed, sent
+        yield listed, arrivals.wait_for(f"<{name}>") - began
         time.sleep(max(0.0, began + options["every"] - time.monotonic()))
 
 

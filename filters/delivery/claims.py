@@ -61,9 +61,9 @@ def due(kinds: Collection[str], limit: int, most_an_owner: int | None = None) ->
         return []
     waiting = _deliverable().filter(kind__in=kinds, due_at__lte=wall_clock(), holder="")
     if most_an_owner is not None:
-        held = Destination.objects.filter(kind__in=kinds).exclude(holder="").order_by()
-        counts = held.values("owner").annotate(held=Count("pk"))
-        busy = [row["owner"] for row in counts if row["held"] >= most_an_owner]
+        claimed = Destination.objects.filter(kind__in=kinds).exclude(holder="").order_by()
+        counts = claimed.values("owner").annotate(count=Count("pk"))
+        busy = [row["owner"] for row in counts if row["count"] >= most_an_owner]
         waiting = waiting.exclude(owner__in=busy)
     keys = waiting.values_list("pk", flat=True)
     newest = keys.order_by("-due_at", "-pk")[: limit // 2]
@@ -91,18 +91,18 @@ def claim(name: str, keys: Collection[int], most: Mapping[str, int]) -> list[Cla
     )
     with transaction.atomic():
         free.update(holder=name, due_at=None)
-        held = list(
+        destinations = list(
             Destination.objects.filter(holder=name)
             .select_related("owner__profile", "address")
             .prefetch_related("owner__groups", "owner__mutes", "subscriptions")
             .order_by("pk")
         )
         position = ReleaseCounter.position()
-        unsealed = [destination for destination in held if destination.claimed_until is None]
+        unsealed = [row for row in destinations if row.claimed_until is None]
         for destination in unsealed:
             destination.claimed_until = _end(destination, position, most.get(destination.kind))
         Destination.objects.bulk_update(unsealed, ["claimed_until"])
-    return [Claim(destination, name, destination in unsealed) for destination in held]
+    return [Claim(row, name, row in unsealed) for row in destinations]
 
 
 def confirm(claimed: Claim, outcome: Outcome, by_filter: Mapping[int, int]) -> bool:
@@ -119,7 +119,7 @@ def confirm(claimed: Claim, outcome: Outcome, by_filter: Mapping[int, int]) -> b
             holder="",
             failures=0,
             failing_since=None,
-            error="" if outcome.state == "delivered" else outcome.answer,
+            error="",
             due_at=Case(
                 When(latest__gt=until, then=Value(wall_clock())),
                 default=None,
@@ -182,17 +182,18 @@ def refuse(claimed: Claim, outcome: Outcome, by_filter: Mapping[int, int]) -> bo
 def advance(destination: Destination, sequence: int) -> bool:
     """Store that a held destination has been sent all up to a place within its claimed range.
 
-    Failures before that count no more: it gets on.
+    It is making progress, so earlier failures no longer count.
+
     Return False if the claim is not held any more.  A destination that is not held, of which a
     sample is sent, stays as it is.
     """
     if not destination.holder:
         return True
-    held = Destination.objects.filter(pk=destination.pk, holder=destination.holder)
+    rows = Destination.objects.filter(pk=destination.pk, holder=destination.holder)
     if destination.failures:
-        held.update(failures=0, failing_since=None)
+        rows.update(failures=0, failing_since=None)
         destination.failures, destination.failing_since = 0, None
-    return held.update(cursor=sequence) == 1
+    return rows.update(cursor=sequence) == 1
 
 
 def store_settings(destination: Destination, settings: Mapping[str, Any]) -> bool:
@@ -204,12 +205,12 @@ def store_settings(destination: Destination, settings: Mapping[str, Any]) -> boo
         return True
     with transaction.atomic():
         rows = Destination.objects.select_for_update()
-        held = rows.filter(pk=destination.pk, holder=destination.holder).first()
-        if held is None:
+        stored = rows.filter(pk=destination.pk, holder=destination.holder).first()
+        if stored is None:
             return False
-        held.settings = {**held.settings, **settings}
-        held.save(update_fields=["settings"])
-    destination.settings = held.settings
+        stored.settings = {**stored.settings, **settings}
+        stored.save(update_fields=["settings"])
+    destination.settings = stored.settings
     return True
 
 
@@ -224,9 +225,9 @@ def give_back(claimed: Claim, seconds: float) -> None:
 
 
 def free_abandoned() -> int:
-    """Free the destinations that nobody is at who has claimed them; return how many those were."""
-    held = Destination.objects.exclude(holder="")
-    names = set(held.order_by().values_list("holder", flat=True).distinct())
+    """Free the destinations whose claim has ended with its process; return how many."""
+    claimed = Destination.objects.exclude(holder="")
+    names = set(claimed.order_by().values_list("holder", flat=True).distinct())
     ended = [name for name in names if not holder.is_alive(name)]
     freed = Destination.objects.filter(holder__in=ended).update(holder="", due_at=wall_clock())
     holder.remove_ended()
@@ -256,7 +257,8 @@ def _end(destination: Destination, position: int, most: int | None) -> int:
 
 def matches_of(destination: Destination, after: int, until: int) -> QuerySet[Match]:
     """Return the matches of a destination in a range of the release sequence."""
-    chosen = {each.filter_id: each.since for each in destination.subscriptions.all()}
+    subscriptions = destination.subscriptions.all()
+    chosen = {subscription.filter_id: subscription.since for subscription in subscriptions}
     scope = Q(filter__in=[key for key, since in chosen.items() if since <= after])
     for key, since in chosen.items():
         if since > after:

@@ -124,11 +124,6 @@ class Destination(models.Model):
     def get_absolute_url(self) -> str:
         return reverse("destination", args=[self.pk])
 
-    @property
-    def is_waiting(self) -> bool:
-        """Tell whether something is still to be delivered."""
-        return self.latest > self.cursor
-
 
 class Subscription(models.Model):
     """A filter whose matches go to a destination: those released after ``since``."""

@@ -13,7 +13,8 @@ from imapclient.exceptions import IMAPClientAbortError, IMAPClientError
 
 from tapestry.core.clock import to_datetime
 from tapestry.core.errors import TapestryError
-from tapestry.deliver.message_identity import MessageIdentity, message_id_of, with_crlf
+from tapestry.deliver.message_identity import MessageIdentity, message_id_of
+from tapestry.deliver.mime_parts import crlf
 from tapestry.servers.account import Account, ConnectionLostError, RefusedError
 from tapestry.servers.imap import (
     DELIVERED_KEYWORD,
@@ -266,7 +267,7 @@ class MailFolders:
 def _is_of(identity: MessageIdentity, content: bytes) -> bool:
     if identity.message_id:
         return message_id_of(content) == identity.message_id
-    return sha256(with_crlf(content)).digest() == identity.digest
+    return sha256(crlf(content)).digest() == identity.digest
 
 
 def _append_limit(client: IMAPClient) -> int | None:

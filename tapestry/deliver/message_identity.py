@@ -6,10 +6,11 @@ import re
 from dataclasses import dataclass
 from hashlib import sha256
 
+from tapestry.deliver.mime_parts import crlf
+
 _END = re.compile(rb"\n\r?\n|\A\r?\n")
 _FIELD = re.compile(rb"(?:\A|\n)message-id[ \t]*:((?:[^\n]|\n[ \t])*)", re.IGNORECASE)
 _USABLE = re.compile(rb"<[\x21-\x7e]{1,900}>")
-_LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class MessageIdentity:
         message_id = message_id_of(raw)
         if _USABLE.fullmatch(message_id):
             return cls(message_id)
-        canonical = with_crlf(raw)
+        canonical = crlf(raw)
         return cls(b"", len(canonical), sha256(canonical).digest())
 
     @classmethod
@@ -55,12 +56,3 @@ def message_id_of(raw: bytes) -> bytes:
     end = _END.search(raw)
     field = _FIELD.search(raw, 0, end.start() if end else len(raw))
     return b" ".join(field[1].split()) if field else b""
-
-
-def with_crlf(raw: bytes) -> bytes:
-    r"""Return bytes with CRLF at the ends of lines, as IMAP has them (RFC 3501, section 2.3).
-
-    >>> with_crlf(b"a\nb\r\n")
-    b'a\r\nb\r\n'
-    """
-    return _LINE_END.sub(b"\r\n", raw)

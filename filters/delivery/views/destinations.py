@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -13,16 +12,15 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from filters.accounts.requests import PersonRequest, wants_fragment
 from filters.delivery import samples
 from filters.delivery.forms import FORMS, where
+from filters.delivery.history import SHOWN
 from filters.delivery.mail import addresses
+from filters.delivery.mail.kept import is_kept_only
 from filters.delivery.status import Status, status_of
 from filters.delivery.views.muted import muted_threads
 from filters.delivery.ways.table import WAYS
 from filters.models import Delivery, Destination, KeptMail
 from filters.store import subscriptions
 from tapestry.core.errors import TapestryError
-
-SHOWN = 10
-"""Deliveries that the page of a destination shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +43,7 @@ def destinations(request: PersonRequest) -> HttpResponse:
         "kinds": kinds(),
         "has_kept_mail": KeptMail.objects.filter(owner=request.user).exists(),
         "muted": muted_threads(request.user),
-        "is_kept_only": settings.EMAIL_BACKEND.endswith("KeptMailBackend"),
+        "is_kept_only": is_kept_only(),
     }
     return render(request, "filters/delivery/destinations.html", context)
 

@@ -6,12 +6,12 @@ from email import policy
 from email.message import EmailMessage
 from email.parser import BytesParser
 
-from django.conf import settings
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
 from filters.accounts.requests import PersonRequest
+from filters.delivery.mail.kept import is_kept_only
 from filters.delivery.views.framed import framed_html
 from filters.delivery.ways.digest import SHOWN_HEADERS
 from filters.models import KeptMail
@@ -25,7 +25,7 @@ def kept_mails(request: PersonRequest) -> HttpResponse:
     """List the mail that was written to the reader."""
     context = {
         "mails": KeptMail.objects.filter(owner=request.user).defer("raw")[:SHOWN],
-        "is_kept_only": settings.EMAIL_BACKEND.endswith("KeptMailBackend"),
+        "is_kept_only": is_kept_only(),
     }
     return render(request, "filters/delivery/kept_mails.html", context)
 
