@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from django.db.models import QuerySet
@@ -11,18 +13,13 @@ from django.utils import timezone
 
 from filters.accounts import people
 from filters.delivery import links
-from filters.delivery.claims import Claim, matches_of
+from filters.delivery.claims import Claim
+from filters.delivery.scope import matches_in, scopes_of
 from filters.delivery.votes import balance, votes_on
+from filters.inbox.explanation import EvidenceRow
 from filters.inbox.sentences import sentences
 from filters.models import Destination, Match
 from tapestry.deliver.batch import Batch, DeliveredMatch
-
-_FIELDS = (
-    *("pk", "sequence", "filter_id", "msgid", "audience", "matched_at", "explanation"),
-    *("evidence_rows", "retracted_at"),
-    *("card__subject", "card__sender", "card__sender_name", "card__received"),
-    *("filter__name", "filter__phrase", "filter__display_tql", "filter__tql"),
-)
 
 
 class CardsBeingMadeError(Exception):
@@ -30,32 +27,56 @@ class CardsBeingMadeError(Exception):
 
 
 def batches_of(claims: Sequence[Claim]) -> dict[int, Batch]:
-    """Return the batch of each claim, by destination; those of digests with the votes."""
-    batches = {claim.destination.pk: batch_of(claim) for claim in claims}
-    readers = {
+    """Return the batch of each claim, by destination; those of digests with the votes.
+
+    A batch has the matches in the claim's range that its owner may see now, in order; not those of
+    muted threads.  Raise CardsBeingMadeError if one of them is being copied from the tables again.
+    """
+    scopes = scopes_of({claim.destination: claim.until for claim in claims})
+    readers: dict[int, list[Claim]] = defaultdict(list)
+    for claim in claims:
+        for filter_id in scopes[claim.destination.pk].starts:
+            readers[filter_id].append(claim)
+    rows: dict[int, dict[int, _Row]] = {claim.destination.pk: {} for claim in claims}
+    for found in matches_in(scopes.values()):
+        for row in _rows(found):
+            for claim in readers[row.filter_id]:
+                key = claim.destination.pk
+                if scopes[key].has(row.filter_id, row.sequence):
+                    rows[key][row.pk] = row
+    batches = {claim.destination.pk: _batch(claim, rows[claim.destination.pk]) for claim in claims}
+    return batches | _with_votes(claims, batches)
+
+
+def _batch(claim: Claim, rows: Mapping[int, _Row]) -> Batch:
+    owner = claim.destination.owner
+    muted = {mute.root for mute in owner.mutes.all()}
+    heard = (row for row in rows.values() if row.root not in muted)
+    matches = _delivered(heard, people.audiences(owner), people.time_zone(owner))
+    return Batch(claim.key, claim.after, claim.until, matches)
+
+
+def _with_votes(claims: Sequence[Claim], batches: Mapping[int, Batch]) -> dict[int, Batch]:
+    """Return the batches of digests, with the votes that their readers see."""
+    audiences = {
         claim.destination.pk: people.audiences(claim.destination.owner)
         for claim in claims
         if claim.destination.kind == Destination.Kind.DIGEST
     }
-    msgids = {match.msgid for pk in readers for match in batches[pk].matches}
-    votes = votes_on(msgids, {audience for seen in readers.values() for audience in seen})
-    for pk, audiences in readers.items() if votes else ():
-        matches = (
-            replace(match, votes=balance(votes.get(match.msgid, ()), audiences))
-            for match in batches[pk].matches
+    msgids = {match.msgid for pk in audiences for match in batches[pk].matches}
+    votes = votes_on(msgids, {audience for seen in audiences.values() for audience in seen})
+    if not votes:
+        return {}
+    return {
+        pk: replace(
+            batches[pk],
+            matches=tuple(
+                replace(match, votes=balance(votes.get(match.msgid, ()), seen))
+                for match in batches[pk].matches
+            ),
         )
-        batches[pk] = replace(batches[pk], matches=tuple(matches))
-    return batches
-
-
-def batch_of(claim: Claim) -> Batch:
-    """Return the matches of a claim, in order; not those of muted threads."""
-    owner = claim.destination.owner
-    stored = matches_of(claim.destination, claim.after, claim.until)
-    if muted := [mute.root for mute in owner.mutes.all()]:
-        stored = stored.exclude(card__root__in=muted)
-    matches = delivered(stored, people.audiences(owner), people.time_zone(owner))
-    return Batch(claim.key, claim.after, claim.until, matches)
+        for pk, seen in audiences.items()
+    }
 
 
 def delivered(
@@ -65,33 +86,76 @@ def delivered(
 
     Raise CardsBeingMadeError if one of them is being copied from the tables again.
     """
-    visible = stored.filter(audience__in=audiences).order_by("sequence")
-    if visible.filter(refreshed_at=None).exists():
+    return _delivered(_rows(stored), audiences, zone)
+
+
+class _Row(NamedTuple):
+    """A released match as it is stored, with its card and filter."""
+
+    pk: int
+    sequence: int
+    filter_id: int
+    msgid: str
+    audience: str
+    matched_at: int
+    explanation: str
+    evidence: list[EvidenceRow]
+    retracted_at: int | None
+    refreshed_at: int | None
+    root: str | None
+    subject: str
+    sender: str
+    sender_name: str
+    received: int
+    filter_name: str
+    phrase: str
+    display_tql: str
+    tql: str
+
+
+_FIELDS = (
+    *("pk", "sequence", "filter_id", "msgid", "audience", "matched_at", "explanation"),
+    *("evidence_rows", "retracted_at", "refreshed_at"),
+    *("card__root", "card__subject", "card__sender", "card__sender_name", "card__received"),
+    *("filter__name", "filter__phrase", "filter__display_tql", "filter__tql"),
+)
+"""The fields of a _Row."""
+
+
+def _rows(stored: QuerySet[Match]) -> Iterator[_Row]:
+    return map(_Row._make, stored.values_list(*_FIELDS))
+
+
+def _delivered(
+    rows: Iterable[_Row], audiences: Collection[str], zone: ZoneInfo
+) -> tuple[DeliveredMatch, ...]:
+    visible = sorted((row for row in rows if row.audience in audiences), key=_position)
+    if any(row.refreshed_at is None for row in visible):
         raise CardsBeingMadeError
-    visible = visible.filter(card__isnull=False)
     message_url, acts = links.message_urls(), links.acts_of()
     with timezone.override(zone):
         return tuple(
             DeliveredMatch(
-                sequence=sequence,
-                op="insert" if retracted_at is None else "delete",
-                filter_id=filter_id,
-                filter_name=filter_name,
-                filter_text=phrase or display_tql or tql,
-                msgid=msgid,
-                audience=audience,
-                subject=subject,
-                sender=sender,
-                sender_name=sender_name,
-                received=received,
-                matched_at=matched_at if retracted_at is None else retracted_at,
-                explanation="; ".join(sentences(evidence, audiences)) or explanation,
-                url=message_url(msgid, audience),
-                links=acts(pk) if retracted_at is None else (),
+                sequence=row.sequence,
+                op="insert" if row.retracted_at is None else "delete",
+                filter_id=row.filter_id,
+                filter_name=row.filter_name,
+                filter_text=row.phrase or row.display_tql or row.tql,
+                msgid=row.msgid,
+                audience=row.audience,
+                subject=row.subject,
+                sender=row.sender,
+                sender_name=row.sender_name,
+                received=row.received,
+                matched_at=row.matched_at if row.retracted_at is None else row.retracted_at,
+                explanation="; ".join(sentences(row.evidence, audiences)) or row.explanation,
+                url=message_url(row.msgid, row.audience),
+                links=acts(row.pk) if row.retracted_at is None else (),
             )
-            for pk, sequence, filter_id, msgid, audience, matched_at, explanation, (
-                evidence
-            ), retracted_at, subject, sender, sender_name, received, filter_name, phrase, (
-                display_tql
-            ), tql in visible.values_list(*_FIELDS)
+            for row in visible
+            if row.root is not None  # it has a card
         )
+
+
+def _position(row: _Row) -> int:
+    return row.sequence

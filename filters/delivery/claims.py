@@ -11,14 +11,16 @@ that do not know the key.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import transaction
 from django.db.models import BigIntegerField, Case, Count, F, Q, QuerySet, Value, When
 
 from filters.delivery import holder
+from filters.delivery.scope import matches_in, scopes_of
 from filters.models import Delivery, Destination, Match, ReleaseCounter
 from filters.store import release
 from tapestry.core.clock import SECOND, wall_clock
@@ -48,6 +50,15 @@ class Claim:
     def key(self) -> str:
         """The name of the delivery, the same however often it is tried (an idempotency key)."""
         return f"{self.destination.uid.hex}-{self.after}-{self.until}"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What became of a claim that was tried, with the number of its matches by filter."""
+
+    claim: Claim
+    outcome: Outcome
+    counts: Mapping[int, int] = field(default_factory=dict)
 
 
 def due(kinds: Collection[str], limit: int, most_an_owner: int | None = None) -> list[int]:
@@ -99,88 +110,92 @@ def claim(name: str, keys: Collection[int], most: Mapping[str, int]) -> list[Cla
         )
         position = ReleaseCounter.position()
         unsealed = [row for row in destinations if row.claimed_until is None]
+        by_end: dict[int, list[int]] = defaultdict(list)
         for destination in unsealed:
-            destination.claimed_until = _end(destination, position, most.get(destination.kind))
-        Destination.objects.bulk_update(unsealed, ["claimed_until"])
+            end = _end(destination, position, most.get(destination.kind))
+            destination.claimed_until = end
+            by_end[end].append(destination.pk)
+        for end, sealed in by_end.items():
+            Destination.objects.filter(pk__in=sealed).update(claimed_until=end)
     return [Claim(row, name, row in unsealed) for row in destinations]
 
 
-def confirm(claimed: Claim, outcome: Outcome, by_filter: Mapping[int, int]) -> bool:
-    """Store that a claimed range is delivered.
+def confirm(attempts: Sequence[Attempt]) -> set[int]:
+    """Store that claimed ranges are delivered, all in one transaction.
 
-    Return False if the claim is not held any more.
+    Return the keys of the destinations; not of those whose claim is not held any more.
     """
-    until = claimed.until
     with transaction.atomic():
-        rows = Destination.objects.filter(pk=claimed.destination.pk, holder=claimed.name)
-        done = rows.update(
-            cursor=until,
+        kept = _still_held(attempts)
+        rows = Destination.objects.filter(pk__in=kept)
+        rows.update(
+            cursor=F("claimed_until"),
             claimed_until=None,
             holder="",
             failures=0,
             failing_since=None,
             error="",
             due_at=Case(
-                When(latest__gt=until, then=Value(wall_clock())),
+                When(latest__gt=F("claimed_until"), then=Value(wall_clock())),
                 default=None,
                 output_field=BigIntegerField(null=True),
             ),
         )
-        if done and (by_filter or outcome.answer):
-            _record(claimed, outcome, by_filter)
-    return done == 1
+        _record(
+            attempt
+            for attempt in attempts
+            if attempt.claim.destination.pk in kept and (attempt.counts or attempt.outcome.answer)
+        )
+    return kept
 
 
-def fail(
-    claimed: Claim,
-    outcome: Outcome,
-    by_filter: Mapping[int, int],
-    seconds: float,
-    *,
-    reopen: bool = False,
-) -> bool:
+def fail(attempt: Attempt, seconds: float, *, reopen: bool = False) -> bool:
     """Store that a range could not be delivered, to be tried again after so many seconds.
 
     With ``reopen`` what comes until then is in it.  Return False if the claim is not held any more.
     """
-    now = wall_clock()
-    with transaction.atomic():
-        rows = Destination.objects.filter(pk=claimed.destination.pk, holder=claimed.name)
-        done = rows.update(
-            holder="",
-            claimed_until=None if reopen else claimed.destination.claimed_until,
-            due_at=now + int(seconds * SECOND),
-            failures=F("failures") + 1,
-            failing_since=claimed.destination.failing_since or now,
-            error=outcome.answer,
-        )
-        if done:
-            _record(claimed, outcome, by_filter)
-    return done == 1
+    now, destination = wall_clock(), attempt.claim.destination
+    return _end_without_delivery(
+        attempt,
+        claimed_until=None if reopen else destination.claimed_until,
+        due_at=now + int(seconds * SECOND),
+        failures=F("failures") + 1,
+        failing_since=destination.failing_since or now,
+    )
 
 
-def refuse(claimed: Claim, outcome: Outcome, by_filter: Mapping[int, int]) -> bool:
+def refuse(attempt: Attempt) -> bool:
     """Store that the other side takes nothing more; its owner may turn the destination on again.
 
-    What was to be delivered stays claimed, and is delivered then.
+    What was to be delivered stays claimed, and is delivered then.  Return False if the claim is not
+    held any more.
     """
+    return _end_without_delivery(attempt, due_at=None, active=False, failures=0, failing_since=None)
+
+
+def _end_without_delivery(attempt: Attempt, **changes: Any) -> bool:
     with transaction.atomic():
-        rows = Destination.objects.filter(pk=claimed.destination.pk, holder=claimed.name)
-        done = rows.update(
-            holder="",
-            due_at=None,
-            active=False,
-            failures=0,
-            failing_since=None,
-            error=outcome.answer,
-        )
-        if done:
-            _record(claimed, outcome, by_filter)
-    return done == 1
+        kept = _still_held([attempt])
+        rows = Destination.objects.filter(pk__in=kept)
+        rows.update(holder="", error=attempt.outcome.answer, **changes)
+        _record([attempt] if kept else [])
+    return bool(kept)
+
+
+def _still_held(attempts: Sequence[Attempt]) -> set[int]:
+    """Return, and lock, those destinations of attempts whose claims are held (a fence)."""
+    held = Q()
+    for name in {attempt.claim.name for attempt in attempts}:
+        keys = [at.claim.destination.pk for at in attempts if at.claim.name == name]
+        held |= Q(holder=name, pk__in=keys)
+    if not held:
+        return set()
+    rows = Destination.objects.select_for_update().filter(held).order_by("pk")
+    return set(rows.values_list("pk", flat=True))
 
 
 def advance(destination: Destination, sequence: int) -> bool:
-    """Store that a held destination has been sent all up to a place within its claimed range.
+    """Store that a held destination has been sent all up to a position within its claimed range.
 
     It is making progress, so earlier failures no longer count.
 
@@ -250,34 +265,25 @@ def _end(destination: Destination, position: int, most: int | None) -> int:
     """Return where a new range ends: at the last release, or after so many matches."""
     if most is None:
         return position
-    places = matches_of(destination, destination.cursor, position)
-    last = list(places.order_by("sequence").values_list("sequence", flat=True)[most - 1 : most])
-    return int(last[0] or position) if last else position
+    first = (
+        rows.order_by("sequence").values_list("sequence", flat=True)[:most]
+        for rows in matches_in(scopes_of({destination: position}).values())
+    )
+    positions = sorted(found for rows in first for found in rows if found is not None)
+    return positions[most - 1] if len(positions) >= most else position
 
 
-def matches_of(destination: Destination, after: int, until: int) -> QuerySet[Match]:
-    """Return the matches of a destination in a range of the release sequence."""
-    subscriptions = destination.subscriptions.all()
-    chosen = {subscription.filter_id: subscription.since for subscription in subscriptions}
-    scope = Q(filter__in=[key for key, since in chosen.items() if since <= after])
-    for key, since in chosen.items():
-        if since > after:
-            scope |= Q(filter=key, sequence__gt=since)
-    if destination.all_filters:
-        of_all = Q(filter__owner=destination.owner_id)
-        if destination.all_since > after:
-            of_all &= Q(sequence__gt=destination.all_since)
-        scope = scope | of_all if chosen else of_all
-    return Match.objects.filter(scope, sequence__gt=after, sequence__lte=until)
-
-
-def _record(claimed: Claim, outcome: Outcome, by_filter: Mapping[int, int]) -> None:
-    Delivery.objects.create(
-        destination=claimed.destination,
-        key=claimed.key,
-        at=wall_clock(),
-        state=outcome.state,
-        matches=sum(by_filter.values()),
-        by_filter={str(filter_id): count for filter_id, count in by_filter.items()},
-        answer=outcome.answer[:1000],
+def _record(attempts: Iterable[Attempt]) -> None:
+    now = wall_clock()
+    Delivery.objects.bulk_create(
+        Delivery(
+            destination=attempt.claim.destination,
+            key=attempt.claim.key,
+            at=now,
+            state=attempt.outcome.state,
+            matches=sum(attempt.counts.values()),
+            by_filter={str(key): count for key, count in attempt.counts.items()},
+            answer=attempt.outcome.answer[:1000],
+        )
+        for attempt in attempts
     )

@@ -113,7 +113,7 @@ def send_sample(key: int) -> None:
     if not batch.matches or not is_usable(destination.address):
         outcome = Outcome("refused", "Nothing was sent: there is nothing left that may be.")
     else:
-        outcome = sending.attempt(destination, batch)
+        outcome = sending.send(destination, batch)
     rows.update(state=outcome.state, matches=len(batch.matches), answer=outcome.answer[:1000])
     event(log, "sample", kind=destination.kind, destination=destination.pk, state=outcome.state)
 

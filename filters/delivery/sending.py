@@ -7,10 +7,11 @@ import random
 import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
 from filters.delivery import claims, holder, throttle
 from filters.delivery.batches import CardsBeingMadeError, batches_of
-from filters.delivery.claims import Claim
+from filters.delivery.claims import Attempt, Claim
 from filters.delivery.ways import table as ways
 from filters.models import Destination
 from tapestry.core.clock import SECOND, wall_clock
@@ -28,6 +29,11 @@ SPREAD = 4
 
 SOON = 1.0
 """Seconds after which a batch is composed again, whose messages are being copied again."""
+
+TOGETHER = 0.1
+"""Seconds within which what was sent is confirmed, with all that was sent after it.
+
+After a crash so much may be sent a second time, by ways that cannot be asked."""
 
 TURN = 20.0
 """Seconds after which a call claims no more; what is left is for the next one."""
@@ -58,12 +64,31 @@ def deliver(kinds: Collection[str], at_once: int, most_an_owner: int | None = No
 
 
 def _deliver_all(claimed: Sequence[Claim]) -> int:
+    """Deliver to claimed destinations; return how many batches were sent.
+
+    Those that were sent shortly after one another are confirmed together.
+    """
     waits = throttle.waits([claim.destination for claim in claimed])
     ready = [claim for claim in claimed if claim.destination.pk not in waits]
     for claim in claimed:
         if claim.destination.pk in waits:
             claims.give_back(claim, waits[claim.destination.pk])
-    return sum(_deliver(claim, batch) for claim, batch in _composed(ready))
+    sent, unconfirmed, first = 0, list[Attempt](), 0.0
+    try:
+        for claim, batch in _composed(ready):
+            attempt = _attempt(claim, batch)
+            if attempt.outcome.state != "delivered":
+                _put_off(attempt)
+                continue
+            sent += 1
+            first = first if unconfirmed else time.monotonic()
+            unconfirmed.append(attempt)
+            if time.monotonic() > first + TOGETHER:
+                _confirm(unconfirmed)
+                unconfirmed = []
+    finally:
+        _confirm(unconfirmed)
+    return sent
 
 
 def _composed(claimed: Sequence[Claim]) -> Iterator[tuple[Claim, Batch]]:
@@ -80,40 +105,54 @@ def _composed(claimed: Sequence[Claim]) -> Iterator[tuple[Claim, Batch]]:
         except Exception:
             log.exception("destination %s", claim.destination.pk)
             outcome = Outcome("retry", FAILED_HERE)
-            claims.fail(claim, outcome, {}, _seconds_until_next(claim, outcome) or LONGEST)
+            seconds = _seconds_until_next(claim, outcome) or LONGEST
+            claims.fail(Attempt(claim, outcome), seconds)
         else:
             yield claim, batch
 
 
-def _deliver(claim: Claim, batch: Batch) -> bool:
-    began = time.monotonic()
-    by_filter = Counter(match.filter_id for match in batch.matches)
-    reopens = ways.WAYS[claim.destination.kind].reopens
-    outcome = attempt(claim.destination, batch) if batch.matches else Outcome("delivered")
-    if outcome.state == "delivered":
-        kept = claims.confirm(claim, outcome, by_filter)
-    elif outcome.state == "refused":
-        kept = claims.refuse(claim, outcome, by_filter)
+def _attempt(claim: Claim, batch: Batch) -> Attempt:
+    counts = Counter(match.filter_id for match in batch.matches)
+    outcome = send(claim.destination, batch) if batch.matches else Outcome("delivered")
+    return Attempt(claim, outcome, counts)
+
+
+def _confirm(attempts: Sequence[Attempt]) -> None:
+    kept = claims.confirm(attempts) if attempts else set()
+    for attempt in attempts:
+        _log(attempt, attempt.claim.destination.pk in kept)
+
+
+def _put_off(attempt: Attempt) -> None:
+    """Store what becomes of a claim whose batch was not delivered."""
+    claim, outcome = attempt.claim, attempt.outcome
+    if outcome.state == "refused":
+        kept = claims.refuse(attempt)
     elif (seconds := _seconds_until_next(claim, outcome)) is not None:
-        kept = claims.fail(claim, outcome, by_filter, seconds, reopen=reopens)
+        reopens = ways.WAYS[claim.destination.kind].reopens
+        kept = claims.fail(attempt, seconds, reopen=reopens)
     else:
         outcome = Outcome("refused", f"{TURNED_OFF} {outcome.answer}".strip())
-        kept = claims.refuse(claim, outcome, by_filter)
-    if batch.matches:
+        attempt = replace(attempt, outcome=outcome)
+        kept = claims.refuse(attempt)
+    _log(attempt, kept)
+
+
+def _log(attempt: Attempt, kept: bool) -> None:
+    if attempt.counts:
+        destination = attempt.claim.destination
         event(
             log,
-            "delivered" if outcome.state == "delivered" else "not_delivered",
-            kind=claim.destination.kind,
-            destination=claim.destination.pk,
-            matches=len(batch.matches),
-            state=outcome.state,
+            "delivered" if attempt.outcome.state == "delivered" else "not_delivered",
+            kind=destination.kind,
+            destination=destination.pk,
+            matches=sum(attempt.counts.values()),
+            state=attempt.outcome.state,
             kept=kept,
-            seconds=time.monotonic() - began,
         )
-    return outcome.state == "delivered"
 
 
-def attempt(destination: Destination, batch: Batch) -> Outcome:
+def send(destination: Destination, batch: Batch) -> Outcome:
     """Send a batch by the way of a destination; an error is an outcome to be tried again."""
     try:
         return ways.WAYS[destination.kind].send(destination, batch)

@@ -131,7 +131,7 @@ _CLAIMS, _RELEASE, _SENDING = (
 )
 
 STEPS: dict[str, Callable[[_Death], None]] = {
-    "places given, not committed": _before(_RELEASE, "_make_due"),
+    "positions given, not committed": _before(_RELEASE, "_make_due"),
     "released": _after(_RELEASE, "_release_some"),
     "claimed": _after(_CLAIMS, "claim"),
     "batch made": _after(_SENDING, "batches_of"),
@@ -143,7 +143,7 @@ STEPS: dict[str, Callable[[_Death], None]] = {
 }
 """Where a worker may end, by name."""
 
-OF_BEAT = ("places given, not committed", "released")
+OF_BEAT = ("positions given, not committed", "released")
 """The steps of those that release; the others are of those that deliver."""
 
 
@@ -152,13 +152,13 @@ def _confirm_first() -> None:
     from filters.delivery import claims, sending
     from tapestry.deliver.batch import Outcome
 
-    real = sending._deliver
+    real = sending._attempt
 
-    def deliver(claim: Any, batch: Any) -> bool:
-        claims.confirm(claim, Outcome("delivered"), {})
+    def attempt(claim: Any, batch: Any) -> claims.Attempt:
+        claims.confirm([claims.Attempt(claim, Outcome("delivered"))])
         return real(claim, batch)
 
-    sending._deliver = deliver
+    sending._attempt = attempt
 
 
 def _other_key() -> None:
@@ -186,17 +186,14 @@ def _open_range() -> None:
 
 def _muted_too() -> None:
     """Send what is in muted threads."""
-    from filters.accounts import people
-    from filters.delivery import batches, claims
-    from tapestry.deliver.batch import Batch
+    from filters.delivery import batches
 
-    def batch_of(claim: Any) -> Batch:
-        owner = claim.destination.owner
-        stored = claims.matches_of(claim.destination, claim.after, claim.until)
-        matches = batches.delivered(stored, people.audiences(owner), people.time_zone(owner))
-        return Batch(claim.key, claim.after, claim.until, matches)
+    real = batches._batch
 
-    batches.batch_of = batch_of
+    def batch(claim: Any, rows: Any) -> Any:
+        return real(claim, {pk: row._replace(root="unheard") for pk, row in rows.items()})
+
+    batches._batch = batch
 
 
 def _everybodys() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from django.contrib.auth.models import User
+from django.core import signing
 from django.test import Client
 from support.recorded_way import Store
 
@@ -108,3 +110,11 @@ def test_an_address_is_confirmed_by_its_link(alice: User, client: Client) -> Non
     assert address.confirmed_at is not None
     Address.objects.update(email="other@example.org", confirmed_at=None)
     assert client.post(path).status_code == 404
+
+
+def test_links_are_signed_as_django_signs(settings: Any) -> None:
+    token = links._signer("act").sign("17")
+    assert signing.TimestampSigner(salt="filters.delivery.act").unsign(token) == "17"
+    settings.SECRET_KEY_FALLBACKS = ["an older key"]
+    older = signing.TimestampSigner(key="an older key", salt="filters.delivery.old").sign("18")
+    assert links._signer("old").unsign(older) == "18"

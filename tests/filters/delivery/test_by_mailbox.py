@@ -11,7 +11,7 @@ from support.recorded_way import Store
 from support.servers.dovecot import PASSWORD, USER, Dovecot
 
 from filters.delivery import claims, holder, sending
-from filters.delivery.batches import batch_of
+from filters.delivery.batches import batches_of
 from filters.delivery.ways import mailbox as by_mailbox
 from filters.models import Delivery, Destination, Filter, Match
 from filters.runtime import services
@@ -175,7 +175,7 @@ def test_a_worker_that_has_lost_its_claim_stops(
     with holder.claiming() as name:
         [claim] = claims.claim(name, [box.pk], {})
     Destination.objects.update(holder="of another")
-    outcome = by_mailbox.send(claim.destination, batch_of(claim))
+    outcome = by_mailbox.send(claim.destination, batches_of([claim])[claim.destination.pk])
     assert (outcome.state, outcome.answer) == ("retry", "Another worker has taken over.")
     assert subjects("jones") == ["1"], "the other finds it there"
 
@@ -246,7 +246,10 @@ def test_settings_that_were_edited_meanwhile_stay(
     with holder.claiming() as name:
         [claim] = claims.claim(name, [box.pk], {})
     Destination.objects.update(settings=box.settings | {"more": "new"})
-    assert by_mailbox.send(claim.destination, batch_of(claim)).state == "delivered"
+    assert (
+        by_mailbox.send(claim.destination, batches_of([claim])[claim.destination.pk]).state
+        == "delivered"
+    )
     box.refresh_from_db()
     assert (box.settings["more"], list(box.settings["folders"].values())) == ("new", ["jones"])
 
@@ -288,7 +291,9 @@ def test_a_preview_says_in_which_folder_each_message_would_be(
     with holder.claiming() as name:
         [claim] = claims.claim(name, [box.pk], {})
     parent = box.settings["parent"]
-    assert by_mailbox.preview(box, batch_of(claim)).content.splitlines() == [
+    assert by_mailbox.preview(
+        box, batches_of([claim])[claim.destination.pk]
+    ).content.splitlines() == [
         f"{parent}/jones: About a@x.org, from Joe",
         f"{parent}/jones/{way.LEFT}: About b@x.org, from Joe",
     ]

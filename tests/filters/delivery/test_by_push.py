@@ -16,7 +16,7 @@ from support.servers.http_recorder import LOOPBACK, Recorder, Reply, recording_s
 from support.servers.push_service import Browser, vapid_claims
 
 from filters.delivery import claims, holder, sending
-from filters.delivery.batches import batch_of
+from filters.delivery.batches import batches_of
 from filters.delivery.ways import push as by_push
 from filters.delivery.ways import table as ways
 from filters.delivery.ways.browser_name import browser_name
@@ -159,7 +159,7 @@ def test_a_batch_of_one_filter_opens_its_list_and_the_preview_says_so(
     destination = Destination.objects.get()
     with holder.claiming() as name:
         (claim,) = claims.claim(name, [destination.pk], {})
-    batch = batch_of(claim)
+    batch = batches_of([claim])[claim.destination.pk]
     preview = by_push.preview(destination, batch)
     by_push.send(destination, batch)
     (request,) = server.requests

@@ -15,7 +15,7 @@ from support.recorded_way import Store
 from support.servers.http_recorder import LOOPBACK, Recorder, Reply, recording_server
 
 from filters.delivery import claims, holder, sending
-from filters.delivery.batches import batch_of
+from filters.delivery.batches import batches_of
 from filters.delivery.forms.webhook import WebhookForm
 from filters.delivery.ways import table as ways
 from filters.delivery.ways import webhook as by_webhook
@@ -147,7 +147,7 @@ def test_the_preview_is_what_is_sent(
     release()
     with holder.claiming() as name:
         (claim,) = claims.claim(name, [webhook.pk], {})
-    batch = batch_of(claim)
+    batch = batches_of([claim])[claim.destination.pk]
     preview = by_webhook.preview(webhook, batch)
     assert server.requests == []
     by_webhook.send(webhook, batch)

@@ -16,6 +16,7 @@ from django.db.models import Model
 from support.recorded_way import Recorder, Store
 
 from filters.delivery import claims, history, holder, sending, sequence
+from filters.delivery.claims import Attempt
 from filters.delivery.ways import table as ways
 from filters.models import (
     Address,
@@ -155,8 +156,42 @@ def test_two_workers_never_hold_one_destination(
         assert claims.claim(other, [hook.pk], ALL) == []
         assert claims.free_abandoned() == 0, "this process is alive"
         assert claims.due(["webhook"], 100) == []
-        assert claims.confirm(held, Outcome("delivered"), {})
-        assert not claims.confirm(held, Outcome("delivered"), {})
+        done = [Attempt(held, Outcome("delivered"))]
+        assert claims.confirm(done) == {hook.pk}
+        assert claims.confirm(done) == set(), "it is held no more"
+
+
+def test_claims_confirmed_together_are_fenced_each(
+    jones: Filter, hook: Destination, store: Store, way: Recorder
+) -> None:
+    other = Destination.objects.create(owner=jones.owner, kind="webhook", name="other")
+    store(jones, "one")
+    release()
+    with holder.claiming() as name:
+        held = claims.claim(name, [hook.pk, other.pk], ALL)
+        Destination.objects.filter(pk=hook.pk).update(holder="another:1")
+        done = [Attempt(claim, Outcome("delivered"), {jones.pk: 1}) for claim in held]
+        assert claims.confirm(done) == {other.pk}
+    assert (fresh(hook).cursor, hook.claimed_until, hook.holder) == (0, 1, "another:1")
+    assert (fresh(other).cursor, other.claimed_until, other.holder) == (1, None, "")
+    assert [row.destination for row in Delivery.objects.all()] == [other]
+
+
+def test_what_was_sent_is_confirmed_when_the_worker_is_told_to_end(
+    jones: Filter, hook: Destination, store: Store, way: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = Destination.objects.create(owner=jones.owner, kind="webhook", name="other")
+    store(jones, "one")
+
+    def send(destination: Destination, batch: Batch) -> Outcome:
+        if way.batches:
+            raise SystemExit
+        return Recorder.send(way, destination, batch)
+
+    monkeypatch.setitem(ways.WAYS, "webhook", ways.Way(send, way.preview, ways.OUTBOUND, 3))
+    with pytest.raises(SystemExit):
+        turn()
+    assert sorted([fresh(hook).cursor, fresh(other).cursor]) == [0, 1]
 
 
 def test_a_claim_that_an_error_left_behind_is_free_again(
@@ -360,7 +395,7 @@ def test_a_delivery_that_gets_on_is_not_given_up(
         [held] = claims.claim(name, [hook.pk], ALL)
     assert claims.advance(held.destination, 2)
     assert (fresh(hook).failures, hook.failing_since, hook.cursor) == (0, None, 2)
-    assert claims.fail(held, Outcome("retry"), {}, 0.0)
+    assert claims.fail(Attempt(held, Outcome("retry")), 0.0)
     assert (fresh(hook).failures, hook.claimed_until) == (1, 3)
     assert hook.failing_since is not None and hook.failing_since > began
 
