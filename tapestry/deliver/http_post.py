@@ -23,7 +23,7 @@ from time import monotonic
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.http_fields import parse_retry_after
-from tapestry.deliver.private_hosts import (
+from tapestry.servers.private_hosts import (
     IPAddress,
     Resolver,
     Target,
@@ -79,7 +79,7 @@ def post(
 ) -> Answer:
     """Send one POST and return the answer, whatever its status; no redirect is followed.
 
-    ``allowed`` names networks and hosts beside the public ones (tapestry.deliver.private_hosts),
+    ``allowed`` names networks and hosts beside the public ones (tapestry.servers.private_hosts),
     ``seconds`` limits all of it, ``ca`` is a file of certificate authorities in place of the
     system's.
 

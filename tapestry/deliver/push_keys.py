@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from tapestry.core.errors import TapestryError
-from tapestry.deliver.private_hosts import read_target
+from tapestry.servers.private_hosts import read_target
 
 
 @dataclass(frozen=True, slots=True)

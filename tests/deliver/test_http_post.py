@@ -12,7 +12,7 @@ import trustme
 from support.servers.http_recorder import LOOPBACK, Reply, recording_server
 
 from tapestry.deliver.http_post import Answer, NoAnswerError, post
-from tapestry.deliver.private_hosts import AddressRefusedError
+from tapestry.servers.private_hosts import AddressRefusedError
 
 AUTHORITY = trustme.CA()
 

@@ -19,13 +19,13 @@ from pywebpush import WebPusher
 from tapestry.core.clock import HOUR, SECOND
 from tapestry.deliver.batch import Batch, DeliveredMatch, Outcome
 from tapestry.deliver.http_post import SECONDS, Answer, NoAnswerError, post
-from tapestry.deliver.private_hosts import (
+from tapestry.deliver.push_keys import PushSubscription, VapidKeys
+from tapestry.servers.private_hosts import (
     AddressRefusedError,
     Resolver,
     read_target,
     resolve_host,
 )
-from tapestry.deliver.push_keys import PushSubscription, VapidKeys
 
 LONGEST_LINE = 120
 LINES = 4

@@ -21,8 +21,8 @@ from collections.abc import Iterator, Sequence
 from tapestry.core.clock import format_instant
 from tapestry.deliver.batch import Batch, DeliveredMatch, Outcome
 from tapestry.deliver.http_post import SECONDS, Answer, NoAnswerError, post
-from tapestry.deliver.private_hosts import AddressRefusedError, Resolver, resolve_host
 from tapestry.deliver.signature import signed_headers
+from tapestry.servers.private_hosts import AddressRefusedError, Resolver, resolve_host
 
 MOST_MATCHES = 100
 """How many matches one request carries."""

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tapestry.core.errors import TapestryError
-from tapestry.deliver.private_hosts import (
+from tapestry.servers.private_hosts import (
     AddressRefusedError,
     checked_addresses,
     is_allowed,
