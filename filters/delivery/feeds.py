@@ -21,7 +21,7 @@ from filters.delivery import links
 from filters.delivery.batches import delivered
 from filters.models import Feed, Filter, Match, Mute
 from tapestry.core.clock import SECOND, to_instant, wall_clock
-from tapestry.deliver.http_fields import format_http_date
+from tapestry.deliver.http.fields import format_http_date
 from tapestry.deliver.ways import feed as atom
 
 MOST = 100

@@ -24,9 +24,9 @@ from filters.models import Match as StoredMatch
 from filters.runtime.batching import by_key, in_batches
 from tapestry.core.clock import wall_clock
 from tapestry.core.ports import Change, Match
-from tapestry.deliver.quiet import Rules
-from tapestry.deliver.schedule import HELD, plan
-from tapestry.deliver.timeliness import parse_timeliness
+from tapestry.deliver.timing.quiet import Rules
+from tapestry.deliver.timing.schedule import HELD, plan
+from tapestry.deliver.timing.timeliness import parse_timeliness
 
 __all__ = [
     "HELD",

@@ -5,7 +5,7 @@ person does: itself, its network, the metadata service of its cloud.  So only pu
 sent to, and those that the operator allows.
 
 What is checked is each IP address that the host's name resolves to, and the connection is made
-to one of these (tapestry/deliver/http_post.py).  Looking the name up again for the connection
+to one of these (tapestry/deliver/http/post.py).  Looking the name up again for the connection
 could give another address (DNS rebinding).
 """
 

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from tapestry.core.clock import HOUR, parse_instant
 from tapestry.core.delivery_header import DeliverySigner
 from tapestry.deliver.batch import Batch, DeliveredMatch, Link
-from tapestry.deliver.envelope import Envelope
+from tapestry.deliver.mail.envelope import Envelope
 
 NOW = parse_instant("2026-11-23T07:00:00Z")
 

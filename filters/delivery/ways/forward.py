@@ -18,7 +18,7 @@ from filters.delivery.ways.originals import original_of
 from filters.delivery.ways.preview import Preview
 from filters.models import Address, Destination
 from tapestry.deliver.batch import Batch, DeliveredMatch, Outcome
-from tapestry.deliver.mime_parts import crlf
+from tapestry.deliver.mail.mime_parts import crlf
 from tapestry.deliver.ways.forward import attached, can_be_resent, resent
 
 ATTACHED = "attached"

@@ -1,6 +1,6 @@
 """The table of ways: how each kind of destination is delivered to.
 
-A new way is a file in tapestry/deliver/ways, one ``by_*.py`` here, and a line of this table.
+A new way is a file in tapestry/deliver/ways, one here, and a line of this table.
 """
 
 from __future__ import annotations

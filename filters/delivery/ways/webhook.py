@@ -13,7 +13,7 @@ from filters.runtime import encryption, services
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Batch, Outcome
-from tapestry.deliver.signature import make_secret
+from tapestry.deliver.http.signature import make_secret
 from tapestry.deliver.ways import webhook
 from tapestry.servers.private_hosts import read_target
 

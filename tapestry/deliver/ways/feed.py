@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from tapestry.core.clock import format_instant
 from tapestry.deliver.batch import DeliveredMatch
-from tapestry.deliver.http_fields import format_http_date, parse_http_date
+from tapestry.deliver.http.fields import format_http_date, parse_http_date
 
 CONTENT_TYPE = "application/atom+xml; charset=utf-8"
 

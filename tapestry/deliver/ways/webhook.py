@@ -8,9 +8,9 @@ The body of a request, where instants are ISO 8601 in UTC and ``op`` is ``insert
                   "received": "2026-01-31T12:00:00Z", "matched_at": "2026-01-31T12:00:01Z",
                   "why": "It is from Ann.", "url": "https://tapestry.example/m/2"}]}
 
-The header fields are those of Standard Webhooks (tapestry/deliver/signature.py).  ``delivery`` is
-also the ``webhook-id``: the receiver that remembers it takes each request once, however often it
-is tried (an idempotency key).
+The header fields are those of Standard Webhooks (tapestry/deliver/http/signature.py).
+``delivery`` is also the ``webhook-id``: the receiver that remembers it takes each request once,
+however often it is tried (an idempotency key).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from collections.abc import Iterator, Sequence
 
 from tapestry.core.clock import format_instant
 from tapestry.deliver.batch import Batch, DeliveredMatch, Outcome
-from tapestry.deliver.http_post import SECONDS, Answer, NoAnswerError, post
-from tapestry.deliver.signature import signed_headers
+from tapestry.deliver.http.post import SECONDS, Answer, NoAnswerError, post
+from tapestry.deliver.http.signature import signed_headers
 from tapestry.servers.private_hosts import AddressRefusedError, Resolver, resolve_host
 
 MOST_MATCHES = 100
@@ -44,7 +44,7 @@ def send(
 
     An answer of 2xx is a delivery, and 410 ends the subscription; after any other the batch is
     to be tried again.  ``destination`` is its name; ``allowed``, ``seconds`` and ``ca`` are those
-    of tapestry.deliver.http_post.post, ``seconds`` for each request.
+    of tapestry.deliver.http.post.post, ``seconds`` for each request.
     """
     outcome = Outcome("delivered")
     for delivery, body in requests_of(batch, destination):

@@ -24,7 +24,7 @@ from filters.runtime import encryption
 from filters.store.release import release
 from tapestry import settings as own_settings
 from tapestry.core.clock import wall_clock
-from tapestry.deliver.signature import make_secret, verify
+from tapestry.deliver.http.signature import make_secret, verify
 
 SECRET = make_secret()
 

@@ -32,8 +32,8 @@ from filters.models import (
 from filters.store.release import release
 from filters.store.schedule import HELD
 from tapestry.core.clock import DAY, HOUR, MINUTE, wall_clock
-from tapestry.deliver.backoff import GIVE_UP
 from tapestry.deliver.batch import Batch, Outcome
+from tapestry.deliver.timing.backoff import GIVE_UP
 
 ALL = {"webhook": 3}
 

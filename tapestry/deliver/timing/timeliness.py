@@ -12,7 +12,7 @@ from datetime import datetime, timedelta, tzinfo
 
 from tapestry.core.clock import DAY, HOUR, MINUTE, to_datetime
 from tapestry.core.errors import Span, TapestryError
-from tapestry.deliver.local_time import local_instant, spans
+from tapestry.deliver.timing.local_time import local_instant, spans
 
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
@@ -78,7 +78,7 @@ def shown_at(timeliness: Timeliness, stored_at: int, zone: tzinfo) -> int:
     A period's showing times are the local times that are multiples of it, counted from 1970:
     hourly is at the full hour by the local clock.  Those in an hour that the clocks repeat come
     twice, those in one that they skip do not come.  A daily or weekly time always comes once
-    (tapestry.deliver.local_time).
+    (tapestry.deliver.timing.local_time).
 
     >>> from datetime import UTC
     >>> shown_at(Timeliness(every=10), stored_at=21, zone=UTC)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tapestry.deliver.message_identity import MessageIdentity, message_id_of
+from tapestry.deliver.imap.message_identity import MessageIdentity, message_id_of
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tapestry.core.clock import SECOND, to_instant
-from tapestry.deliver.http_fields import format_http_date, parse_http_date, parse_retry_after
+from tapestry.deliver.http.fields import format_http_date, parse_http_date, parse_retry_after
 
 instants = st.integers(to_instant(datetime(1900, 1, 1)), to_instant(datetime(9999, 12, 31)))
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from hashlib import sha256
 
-from tapestry.deliver.mime_parts import crlf
+from tapestry.deliver.mail.mime_parts import crlf
 
 _END = re.compile(rb"\n\r?\n|\A\r?\n")
 _FIELD = re.compile(rb"(?:\A|\n)message-id[ \t]*:((?:[^\n]|\n[ \t])*)", re.IGNORECASE)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, tzinfo
 
 from tapestry.core.clock import DAY, MINUTE, to_datetime
-from tapestry.deliver.local_time import Span, local_instant, spans
+from tapestry.deliver.timing.local_time import Span, local_instant, spans
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from py_vapid.utils import b64urldecode
 from support.servers.push_service import Browser
 
 from tapestry.core.errors import TapestryError
-from tapestry.deliver.push_keys import make_vapid_keys, read_subscription
+from tapestry.deliver.http.push_keys import make_vapid_keys, read_subscription
 
 ENDPOINT = "https://push.example/send/1"
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tapestry.deliver.bounces import LONGEST
+from tapestry.deliver.mail.bounces import LONGEST
 from tapestry.servers.account import TIMEOUT, Account
 from tapestry.servers.imap import connected, explained
 

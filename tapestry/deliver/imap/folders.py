@@ -13,8 +13,8 @@ from imapclient.exceptions import IMAPClientAbortError, IMAPClientError
 
 from tapestry.core.clock import to_datetime
 from tapestry.core.errors import TapestryError
-from tapestry.deliver.message_identity import MessageIdentity, message_id_of
-from tapestry.deliver.mime_parts import crlf
+from tapestry.deliver.imap.message_identity import MessageIdentity, message_id_of
+from tapestry.deliver.mail.mime_parts import crlf
 from tapestry.servers.account import Account, ConnectionLostError, RefusedError
 from tapestry.servers.imap import (
     DELIVERED_KEYWORD,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tapestry.deliver.wrap import COLUMNS, wrap
+from tapestry.deliver.mail.wrap import COLUMNS, wrap
 
 WORDS = st.lists(st.text("abcé/", min_size=1, max_size=90), max_size=40)
 

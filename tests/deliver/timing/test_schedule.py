@@ -18,10 +18,10 @@ from tapestry.core.clock import (
     parse_instant,
     to_datetime,
 )
-from tapestry.deliver.local_time import offset_at, spans
-from tapestry.deliver.quiet import Rules, quiet_period
-from tapestry.deliver.schedule import HELD, plan
-from tapestry.deliver.timeliness import Timeliness, parse_timeliness, shown_at
+from tapestry.deliver.timing.local_time import offset_at, spans
+from tapestry.deliver.timing.quiet import Rules, quiet_period
+from tapestry.deliver.timing.schedule import HELD, plan
+from tapestry.deliver.timing.timeliness import Timeliness, parse_timeliness, shown_at
 
 UTC = ZoneInfo("UTC")
 BERLIN = ZoneInfo("Europe/Berlin")

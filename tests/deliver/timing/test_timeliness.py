@@ -8,7 +8,7 @@ import pytest
 
 from tapestry.core.clock import HOUR, MINUTE, format_instant, parse_instant
 from tapestry.core.errors import TapestryError
-from tapestry.deliver.timeliness import Timeliness, parse_timeliness, shown_at
+from tapestry.deliver.timing.timeliness import Timeliness, parse_timeliness, shown_at
 
 UTC = ZoneInfo("UTC")
 BERLIN = ZoneInfo("Europe/Berlin")

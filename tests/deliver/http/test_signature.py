@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tapestry.core.clock import MINUTE, SECOND
 from tapestry.core.errors import TapestryError
-from tapestry.deliver.signature import make_secret, signed_headers, verify
+from tapestry.deliver.http.signature import make_secret, signed_headers, verify
 
 NOW = 1_614_265_330 * SECOND
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"

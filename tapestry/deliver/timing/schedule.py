@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from datetime import tzinfo
 
-from tapestry.deliver.quiet import NO_RULES, Rules, end_of_holiday, quiet_period
-from tapestry.deliver.timeliness import Timeliness, shown_at
+from tapestry.deliver.timing.quiet import NO_RULES, Rules, end_of_holiday, quiet_period
+from tapestry.deliver.timing.timeliness import Timeliness, shown_at
 
 HELD = 2**62
 """Plus infinity: the shown_at of a match that is held until nothing in its filter is unread."""
@@ -22,7 +22,7 @@ def plan(timeliness: Timeliness, rules: Rules, stored_at: int, zone: tzinfo) -> 
 
     >>> from datetime import UTC
     >>> from tapestry.core.clock import HOUR
-    >>> from tapestry.deliver.timeliness import parse_timeliness
+    >>> from tapestry.deliver.timing.timeliness import parse_timeliness
     >>> night = Rules(quiet_from=22 * 60, quiet_to=7 * 60)
     >>> [plan(parse_timeliness("hourly"), night, hour * HOUR, UTC) // HOUR for hour in (21, 22, 32)]
     [21, 31, 32]

@@ -15,7 +15,7 @@ from support.servers.push_service import Browser, vapid_claims
 
 from tapestry.core.clock import HOUR, SECOND
 from tapestry.deliver.batch import Outcome
-from tapestry.deliver.push_keys import make_vapid_keys, read_subscription
+from tapestry.deliver.http.push_keys import make_vapid_keys, read_subscription
 from tapestry.deliver.ways.push import LARGEST, payload, send, topic
 
 PAGE = "https://tapestry.example/inbox"

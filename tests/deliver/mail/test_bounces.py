@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
 
 import pytest
+from support.paths import FIXTURES
 
-from tapestry.deliver.bounces import LONGEST, LONGEST_DIAGNOSTIC, BounceReport, read_bounce
+from tapestry.deliver.mail.bounces import LONGEST, LONGEST_DIAGNOSTIC, BounceReport, read_bounce
 
-FIXTURES = Path(__file__).parent.parent / "fixtures" / "deliver" / "bounces"
+REPORTS = FIXTURES / "deliver" / "bounces"
 OURS = "digest-17-2026-11-23@tapestry.example"
 KEY = "digest-17-2026-11-23"
 
@@ -55,11 +55,11 @@ NONE = ["vacation", "read-receipt", "delivered", "sent-on"]
 
 
 def fixture(name):
-    return (FIXTURES / f"{name}.eml").read_bytes()
+    return (REPORTS / f"{name}.eml").read_bytes()
 
 
 def test_every_fixture_is_used():
-    assert {path.stem for path in FIXTURES.iterdir()} == {*BOUNCES, *NONE}
+    assert {path.stem for path in REPORTS.iterdir()} == {*BOUNCES, *NONE}
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])

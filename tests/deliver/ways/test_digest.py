@@ -17,7 +17,7 @@ from support.deliveries import ENVELOPE, SIGNER, batch, match
 
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Batch, DeliveredMatch, Link
-from tapestry.deliver.envelope import DELIVERY_HEADER
+from tapestry.deliver.mail.envelope import DELIVERY_HEADER
 from tapestry.deliver.one_line import one_line
 from tapestry.deliver.ways.digest import MOST, compose
 

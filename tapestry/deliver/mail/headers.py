@@ -11,7 +11,7 @@ from email.header import Header
 from email.utils import format_datetime
 
 from tapestry.core.errors import TapestryError
-from tapestry.deliver.envelope import DELIVERY_HEADER, Envelope
+from tapestry.deliver.mail.envelope import DELIVERY_HEADER, Envelope
 from tapestry.deliver.one_line import one_line
 
 Headers = list[tuple[str, str]]

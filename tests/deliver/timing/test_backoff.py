@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tapestry.core.backoff import pause_after
 from tapestry.core.clock import DAY, HOUR, MINUTE, SECOND
-from tapestry.deliver.backoff import FIRST, GIVE_UP, LONGEST, next_try
+from tapestry.deliver.timing.backoff import FIRST, GIVE_UP, LONGEST, next_try
 
 START = 1_000 * DAY
 failures = st.integers(1, 10_000)

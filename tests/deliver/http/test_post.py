@@ -11,7 +11,7 @@ import pytest
 import trustme
 from support.servers.http_recorder import LOOPBACK, Reply, recording_server
 
-from tapestry.deliver.http_post import Answer, NoAnswerError, post
+from tapestry.deliver.http.post import Answer, NoAnswerError, post
 from tapestry.servers.private_hosts import AddressRefusedError
 
 AUTHORITY = trustme.CA()

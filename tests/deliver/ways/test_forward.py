@@ -13,8 +13,8 @@ from support.deliveries import ENVELOPE, SIGNER, match
 
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Link
-from tapestry.deliver.envelope import DELIVERY_HEADER
-from tapestry.deliver.mime_parts import crlf
+from tapestry.deliver.mail.envelope import DELIVERY_HEADER
+from tapestry.deliver.mail.mime_parts import crlf
 from tapestry.deliver.ways.forward import attached, can_be_resent, resent
 from tapestry.ingest.mime.parse import parse
 

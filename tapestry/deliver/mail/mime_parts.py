@@ -9,14 +9,14 @@ from email.message import EmailMessage, MIMEPart
 from email.policy import Policy
 from typing import Any
 
-from tapestry.deliver.headers import Headers
+from tapestry.deliver.mail.headers import Headers
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 _BOUNDARY = "=_alternative"
 
 WIRE = policy.SMTP.clone(refold_source="none")
-"""Headers are sent as tapestry.deliver.headers folded them; lines end in CRLF."""
+"""Headers are sent as tapestry.deliver.mail.headers folded them; lines end in CRLF."""
 
 
 def text_headers(subtype: str) -> Headers:

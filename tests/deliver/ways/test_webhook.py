@@ -12,7 +12,7 @@ from support.delivered_matches import NOON, batch, match
 from support.servers.http_recorder import LOOPBACK, Reply, recording_server
 
 from tapestry.deliver.batch import Outcome
-from tapestry.deliver.signature import make_secret, verify
+from tapestry.deliver.http.signature import make_secret, verify
 from tapestry.deliver.ways.webhook import requests_of, send
 
 SECRET = make_secret()
