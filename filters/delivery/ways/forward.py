@@ -25,7 +25,7 @@ ATTACHED = "attached"
 """The value of ``settings["style"]`` for messages in a note; without it they are sent again."""
 
 FLOODS = "floods"
-"""The setting that says up to which place the messages of which filters came as a digest."""
+"""The setting that says up to which position the messages of which filters came as a digest."""
 
 
 def send(destination: Destination, batch: Batch) -> Outcome:
