@@ -21,7 +21,7 @@ from filters.models import Destination, Filter, Match, ReleaseCounter
 from filters.runtime import services
 from filters.runtime.batching import in_batches
 from filters.runtime.bulk import update_rows
-from filters.store.schedule import is_due, release_held
+from filters.store.schedule import is_due, plan_held
 from tapestry.core.clock import wall_clock
 from tapestry.core.file_lock import file_lock, is_held
 from tapestry.core.log import event
@@ -44,7 +44,7 @@ def release() -> int:
     """
     with _releasing() as acquired:
         if acquired:
-            release_held()
+            plan_held()
         released = 0
         while acquired and (count := _release_some()):
             released += count
