@@ -22,7 +22,7 @@ from time import monotonic
 
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
-from tapestry.deliver.http.fields import parse_retry_after
+from tapestry.deliver.http.retry_after import parse_retry_after
 from tapestry.servers.private_hosts import (
     IPAddress,
     Resolver,
