@@ -13,7 +13,7 @@ from support.servers.http_recorder import LOOPBACK, Reply, recording_server
 
 from tapestry.deliver.batch import Outcome
 from tapestry.deliver.http.signature import make_secret, verify
-from tapestry.deliver.ways.webhook import requests_of, send
+from tapestry.deliver.ways.webhook import body_of, send
 
 SECRET = make_secret()
 
@@ -97,31 +97,8 @@ def test_a_server_that_is_away_is_tried_again():
     assert outcome == Outcome("retry", "127.0.0.1 gave no answer within 10 seconds.")
 
 
-def test_a_large_batch_is_several_requests():
-    with recording_server() as server:
-        outcome = send_to(server, [match(number) for number in range(1, 251)])
-    assert outcome.state == "delivered"
-    documents = [json.loads(request.body) for request in server.requests]
-    assert [len(document["matches"]) for document in documents] == [100, 100, 50]
-    assert [document["delivery"] for document in documents] == ["d7-0-9", "d7-0-9-2", "d7-0-9-3"]
-    sequences = [each["sequence"] for document in documents for each in document["matches"]]
-    assert sequences == list(range(1, 251))
-
-
-def test_what_was_taken_before_a_failure_is_repeated_with_the_same_key_and_body():
-    matches = [match(number) for number in range(1, 151)]
-    with recording_server(Reply(200), Reply(500), Reply(200)) as server:
-        assert send_to(server, matches).state == "retry"
-        assert send_to(server, matches).state == "delivered"
-    keys = [request.headers["webhook-id"] for request in server.requests]
-    assert keys == ["d7-0-9", "d7-0-9-2", "d7-0-9", "d7-0-9-2"]
-    assert [request.body for request in server.requests[:2]] == [
-        request.body for request in server.requests[2:]
-    ]
-
-
 @given(st.text(st.characters()), st.text(st.characters()))
 def test_any_words_are_json(subject, name):
-    ((_, body),) = requests_of(batch(match(subject=subject, sender_name=name)), "jones")
+    body = body_of(batch(match(subject=subject, sender_name=name)), "jones")
     (found,) = json.loads(body)["matches"]
     assert (found["subject"], found["from"]["name"]) == (subject, name)
