@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
-from support.deliveries import NOW, match
+from support.delivered_matches import NOW, match
 
 from tapestry.deliver.batch import DeliveredMatch
 from tapestry.deliver.ranking import fair_shares, grouped, net_changes, rank

@@ -13,7 +13,7 @@ from html.parser import HTMLParser
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from support.deliveries import ENVELOPE, SIGNER, batch, match
+from support.delivered_matches import ENVELOPE, KEY, SIGNER, batch, match
 
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Batch, DeliveredMatch, Link
@@ -108,7 +108,7 @@ def test_its_headers_are_those_of_mail_that_a_program_sends() -> None:
     assert headers["List-Unsubscribe"] == "<https://tapestry.example.org/stop/abc>"
     assert headers["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
     assert headers["Auto-Submitted"] == "auto-generated"
-    assert headers[DELIVERY_HEADER] == SIGNER.value("digest-1-40")
+    assert headers[DELIVERY_HEADER] == SIGNER.value(KEY)
 
 
 def test_it_is_known_as_ours_when_it_comes_back() -> None:

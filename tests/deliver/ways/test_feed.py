@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 import feedparser
 from hypothesis import given
 from hypothesis import strategies as st
-from support.delivered_matches import NOON, match
+from support.delivered_matches import NOW, match
 
 from tapestry.core.clock import HOUR
 from tapestry.deliver.ways.feed import atom_feed, entry_id, listed, xml_text
@@ -18,7 +18,7 @@ ANY_TEXT = st.text(st.characters())
 """Lone surrogates and control characters included."""
 
 
-def feed_of(*matches, updated=NOON + HOUR, **changes):
+def feed_of(*matches, updated=NOW + HOUR, **changes):
     options = {
         "feed_id": "urn:uuid:00000000-0000-5000-8000-000000000007",
         "title": "jones-replies",
@@ -33,7 +33,7 @@ def test_a_feed_reader_reads_it():
     read = feedparser.parse(feed_of(match(1), match(2, subject="Wörds & <b>")))
     assert not read.bozo
     assert read.version == "atom10"
-    assert (read.feed.title, read.feed.updated) == ("jones-replies", "2026-01-31T13:00:00Z")
+    assert (read.feed.title, read.feed.updated) == ("jones-replies", "2026-11-23T08:00:00Z")
     assert read.feed.id == "urn:uuid:00000000-0000-5000-8000-000000000007"
     links = {link.rel: link.href for link in read.feed.links}
     assert links == {
@@ -42,12 +42,18 @@ def test_a_feed_reader_reads_it():
     }
     newest, oldest = read.entries
     assert newest.title == "Wörds & <b>"
-    assert oldest.title == "Re: Lunch"
-    assert oldest.link == "https://tapestry.example/m/1"
-    assert (oldest.author_detail.name, oldest.author_detail.email) == ("Ann", "ann@x.org")
-    assert oldest.summary == "It is a reply to jones."
-    assert (oldest.published, oldest.updated) == ("2026-01-31T12:00:00Z", "2026-01-31T12:00:01Z")
-    assert [tag.term for tag in oldest.tags] == ["jones-replies"]
+    assert oldest.title == "Subject 1"
+    assert oldest.link == match(1).url
+    assert (oldest.author_detail.name, oldest.author_detail.email) == (
+        "Brian Jones",
+        "jones@example.com",
+    )
+    assert oldest.summary == "Jones replied to message 1"
+    assert (oldest.published, oldest.updated) == (
+        "2026-11-23T06:00:00.000001Z",
+        "2026-11-23T07:00:00Z",
+    )
+    assert [tag.term for tag in oldest.tags] == ["filter-1"]
     assert re.fullmatch(r"urn:uuid:[0-9a-f-]{36}", oldest.id)
     assert oldest.id != newest.id
 
@@ -59,16 +65,17 @@ def test_an_empty_feed_is_a_feed():
 
 
 def test_an_entry_keeps_its_id_and_each_filter_has_its_own():
-    assert entry_id(match(1)) == "urn:uuid:9d683c8f-7f47-5592-9852-507de526e034"
-    assert entry_id(match(1)) == entry_id(match(9, msgid="<1@x.org>", subject="Other"))
+    of_lunch = match(1, 7, msgid="<1@x.org>")
+    assert entry_id(of_lunch) == "urn:uuid:9d683c8f-7f47-5592-9852-507de526e034"
+    assert entry_id(match(1)) == entry_id(match(9, msgid=match(1).msgid, subject="Other"))
     assert entry_id(match(1)) != entry_id(match(1, filter_id=8))
     assert entry_id(match(1)) != entry_id(match(2))
 
 
 def test_what_has_left_a_list_is_no_entry():
-    entered, left = match(1), match(2, msgid="<1@x.org>", op="delete")
-    again = match(3, msgid="<1@x.org>")
-    elsewhere = match(4, msgid="<1@x.org>", filter_id=8)
+    entered, left = match(1), match(2, msgid=match(1).msgid, op="delete")
+    again = match(3, msgid=match(1).msgid)
+    elsewhere = match(4, 8, msgid=match(1).msgid)
     assert listed([entered, left]) == []
     assert listed([again, left, entered, elsewhere]) == [elsewhere, again]
 

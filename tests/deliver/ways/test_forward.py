@@ -9,7 +9,7 @@ from email.message import EmailMessage
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.deliveries import ENVELOPE, SIGNER, match
+from support.delivered_matches import ENVELOPE, SIGNER, match
 
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Link

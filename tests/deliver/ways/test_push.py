@@ -9,7 +9,7 @@ import pytest
 import trustme
 from hypothesis import given
 from hypothesis import strategies as st
-from support.delivered_matches import NOON, batch, match
+from support.delivered_matches import KEY, NOW, batch, match
 from support.servers.http_recorder import LOOPBACK, Reply, recording_server
 from support.servers.push_service import Browser, vapid_claims
 
@@ -28,7 +28,7 @@ def send_to(server, *matches, **options):
     endpoint = server.url("/send/abc")
     subscription = read_subscription(BROWSER.subscription(endpoint))
     options = {"page_url": PAGE, "allowed": LOOPBACK} | options
-    return send(batch(*matches), subscription, KEYS, NOON, **options)
+    return send(batch(*matches), subscription, KEYS, NOW, **options)
 
 
 def shown(*matches):
@@ -41,12 +41,12 @@ def test_the_browser_gets_one_notification_of_a_batch():
     assert outcome == Outcome("delivered", "201 Created")
     (request,) = server.requests
     assert request.path == "/send/abc"
-    assert b"Lunch" not in request.body
+    assert b"Subject" not in request.body
     assert BROWSER.decrypt(request) == {
-        "title": "3 new in jones-replies",
-        "body": "Ann: Re: Lunch\nAnn: Re: Lunch\nAnn: (no subject)",
+        "title": "3 new in filter-1",
+        "body": "Brian Jones: Subject 1\nBrian Jones: Subject 2\nBrian Jones: (no subject)",
         "url": PAGE,
-        "tag": "d7-0-9",
+        "tag": KEY,
     }
 
 
@@ -57,7 +57,7 @@ def test_the_service_knows_this_site_by_its_key():
     assert key == KEYS.public_key
     assert claims == {
         "aud": server.url(""),
-        "exp": (NOON + 12 * HOUR) // SECOND,
+        "exp": (NOW + 12 * HOUR) // SECOND,
         "sub": "mailto:operator@tapestry.example",
     }
 
@@ -68,8 +68,8 @@ def test_the_service_keeps_it_for_a_day_and_a_repeated_one_takes_its_place():
             send_to(server, match(1))
     first, second = (request.headers for request in server.requests)
     assert (first["TTL"], first["Urgency"]) == ("86400", "normal")
-    assert first["Topic"] == second["Topic"] == topic("d7-0-9")
-    assert topic("d7-0-9") != topic("d7-9-10")
+    assert first["Topic"] == second["Topic"] == topic(KEY)
+    assert topic(KEY) != topic("d7-9-10")
     assert set(map(len, map(topic, ("", "d7", "d" * 99)))) == {32}
 
 
@@ -98,7 +98,7 @@ def test_a_service_on_a_private_host_is_refused_for_good():
 
 def test_a_service_that_no_token_can_name_is_refused_for_good():
     subscription = read_subscription(BROWSER.subscription("https://[2620:fe::fe]/send"))
-    outcome = send(batch(match(1)), subscription, KEYS, NOON, page_url=PAGE)
+    outcome = send(batch(match(1)), subscription, KEYS, NOW, page_url=PAGE)
     assert outcome == Outcome("refused", "No push service is at https://[2620:fe::fe].")
 
 
@@ -115,8 +115,8 @@ def test_nothing_is_sent_of_what_only_left_a_list():
 
 
 def test_a_notification_about_one_message_opens_it():
-    assert shown(match(1))["title"] == "1 new in jones-replies"
-    assert shown(match(1))["url"] == "https://tapestry.example/m/1"
+    assert shown(match(1))["title"] == "1 new in filter-1"
+    assert shown(match(1))["url"] == match(1).url
     assert shown(match(1), match(2))["url"] == PAGE
     assert shown(match(1, url=""))["url"] == PAGE
 
@@ -128,7 +128,7 @@ def test_a_notification_about_several_filters_counts_them():
 
 def test_a_notification_about_many_messages_names_the_first():
     lines = shown(*(match(number) for number in range(1, 11)))["body"].splitlines()
-    assert lines == ["Ann: Re: Lunch"] * 3 + ["and 7 more"]
+    assert lines == [*(f"Brian Jones: Subject {number}" for number in (1, 2, 3)), "and 7 more"]
 
 
 @given(st.lists(ANY_TEXT, min_size=1, max_size=6), ANY_TEXT, ANY_TEXT)
@@ -139,7 +139,7 @@ def test_any_words_fit_into_a_notification(subjects, sender, name):
     ]
     document = payload(batch(*matches), PAGE + "?" + "x" * 1000)
     assert len(document) <= LARGEST <= 4096 - 103, "RFC 8291 section 4"
-    assert json.loads(document)["tag"] == "d7-0-9"
+    assert json.loads(document)["tag"] == KEY
 
 
 @given(st.text(st.characters(codec="utf-8"), max_size=20_000), st.integers(1, 5), ANY_TEXT)
@@ -167,5 +167,5 @@ def test_lines_are_left_out_where_the_address_of_the_page_is_long():
 
 def test_long_words_are_cut():
     found = shown(match(1, subject="a\x00\n\x1b[1m " + "😀" * 200))
-    assert found["body"] == "Ann: a [1m " + "😀" * 108 + "…"
+    assert found["body"] == "Brian Jones: a [1m " + "😀" * 100 + "…"
     assert len(shown(match(1, filter_name="x" * 200))["title"]) == 120

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from support.clocks import MemoryClock
-from support.deliveries import ENVELOPE
+from support.delivered_matches import ENVELOPE
 
 from tapestry.core.delivery_header import DELIVERY_HEADER, DeliverySigner
 from tapestry.deliver.ways.forward import resent

@@ -8,7 +8,7 @@ import pytest
 import trustme
 from hypothesis import given
 from hypothesis import strategies as st
-from support.delivered_matches import NOON, batch, match
+from support.delivered_matches import KEY, NOW, batch, match
 from support.servers.http_recorder import LOOPBACK, Reply, recording_server
 
 from tapestry.deliver.batch import Outcome
@@ -20,7 +20,7 @@ SECRET = make_secret()
 
 def send_to(server, matches, **options):
     options = {"destination": "jones", "allowed": LOOPBACK} | options
-    return send(batch(*matches), server.url(), SECRET, NOON, **options)
+    return send(batch(*matches), server.url(), SECRET, NOW, **options)
 
 
 def test_the_receiver_gets_signed_json():
@@ -28,21 +28,21 @@ def test_the_receiver_gets_signed_json():
         outcome = send_to(server, [match(1), match(2, op="delete", subject="Wörds")])
     assert outcome == Outcome("delivered", "200 OK: Thanks.")
     (request,) = server.requests
-    assert verify(request.headers, request.body, SECRET, NOON) == "d7-0-9"
+    assert verify(request.headers, request.body, SECRET, NOW) == KEY
     assert request.headers["Content-Type"] == "application/json"
     document = json.loads(request.body)
-    assert (document["delivery"], document["destination"]) == ("d7-0-9", "jones")
+    assert (document["delivery"], document["destination"]) == (KEY, "jones")
     assert document["matches"][0] == {
         "sequence": 1,
         "op": "insert",
-        "filter": "jones-replies",
-        "msgid": "<1@x.org>",
-        "subject": "Re: Lunch",
-        "from": {"name": "Ann", "address": "ann@x.org"},
-        "received": "2026-01-31T12:00:00Z",
-        "matched_at": "2026-01-31T12:00:01Z",
-        "why": "It is a reply to jones.",
-        "url": "https://tapestry.example/m/1",
+        "filter": "filter-1",
+        "msgid": "m1@example.com",
+        "subject": "Subject 1",
+        "from": {"name": "Brian Jones", "address": "jones@example.com"},
+        "received": "2026-11-23T06:00:00.000001Z",
+        "matched_at": "2026-11-23T07:00:00Z",
+        "why": "Jones replied to message 1",
+        "url": "https://tapestry.example.org/message/1/",
     }
     assert document["matches"][1]["op"] == "delete"
     assert document["matches"][1]["subject"] == "Wörds"
@@ -82,7 +82,7 @@ def test_plain_http_to_a_public_host_is_refused_for_good():
         batch(match()),
         "http://hooks.test/",
         SECRET,
-        NOON,
+        NOW,
         destination="jones",
         resolve=lambda host, port: ["9.9.9.9"],
     )
