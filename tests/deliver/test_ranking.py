@@ -69,7 +69,7 @@ def test_each_group_has_the_best_of_its_filter(
 
 def test_groups_stand_in_the_order_of_their_names() -> None:
     names = {1: "zebra", 2: "Apple", 3: "mango"}
-    given_matches = [match(place, place, filter_name=name) for place, name in names.items()]
+    given_matches = [match(number, number, filter_name=name) for number, name in names.items()]
     assert [group.filter_name for group in grouped(given_matches, 9)] == ["Apple", "mango", "zebra"]
 
 
