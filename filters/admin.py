@@ -152,7 +152,7 @@ class DestinationAdmin(Pages):
     inlines = [SubscriptionLines]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Refuse: destinations are added on their own pages, at the place reached by then."""
+        """Refuse: destinations are added on their own pages, at the position reached by then."""
         return False
 
     def save_model(

@@ -12,7 +12,7 @@ from django import forms
 
 from filters.models.account import validate_timeliness
 from tapestry.core.errors import TapestryError
-from tapestry.deliver.timeliness import DAYS, parse_timeliness
+from tapestry.deliver.timing.timeliness import DAYS, parse_timeliness
 
 USUAL, AT_ONCE, EVERY, HOURLY, DAILY, WEEKLY = "", "at once", "every", "hourly", "daily", "weekly"
 

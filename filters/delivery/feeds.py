@@ -1,7 +1,8 @@
 """Atom feeds: the newest matches of a filter, or of all filters of a person.
 
-A reader asks again and again.  One query summarizes what a feed shows; the summary is the feed's
-validator (ETag); only where that has changed are the matches loaded.
+A reader asks again and again (conditional requests, RFC 9110 section 13).  One query summarizes
+what a feed shows; the summary is the feed's validator (ETag); only where that has changed are the
+matches loaded.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -21,8 +22,7 @@ from filters.delivery import links
 from filters.delivery.batches import delivered
 from filters.models import Feed, Filter, Match, Mute
 from tapestry.core.clock import SECOND, to_instant, wall_clock
-from tapestry.deliver.http_fields import format_http_date
-from tapestry.deliver.ways import feed as atom
+from tapestry.deliver.ways.feed import atom_feed
 
 MOST = 100
 """Matches that a feed shows."""
@@ -35,12 +35,12 @@ SETTLED = 2 * SECOND
 class FeedState:
     """What a feed shows, summed up: its validators, and the instant of its last change.
 
-    ``last_modified`` is empty where the last change is too recent for a date to tell it from the
-    next one.
+    ``last_modified`` is in seconds since 1970; it is None where the last change is too recent for
+    an HTTP date to tell it from the next one.  ``updated`` is in microseconds.
     """
 
     etag: str
-    last_modified: str
+    last_modified: int | None
     updated: int
 
 
@@ -66,20 +66,10 @@ def state_of(feed: Feed) -> FeedState:
     ]
     digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
     is_settled = updated // SECOND * SECOND <= wall_clock() - SETTLED
-    return FeedState(f'"{digest[:32]}"', format_http_date(updated) if is_settled else "", updated)
+    return FeedState(f'"{digest[:32]}"', updated // SECOND if is_settled else None, updated)
 
 
-def is_not_modified(
-    state: FeedState, *, if_none_match: str | None, if_modified_since: str | None
-) -> bool:
-    """Tell whether the header fields of a request say that its sender has the feed already."""
-    validators = atom.Feed(b"", state.etag, state.last_modified)
-    return atom.not_modified(
-        validators, if_none_match=if_none_match, if_modified_since=if_modified_since
-    )
-
-
-def document_of(feed: Feed, state: FeedState) -> atom.Feed:
+def document_of(feed: Feed, state: FeedState) -> bytes:
     """Return the Atom document of a feed: its newest matches, as its owner may see them now."""
     owner = feed.owner
     audiences = people.audiences(owner)
@@ -87,7 +77,7 @@ def document_of(feed: Feed, state: FeedState) -> atom.Feed:
     sequences = list(shown.order_by("-sequence").values_list("sequence", flat=True)[:MOST])
     matches = shown.filter(sequence__gte=sequences[-1]) if sequences else shown.none()
     page = reverse("inbox") if feed.filter is None else feed.filter.get_absolute_url()
-    document = atom.atom_feed(
+    return atom_feed(
         delivered(matches, audiences, people.time_zone(owner)),
         feed_id=feed.uid.urn,
         title=title_of(feed),
@@ -95,7 +85,6 @@ def document_of(feed: Feed, state: FeedState) -> atom.Feed:
         page_url=links.absolute(page),
         updated=state.updated,
     )
-    return replace(document, etag=state.etag, last_modified=state.last_modified)
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,8 +57,8 @@ def sample(destination: Destination, key: str) -> Batch:
     matches = delivered(
         Match.objects.filter(pk__in=[pk for pk, _ in newest]), audiences, people.time_zone(owner)
     )
-    places = [match.sequence for match in matches]
-    return Batch(key, min(places, default=1) - 1, max(places, default=0), matches)
+    positions = [match.sequence for match in matches]
+    return Batch(key, min(positions, default=1) - 1, max(positions, default=0), matches)
 
 
 def preview(destination: Destination) -> Preview | None:

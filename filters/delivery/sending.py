@@ -17,8 +17,8 @@ from filters.models import Destination
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
-from tapestry.deliver.backoff import LONGEST, next_try
 from tapestry.deliver.batch import Batch, Outcome
+from tapestry.deliver.timing.backoff import LONGEST, next_try
 
 log = logging.getLogger(__name__)
 

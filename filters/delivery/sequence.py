@@ -17,12 +17,12 @@ def after(
     continues there misses no match and sees none twice.
     """
     stored = Match.objects.filter(filter=filter_, sequence__gt=cursor)
-    # What is being copied from the tables again is read by the next call, in its place.
+    # What is being copied from the tables again is read by the next call, at its position.
     stale = stored.filter(refreshed_at=None).order_by("sequence")
     if end := stale.values_list("sequence", flat=True).first():
         stored = stored.filter(sequence__lt=end)
-    places = list(stored.order_by("sequence").values_list("sequence", flat=True)[:limit])
-    if not places:
+    positions = list(stored.order_by("sequence").values_list("sequence", flat=True)[:limit])
+    if not positions:
         return (), None
-    owner, part = filter_.owner, stored.filter(sequence__lte=places[-1])
-    return delivered(part, people.audiences(owner), people.time_zone(owner)), places[-1]
+    owner, part = filter_.owner, stored.filter(sequence__lte=positions[-1])
+    return delivered(part, people.audiences(owner), people.time_zone(owner)), positions[-1]

@@ -11,8 +11,8 @@ from collections.abc import Collection, Mapping
 from filters.accounts import people
 from filters.models import Delivery, Destination, Filter
 from tapestry.core.clock import DAY, HOUR, SECOND, wall_clock
-from tapestry.deliver.flood import is_flood, time_until_free
-from tapestry.deliver.quiet import NO_RULES, allowed_from
+from tapestry.deliver.timing.flood import is_flood, time_until_free
+from tapestry.deliver.timing.quiet import NO_RULES, allowed_from
 
 MOST_AN_HOUR = {Destination.Kind.DIGEST: 12, Destination.Kind.PUSH: 30}
 """Deliveries of a destination in an hour, by kind; what comes faster is delivered together."""

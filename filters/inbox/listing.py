@@ -19,7 +19,7 @@ from filters.inbox.days import local_day, sql_day
 from filters.inbox.sentences import sentences
 from filters.models import Card, Filter, Match
 from filters.store import shared_window
-from filters.store.schedule import is_due, is_waiting, release_held
+from filters.store.schedule import is_due, is_waiting, plan_held
 from tapestry.core.clock import wall_clock
 
 
@@ -200,7 +200,7 @@ def mark_read(user: User, msgid: str) -> bool:
     with transaction.atomic():
         filter_ids = list(unread.values_list("filter_id", flat=True))
         unread.update(read_at=wall_clock())
-        release_held(filter_ids)
+        plan_held(filter_ids)
     return bool(filter_ids)
 
 
@@ -212,7 +212,7 @@ def mark_all_read(user: User, filter_: Filter | None = None) -> None:
         unread, filters = unread.filter(filter=filter_), filters.filter(pk=filter_.pk)
     with transaction.atomic():
         unread.update(read_at=wall_clock())
-        release_held(filters.filter(while_unread=True).values_list("pk", flat=True))
+        plan_held(filters.filter(while_unread=True).values_list("pk", flat=True))
 
 
 def _seen_by(user: User, path: str, *, retracted: bool) -> Q:

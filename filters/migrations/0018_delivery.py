@@ -10,7 +10,7 @@ from tapestry.core.clock import wall_clock
 
 
 def release_what_is_shown(apps, schema_editor):
-    """Give the matches that are shown already their places: nothing of them is delivered as new."""
+    """Give the matches that are shown already their positions: nothing of them is delivered as new."""
     match = apps.get_model('filters', 'Match')
     shown = match.objects.filter(shown_at__lte=wall_clock(), card__isnull=False)
     keys = shown.order_by('shown_at', 'matched_at', 'pk').values_list('pk', flat=True)

@@ -8,8 +8,8 @@ from django.core.validators import MaxValueValidator
 from django.db import models
 
 from tapestry.core.errors import TapestryError
-from tapestry.deliver.quiet import Rules
-from tapestry.deliver.timeliness import parse_timeliness
+from tapestry.deliver.timing.quiet import Rules
+from tapestry.deliver.timing.timeliness import parse_timeliness
 
 LAST_MINUTE = 24 * 60 - 1
 """The last minute of a day, counted from midnight."""

@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Q
 
 from filters.models.filter import Filter
-from tapestry.deliver.schedule import HELD
+from tapestry.deliver.timing.schedule import HELD
 
 
 class Card(models.Model):

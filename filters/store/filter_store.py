@@ -96,7 +96,7 @@ class DjangoFilterStore:
             _store(matches, stored_at, shown)
             live_changes.apply_changes(filters, until, changes, shown)
             # What has left a live filter may have been all that was unread in it.
-            schedule.release_held(due.filter_id for due in filters if due.live)
+            schedule.plan_held(due.filter_id for due in filters if due.live)
         _log_delivery(until, stored_at, filters, matches, changes)
         return True
 

@@ -1,9 +1,9 @@
-"""Release: a match gets its place in one sequence as it is shown to its owner.
+"""Release: a match gets its position in one sequence as it is shown to its owner.
 
 stored ─ card made, shown_at reached ─> released: sequence = 1, 2, 3 … ─> destinations, feeds
 
-Places are given under the counter's lock, so that whoever has read up to a place has read all that
-will ever stand before it: a place is a log offset, and can be a consumer cursor.  A message that
+Positions are given under the counter's lock, so that whoever has read up to one has read all that
+will ever stand before it: a position is a log offset, and can be a consumer cursor.  A message that
 leaves a live filter is released again, as a retraction, and so is one that comes back.
 """
 
@@ -21,7 +21,7 @@ from filters.models import Destination, Filter, Match, ReleaseCounter
 from filters.runtime import services
 from filters.runtime.batching import in_batches
 from filters.runtime.bulk import update_rows
-from filters.store.schedule import is_due, release_held
+from filters.store.schedule import is_due, plan_held
 from tapestry.core.clock import wall_clock
 from tapestry.core.file_lock import file_lock, is_held
 from tapestry.core.log import event
@@ -36,7 +36,7 @@ PATIENCE = 2.0
 
 
 def release() -> int:
-    """Give every match whose time has come its place; return how many there were.
+    """Give every match whose time has come its position; return how many there were.
 
     The destinations that they concern are due then.  Idempotent: what an interrupted call has not
     released is released by the next one.  If another call is under way, this one waits for its
@@ -44,7 +44,7 @@ def release() -> int:
     """
     with _releasing() as acquired:
         if acquired:
-            release_held()
+            plan_held()
         released = 0
         while acquired and (count := _release_some()):
             released += count
@@ -91,7 +91,7 @@ def _release_some() -> int:
         rows = list(ordered.values_list("pk", "filter_id")[:AT_ONCE])
         first = counter.last + 1
         update_rows(
-            Match, ("sequence",), ((place, pk) for place, (pk, _) in enumerate(rows, first))
+            Match, ("sequence",), ((position, pk) for position, (pk, _) in enumerate(rows, first))
         )
         counter.last += len(rows)
         counter.save(update_fields=["last"])

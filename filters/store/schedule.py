@@ -1,4 +1,4 @@
-"""When matches are shown and sent: planned as they are stored, held, released, planned anew.
+"""When matches are shown and sent: planned as they are stored, held, planned anew.
 
     stored ── plan ──> shown_at in the future ── time passes ──> shown
        └──── HELD, while the filter has unread ones ── read ── plan ──┘
@@ -24,16 +24,16 @@ from filters.models import Match as StoredMatch
 from filters.runtime.batching import by_key, in_batches
 from tapestry.core.clock import wall_clock
 from tapestry.core.ports import Change, Match
-from tapestry.deliver.quiet import Rules
-from tapestry.deliver.schedule import HELD, plan
-from tapestry.deliver.timeliness import parse_timeliness
+from tapestry.deliver.timing.quiet import Rules
+from tapestry.deliver.timing.schedule import HELD, plan
+from tapestry.deliver.timing.timeliness import parse_timeliness
 
 __all__ = [
     "HELD",
     "connect_signals",
     "is_due",
     "is_waiting",
-    "release_held",
+    "plan_held",
     "replan",
     "when_shown",
 ]
@@ -59,7 +59,7 @@ class Choices(NamedTuple):
     holiday_until: date | None
 
     def plan(self, stored_at: int) -> int:
-        """Return when a match that is stored, or released, at an instant is shown."""
+        """Return when a match that is stored, or no longer held, at an instant is shown."""
         timeliness = parse_timeliness(self.timeliness or self.default or Profile().timeliness)
         rules = Rules(self.quiet_from, self.quiet_to, self.holiday_until)
         return plan(timeliness, rules, stored_at, people.zone(self.time_zone))
@@ -84,7 +84,7 @@ def when_shown(found: Iterable[Match | Change], stored_at: int) -> dict[int, int
     return dict(_planned(Filter.objects.all(), filter_ids, stored_at))
 
 
-def release_held(filter_ids: Iterable[int] | None = None) -> int:
+def plan_held(filter_ids: Iterable[int] | None = None) -> int:
     """Plan from now what is held in those of the filters with nothing unread; return how many.
 
     None takes all filters.  The statements are as many as different instants come of it, for up to
@@ -94,13 +94,13 @@ def release_held(filter_ids: Iterable[int] | None = None) -> int:
     held = StoredMatch.objects.filter(shown_at=HELD)
     holding = Filter.objects.filter(~Q(while_unread=True) | ~_has_unread()).order_by()
     if filter_ids is None:
-        released = set(holding.filter(pk__in=held.values("filter")).values_list("pk", flat=True))
+        chosen = set(holding.filter(pk__in=held.values("filter")).values_list("pk", flat=True))
     else:
         some_held = holding.filter(Exists(held.filter(filter=OuterRef("pk"))))
-        released = set(by_key(some_held, filter_ids, "pk"))
+        chosen = set(by_key(some_held, filter_ids, "pk"))
     return sum(
         held.filter(filter__in=filters).update(shown_at=instant)
-        for instant, filters in _by_instant(released, wall_clock())
+        for instant, filters in _by_instant(chosen, wall_clock())
         if instant != HELD
     )
 

@@ -16,7 +16,7 @@ from filters.accounts import people
 from filters.models import Match
 from filters.runtime import services
 from filters.runtime.batching import in_batches
-from filters.store.schedule import release_held
+from filters.store.schedule import plan_held
 from tapestry.core.schema import MESSAGES
 from tapestry.tables.read import lookup, narrowest_first
 
@@ -57,5 +57,5 @@ def drop_invisible(matches: QuerySet[Match], lost: Collection[str] = ()) -> int:
                 moved.append(match)
         Match.objects.bulk_update(moved, ["audience", "card", "refreshed_at"])
         deleted += Match.objects.filter(pk__in=invisible).delete()[0]
-    release_held(losing)
+    plan_held(losing)
     return deleted

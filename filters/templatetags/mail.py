@@ -14,7 +14,7 @@ from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from tapestry.core.clock import DAY, HOUR, MINUTE, to_datetime, wall_clock
-from tapestry.deliver.schedule import HELD
+from tapestry.deliver.timing.schedule import HELD
 
 register = template.Library()
 

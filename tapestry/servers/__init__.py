@@ -1,1 +1,4 @@
-"""Accounts on mail servers and connections to them: what ingest and deliver share."""
+"""Other machines: accounts on mail servers, connections, and which hosts may be reached.
+
+Ingest and deliver share this.
+"""

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
-from support.deliveries import NOW, match
+from support.delivered_matches import NOW, match
 
 from tapestry.deliver.batch import DeliveredMatch
 from tapestry.deliver.ranking import fair_shares, grouped, net_changes, rank
@@ -69,7 +69,7 @@ def test_each_group_has_the_best_of_its_filter(
 
 def test_groups_stand_in_the_order_of_their_names() -> None:
     names = {1: "zebra", 2: "Apple", 3: "mango"}
-    given_matches = [match(place, place, filter_name=name) for place, name in names.items()]
+    given_matches = [match(number, number, filter_name=name) for number, name in names.items()]
     assert [group.filter_name for group in grouped(given_matches, 9)] == ["Apple", "mango", "zebra"]
 
 

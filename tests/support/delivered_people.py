@@ -33,7 +33,7 @@ from filters.runtime import encryption, services
 from filters.store.filter_store import DjangoClock
 from tapestry.core.clock import DAY, SECOND, wall_clock
 from tapestry.core.message import Message
-from tapestry.deliver.signature import make_secret
+from tapestry.deliver.http.signature import make_secret
 from tapestry.tables.append import append_messages
 from tapestry.tables.originals import Original
 

@@ -163,7 +163,7 @@ def _told(
 def stream_differences(
     entries: Iterable[tuple[Key, int, str]], rows: Iterable[Match]
 ) -> Iterator[str]:
-    """A stream has each place once, in order, and ends with what is the case in the end."""
+    """A stream has each position once, in order, and ends with what is the case in the end."""
     last, state = 0, {}
     for key, sequence, op in entries:
         if sequence <= last:

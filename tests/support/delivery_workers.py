@@ -214,7 +214,7 @@ def _too_early() -> None:
 
 def _not_looked_for() -> None:
     """Put messages into a mailbox without a look at what is there."""
-    from tapestry.deliver.mail_folders import MailFolders
+    from tapestry.deliver.imap.folders import MailFolders
 
     MailFolders.find = lambda self, folder, identity: {}
 

@@ -12,8 +12,8 @@ from filters.models import Destination
 from filters.runtime import services
 from filters.runtime.encryption import encrypt
 from tapestry.core.errors import TapestryError
-from tapestry.deliver.private_hosts import LONGEST_URL, read_target
-from tapestry.deliver.signature import make_secret
+from tapestry.deliver.http.signature import make_secret
+from tapestry.servers.private_hosts import LONGEST_URL, read_target
 
 
 class WebhookForm(DestinationForm):

@@ -25,8 +25,8 @@ from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.file_lock import file_lock
 from tapestry.core.log import event
-from tapestry.deliver.bounce_mailbox import Place, read_after
-from tapestry.deliver.bounces import BounceReport, read_bounce
+from tapestry.deliver.imap.bounce_mailbox import Place, read_after
+from tapestry.deliver.mail.bounces import BounceReport, read_bounce
 from tapestry.deliver.one_line import one_line
 from tapestry.ingest.session import read_url
 

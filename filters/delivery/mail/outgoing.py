@@ -19,7 +19,7 @@ from filters.runtime.delivery_signer import delivery_signer
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Batch, Outcome
-from tapestry.deliver.envelope import Envelope
+from tapestry.deliver.mail.envelope import Envelope
 from tapestry.deliver.one_line import one_line
 
 SITE_NAME = "Tapestry"

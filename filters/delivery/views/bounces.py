@@ -8,7 +8,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
 from filters.delivery.mail.bounces import may_post, take
-from tapestry.deliver.bounces import LONGEST
+from tapestry.deliver.mail.bounces import LONGEST
 
 KINDS = ("message/rfc822", "text/plain")
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from django.contrib.auth.decorators import login_not_required
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.cache import get_conditional_response
+from django.utils.http import http_date, url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from filters.accounts.requests import PersonRequest
-from filters.delivery.feeds import document_of, is_not_modified, rows_of, state_of
+from filters.delivery.feeds import document_of, rows_of, state_of
 from filters.models import Feed, Filter
 from filters.models.delivery import new_feed_token
 from tapestry.deliver.ways.feed import CONTENT_TYPE
@@ -26,22 +27,15 @@ def feed(request: HttpRequest, token: str) -> HttpResponse:
         Feed.objects.select_related("owner", "filter"), token=token, owner__is_active=True
     )
     state = state_of(shown)
-    response: HttpResponse
-    if is_not_modified(
-        state,
-        if_none_match=request.headers.get("If-None-Match"),
-        if_modified_since=request.headers.get("If-Modified-Since"),
-    ):
-        response = HttpResponseNotModified()
-    else:
-        document = document_of(shown, state)
-        response = HttpResponse(document.body, content_type=CONTENT_TYPE)
+    response = get_conditional_response(request, state.etag, state.last_modified)
+    if response is None:
+        response = HttpResponse(document_of(shown, state), content_type=CONTENT_TYPE)
     response.headers["ETag"] = state.etag
     response.headers["Cache-Control"] = CACHED
     response.headers["Referrer-Policy"] = "no-referrer"
     response.headers["X-Robots-Tag"] = "noindex"
-    if state.last_modified:
-        response.headers["Last-Modified"] = state.last_modified
+    if state.last_modified is not None:
+        response.headers["Last-Modified"] = http_date(state.last_modified)
     return response
 
 

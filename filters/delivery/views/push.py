@@ -16,7 +16,7 @@ from filters.delivery.ways.push import subscribe as subscribe_browser
 from filters.delivery.ways.vapid import vapid_keys
 from filters.models import Destination
 from tapestry.core.errors import TapestryError
-from tapestry.deliver.push_keys import PushSubscription, read_subscription
+from tapestry.deliver.http.push_keys import PushSubscription, read_subscription
 
 LONGEST = 5000
 """Characters of a subscription."""

@@ -18,14 +18,14 @@ from filters.delivery.ways.originals import original_of
 from filters.delivery.ways.preview import Preview
 from filters.models import Address, Destination
 from tapestry.deliver.batch import Batch, DeliveredMatch, Outcome
-from tapestry.deliver.mime_parts import crlf
+from tapestry.deliver.mail.mime_parts import crlf
 from tapestry.deliver.ways.forward import attached, can_be_resent, resent
 
 ATTACHED = "attached"
 """The value of ``settings["style"]`` for messages in a note; without it they are sent again."""
 
 FLOODS = "floods"
-"""The setting that says up to which place the messages of which filters came as a digest."""
+"""The setting that says up to which position the messages of which filters came as a digest."""
 
 
 def send(destination: Destination, batch: Batch) -> Outcome:

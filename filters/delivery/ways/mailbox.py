@@ -126,7 +126,10 @@ def _stored_names(destination: Destination) -> dict[str, str]:
 
 
 def _keep_names(destination: Destination, names: dict[str, str]) -> None:
-    """Store the names of folders, and leave the other settings as they are by now."""
+    """Store the names of folders, and leave the other settings as they are by now.
+
+    A sample does too, unlike with claims.store_settings: the folders that it makes are real.
+    """
     if names == _stored_names(destination):
         return
     with transaction.atomic():

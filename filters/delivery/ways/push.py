@@ -22,7 +22,7 @@ from filters.runtime import encryption, services
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Batch, Outcome
-from tapestry.deliver.push_keys import PushSubscription, read_subscription
+from tapestry.deliver.http.push_keys import PushSubscription, read_subscription
 from tapestry.deliver.ways import push
 
 MOST_BROWSERS = 20

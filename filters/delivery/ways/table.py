@@ -1,6 +1,6 @@
 """The table of ways: how each kind of destination is delivered to.
 
-A new way is a file in tapestry/deliver/ways, one ``by_*.py`` here, and a line of this table.
+A new way is a file in tapestry/deliver/ways, one here, and a line of this table.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from filters.delivery.ways import digest, forward, mailbox, push, webhook
 from filters.delivery.ways.preview import Preview
 from filters.models import Destination
 from tapestry.deliver.batch import Batch, Outcome
-from tapestry.deliver.ways.webhook import MOST_MATCHES
 
 MAIL, OUTBOUND = "mail", "outbound"
 """Queues of deliveries: to our own mail server, and to servers that people name."""
@@ -37,7 +36,7 @@ class Way:
 WAYS: dict[str, Way] = {
     Destination.Kind.DIGEST: Way(digest.send, digest.preview, MAIL),
     Destination.Kind.FORWARD: Way(forward.send, forward.preview, MAIL),
-    Destination.Kind.WEBHOOK: Way(webhook.send, webhook.preview, OUTBOUND, MOST_MATCHES),
+    Destination.Kind.WEBHOOK: Way(webhook.send, webhook.preview, OUTBOUND, webhook.MOST),
     Destination.Kind.PUSH: Way(push.send, push.preview, OUTBOUND),
     Destination.Kind.MAILBOX: Way(
         mailbox.send, mailbox.preview, OUTBOUND, mailbox.MOST, reopens=True

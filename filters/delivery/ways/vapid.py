@@ -8,7 +8,7 @@ from django.conf import settings
 
 from filters.runtime import services
 from filters.runtime.key_file import read_or_create
-from tapestry.deliver.push_keys import VapidKeys, make_private_pem, read_vapid_keys
+from tapestry.deliver.http.push_keys import VapidKeys, make_private_pem, read_vapid_keys
 
 KEY_FILE = "vapid.key"
 

@@ -13,9 +13,12 @@ from filters.runtime import encryption, services
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Batch, Outcome
-from tapestry.deliver.private_hosts import read_target
-from tapestry.deliver.signature import make_secret
+from tapestry.deliver.http.signature import make_secret
 from tapestry.deliver.ways import webhook
+from tapestry.servers.private_hosts import read_target
+
+MOST = 100
+"""Matches of one request."""
 
 
 def send(destination: Destination, batch: Batch) -> Outcome:
@@ -34,16 +37,16 @@ def send(destination: Destination, batch: Batch) -> Outcome:
 
 
 def preview(destination: Destination, batch: Batch) -> Preview:
-    """Return the first request that a batch would make, its JSON set out in lines.
+    """Return the request that a batch would make, its JSON set out in lines.
 
     The signature is that of the body as it is sent, in one line.
     """
-    for delivery, body in webhook.requests_of(_named(batch), destination.name):
-        signed = webhook.headers_of(delivery, body, _secret_of(destination), wall_clock())
-        headers = {"Host": read_target(destination.settings["url"]).authority} | signed
-        content = json.dumps(json.loads(body), indent=2, ensure_ascii=False)
-        return Preview("json", content, tuple(headers.items()))
-    return Preview("json", "")
+    named = _named(batch)
+    body = webhook.body_of(named, destination.name)
+    signed = webhook.headers_of(named.key, body, _secret_of(destination), wall_clock())
+    headers = {"Host": read_target(destination.settings["url"]).authority} | signed
+    content = json.dumps(json.loads(body), indent=2, ensure_ascii=False)
+    return Preview("json", content, tuple(headers.items()))
 
 
 def renew_secret(destination: Destination) -> str:

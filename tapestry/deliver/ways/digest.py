@@ -14,9 +14,10 @@ from email.message import EmailMessage
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tapestry.deliver.batch import Batch, DeliveredMatch
-from tapestry.deliver.envelope import Envelope
-from tapestry.deliver.headers import delivery_headers
-from tapestry.deliver.mime_parts import alternative
+from tapestry.deliver.mail.envelope import Envelope
+from tapestry.deliver.mail.headers import delivery_headers
+from tapestry.deliver.mail.mime_parts import alternative
+from tapestry.deliver.mail.wrap import wrap
 from tapestry.deliver.one_line import one_line, web_address
 from tapestry.deliver.ranking import FilterGroup, grouped, net_changes
 from tapestry.deliver.wording import (
@@ -27,7 +28,6 @@ from tapestry.deliver.wording import (
     subject_of,
     votes_words,
 )
-from tapestry.deliver.wrap import wrap
 
 MOST = 25
 """Messages in a digest; a page of the site has the rest."""

@@ -1,22 +1,15 @@
-"""Delivery by feed: the matches that are in the lists, as an Atom 1.0 document (RFC 4287).
-
-Feed readers ask again and again whether there is something new, so a feed has validators, and
-most requests are answered by 304 Not Modified (conditional requests, RFC 9110 section 13).
-"""
+"""Delivery by feed: the matches that are in the lists, as an Atom 1.0 document (RFC 4287)."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import uuid
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from tapestry.core.clock import format_instant
 from tapestry.deliver.batch import DeliveredMatch
-from tapestry.deliver.http_fields import format_http_date, parse_http_date
 
 CONTENT_TYPE = "application/atom+xml; charset=utf-8"
 
@@ -24,16 +17,6 @@ _ATOM = "http://www.w3.org/2005/Atom"
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "tag:tapestry,1992:matches")
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _MAILBOX = re.compile(r"[^\s@<>]+@[^\s@<>]+")
-_TAGS = re.compile(r'(?:W/)?("[\x21\x23-\x7e\x80-\xff]*")')
-
-
-@dataclass(frozen=True, slots=True)
-class Feed:
-    """An Atom document with its validators: the ETag in quotes, and an HTTP date."""
-
-    body: bytes
-    etag: str
-    last_modified: str
 
 
 def atom_feed(
@@ -44,7 +27,7 @@ def atom_feed(
     feed_url: str,
     page_url: str,
     updated: int,
-) -> Feed:
+) -> bytes:
     """Return the feed of the messages that are in the lists after these matches, newest first.
 
     A message that has left a list is no entry.  ``feed_id`` is a URI that stays the same where
@@ -62,8 +45,7 @@ def atom_feed(
     for match in listed(matches):
         _add_entry(feed, match, page_url)
     body: bytes = ET.tostring(feed, encoding="utf-8", xml_declaration=True)
-    etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
-    return Feed(body, etag, format_http_date(updated))
+    return body
 
 
 def listed(matches: Iterable[DeliveredMatch]) -> list[DeliveredMatch]:
@@ -87,24 +69,6 @@ def xml_text(text: str) -> str:
     'abc'
     """
     return _FORBIDDEN.sub("", text)
-
-
-def not_modified(
-    feed: Feed, *, if_none_match: str | None, if_modified_since: str | None = None
-) -> bool:
-    """Return whether a request's header fields say that its sender has this feed already.
-
-    If-Modified-Since counts only where there is no If-None-Match (RFC 9110 section 13.2.2).
-
-    >>> feed = Feed(b"", '"a"', "Thu, 01 Jan 1970 00:00:09 GMT")
-    >>> not_modified(feed, if_none_match='"b", W/"a"'), not_modified(feed, if_none_match='"b"')
-    (True, False)
-    """
-    if if_none_match is not None:
-        return if_none_match.strip() == "*" or feed.etag in _TAGS.findall(if_none_match)
-    since = parse_http_date(if_modified_since or "")
-    last_modified = parse_http_date(feed.last_modified)
-    return since is not None and last_modified is not None and last_modified <= since
 
 
 def _add_entry(feed: ET.Element, match: DeliveredMatch, page_url: str) -> None:

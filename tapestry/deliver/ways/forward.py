@@ -12,8 +12,8 @@ import re
 
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import DeliveredMatch
-from tapestry.deliver.envelope import DELIVERY_HEADER, Envelope
-from tapestry.deliver.headers import (
+from tapestry.deliver.mail.envelope import DELIVERY_HEADER, Envelope
+from tapestry.deliver.mail.headers import (
     Headers,
     angle,
     date_value,
@@ -22,10 +22,10 @@ from tapestry.deliver.headers import (
     to_bytes,
     token,
 )
-from tapestry.deliver.mime_parts import quoted_printable, text_headers
+from tapestry.deliver.mail.mime_parts import quoted_printable, text_headers
+from tapestry.deliver.mail.wrap import wrap
 from tapestry.deliver.one_line import one_line, web_address
 from tapestry.deliver.wording import subject_of
-from tapestry.deliver.wrap import wrap
 
 _HEADER = re.compile(rb"[!-9;-~]+[ \t]*:")
 _LONG_LINE = re.compile(rb"[^\r\n]{999}")

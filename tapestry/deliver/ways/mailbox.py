@@ -21,8 +21,8 @@ from typing import Literal
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
 from tapestry.deliver.batch import Batch, DeliveredMatch, Outcome
-from tapestry.deliver.mail_folders import MailFolders, NotAcceptedError, folder_name
-from tapestry.deliver.message_identity import MessageIdentity
+from tapestry.deliver.imap.folders import MailFolders, NotAcceptedError, folder_name
+from tapestry.deliver.imap.message_identity import MessageIdentity
 from tapestry.servers.account import TIMEOUT, Account, RefusedError
 from tapestry.servers.imap import connected, explained
 

@@ -2,7 +2,7 @@
 
 The browser's push service takes the message (RFC 8030) and cannot read it (RFC 8291); it knows
 this site by a key (VAPID, RFC 8292).  The browser named the service's address, so it is an
-address that a person named: requests go by tapestry/deliver/http_post.py.
+address that a person named: requests go by tapestry/deliver/http/post.py.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from pywebpush import WebPusher
 
 from tapestry.core.clock import HOUR, SECOND
 from tapestry.deliver.batch import Batch, DeliveredMatch, Outcome
-from tapestry.deliver.http_post import SECONDS, Answer, NoAnswerError, post
-from tapestry.deliver.private_hosts import (
+from tapestry.deliver.http.post import SECONDS, Answer, NoAnswerError, post
+from tapestry.deliver.http.push_keys import PushSubscription, VapidKeys
+from tapestry.servers.private_hosts import (
     AddressRefusedError,
     Resolver,
     read_target,
     resolve_host,
 )
-from tapestry.deliver.push_keys import PushSubscription, VapidKeys
 
 LONGEST_LINE = 120
 LINES = 4
@@ -55,7 +55,7 @@ def send(
     An answer of 2xx is a delivery; 404 and 410 say that the browser is no longer subscribed.
     After any other the batch is to be tried again.  ``page_url`` is what the notification opens
     where it is about several messages; the other parameters are those of
-    tapestry.deliver.http_post.post.
+    tapestry.deliver.http.post.post.
     """
     if not batch.entered():
         return Outcome("delivered", "Nothing entered a list, so nothing was sent.")

@@ -8,24 +8,21 @@ The body of a request, where instants are ISO 8601 in UTC and ``op`` is ``insert
                   "received": "2026-01-31T12:00:00Z", "matched_at": "2026-01-31T12:00:01Z",
                   "why": "It is from Ann.", "url": "https://tapestry.example/m/2"}]}
 
-The header fields are those of Standard Webhooks (tapestry/deliver/signature.py).  ``delivery`` is
-also the ``webhook-id``: the receiver that remembers it takes each request once, however often it
-is tried (an idempotency key).
+The header fields are those of Standard Webhooks (tapestry/deliver/http/signature.py).
+``delivery`` is also the ``webhook-id``: the receiver that remembers it takes each request once,
+however often it is tried (an idempotency key).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from tapestry.core.clock import format_instant
 from tapestry.deliver.batch import Batch, DeliveredMatch, Outcome
-from tapestry.deliver.http_post import SECONDS, Answer, NoAnswerError, post
-from tapestry.deliver.private_hosts import AddressRefusedError, Resolver, resolve_host
-from tapestry.deliver.signature import signed_headers
-
-MOST_MATCHES = 100
-"""How many matches one request carries."""
+from tapestry.deliver.http.post import SECONDS, Answer, NoAnswerError, post
+from tapestry.deliver.http.signature import signed_headers
+from tapestry.servers.private_hosts import AddressRefusedError, Resolver, resolve_host
 
 
 def send(
@@ -40,45 +37,31 @@ def send(
     ca: str | None = None,
     resolve: Resolver = resolve_host,
 ) -> Outcome:
-    """Send the matches of a batch to a webhook, 100 in a request, and return what became of it.
+    """Send the matches of a batch to a webhook, in one request, and return what became of it.
 
     An answer of 2xx is a delivery, and 410 ends the subscription; after any other the batch is
     to be tried again.  ``destination`` is its name; ``allowed``, ``seconds`` and ``ca`` are those
-    of tapestry.deliver.http_post.post, ``seconds`` for each request.
+    of tapestry.deliver.http.post.post.
     """
-    outcome = Outcome("delivered")
-    for delivery, body in requests_of(batch, destination):
-        headers = headers_of(delivery, body, secret, now)
-        try:
-            answer = post(
-                url, body, headers, allowed=allowed, seconds=seconds, ca=ca, resolve=resolve
-            )
-        except AddressRefusedError as error:
-            return Outcome("refused", error.message)
-        except NoAnswerError as error:
-            return Outcome("retry", error.message)
-        outcome = outcome_of(answer)
-        if outcome.state != "delivered":
-            break
-    return outcome
+    body = body_of(batch, destination)
+    headers = headers_of(batch.key, body, secret, now)
+    try:
+        answer = post(url, body, headers, allowed=allowed, seconds=seconds, ca=ca, resolve=resolve)
+    except AddressRefusedError as error:
+        return Outcome("refused", error.message)
+    except NoAnswerError as error:
+        return Outcome("retry", error.message)
+    return outcome_of(answer)
 
 
-def requests_of(batch: Batch, destination: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the key and the body of each request that carries a batch; also to preview one.
-
-    The first has the key of the batch.  A batch is cut the same way however often it is sent, so
-    a request that is repeated has the same key, and the same body.
-    """
-    for start in range(0, len(batch.matches), MOST_MATCHES):
-        delivery = f"{batch.key}-{start // MOST_MATCHES + 1}" if start else batch.key
-        matches = batch.matches[start : start + MOST_MATCHES]
-        document = {
-            "delivery": delivery,
-            "destination": destination,
-            "matches": [document_of(match) for match in matches],
-        }
-        text = json.dumps(document, ensure_ascii=True, separators=(",", ":"))
-        yield delivery, text.encode("ascii")
+def body_of(batch: Batch, destination: str) -> bytes:
+    """Return the body of the request that carries a batch; also to preview it."""
+    document = {
+        "delivery": batch.key,
+        "destination": destination,
+        "matches": [document_of(match) for match in batch.matches],
+    }
+    return json.dumps(document, ensure_ascii=True, separators=(",", ":")).encode("ascii")
 
 
 def headers_of(delivery: str, body: bytes, secret: str, now: int) -> dict[str, str]:

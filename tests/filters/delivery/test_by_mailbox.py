@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from support.recorded_way import Store
 from support.servers.dovecot import PASSWORD, USER, Dovecot
 
-from filters.delivery import claims, holder, sending
+from filters.delivery import claims, holder, samples, sending
 from filters.delivery.batches import batches_of
 from filters.delivery.ways import mailbox as by_mailbox
 from filters.models import Delivery, Destination, Filter, Match
@@ -194,6 +194,19 @@ def test_a_renamed_filter_has_its_folder_renamed(
     assert subjects("jones") == ["there is no such folder"]
     box.refresh_from_db()
     assert box.settings["folders"] == {str(jones.pk): "smith"}
+
+
+def test_a_folder_that_a_sample_has_made_is_renamed_too(
+    jones: Filter, box: Destination, keep: Keep, subjects: Subjects
+) -> None:
+    keep(1)
+    release()
+    assert by_mailbox.send(box, samples.sample(box, samples.new_key())).state == "delivered"
+    Filter.objects.filter(pk=jones.pk).update(name="smith")
+    keep(2)
+    turn()
+    assert subjects("smith") == ["1", "2"]
+    assert subjects("jones") == ["there is no such folder"]
 
 
 def test_a_name_that_another_filter_has_given_up_is_free(

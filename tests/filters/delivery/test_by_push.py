@@ -11,14 +11,14 @@ import pytest
 from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.test import Client
+from support.delivery_turn import turn
 from support.recorded_way import Store
 from support.servers.http_recorder import LOOPBACK, Recorder, Reply, recording_server
 from support.servers.push_service import Browser, vapid_claims
 
-from filters.delivery import claims, holder, sending
+from filters.delivery import claims, holder
 from filters.delivery.batches import batches_of
 from filters.delivery.ways import push as by_push
-from filters.delivery.ways import table as ways
 from filters.delivery.ways.browser_name import browser_name
 from filters.delivery.ways.vapid import vapid_keys
 from filters.models import Destination, Filter
@@ -42,12 +42,6 @@ def ask(client: Client, server: Recorder, path: str = "/send/1") -> HttpResponse
     """Ask for notifications as a browser does."""
     given = {"subscription": json.dumps(BROWSER.subscription(server.url(path)))}
     return client.post("/delivery/push/subscribe/", given, headers={"User-Agent": LINUX})
-
-
-def turn() -> None:
-    """Release what has come due, and deliver to all that are due."""
-    release()
-    sending.deliver(list(ways.WAYS), 10)
 
 
 def test_a_browser_that_asks_is_notified_of_what_is_new(

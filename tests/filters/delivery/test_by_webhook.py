@@ -11,20 +11,20 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from support.delivery_turn import turn
 from support.recorded_way import Store
 from support.servers.http_recorder import LOOPBACK, Recorder, Reply, recording_server
 
-from filters.delivery import claims, holder, sending
+from filters.delivery import claims, holder
 from filters.delivery.batches import batches_of
 from filters.delivery.forms.webhook import WebhookForm
-from filters.delivery.ways import table as ways
 from filters.delivery.ways import webhook as by_webhook
 from filters.models import Delivery, Destination, Filter
 from filters.runtime import encryption
 from filters.store.release import release
 from tapestry import settings as own_settings
 from tapestry.core.clock import wall_clock
-from tapestry.deliver.signature import make_secret, verify
+from tapestry.deliver.http.signature import make_secret, verify
 
 SECRET = make_secret()
 
@@ -44,12 +44,6 @@ def webhook(hook: Destination, server: Recorder, data: Path) -> Destination:
     hook.secret = encryption.encrypt(SECRET, data)
     hook.save()
     return hook
-
-
-def turn() -> None:
-    """Release what has come due, and deliver to all that are due."""
-    release()
-    sending.deliver(list(ways.WAYS), 10)
 
 
 def msgids(server: Recorder) -> list[list[str]]:

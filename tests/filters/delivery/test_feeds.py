@@ -146,13 +146,32 @@ def test_a_reader_that_has_it_already_is_told_so_without_its_matches(
     monkeypatch.setattr(feeds, "delivered", None)
     for headers in (
         {"If-None-Match": etag},
+        {"If-None-Match": f"W/{etag}"},
         {"If-None-Match": f'W/"x", {etag}'},
+        {"If-None-Match": "*"},
+        {"If-None-Match": etag, "If-Modified-Since": "Sat, 31 Jan 1970 12:00:00 GMT"},
         {"If-Modified-Since": modified},
     ):
         with django_assert_max_num_queries(6):
             again = read(feed, **headers)
         assert (again.status_code, again.content) == (304, b"")
         assert again.headers["ETag"] == etag
+
+
+def test_a_reader_that_has_something_else_is_sent_the_feed(
+    jones: Filter, feed: Feed, old: Store
+) -> None:
+    old(jones, "a")
+    release()
+    modified = read(feed).headers["Last-Modified"]
+    for headers in (
+        {},
+        {"If-None-Match": '"other"'},
+        {"If-None-Match": '"other"', "If-Modified-Since": modified},
+        {"If-Modified-Since": "Sat, 31 Jan 1970 12:00:00 GMT"},
+        {"If-Modified-Since": "yesterday"},
+    ):
+        assert read(feed, **headers).status_code == 200
 
 
 @pytest.mark.parametrize("validator", ["ETag", "Last-Modified"])

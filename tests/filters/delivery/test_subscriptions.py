@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import pytest
 from django.contrib.auth.models import User
+from support.delivery_turn import turn
 from support.recorded_way import Recorder, Store
 
 from filters.authoring import lifecycle
-from filters.delivery import sending
-from filters.delivery.ways import table as ways
 from filters.models import Destination, Filter, Subscription
 from filters.store import subscriptions
 from filters.store.release import release
 from tapestry.deliver.batch import Outcome
-
-
-def turn() -> None:
-    """Release what has come due, and deliver to all that are due."""
-    release()
-    sending.deliver(list(ways.WAYS), 10)
 
 
 @pytest.fixture

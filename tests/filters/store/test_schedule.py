@@ -21,7 +21,7 @@ from filters.models import Card, Filter, Profile
 from filters.models import Match as StoredMatch
 from filters.store import schedule
 from filters.store.filter_store import DjangoFilterStore
-from filters.store.schedule import HELD, release_held, replan
+from filters.store.schedule import HELD, plan_held, replan
 from filters.store.visibility_loss import drop_invisible
 from tapestry.core.clock import DAY, HOUR, MINUTE, format_instant, parse_instant, to_datetime
 from tapestry.core.ports import Match
@@ -145,7 +145,7 @@ class TestHeld:
         first.pk, first.msgid = None, "c"
         first.save()
         listing.mark_read(bob, "a")
-        assert release_held() == 0 and shown(filter_)["b"] == "held"
+        assert plan_held() == 0 and shown(filter_)["b"] == "held"
         listing.mark_read(bob, "c")
         assert shown(filter_)["b"] != "held"
 
@@ -153,7 +153,7 @@ class TestHeld:
         self, bob: User, filter_: Filter, clock: SetClock
     ) -> None:
         StoredMatch.objects.filter(msgid="a").update(shown_at=clock.now + HOUR)
-        assert release_held() == 1
+        assert plan_held() == 1
 
     def test_it_is_shown_when_all_that_is_unread_may_not_be_seen_any_more(
         self, bob: User, filter_: Filter, tables: Tables
@@ -168,7 +168,7 @@ class TestHeld:
         find(other, "c")
         find(other, "d")
         StoredMatch.objects.filter(msgid="a").update(read_at=clock.now)
-        assert release_held() == 1
+        assert plan_held() == 1
         assert (shown(filter_)["b"], shown(other)["d"]) == (format_instant(clock.now), "held")
 
     def test_many_filters_are_released_in_few_statements(
@@ -182,9 +182,9 @@ class TestHeld:
         made = Filter.objects.bulk_create(rows)
         StoredMatch.objects.bulk_create(StoredMatch(filter=f, msgid="m", **at) for f in made)
         with django_assert_num_queries(4):
-            assert release_held() == 600
+            assert plan_held() == 600
         with django_assert_num_queries(1):
-            assert release_held() == 0
+            assert plan_held() == 0
 
     def test_it_can_be_shown_now(self, filter_: Filter, clock: SetClock) -> None:
         assert listing.show_now(filter_) == 1
