@@ -19,7 +19,7 @@ from tapestry.ingest.imap.session import open_imap
 from tapestry.ingest.ingest_batch import IngestTarget, Tally
 from tapestry.ingest.pull import pull_account
 from tapestry.ingest.sync_state import InMemorySyncStates
-from tapestry.servers.account import Account
+from tapestry.servers.account import ANYWHERE, Account
 from tapestry.servers.imap import DELIVERED_KEYWORD
 from tapestry.tables.log import Tables
 
@@ -29,7 +29,7 @@ RECEIVED = 20_000 * DAY + 5 * SECOND
 
 
 def account_of(port, secret=PASSWORD):
-    return Account("imap", "127.0.0.1", port, "none", USER, secret)
+    return Account("imap", "127.0.0.1", port, "none", USER, secret, allowed=ANYWHERE)
 
 
 def mail(n, body="Hello\r\n"):
