@@ -3,9 +3,9 @@
     accept ─ whole request (buffered) ─> one of THREADS threads ─ response (buffered) ─> client
 
 A thread is taken only once a request is there as a whole, and is free again once the response is
-written into a buffer.  So a client that sends or reads slowly keeps no thread; it keeps a
-connection, for a time that is bounded.  Where all connections are taken, those that have waited
-longest without a request of their own make room.
+written into a buffer.  So slow clients (Slowloris) keep no thread; they keep a connection, for a
+time that is bounded.  Where all connections are taken, those that have waited longest without a
+request of their own make room.
 
 `python -m filters.launch.web_server PORT` serves on loopback.
 """

@@ -6,7 +6,8 @@ The connection is made to the very address that was checked: looking the name up
 another one (DNS rebinding).  TLS verifies the host's name all the same.
 
 Until TLS is up, all that may fail has one sentence and takes one time.  So nobody learns from a
-failure which hosts and ports there are inside.  The log says what it was.
+failure which hosts and ports there are inside: neither from words nor by a timing side channel.
+The log says what it was.
 """
 
 from __future__ import annotations

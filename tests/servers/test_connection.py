@@ -3,7 +3,7 @@
 import socket
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -44,6 +44,27 @@ def server(says: bytes | None):
         listener.shutdown(socket.SHUT_RDWR)
     for accepted in opened:
         accepted.close()
+
+
+@contextmanager
+def dripping(begins: bytes, line: bytes):
+    """A port that sends a little at a time, and never comes to an end."""
+    over = threading.Event()
+
+    def serve(listener):
+        with suppress(OSError):
+            accepted, _ = listener.accept()
+            with accepted:
+                accepted.sendall(begins)
+                while not over.wait(0.02):
+                    accepted.sendall(line)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve, args=(listener,), daemon=True)
+        thread.start()
+        yield listener.getsockname()[1]
+        over.set()
+        thread.join(10)
 
 
 def failure(account):
@@ -106,3 +127,20 @@ def test_the_connection_is_to_the_address_that_was_checked():
 def test_one_address_that_is_not_public_is_enough_to_refuse():
     with pytest.raises(connection.TapestryError, match="not a public host"):
         open_socket("x.org", 1, (), time.monotonic() + 10, lambda *_: ["9.9.9.9", "10.0.0.1"])
+
+
+@pytest.mark.parametrize("security", ["tls", "starttls"])
+def test_a_server_that_drips_keeps_nobody_before_tls(security):
+    with dripping(b"", b"*") as port:
+        failure(Account("imap", "127.0.0.1", port, security, "joe", "s", "password", LOOPBACK))
+
+
+@pytest.mark.parametrize(
+    ("kind", "begins", "line"),
+    [("imap", b"* OK\r\n", b"* OK\r\n"), ("nntp", b"200 hi\r\n101 all\r\n", b"x\r\n")],
+)
+def test_a_server_that_drips_keeps_nobody_longer_than_the_limit(kind, begins, line):
+    with dripping(begins, line) as port:
+        account = Account(kind, "127.0.0.1", port, "none", allowed=ANYWHERE)
+        with pytest.raises(ConnectionLostError), open_session(account, 60, 0.4):
+            pass
