@@ -61,6 +61,8 @@ SETTINGS: dict[str, Any] = {
     "ident": None,
     "trusted_proxy": "127.0.0.1",
     "trusted_proxy_headers": "x-forwarded-proto",
+    # What else a proxy says goes to the site, which knows how many proxies there are.
+    "clear_untrusted_proxy_headers": False,
 }
 
 

@@ -75,10 +75,12 @@ def test_what_is_too_long_or_ambiguous_is_refused(web, request_, status):
     assert whole(web(request_)).split(b" ")[1] == str(status).encode()
 
 
-def test_the_scheme_is_what_the_proxy_says(web):
+def test_the_scheme_and_the_client_are_what_the_proxy_says(web):
     assert whole(web(PAGE)).endswith(b"\r\n\r\nhttp ")
-    secure = PAGE.replace(b"Host: x", b"Host: x\r\nX-Forwarded-Proto: https")
-    assert whole(web(secure)).endswith(b"\r\n\r\nhttps ")
+    secure = PAGE.replace(
+        b"Host: x", b"Host: x\r\nX-Forwarded-Proto: https\r\nX-Forwarded-For: 192.0.2.1"
+    )
+    assert whole(web(secure)).endswith(b"\r\n\r\nhttps 192.0.2.1")
 
 
 def test_a_request_that_takes_too_long_is_answered_with_408():

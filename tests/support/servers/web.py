@@ -15,12 +15,13 @@ LARGE = 8 * 1024 * 1024
 
 
 def application(environ, start_response):
-    """Answer /large with many bytes, all else with the body that came and the scheme."""
+    """Answer /large with many bytes, all else with the scheme, the client and the body."""
     body = environ["wsgi.input"].read()
     if environ["PATH_INFO"] == "/large":
         answer = b"x" * LARGE
     else:
-        answer = environ["wsgi.url_scheme"].encode() + b" " + body
+        forwarded = environ.get("HTTP_X_FORWARDED_FOR", "")
+        answer = f"{environ['wsgi.url_scheme']} {forwarded}".encode() + body
     start_response("200 OK", [("Content-Length", str(len(answer)))])
     return [answer]
 
