@@ -31,7 +31,12 @@ QUEUES = {
         "filters.read_bounces",
     ),
     "mail": (),
-    "outbound": ("filters.deliver", "filters.send_sample"),
+    "outbound": (
+        "filters.deliver",
+        "filters.send_sample",
+        "filters.try_mailbox",
+        "filters.try_source",
+    ),
 }
 """The tasks of each queue; those of ``outbound`` are sent to the queue of their way."""
 

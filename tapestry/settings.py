@@ -11,8 +11,8 @@ What may be set from outside:
                       mail is kept for a page
     TAPESTRY_FROM     the address that mail comes from, and that bounces are sent to
     TAPESTRY_BOUNCES  the mailbox where these are read: imaps://user:pass@host/INBOX
-    TAPESTRY_PRIVATE_HOSTS   networks and names of hosts that webhooks and push may reach
-                      although they are not public, with commas between
+    TAPESTRY_PRIVATE_HOSTS   networks and names of hosts that sources, mailboxes, webhooks and
+                      push may reach although they are not public, with commas between
     TAPESTRY_DEBUG    1 shows tracebacks in the browser: for work on Tapestry itself
     TAPESTRY_TICK     seconds between two runs of what is due (5)
     TAPESTRY_SHARED_SECONDS, TAPESTRY_OWN_SECONDS, TAPESTRY_UNPROVEN_SECONDS,

@@ -6,6 +6,17 @@ import pytest
 
 pytest_plugins = ["support.datadriven"]
 
+LOOPBACK = ["127.0.0.0/8", "::1/128"]
+"""What the operator of the tests allows: the servers of sources and webhooks are here."""
+
+
+def pytest_configure():
+    """Allow loopback, in this process and in those that it starts."""
+    from django.conf import settings
+
+    settings.PRIVATE_HOSTS = LOOPBACK
+    os.environ["TAPESTRY_PRIVATE_HOSTS"] = ",".join(LOOPBACK)
+
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):

@@ -97,6 +97,7 @@ def measure(options: dict[str, Any]) -> dict[str, Any]:
             "The address names no mailbox.", hint="Write imap://user:password@host:port/"
         )
     mailbox = (url.hostname, url.port or 143, unquote(url.username), unquote(url.password or ""))
+    os.environ["TAPESTRY_PRIVATE_HOSTS"] = url.hostname
     with _smtp_server() as arrivals, running_site():
         person = _fill(*mailbox, -(-(WARM + options["messages"]) // OF_A_FILTER))
         run_soon(UNPROVEN_WINDOWS)

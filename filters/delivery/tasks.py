@@ -11,6 +11,7 @@ from __future__ import annotations
 from filters.delivery import claims, samples, sending
 from filters.delivery.mail import bounces, outgoing
 from filters.delivery.ways import table as ways
+from filters.sources import trials
 from filters.store.release import release
 from tapestry.celery import PROCESSES, THREADS, app
 
@@ -47,6 +48,14 @@ def deliver(queue: str) -> None:
 def send_sample(key: int) -> None:
     """Send the sample that the owner of a destination has asked for."""
     samples.send_sample(key)
+
+
+@app.task(name="filters.try_mailbox", ignore_result=True)
+def try_mailbox(key: int) -> None:
+    """Answer the trial of a mailbox that somebody waits for on its page."""
+    from filters.delivery import mailbox_trial
+
+    trials.run(key, mailbox_trial.write)
 
 
 @app.task(name="filters.read_bounces", ignore_result=True)

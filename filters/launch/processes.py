@@ -11,8 +11,6 @@ from tapestry.celery import PROCESSES, THREADS
 from tapestry.core.child_process import Child, spawn
 
 BASE = Path(__file__).resolve().parents[2]
-WEB_THREADS = 16
-"""Of the web server: each page that is open holds one for its live updates."""
 
 
 def environment(data: Path, redis: str, url: str) -> dict[str, str]:
@@ -55,10 +53,8 @@ def start_background(run: Path, env: Mapping[str, str]) -> Iterator[Child]:
 
 def start_web(run: Path, env: Mapping[str, str], port: int) -> Child:
     """Start the web server on loopback."""
-    settings = f"python:{__package__}.gunicorn_settings"
-    gunicorn = ["gunicorn", "tapestry.wsgi:application", "--config", settings]
-    options = ["--bind", f"127.0.0.1:{port}", "--threads", str(WEB_THREADS)]
-    return _start("The web server", run / "web.log", [*gunicorn, *options], env)
+    module = ["filters.launch.web_server", str(port)]
+    return _start("The web server", run / "web.log", module, env)
 
 
 def _start(name: str, log: Path, module: list[str], env: Mapping[str, str]) -> Child:

@@ -22,7 +22,7 @@ from filters.models.delivery import (
 from filters.models.filter import Filter, PendingWindow, Reference, filter_name
 from filters.models.match import Card, Match
 from filters.models.runtime import Clock, Heartbeat, SharedWindow
-from filters.models.source import Folder, Import, Pull, Source
+from filters.models.source import Folder, Import, Pull, Source, Trial
 
 __all__ = [
     "Address",
@@ -50,5 +50,6 @@ __all__ = [
     "SharedWindow",
     "Source",
     "Subscription",
+    "Trial",
     "filter_name",
 ]

@@ -133,3 +133,35 @@ class Import(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class Trial(models.Model):
+    """A connection that a person asked to be tried, and what came of it; the worker tries it.
+
+    ``subject`` says what was asked, such as ``test:7``; ``question`` is what the worker needs to
+    know, encrypted, and dropped at the end.  ``answer`` is for the page; if ``error`` is empty, all
+    went well.  A person has one trial at a time.
+    """
+
+    owner = models.ForeignKey(User, models.CASCADE, related_name="trials")
+    subject = models.CharField(max_length=100)
+    question = models.TextField(default="", blank=True)
+    asked_at = models.BigIntegerField()
+    begun_at = models.BigIntegerField(null=True, blank=True)
+    ended_at = models.BigIntegerField(null=True, blank=True)
+    error = models.TextField(default="", blank=True)
+    hint = models.TextField(default="", blank=True)
+    answer = models.JSONField(default=dict, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["owner"], condition=Q(ended_at=None), name="one_trial_at_a_time"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.subject
+
+    def get_absolute_url(self) -> str:
+        return reverse("trial", args=[self.pk])

@@ -18,7 +18,7 @@ from tapestry.celery import app
 log = logging.getLogger(__name__)
 
 TICK, UNPROVEN_WINDOWS = "filters.tick", "filters.unproven_windows"
-DELIVER_DUE = "filters.deliver_due"
+DELIVER_DUE, PULL_DUE = "filters.deliver_due", "filters.pull_due"
 """Tasks that are sent by name: those who send them do not know the lanes."""
 
 SOON = 5.0

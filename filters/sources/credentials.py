@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from django.conf import settings
+
 from filters.models.source import Source
 from filters.runtime import services
 from filters.runtime.encryption import decrypt, encrypt
@@ -33,7 +35,9 @@ def account_of(source: Source, *, edited: bool = False) -> Account:
         secret = _access_token(source) if edited else _stored_access_token(source)
     else:
         secret = read_secret(source).get("secret", "")
-    return Account(source.kind, source.host, source.port, security, source.user, secret, method)
+    place = (source.kind, source.host, source.port, security)
+    allowed = tuple(settings.PRIVATE_HOSTS)
+    return Account(*place, source.user, secret, method, allowed)
 
 
 def keep_secret(source: Source, secret: str, client_secret: str = "") -> None:

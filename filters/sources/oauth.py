@@ -1,24 +1,32 @@
 """Access tokens for XOAUTH2: the refresh of RFC 6749, section 6.
 
-`oauthlib` writes the request and reads the response.  The request is sent here: over TLS alone,
-to no other address than the given one, and with a limit on time and on the response.
+`oauthlib` writes the request and reads the response.  It is sent as webhooks are: over TLS alone,
+to a checked host, to no other address than the given one, and with a limit on time and on the
+response (tapestry.deliver.http.post).
 """
 
 from __future__ import annotations
 
-import http.client
+import logging
 import os
-import ssl
-import urllib.error
+import time
 import urllib.parse
-import urllib.request
 from dataclasses import dataclass, field
-from typing import Any
+
+from django.conf import settings
 
 from tapestry.core.errors import TapestryError
+from tapestry.core.log import event
+from tapestry.deliver.http.post import Answer, NoAnswerError, post
 from tapestry.servers.account import ConnectionLostError, RefusedError, is_this_machine
+from tapestry.servers.connection import wait_until
+from tapestry.servers.private_hosts import AddressRefusedError
 
-TIMEOUT = 20
+log = logging.getLogger(__name__)
+
+TIMEOUT = 10.0
+"""Seconds for an answer; that there is none is told after these."""
+
 LONGEST_RESPONSE = 1024 * 1024
 MINUTE, HOUR, DAY = 60, 3600, 24 * 3600
 """Seconds for which a token is good: at least, if its provider does not say, and at most."""
@@ -37,7 +45,6 @@ ERROR_CODES = (
 """Error codes that are quoted (RFC 6749, section 5.2); of others only the status is."""
 
 _NO_TOKEN = (
-    http.client.HTTPException,
     ValueError,
     LookupError,
     TypeError,
@@ -102,49 +109,56 @@ def refresh(grant: Grant) -> Token:
         client_id=grant.client_id or None,
         client_secret=grant.client_secret or None,
     )
-    request = urllib.request.Request(
-        grant.url, body.encode(), {"Accept": "application/json"}, method="POST"
-    )
-    https = urllib.request.HTTPSHandler(context=ssl.create_default_context())
-    opener = urllib.request.build_opener(_NoRedirect, https)
     host = urllib.parse.urlsplit(grant.url).hostname
+    begun = time.monotonic()
     try:
-        with opener.open(request, timeout=TIMEOUT) as response:
-            return _token_in(response.read(LONGEST_RESPONSE))
-    except urllib.error.HTTPError as error:
-        if error.code >= 500 or error.code == 429:
-            raise ConnectionLostError(
-                f"{host} gives no tokens just now ({error.code}).", hint="It is asked again later."
-            ) from None
-        raise RefusedError(
-            f"{host} refused to renew the token ({_error_code(error)}).",
-            hint="Give this program access anew there, and put the new refresh token in here.",
-        ) from None
-    except OSError as error:
-        reason = getattr(error, "reason", None) or error
+        answer = post(
+            grant.url,
+            body.encode(),
+            {"Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded"},
+            allowed=_allowed(),
+            seconds=TIMEOUT,
+            most_bytes=LONGEST_RESPONSE,
+        )
+    except (NoAnswerError, AddressRefusedError) as error:
+        # One sentence and one time for all of these, as in tapestry.servers.connection.
+        event(log, "no_token", host=host, reason=str(error.__cause__ or error))
+        wait_until(begun + TIMEOUT)
         raise ConnectionLostError(
-            f"{host} cannot be asked for a token: {reason}.", hint="It is asked again later."
+            f"{host} cannot be asked for a token.",
+            hint="It is asked again later. A host that is not public must be allowed by who runs "
+            "this site (TAPESTRY_PRIVATE_HOSTS).",
         ) from None
+    if answer.status >= 500 or answer.status == 429:
+        raise ConnectionLostError(
+            f"{host} gives no tokens just now ({answer.status}).", hint="It is asked again later."
+        )
+    if answer.status != 200:
+        raise RefusedError(
+            f"{host} refused to renew the token ({_error_code(answer)}).",
+            hint="Give this program access anew there, and put the new refresh token in here.",
+        )
+    try:
+        return _token_in(answer.text)
     except _NO_TOKEN as error:
         raise ConnectionLostError(
             f"{host} answers with what is no token.", hint="Check the address of its tokens."
         ) from error
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Send secrets to no other address than the given one."""
+def _allowed() -> list[str]:
+    """Return what a token endpoint may be on beside public hosts."""
+    local = ["127.0.0.0/8", "::1/128"] if os.environ.get(LOCAL) == "1" else []
+    return [*settings.PRIVATE_HOSTS, *local]
 
-    def redirect_request(self, *_args: Any, **_named: Any) -> None:
-        """Follow no redirect."""
 
-
-def _token_in(body: bytes) -> Token:
+def _token_in(body: str) -> Token:
     """Return the token of a response (RFC 6749, section 5.1).  Raises one of ``_NO_TOKEN``."""
     from oauthlib.oauth2 import OAuth2Error
     from oauthlib.oauth2.rfc6749.parameters import parse_token_response
 
     try:
-        response = parse_token_response(body.decode())
+        response = parse_token_response(body)
     except OAuth2Error:
         raise ValueError("no token") from None  # its text is the provider's, and not to be kept
     seconds = min(max(MINUTE, int(response.get("expires_in") or HOUR)), DAY)
@@ -154,16 +168,16 @@ def _token_in(body: bytes) -> Token:
     return Token(access, seconds, refresh_token)
 
 
-def _error_code(error: urllib.error.HTTPError) -> str:
+def _error_code(answer: Answer) -> str:
     """Return the error code of a refusal, or the status if it is none of the standard's."""
     from oauthlib.oauth2 import OAuth2Error
     from oauthlib.oauth2.rfc6749.parameters import parse_token_response
 
     try:
-        parse_token_response(error.read(LONGEST_RESPONSE).decode())
+        parse_token_response(answer.text)
     except OAuth2Error as refusal:
         if refusal.error in ERROR_CODES:
             return str(refusal.error)
-    except (*_NO_TOKEN, OSError):
+    except _NO_TOKEN:
         pass
-    return str(error.code)
+    return str(answer.status)

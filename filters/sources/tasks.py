@@ -1,4 +1,4 @@
-"""Tasks of the worker: pull the sources that are due."""
+"""Tasks of the workers: pull the sources that are due, and try connections."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import threading
 
 from filters.models.source import Source
 from filters.runtime.queue import send
+from filters.sources import trials
 from filters.sources.schedule import due
 from tapestry.celery import app
 
@@ -32,6 +33,15 @@ def pull_source(source_id: int) -> None:
             pull(source)
     finally:
         PULLS.release()
+
+
+@app.task(name="filters.try_source", ignore_result=True)
+def try_source(key: int) -> None:
+    """Answer the trial that somebody waits for on a page of sources."""
+    from filters.sources import writing
+
+    subjects = {"test": writing.test, "folders": writing.folders, "source": writing.write}
+    trials.run(key, lambda owner, question: subjects[question["do"]](owner, question))
 
 
 def pull_soon(source_id: int) -> None:

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from filters.sources.views import sources, write
+from filters.sources.views import sources, trials, write
 
 urlpatterns = [
     path("sources/", sources.sources, name="sources"),
@@ -10,6 +10,7 @@ urlpatterns = [
     path("source/<int:pk>/", sources.source, name="source"),
     path("source/<int:pk>/edit/", write.write, name="edit-source"),
     path("source/<int:pk>/places/", write.folders, name="source-folders"),
+    path("trial/<int:pk>/", trials.trial, name="trial"),
     path("source/<int:pk>/test/", sources.test, name="test-source"),
     path("source/<int:pk>/look/", sources.pull_now, name="pull-source"),
     path("source/<int:pk>/pause/", sources.pause, name="pause-source"),

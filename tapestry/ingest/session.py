@@ -5,7 +5,9 @@ that connects, authenticates and yields a ``MailSession``::
 
     # tapestry/ingest/jmap/session.py
     @contextmanager
-    def open_jmap(account: Account, timeout: float = TIMEOUT) -> Iterator[JmapSession]: ...
+    def open_jmap(
+        account: Account, timeout: float = TIMEOUT, seconds: float | None = None
+    ) -> Iterator[JmapSession]: ...
 
     # here
     KINDS = {"jmap": SourceKind(open_jmap, 80, 443, ...), "imap": ..., "nntp": ...}
@@ -28,7 +30,7 @@ from tapestry.core.ports import SyncStates
 from tapestry.ingest.imap.session import open_imap
 from tapestry.ingest.nntp.session import open_nntp
 from tapestry.ingest.stream import CursorOf, ListedFolder, MessageStream
-from tapestry.servers.account import TIMEOUT, Account, Security
+from tapestry.servers.account import ANYWHERE, TIMEOUT, Account, Security
 
 
 class MailSession(Protocol):
@@ -68,7 +70,7 @@ class SourceKind:
     be read without a user name.
     """
 
-    open: Callable[[Account, float], AbstractContextManager[MailSession]]
+    open: Callable[[Account, float, float | None], AbstractContextManager[MailSession]]
     port: int
     tls_port: int
     password_variable: str
@@ -95,12 +97,15 @@ KINDS = {
 """The kinds of server, by the scheme of their URLs; with an ``s`` at its end, it is TLS."""
 
 
-def open_session(account: Account, timeout: float = TIMEOUT) -> AbstractContextManager[MailSession]:
-    """Connect and authenticate for the length of the block; ``timeout`` is seconds an answer.
+def open_session(
+    account: Account, timeout: float = TIMEOUT, seconds: float | None = None
+) -> AbstractContextManager[MailSession]:
+    """Connect and authenticate for the length of the block.
 
-    Raises ConnectionLostError or RefusedError, in words.
+    ``timeout`` is seconds an answer, ``seconds`` limits all of it.  Raises ConnectionLostError or
+    RefusedError, in words.
     """
-    return KINDS[account.kind].open(account, timeout)
+    return KINDS[account.kind].open(account, timeout, seconds)
 
 
 def usual_port(kind: str, *, tls: bool) -> int:
@@ -126,7 +131,8 @@ def kind_of(scheme: str) -> str | None:
 def read_url(url: str) -> tuple[Account, str]:
     """Read ``imap(s)://`` or ``nntp(s)://[user[:password]@]host[:port]/FOLDER``.
 
-    Every part may be percent-encoded.  Return the account and the folder, which may be empty.
+    Such a URL is the operator's: its server may be on any host.  Every part may be
+    percent-encoded.  Return the account and the folder, which may be empty.
     Without TLS from the start, a user is authenticated after STARTTLS if the server has it.
 
     >>> read_url("nntps://news.x.org/comp.misc")[0].port
@@ -146,5 +152,5 @@ def read_url(url: str) -> tuple[Account, str]:
     # Without a user name there is no secret to protect.
     security: Security = "tls" if tls else "starttls" if parts.username else "none"
     user, password = unquote(parts.username or ""), unquote(parts.password or "")
-    account = Account(name, parts.hostname, port, security, user, password)
+    account = Account(name, parts.hostname, port, security, user, password, allowed=ANYWHERE)
     return account, unquote(parts.path.strip("/"))

@@ -23,6 +23,10 @@ MALFORMED = (ValueError, LookupError, TypeError, MemoryError, OverflowError)
 """What the libraries raise at responses that are not of their protocol."""
 
 
+ANYWHERE = ("0.0.0.0/0", "::/0")
+"""What the operator's own accounts may reach."""
+
+
 class ConnectionLostError(TapestryError):
     """The server cannot be reached, or the connection was lost: a later try may succeed."""
 
@@ -35,7 +39,8 @@ class RefusedError(TapestryError):
 class Account:
     """A user of a server; ``secret`` is a password, or an access token for XOAUTH2.
 
-    Both are empty for servers without authentication (most news servers).
+    Both are empty for servers without authentication (most news servers).  ``allowed`` has the
+    networks and hosts beside the public ones that it may be on (tapestry.servers.private_hosts).
     """
 
     kind: str
@@ -45,6 +50,12 @@ class Account:
     user: str = ""
     secret: str = field(default="", repr=False)
     method: Method = "password"
+    allowed: tuple[str, ...] = ()
+
+    @property
+    def is_operators(self) -> bool:
+        """Whether who runs this site named the server: it may be anywhere, errors are precise."""
+        return self.allowed == ANYWHERE
 
     @property
     def address(self) -> str:

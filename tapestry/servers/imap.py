@@ -5,11 +5,14 @@ connect ─ TLS or STARTTLS ─ LOGIN, PLAIN or XOAUTH2 ─> IMAPClient
 
 from __future__ import annotations
 
+import imaplib
 import logging
+import socket
 import ssl
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from imapclient import IMAPClient, imap_utf7
@@ -23,6 +26,7 @@ from tapestry.servers.account import (
     protocol_explained,
     require_private_connection,
 )
+from tapestry.servers.connection import limited, reached
 
 # At level DEBUG the library logs every line it sends, passwords and tokens too.
 logging.getLogger("imapclient").setLevel(logging.WARNING)
@@ -37,33 +41,62 @@ DELIVERED_KEYWORD = "$TapestryDelivered"
 """The keyword (RFC 3501, section 2.3.2) of messages that Tapestry put into a mailbox."""
 
 
+class _OpenConnection(imaplib.IMAP4):
+    """IMAP over a socket that is connected already, with TLS where that is from the start."""
+
+    def __init__(self, account: Account, opened: socket.socket) -> None:
+        self._opened = opened
+        super().__init__(account.host, account.port)
+
+    def _create_socket(self, _timeout: float | None) -> socket.socket:
+        return self._opened
+
+
+class _Client(IMAPClient):
+    """A client over an open connection; ``starttls`` verifies the account's host name."""
+
+    def __init__(self, account: Account, opened: socket.socket, timeout: float) -> None:
+        self._connection = partial(_OpenConnection, account, opened)
+        super().__init__(account.host, account.port, ssl=account.security == "tls", timeout=timeout)
+
+    def _create_IMAP4(self) -> imaplib.IMAP4:  # noqa: N802
+        return self._connection()
+
+
 @contextmanager
-def connected(account: Account, timeout: float = TIMEOUT) -> Iterator[IMAPClient]:
+def connected(
+    account: Account, timeout: float = TIMEOUT, seconds: float | None = None
+) -> Iterator[IMAPClient]:
     """Connect and authenticate; the connection is closed when the block ends, in any way.
 
-    Raises ConnectionLostError or RefusedError, in words.
+    ``timeout`` is seconds an answer, ``seconds`` limits all of it.  Raises ConnectionLostError or
+    RefusedError, in words; UnreachableError if there is no TLS.
     """
-    use_tls = account.security == "tls"
-    with explained(account):
-        context = ssl.create_default_context()
-        client = IMAPClient(
-            account.host,
-            account.port,
-            ssl=use_tls,
-            ssl_context=context if use_tls else None,
-            timeout=timeout,
-        )
-    try:
-        with explained(account):
+    context = ssl.create_default_context()
+    with ExitStack() as stack:
+        with (
+            explained(account),
+            reached(account, timeout) as opened,
+            explained(account),
+        ):
+            stack.enter_context(limited(opened, seconds))
+            if account.security == "tls":
+                opened = context.wrap_socket(opened, server_hostname=account.host)
+            client: IMAPClient = _Client(account, opened, timeout)
+            stack.callback(_shut_down, client)
             if account.security == "starttls" and client.has_capability("STARTTLS"):
                 client.starttls(context)
-            elif not use_tls:
+            elif account.security != "tls":
                 require_private_connection(account)
+        with explained(account):
+            client.socket().settimeout(timeout)
             _authenticate(client, account)
         yield client
-    finally:
-        with suppress(OSError, IMAPClientError):  # the connection may be lost already
-            client.shutdown()
+
+
+def _shut_down(client: IMAPClient) -> None:
+    with suppress(OSError, IMAPClientError):  # the connection may be lost already
+        client.shutdown()
 
 
 def _authenticate(client: IMAPClient, account: Account) -> None:

@@ -5,7 +5,7 @@ person does: itself, its network, the metadata service of its cloud.  So only pu
 sent to, and those that the operator allows.
 
 What is checked is each IP address that the host's name resolves to, and the connection is made
-to one of these (tapestry/deliver/http/post.py).  Looking the name up again for the connection
+to one of these (tapestry/servers/connection.py).  Looking the name up again for the connection
 could give another address (DNS rebinding).
 """
 
@@ -176,24 +176,39 @@ def checked_addresses(
 
     Raise AddressRefusedError if one is neither public nor allowed.
     """
-    addresses = []
-    for text in resolved:
-        address = ip_address(text)
-        mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
-        addresses.append(mapped or address)
-    if not all(is_allowed(target.host, address, allowed) for address in addresses):
-        if target.scheme != "https":
+    if target.scheme != "https":
+        addresses = _addresses(resolved)
+        if not all(is_allowed(target.host, address, allowed) for address in addresses):
             raise AddressRefusedError(
                 "An address must begin with https://, so that nobody on the way can read along."
             )
-        if not all(
-            is_public(address) or is_allowed(target.host, address, allowed) for address in addresses
-        ):
+    return addresses_to_reach(target.host, resolved, allowed)
+
+
+def addresses_to_reach(
+    host: str, resolved: Sequence[str], allowed: Sequence[str]
+) -> tuple[IPAddress, ...]:
+    """Return the IP addresses that a host resolved to, if all of them may be reached.
+
+    Raise AddressRefusedError if one is neither public nor allowed.
+    """
+    addresses = _addresses(resolved)
+    for address in addresses:
+        if not (is_public(address) or is_allowed(host, address, allowed)):
             raise AddressRefusedError(
-                f"{target.host} is not a public host, so nothing is sent to it.",
+                f"{host} is not a public host, so nothing is sent to it.",
                 hint="Who runs this site can allow it.",
             )
-    return tuple(addresses)
+    return addresses
+
+
+def _addresses(resolved: Sequence[str]) -> tuple[IPAddress, ...]:
+    """Return addresses from their texts; one of IPv4 that is mapped to IPv6 is one of IPv4."""
+    addresses = map(ip_address, resolved)
+    return tuple(
+        (address.ipv4_mapped or address) if isinstance(address, IPv6Address) else address
+        for address in addresses
+    )
 
 
 def _is_ip_address(text: str) -> bool:

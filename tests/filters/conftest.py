@@ -11,9 +11,11 @@ from django.contrib.auth.models import Group, User
 from django.test import Client
 
 from filters.models import Profile
+from filters.sources import oauth, trials
 from filters.store.filter_store import DjangoClock
 from tapestry.celery import app
 from tapestry.core.message import Annotation, Message
+from tapestry.servers import connection
 from tapestry.tables.append import append_annotations, append_messages
 from tapestry.tables.log import Tables
 
@@ -28,6 +30,19 @@ def data(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     monkeypatch.setenv("SPARK_REMOTE", "sc://127.0.0.1:1")
     assert app.conf.broker_url, "Celery reads its settings once: let it be from these"
     return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def trials_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have trials run where they are asked for, and told at once how they failed."""
+
+    def send(task: Any, args: Any, **_options: Any) -> bool:
+        task(*args)
+        return True
+
+    monkeypatch.setattr(trials, "send", send)
+    for module in (connection, oauth):
+        monkeypatch.setattr(module, "wait_until", lambda _deadline: None)
 
 
 def _person(name: str, **profile: Any) -> User:

@@ -22,7 +22,7 @@ from tapestry.ingest.imap.session import open_imap
 from tapestry.ingest.ingest_batch import IngestTarget
 from tapestry.ingest.pull import pull_account
 from tapestry.ingest.sync_state import InMemorySyncStates
-from tapestry.servers.account import Account, ConnectionLostError, RefusedError
+from tapestry.servers.account import ANYWHERE, Account, ConnectionLostError, RefusedError
 from tapestry.tables.log import Tables
 
 pytestmark = pytest.mark.live
@@ -73,7 +73,7 @@ def line(server):
 
 
 def account(port, security="none", secret=PASSWORD, method="password", host="127.0.0.1"):
-    return Account("imap", host, port, security, USER, secret, method)
+    return Account("imap", host, port, security, USER, secret, method, allowed=ANYWHERE)
 
 
 def mail(n, size=0):
@@ -109,7 +109,9 @@ def test_one_is_let_in_over_tls(server, provider, authority, security, method):
 
 @pytest.mark.parametrize("user", [USER_ABROAD, USER])
 def test_names_and_passwords_may_be_of_any_letters(server, user):
-    account = Account("imap", "127.0.0.1", server.port, "none", user, PASSWORD_ABROAD)
+    account = Account(
+        "imap", "127.0.0.1", server.port, "none", user, PASSWORD_ABROAD, allowed=ANYWHERE
+    )
     if user == USER_ABROAD:
         with open_imap(account) as opened:
             assert opened.list_folders()

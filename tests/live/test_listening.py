@@ -16,7 +16,7 @@ from filters.sources.listening import Listener
 from filters.sources.schedule import due
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.imap.idle import watch_mailbox
-from tapestry.servers.account import Account, ConnectionLostError
+from tapestry.servers.account import ANYWHERE, Account, ConnectionLostError
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
 
@@ -42,7 +42,7 @@ def folder(dovecot, request):
 
 
 def account(port):
-    return Account("imap", "127.0.0.1", port, "none", USER, PASSWORD)
+    return Account("imap", "127.0.0.1", port, "none", USER, PASSWORD, allowed=ANYWHERE)
 
 
 def wait_for(what, turn=lambda: None):

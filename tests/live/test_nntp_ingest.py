@@ -18,7 +18,7 @@ from tapestry.ingest.ingest_batch import IngestTarget
 from tapestry.ingest.nntp.session import open_nntp
 from tapestry.ingest.pull import pull_account
 from tapestry.ingest.sync_state import InMemorySyncStates
-from tapestry.servers.account import Account
+from tapestry.servers.account import ANYWHERE, Account
 from tapestry.tables.log import Tables
 from tapestry.tables.read import message
 
@@ -101,7 +101,7 @@ def test_groups_are_named_by_pattern(server, tables, clock):
 
 
 def test_patterns_can_leave_groups_out(server):
-    account = Account("nntp", "127.0.0.1", server.port, "none")
+    account = Account("nntp", "127.0.0.1", server.port, "none", allowed=ANYWHERE)
     with open_nntp(account) as line:
         assert line.expand(["comp.*", "!comp.sys.*"]) == ["comp.misc"]
         assert line.expand(["*", "!comp.*", "!control*", "!junk"]) == ["test.one"]
@@ -111,7 +111,7 @@ def test_patterns_can_leave_groups_out(server):
 
 def test_a_cross_post_is_recorded_once_with_all_its_groups(server, tables, clock):
     server.post(article(1, "comp.misc,comp.sys.misc,test.one"), article(2, "test.one"))
-    account = Account("nntp", "127.0.0.1", server.port, "none")
+    account = Account("nntp", "127.0.0.1", server.port, "none", allowed=ANYWHERE)
     target = IngestTarget(tables, clock, "public")
     reports = list(pull_account(account, ["comp.*", "test.*"], target, InMemorySyncStates()))
     # It was fetched once, too.
@@ -144,7 +144,7 @@ def test_expired_articles_are_passed_by(server, tables, clock):
 @pytest.mark.parametrize("then", [3, 8, 12], ids=["fewer", "as many", "more"])
 def test_a_server_that_numbers_anew_is_read_from_its_start(server, tables, clock, then):
     target, memory = IngestTarget(tables, clock, "public"), InMemorySyncStates()
-    account = Account("nntp", "127.0.0.1", server.port, "none")
+    account = Account("nntp", "127.0.0.1", server.port, "none", allowed=ANYWHERE)
 
     def pulled():
         (report,) = pull_account(account, ["comp.misc"], target, memory)
@@ -178,7 +178,7 @@ def test_a_server_that_begins_anew_with_the_same_articles_but_fewer_is_noticed(
     server, tables, clock
 ):
     target, memory = IngestTarget(tables, clock, "public"), InMemorySyncStates()
-    account = Account("nntp", "127.0.0.1", server.port, "none")
+    account = Account("nntp", "127.0.0.1", server.port, "none", allowed=ANYWHERE)
     server.post(*map(article, range(8)))
     list(pull_account(account, ["comp.misc"], target, memory))
     server.begin_anew()
@@ -215,7 +215,7 @@ def test_what_is_no_group_is_one_sentence(server, tables, clock, groups):
 @pytest.mark.parametrize("security", ["tls", "starttls"])
 def test_one_logs_in_over_tls(server, tables, clock, authority, security):
     port = server.tls_port if security == "tls" else server.port
-    account = Account("nntp", "127.0.0.1", port, security, USER, PASSWORD)
+    account = Account("nntp", "127.0.0.1", port, security, USER, PASSWORD, allowed=ANYWHERE)
     with open_nntp(account) as line:
         assert line.client.sock.version().startswith("TLS")
         assert "secret.plans" in line.expand(["*"])
@@ -233,7 +233,7 @@ def test_a_reader_who_has_not_logged_in_does_not_see_the_groups_of_members(serve
 
 
 def test_a_wrong_password_is_one_sentence(server):
-    account = Account("nntp", "127.0.0.1", server.port, "none", USER, "guess")
+    account = Account("nntp", "127.0.0.1", server.port, "none", USER, "guess", allowed=ANYWHERE)
     refused = pytest.raises(TapestryError, match="refused the user name or password")
     with refused as caught, open_nntp(account):
         pass
@@ -241,13 +241,13 @@ def test_a_wrong_password_is_one_sentence(server):
 
 
 def test_a_certificate_that_nobody_vouches_for_is_refused(server):
-    account = Account("nntp", "127.0.0.1", server.tls_port, "tls", USER, PASSWORD)
+    account = Account("nntp", "127.0.0.1", server.tls_port, "tls", USER, PASSWORD, allowed=ANYWHERE)
     with pytest.raises(TapestryError, match="is not to be trusted"), open_nntp(account):
         pass
 
 
 def test_a_certificate_for_another_name_is_refused(server, authority):
-    account = Account("nntp", "localhost", server.tls_port, "tls", USER, PASSWORD)
+    account = Account("nntp", "localhost", server.tls_port, "tls", USER, PASSWORD, allowed=ANYWHERE)
     with pytest.raises(TapestryError, match="is not to be trusted"), open_nntp(account):
         pass
 
@@ -264,7 +264,7 @@ def test_an_article_over_which_the_line_always_breaks_is_asked_for_again_later(
     monkeypatch.setattr("tapestry.ingest.unavailable.ASK_AGAIN", 2.0)
     server.post(article(0), article(1, body="long line\r\n" * 20_000), article(2))
     line, memory = CuttingProxy(server.port), KeptMemory()
-    account = Account("nntp", "127.0.0.1", line.port, "none")
+    account = Account("nntp", "127.0.0.1", line.port, "none", allowed=ANYWHERE)
 
     def pull():
         list(pull_account(account, ["comp.misc"], IngestTarget(tables, clock, "public"), memory))

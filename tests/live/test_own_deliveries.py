@@ -11,7 +11,7 @@ from tapestry.ingest.imap.session import open_imap
 from tapestry.ingest.ingest_batch import IngestTarget, Tally
 from tapestry.ingest.pull import pull_account
 from tapestry.ingest.sync_state import InMemorySyncStates
-from tapestry.servers.account import Account
+from tapestry.servers.account import ANYWHERE, Account
 from tapestry.servers.imap import DELIVERED_KEYWORD
 from tapestry.tables.log import Tables
 
@@ -27,7 +27,7 @@ def target(tmp_path):
 
 @pytest.fixture
 def account(dovecot):
-    return Account("imap", "127.0.0.1", dovecot.port, "none", USER, PASSWORD)
+    return Account("imap", "127.0.0.1", dovecot.port, "none", USER, PASSWORD, allowed=ANYWHERE)
 
 
 def mail(n, head=""):

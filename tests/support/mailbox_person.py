@@ -7,13 +7,13 @@ from support.servers.dovecot import PASSWORD, USER
 from tapestry.core.clock import DAY, SECOND
 from tapestry.deliver.batch import Batch, DeliveredMatch
 from tapestry.deliver.ways.mailbox import MailboxSettings, deliver_to_mailbox
-from tapestry.servers.account import Account
+from tapestry.servers.account import ANYWHERE, Account
 
 RECEIVED = 20_000 * DAY + 5 * SECOND
 
 
 def account_of(port, secret=PASSWORD):
-    return Account("imap", "127.0.0.1", port, "none", USER, secret)
+    return Account("imap", "127.0.0.1", port, "none", USER, secret, allowed=ANYWHERE)
 
 
 def mail(n, body="Hello\r\n"):

@@ -32,10 +32,12 @@ class FiltersField(_ModelChoices):
 class DestinationForm(forms.Form):
     """What every destination has: a name, and filters.
 
-    ``about`` says in a sentence what the kind does.  ``secrets`` are fields that logs leave out.
+    ``about`` says in a sentence what the kind does.  ``is_tried`` means
+    that the worker tries what was given, and stores it then (filters.delivery.mailbox_trial).
     """
 
     about: ClassVar[str] = ""
+    is_tried: ClassVar[bool] = False
 
     name = forms.CharField(label="Name", max_length=100, required=False)
     which = forms.ChoiceField(
@@ -71,9 +73,6 @@ class DestinationForm(forms.Form):
                 f"You have {MOST_DESTINATIONS} destinations, as many as a person may have."
             )
         return given
-
-    def try_connection(self) -> None:
-        """Try what was given before it is stored; raise TapestryError if it does not work."""
 
     def describe(self, destination: Destination) -> None:
         """Put what was given into the fields of the destination that only its kind has."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.core.exceptions import ValidationError
 
 from filters.delivery.forms.base import DestinationForm
@@ -12,13 +13,10 @@ from filters.models import Destination
 from filters.runtime import services
 from filters.runtime.encryption import decrypt, encrypt
 from filters.sources.forms import ServerForm
+from filters.sources.writing import try_out
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.ways.mailbox import MailboxSettings
-from tapestry.ingest.session import open_session
 from tapestry.servers.account import Account
-
-PATIENCE = 10.0
-"""Seconds that a server has for each response while somebody waits for the page."""
 
 
 class MailboxForm(ServerForm, DestinationForm):
@@ -28,6 +26,7 @@ class MailboxForm(ServerForm, DestinationForm):
         "Every message that a filter finds is put into a folder of your own mailbox, "
         "one for each filter. Nothing there is deleted."
     )
+    is_tried = True
     SETTINGS = ("host", "port", "security", "user", "parent")
 
     field_order = ("host", "security", "port", "user", "secret", "parent")
@@ -69,8 +68,8 @@ class MailboxForm(ServerForm, DestinationForm):
         given = self.cleaned_data
         secret = given["secret"] or decrypt(self.destination.secret, services.data())
         place = (given["host"], given["port"], given["security"])
-        with open_session(Account(self.protocol, *place, given["user"], secret), PATIENCE):
-            pass
+        allowed = tuple(settings.PRIVATE_HOSTS)
+        try_out(Account(self.protocol, *place, given["user"], secret, allowed=allowed))
 
     def describe(self, destination: Destination) -> None:
         given = self.cleaned_data

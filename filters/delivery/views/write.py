@@ -12,9 +12,12 @@ from filters.accounts.requests import PersonRequest
 from filters.delivery.forms import FORMS, form_of
 from filters.delivery.forms.base import DestinationForm
 from filters.delivery.mail.addresses import is_usable, was_asked
+from filters.delivery.tasks import try_mailbox
 from filters.delivery.views.destinations import ask_for_confirmation, destination_of
 from filters.delivery.ways.table import WAYS
-from filters.models import Destination
+from filters.models import Destination, Trial
+from filters.sources import trials
+from filters.sources.views.trials import go_on
 from tapestry.core.errors import TapestryError
 
 
@@ -39,11 +42,8 @@ def _write(request: PersonRequest, destination: Destination) -> HttpResponse:
     form = form_of(destination.kind)(data, destination=destination)
     if not form.is_valid():
         return _page(request, form)
-    try:
-        form.try_connection()
-    except TapestryError as error:
-        form.add_error(None, f"{error.message} {error.hint or ''}")
-        return _page(request, form)
+    if form.is_tried:
+        return _try(request, form)
     before = destination.address_id
     is_new = destination.pk is None
     stored = form.store()
@@ -56,7 +56,26 @@ def _write(request: PersonRequest, destination: Destination) -> HttpResponse:
     return redirect(stored)
 
 
-def _page(request: PersonRequest, form: DestinationForm) -> HttpResponse:
-    context = {"form": form, "destination": form.destination, "about": form.about}
+def _try(request: PersonRequest, form: DestinationForm) -> HttpResponse:
+    """Have the worker try what was given, and store it then; the page waits for it."""
+    key = form.destination.pk
+    question = {"destination": key, "data": request.POST.urlencode()}
+    try:
+        trial = trials.begin(request.user, f"mailbox:{key or 'new'}", question, try_mailbox)
+        return go_on(request, trial) or _page(request, form, trial)
+    except TapestryError as error:
+        form.add_error(None, f"{error.message} {error.hint or ''}")
+        return _page(request, form)
+
+
+def _page(
+    request: PersonRequest, form: DestinationForm, trial: Trial | None = None
+) -> HttpResponse:
+    context = {
+        "form": form,
+        "destination": form.destination,
+        "about": form.about,
+        "trial": trial,
+    }
     status = 400 if form.errors else 200
     return render(request, "filters/delivery/write.html", context, status=status)

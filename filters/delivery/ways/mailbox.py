@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
 
 from filters.delivery import claims
@@ -36,13 +37,14 @@ def account_of(destination: Destination) -> Account:
 
     ``destination.settings`` has its host, port, security (tls, starttls, none) and user.
     """
-    settings = destination.settings
-    security: Any = settings.get("security", "tls")
-    host, user = str(settings.get("host", "")), str(settings.get("user", ""))
+    stored = destination.settings
+    security: Any = stored.get("security", "tls")
+    host, user = str(stored.get("host", "")), str(stored.get("user", ""))
     if not host:
         raise TapestryError("No mail server is given.", hint="Name one on the destination's page.")
     secret = decrypt(destination.secret, services.data())
-    return Account("imap", host, int(settings.get("port") or 993), security, user, secret)
+    place = ("imap", host, int(stored.get("port") or 993), security)
+    return Account(*place, user, secret, allowed=tuple(settings.PRIVATE_HOSTS))
 
 
 def settings_of(destination: Destination) -> MailboxSettings:

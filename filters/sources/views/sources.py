@@ -9,19 +9,14 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from filters.accounts.requests import PersonRequest, wants_fragment
 from filters.models.source import Source
-from filters.sources.credentials import account_of
+from filters.sources import trials
 from filters.sources.forms import MOST_FOLDERS
 from filters.sources.schedule import make_due
-from filters.sources.tasks import pull_soon
+from filters.sources.tasks import pull_soon, try_source
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.session import open_session
-from tapestry.servers.account import Account
 
 SHOWN = 20
 """Pulls that the page of a source shows."""
-
-PATIENCE = 10.0
-"""Seconds that a server has for each response while somebody waits for the page."""
 
 
 @require_GET
@@ -34,26 +29,26 @@ def sources(request: PersonRequest) -> HttpResponse:
 def source(request: PersonRequest, pk: int) -> HttpResponse:
     """Show how a source is doing: its folders or groups, and what came when."""
     shown = source_of(request, pk)
-    context = {
+    context: dict[str, object] = {
         "source": shown,
         "folders": shown.folders.order_by("name")[:MOST_FOLDERS],
         "pulls": shown.pulls.all()[:SHOWN],
     }
     if wants_fragment(request):
         return render(request, "filters/sources/_source.html", context)
+    context["trial"] = trials.latest(request.user, f"test:{shown.pk}")
     return render(request, "filters/sources/source.html", context)
 
 
 @require_POST
 def test(request: PersonRequest, pk: int) -> HttpResponse:
-    """Try the connection now, and say how it went."""
+    """Have the worker try the connection; the page of the source says how it went."""
     tried = source_of(request, pk)
+    question = {"do": "test", "source": tried.pk}
     try:
-        try_out(account_of(tried))
+        trials.begin(request.user, f"test:{tried.pk}", question, try_source)
     except TapestryError as error:
         messages.error(request, f"{error.message} {error.hint or ''}", extra_tags="bad")
-    else:
-        messages.success(request, f"{tried.host} answers and lets you in.")
     return redirect(tried)
 
 
@@ -87,12 +82,6 @@ def delete(request: PersonRequest, pk: int) -> HttpResponse:
         doomed.delete()
         return redirect("sources")
     return render(request, "filters/sources/delete.html", {"source": doomed})
-
-
-def try_out(account: Account) -> None:
-    """Authenticate and disconnect.  Raises TapestryError if that fails."""
-    with open_session(account, PATIENCE):
-        pass
 
 
 def source_of(request: PersonRequest, pk: int) -> Source:

@@ -11,9 +11,7 @@ from __future__ import annotations
 import http.client
 import socket
 import ssl
-import threading
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -23,6 +21,7 @@ from time import monotonic
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.http.retry_after import parse_retry_after
+from tapestry.servers.connection import connected_socket, resolved_in_time, shut_down_at
 from tapestry.servers.private_hosts import (
     IPAddress,
     Resolver,
@@ -33,8 +32,7 @@ from tapestry.servers.private_hosts import (
 )
 
 MOST_BYTES = 1000
-"""How much of an answer is read."""
-MOST_ADDRESSES = 4
+"""How much of an answer is read, where nothing else is said."""
 SECONDS = 10.0
 
 
@@ -75,13 +73,14 @@ def post(
     allowed: Sequence[str],
     seconds: float = SECONDS,
     ca: str | None = None,
+    most_bytes: int = MOST_BYTES,
     resolve: Resolver = resolve_host,
 ) -> Answer:
     """Send one POST and return the answer, whatever its status; no redirect is followed.
 
     ``allowed`` names networks and hosts beside the public ones (tapestry.servers.private_hosts),
     ``seconds`` limits all of it, ``ca`` is a file of certificate authorities in place of the
-    system's.
+    system's, ``most_bytes`` is how much of the answer's body is read.
 
     Raise AddressRefusedError if nothing may be sent there, NoAnswerError if no answer came.
     """
@@ -93,7 +92,7 @@ def post(
         hint="Check the address, and that its server takes a POST.",
     )
     try:
-        resolved = _resolved_in_time(target, resolve, deadline)
+        resolved = resolved_in_time(target.host, target.port, resolve, deadline)
         addresses = checked_addresses(target, resolved, allowed)
         with _connection(target, addresses, deadline, tls) as connection:
             headers = {"Host": target.authority, "Connection": "close", **headers}
@@ -101,28 +100,13 @@ def post(
             response = connection.getresponse()
             if monotonic() >= deadline:
                 raise TimeoutError("the header fields of the answer were cut at the deadline")
-            return _answer(response)
+            return _answer(response, most_bytes)
     except ssl.SSLCertVerificationError as error:
         raise NoAnswerError(
             f"The certificate of {target.host} is not to be trusted: {error.verify_message}.",
         ) from error
     except (OSError, http.client.HTTPException) as error:
         raise no_answer from error
-
-
-def _resolved_in_time(target: Target, resolve: Resolver, deadline: float) -> Sequence[str]:
-    """Look a host up in a thread of its own, for the system's resolver has no time limit."""
-    resolved: Future[Sequence[str]] = Future()
-
-    def look_up() -> None:
-        try:
-            resolved.set_result(resolve(target.host, target.port))
-        except Exception as error:
-            resolved.set_exception(error)
-
-    threading.Thread(target=look_up, name="resolve", daemon=True).start()
-    # The error of a Future that took too long is an OSError.
-    return resolved.result(timeout=max(0.0, deadline - monotonic()))
 
 
 class _OpenConnection(http.client.HTTPConnection):
@@ -138,8 +122,8 @@ class _OpenConnection(http.client.HTTPConnection):
 def _connection(
     target: Target, addresses: Sequence[IPAddress], deadline: float, tls: ssl.SSLContext | None
 ) -> Iterator[http.client.HTTPConnection]:
-    opened = _connected(addresses, target.port, deadline)
-    with opened, _shut_down_at(deadline, opened):
+    opened = connected_socket(addresses, target.port, deadline)
+    with opened, shut_down_at(deadline, opened):
         if tls is None:
             yield _OpenConnection(target, opened)
         else:
@@ -148,52 +132,18 @@ def _connection(
                 yield _OpenConnection(target, encrypted)
 
 
-def _connected(addresses: Sequence[IPAddress], port: int, deadline: float) -> socket.socket:
-    """Return a socket connected to the first address that accepts; each gets a fair share."""
-    few = addresses[:MOST_ADDRESSES]
-    for left in range(len(few), 0, -1):
-        remaining = deadline - monotonic()
-        if remaining <= 0:
-            break
-        with suppress(OSError):
-            opened = socket.create_connection((str(few[-left]), port), timeout=remaining / left)
-            opened.settimeout(remaining)
-            return opened
-    raise OSError("no address accepts a connection")
-
-
-@contextmanager
-def _shut_down_at(deadline: float, opened: socket.socket) -> Iterator[None]:
-    """Shut a connection down at the deadline: whoever reads or writes goes on with an end."""
-    connection = opened.dup()
-
-    def shut_down() -> None:
-        with suppress(OSError):
-            connection.shutdown(socket.SHUT_RDWR)
-
-    timer = threading.Timer(max(0.0, deadline - monotonic()), shut_down)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-        timer.join()
-        connection.close()
-
-
 @lru_cache(maxsize=8)
 def _tls(ca: str | None) -> ssl.SSLContext:
     return ssl.create_default_context(cafile=ca)
 
 
-def _answer(response: http.client.HTTPResponse) -> Answer:
+def _answer(response: http.client.HTTPResponse, most_bytes: int) -> Answer:
     """Return the answer; once its status is there, an end that never comes changes nothing."""
     body = b""
     try:
-        body = response.read(MOST_BYTES)
+        body = response.read(most_bytes)
     except http.client.IncompleteRead as error:
-        body = error.partial[:MOST_BYTES]
+        body = error.partial[:most_bytes]
     except (OSError, http.client.HTTPException):
         pass
     text = "".join(

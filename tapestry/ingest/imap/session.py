@@ -128,7 +128,9 @@ class ImapSession:
 
 
 @contextmanager
-def open_imap(account: Account, timeout: float = TIMEOUT) -> Iterator[ImapSession]:
+def open_imap(
+    account: Account, timeout: float = TIMEOUT, seconds: float | None = None
+) -> Iterator[ImapSession]:
     """Connect and authenticate; the connection is closed when the block ends, in any way."""
-    with connected(account, timeout) as client:
+    with connected(account, timeout, seconds) as client:
         yield ImapSession(account, client)

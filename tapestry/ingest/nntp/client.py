@@ -1,17 +1,17 @@
 """A connection to a news server: nntplib, with verified TLS and no limit on a line's length.
 
 Python dropped `nntplib` after 3.12; `standard-nntplib` keeps the same module.  It no longer
-changes: the two private methods that are overridden here stay.  (`pynntp` returns lines that
+changes: the three private methods that are overridden here stay.  (`pynntp` returns lines that
 begin with a dot twice, and its licence would bind this program.)
 """
 
 from __future__ import annotations
 
+import socket
 import ssl
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from functools import partial
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 
 from tapestry.servers.account import (
     Account,
@@ -21,6 +21,7 @@ from tapestry.servers.account import (
     protocol_explained,
     require_private_connection,
 )
+from tapestry.servers.connection import limited, reached
 from tapestry.servers.quoted_reply import cause_without_secret, quoted_reply
 
 with warnings.catch_warnings():
@@ -32,7 +33,17 @@ LONGEST_LINE = 64 * 1024 * 1024
 
 
 class Client(nntplib.NNTP):
-    """A connection to a news server, in reader mode (RFC 3977, section 5.3)."""
+    """A connection to a news server, in reader mode (RFC 3977, section 5.3).
+
+    It is over a socket that is connected already, with TLS where that is from the start.
+    """
+
+    def __init__(self, account: Account, opened: socket.socket, timeout: float) -> None:
+        self._opened = opened
+        super().__init__(account.host, account.port, readermode=True, timeout=timeout)
+
+    def _create_socket(self, _timeout: float) -> socket.socket:
+        return self._opened
 
     def _getline(self, strip_crlf: bool = True) -> bytes:
         """Return one line; raise EOFError if the connection ended within it."""
@@ -51,31 +62,39 @@ class Client(nntplib.NNTP):
         ]
 
 
-class TlsClient(Client, nntplib.NNTP_SSL):
-    """A connection with TLS from the start."""
-
-
 @contextmanager
-def connected(account: Account, timeout: float) -> Iterator[Client]:
-    """Connect, start TLS, authenticate if there is a user; close the connection at the end."""
-    with explained(account):
-        tls = ssl.create_default_context()
-        with_tls = partial(TlsClient, ssl_context=tls)
-        connect: Callable[..., Client] = with_tls if account.security == "tls" else Client
-        client = connect(account.host, account.port, readermode=True, timeout=timeout)
-    try:
-        with explained(account):
+def connected(account: Account, timeout: float, seconds: float | None = None) -> Iterator[Client]:
+    """Connect, start TLS, authenticate if there is a user; close the connection at the end.
+
+    ``timeout`` is seconds an answer, ``seconds`` limits all of it.
+    """
+    tls = ssl.create_default_context()
+    with ExitStack() as stack:
+        with (
+            explained(account),
+            reached(account, timeout) as opened,
+            explained(account),
+        ):
+            stack.enter_context(limited(opened, seconds))
+            if account.security == "tls":
+                opened = tls.wrap_socket(opened, server_hostname=account.host)
+            client = Client(account, opened, timeout)
+            stack.callback(_quit, client)
             if account.security == "starttls" and "STARTTLS" in client.getcapabilities():
                 client.starttls(tls)
             elif account.security != "tls":
                 require_private_connection(account)
+        with explained(account):
+            client.sock.settimeout(timeout)
             if account.user:
                 _authenticate(client, account)
         yield client
-    finally:
-        with suppress(OSError, EOFError, NNTPError, ValueError):
-            client.sock.settimeout(2)
-            client.quit()
+
+
+def _quit(client: Client) -> None:
+    with suppress(OSError, EOFError, NNTPError, ValueError):
+        client.sock.settimeout(2)
+        client.quit()
 
 
 def _authenticate(client: Client, account: Account) -> None:

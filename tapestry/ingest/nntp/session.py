@@ -143,9 +143,11 @@ class NntpSession:
 
 
 @contextmanager
-def open_nntp(account: Account, timeout: float = TIMEOUT) -> Iterator[NntpSession]:
+def open_nntp(
+    account: Account, timeout: float = TIMEOUT, seconds: float | None = None
+) -> Iterator[NntpSession]:
     """Connect, and authenticate if there is a user, for the length of the block."""
-    with connected(account, timeout) as client:
+    with connected(account, timeout, seconds) as client:
         yield NntpSession(account, client, TokenBucket(ARTICLES_PER_SECOND))
 
 

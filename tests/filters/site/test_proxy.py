@@ -66,7 +66,7 @@ def test_behind_tls_one_signs_in_and_cookies_go_over_tls_only(
 def test_another_port_does_where_the_scheme_is_passed_on(
     alice: User, serve: Serve, names: str
 ) -> None:
-    """What gunicorn makes of X-Forwarded-Proto: https."""
+    """What the web server makes of X-Forwarded-Proto: https."""
     serve(names)
     host = "mail.example.org:8443"
     sign_in(host, f"https://{host}", secure=True)

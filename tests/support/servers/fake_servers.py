@@ -9,7 +9,7 @@ from __future__ import annotations
 import socket
 import threading
 
-from tapestry.servers.account import Account
+from tapestry.servers.account import ANYWHERE, Account
 
 
 def letter(n):
@@ -79,7 +79,7 @@ class FakeImap(_Server):
 
     @property
     def account(self):
-        return Account("imap", "127.0.0.1", self.port, "none", "joe", "s3cret")
+        return Account("imap", "127.0.0.1", self.port, "none", "joe", "s3cret", allowed=ANYWHERE)
 
     def listing(self):
         return [f'* LIST () "/" "{name}"'.encode() for name in self.folders]
@@ -153,7 +153,7 @@ class FakeNews(_Server):
 
     @property
     def account(self):
-        return Account("nntp", "127.0.0.1", self.port, "none")
+        return Account("nntp", "127.0.0.1", self.port, "none", allowed=ANYWHERE)
 
     def overview(self, place, first, last):
         group = self.groups[place]

@@ -1,0 +1,41 @@
+"""A trial on its page: the page asks how it stands until it has ended."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET
+from django_htmx.http import HttpResponseClientRedirect
+
+from filters.accounts.requests import PersonRequest
+from filters.models import Trial
+from filters.sources import trials
+from tapestry.core.errors import TapestryError
+
+
+@require_GET
+def trial(request: PersonRequest, pk: int) -> HttpResponse:
+    """Show how a trial stands; once it has gone well, go on with the page that follows."""
+    followed = trials.followed(request.user, pk)
+    if followed is None:
+        raise Http404("There is no such trial.")
+    if followed.ended_at is not None and not followed.error and "url" in followed.answer:
+        return HttpResponseClientRedirect(_next(request, followed))
+    return render(request, "filters/sources/_trial.html", {"trial": followed})
+
+
+def go_on(request: PersonRequest, ended: Trial) -> HttpResponse | None:
+    """Return the page that follows a trial, None if it is under way; raise its error."""
+    if ended.ended_at is None:
+        return None
+    if ended.error:
+        raise TapestryError(ended.error, hint=ended.hint or None)
+    return redirect(_next(request, ended))
+
+
+def _next(request: PersonRequest, ended: Trial) -> str:
+    if "said" in ended.answer:
+        messages.success(request, ended.answer["said"])
+    named = f"?trial={ended.pk}" if "offers" in ended.answer else ""
+    return f"{ended.answer['url']}{named}"

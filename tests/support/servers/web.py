@@ -1,0 +1,73 @@
+"""The web server of `up`, alone, before an application that answers with what tests need."""
+
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from support.paths import ROOT
+
+from tapestry.core.child_process import free_port
+
+LARGE = 8 * 1024 * 1024
+"""Bytes: more than the sockets of both sides buffer."""
+
+
+def application(environ, start_response):
+    """Answer /large with many bytes, all else with the scheme, the client and the body."""
+    body = environ["wsgi.input"].read()
+    if environ["PATH_INFO"] == "/large":
+        answer = b"x" * LARGE
+    else:
+        forwarded = environ.get("HTTP_X_FORWARDED_FOR", "")
+        answer = f"{environ['wsgi.url_scheme']} {forwarded}".encode() + body
+    start_response("200 OK", [("Content-Length", str(len(answer)))])
+    return [answer]
+
+
+def main(port: int, changes: list[str]) -> None:
+    from filters.launch import web_server
+
+    for change in changes:
+        name, _, value = change.partition("=")
+        assert hasattr(web_server, name)
+        setattr(web_server, name, float(value))
+    web_server.serve(application, port)
+
+
+@contextmanager
+def running_web(**changes: float) -> Iterator[Callable[..., socket.socket]]:
+    """Run it with other limits; yield what opens a connection and sends bytes."""
+    port = free_port()
+    options = [f"{name}={value}" for name, value in changes.items()]
+    code = "import sys; sys.path[:0] = ['tests', '.']; from support.servers import web; "
+    code += "web.main(int(sys.argv[1]), sys.argv[2:])"
+    argv = [sys.executable, "-c", code, str(port), *options]
+    process = subprocess.Popen(argv, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    opened = []
+
+    def connect(data: bytes = b"", window: int | None = None) -> socket.socket:
+        made = socket.socket()
+        if window is not None:
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window)
+        made.settimeout(60)
+        made.connect(("127.0.0.1", port))
+        made.sendall(data)
+        opened.append(made)
+        return made
+
+    try:
+        while process.poll() is None:
+            try:
+                connect().close()
+                break
+            except ConnectionRefusedError:
+                continue
+        yield connect
+    finally:
+        for made in opened:
+            made.close()
+        process.terminate()
+        output, _ = process.communicate(timeout=30)
+        print(output.decode())
