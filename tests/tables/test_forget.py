@@ -88,7 +88,7 @@ def test_what_was_forgotten_as_a_whole_may_come_again(tables):
     forget(tables, MemoryClock(), MINE, before=400)
     forget(tables, MemoryClock(), MINE)
     assert append_messages(tables, MemoryClock(), [Message("mine2", audience=MINE)]).added == 1
-    assert not list(tables.root.rglob("*.hashes"))
+    assert not list(tables.root.rglob("*.tombstones*"))
 
 
 def test_a_run_that_dies_while_it_forgets_old_mail_lets_nothing_come_twice(tables, monkeypatch):
