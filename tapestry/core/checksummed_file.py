@@ -27,13 +27,16 @@ _END = struct.Struct("<QI8s")
 _Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
 
-def write_checksummed(path: Path, *parts: bytes | memoryview) -> None:
-    """Write parts as the payload of a file, all or none of them; it is on the disk afterwards."""
+def write_checksummed(path: Path, *parts: bytes, synced: bool = True) -> None:
+    """Write parts as the payload of a file, all or none of them; it is on the disk afterwards.
+
+    Without ``synced`` a power failure may damage it.
+    """
     payload = b"".join(parts)
     blocks = range(0, len(payload), BLOCK)
     view = memoryview(payload)
     sums = struct.pack(f"<{len(blocks)}I", *(crc32(view[n : n + BLOCK]) for n in blocks))
-    with whole_file(path) as file:
+    with whole_file(path, synced=synced) as file:
         file.write(payload)
         file.write(sums)
         file.write(_END.pack(len(payload), _sum_of(sums, len(payload)), _MAGIC))

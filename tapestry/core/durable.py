@@ -6,6 +6,7 @@ draft ─ write ─ fsync ─> rename or link ─ fsync the directory ─> there
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,19 +14,24 @@ from typing import IO
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """Yield a draft that becomes the file at ``path`` once the block ends without an error."""
-    draft = path.with_name(f"{path.name}.new")
+def whole_file(path: Path, *, synced: bool = True) -> Iterator[IO[bytes]]:
+    """Yield a draft that becomes the file at ``path`` once the block ends without an error.
+
+    Without ``synced``, a power failure may leave a file that is not whole.
+    """
+    draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}.new")
     try:
         with draft.open("wb") as file:
             yield file
-            file.flush()
-            os.fsync(file.fileno())
+            if synced:
+                file.flush()
+                os.fsync(file.fileno())
         draft.replace(path)
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
-    sync_directory(path.parent)
+    if synced:
+        sync_directory(path.parent)
 
 
 def sync_file(path: Path) -> None:

@@ -9,21 +9,20 @@ half of it, so that a row is written a logarithmic number of times.
 from __future__ import annotations
 
 import logging
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice, pairwise, takewhile
+from itertools import chain, count, islice, pairwise, takewhile
 from operator import attrgetter
 from pathlib import Path
 from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from deltalake import CommitProperties, DeltaTable
+from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
-from deltalake.transaction import AddAction, RemoveAction
 
+from tapestry.core.durable import sync_directory, sync_file
 from tapestry.core.errors import TapestryError
 from tapestry.core.file_lock import file_lock
 from tapestry.core.log import event
@@ -40,6 +39,8 @@ from tapestry.tables.data_files import (
 )
 from tapestry.tables.hash_runs import extend_index
 from tapestry.tables.log import Tables
+from tapestry.tables.log_check import make_checkpoint
+from tapestry.tables.log_entry import add_action, put_entry, remove_action
 from tapestry.tables.rows import (
     ORIGINALS,
     REPEATING,
@@ -172,24 +173,19 @@ def replace(opened: DeltaTable, table: str, data_files: Sequence[DataFile], keep
     """
     root = root_of(opened)
     name = f"part-{uuid4()}.zstd.parquet"
-    now = time.time_ns() // 1_000_000
     try:
         rows, bounds = _write_sorted(root / name, table, data_files, keep)
-        actions: list[AddAction | RemoveAction] = [
-            RemoveAction(os.path.relpath(data_file.path, root), False, now, data_file.bytes, {})
-            for data_file in data_files
-        ]
+        actions = [remove_action(root, data_file) for data_file in data_files]
         if rows:
-            size = (root / name).stat().st_size
-            actions.append(AddAction(name, size, {}, now, False, statistics(rows, bounds)))
+            actions.append(add_action(root / name, statistics(rows, bounds), data_change=False))
+            sync_directory(root)
         else:
             (root / name).unlink()
-        opened.create_write_transaction(
-            actions,
-            "append",
-            opened.schema(),
-            commit_properties=CommitProperties({"tapestry.merged": str(rows)}),
-        )
+        information = {"operation": "OPTIMIZE", "tapestry.merged": str(rows)}
+        for version in count(opened.version() + 1):
+            # Others only append meanwhile: whoever replaces files holds the lock.
+            if put_entry(root, version, actions, information):
+                break
     except (DeltaError, OSError) as error:
         (root / name).unlink(missing_ok=True)
         reason = str(error).partition("\n")[0]
@@ -208,7 +204,7 @@ def _write_sorted(
     """
     schema = arrow_schema(table)
     waiting = schema.empty_table()
-    count, bounds = 0, dict.fromkeys(bounded(table), UNKNOWN[::-1])
+    row_count, bounds = 0, dict.fromkeys(bounded(table), UNKNOWN[::-1])
     size = row_group_rows(table)
     with pq.ParquetWriter(
         path,
@@ -221,7 +217,7 @@ def _write_sorted(
         for rows in map(keep, _in_order(table, data_files)):
             if not rows.num_rows:
                 continue
-            count += rows.num_rows
+            row_count += rows.num_rows
             for column, (low, high) in bounds_of(table, rows).items():
                 bounds[column] = min(low, bounds[column][0]), max(high, bounds[column][1])
             waiting = pa.concat_tables([waiting, rows])
@@ -230,9 +226,8 @@ def _write_sorted(
                 writer.write_table(waiting.slice(0, full), row_group_size=size)
                 waiting = waiting.slice(full)
         writer.write_table(waiting, row_group_size=size)
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
-    return count, bounds
+    sync_file(path)
+    return row_count, bounds
 
 
 def _in_order(table: str, data_files: Sequence[DataFile]) -> Iterator[pa.Table]:
@@ -274,4 +269,4 @@ def drop_old_files(opened: DeltaTable, keep_hours: int, stray: bool | None = Non
         full=keep_hours >= 24 if stray is None else stray,
     )
     # A reader that opens the table reads the log from the checkpoint on, not from its start.
-    opened.create_checkpoint()
+    make_checkpoint(opened, root_of(opened))

@@ -24,6 +24,7 @@ from tapestry.tables.compact import KEEP_HOURS, drop_old_files, replace
 from tapestry.tables.data_files import DataFile
 from tapestry.tables.hash_runs import extend_index
 from tapestry.tables.log import Tables
+from tapestry.tables.log_check import make_checkpoint
 from tapestry.tables.rows import ORIGINALS
 from tapestry.tables.tombstones import add_tombstones, delete_tombstones, mark_history_incomplete
 
@@ -106,7 +107,7 @@ def _drop_history(tables: Tables, table: str) -> None:
     clock, and would keep entries after that clock was set back.
     """
     opened = tables.open(table)
-    opened.create_checkpoint()
+    make_checkpoint(opened, tables.root / table)
     # The oldest first: who knows of an entry that is there also sees those after it.
     for entry in sorted((tables.root / table / "_delta_log").iterdir()):
         version = entry.name.partition(".")[0]

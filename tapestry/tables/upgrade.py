@@ -23,7 +23,6 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.file_lock import FOREVER, file_lock
 from tapestry.core.log import event
 from tapestry.core.schema import MESSAGES
-from tapestry.tables.commit import put_entry
 from tapestry.tables.data_files import (
     UNKNOWN,
     DataFile,
@@ -34,6 +33,7 @@ from tapestry.tables.data_files import (
 from tapestry.tables.delta_table import explained
 from tapestry.tables.find import by_time
 from tapestry.tables.log import Tables
+from tapestry.tables.log_entry import add_action, put_entry, remove_action
 from tapestry.tables.rows import ORIGINALS, REPEATING, arrow_schema, dated, row_group_rows
 
 ReceivedOf = Callable[[bytes, int], int | None]
@@ -65,7 +65,7 @@ def upgrade(tables: Tables, received_of: ReceivedOf) -> bool:
             actions: list[dict[str, Any]] = [{"metaData": _metadata(opened)}]
             for data_file in old:
                 actions += _replaced(tables, data_file, received_of, new)
-            if not put_entry(path, opened.version() + 1, actions):
+            if not put_entry(path, opened.version() + 1, actions, {"operation": "UPGRADE"}):
                 raise TapestryError(
                     "Mail was appended while the messages were upgraded.",
                     hint="Stop all other parts of Tapestry, and run it again.",
@@ -123,19 +123,8 @@ def _replaced(
             before = bounds["received"]
             bounds["received"] = min(low, before[0]), max(high, before[1])
             writer.write_table(rows, row_group_size=row_group_rows(MESSAGES))
-    now = time.time_ns() // 1_000_000
-    name = Path(data_file.path).name
-    yield {"remove": {"path": name, "deletionTimestamp": now, "dataChange": False}}
-    yield {
-        "add": {
-            "path": path.name,
-            "partitionValues": {},
-            "size": path.stat().st_size,
-            "modificationTime": now,
-            "dataChange": False,
-            "stats": statistics(data_file.rows, bounds),
-        }
-    }
+    yield remove_action(path.parent, data_file)
+    yield add_action(path, statistics(data_file.rows, bounds), data_change=False)
 
 
 def _with_received(
