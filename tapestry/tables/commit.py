@@ -18,18 +18,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from deltalake.exceptions import DeltaError
 
-from tapestry.core.durable import sync_directory, sync_file
 from tapestry.tables.data_files import bounds_of, statistics
 from tapestry.tables.delta_table import explained
 from tapestry.tables.log import Tables
 from tapestry.tables.log_check import make_checkpoint
 from tapestry.tables.log_entry import add_action, put_entry
+from tapestry.tables.parquet_file import write_parquet
 from tapestry.tables.rows import REPEATING, row_group_rows
 
 log = logging.getLogger(__name__)
@@ -72,17 +70,10 @@ def write_file(tables: Tables, table: str, rows: pa.Table) -> WrittenFile:
 
     Raise TapestryError if they cannot be written.
     """
-    path = tables.root / table / f"part-{uuid4()}.zstd.parquet"
     with _written(tables, table):
-        try:
-            _write(path, table, rows)
-            sync_file(path)
-            sync_directory(path.parent)
-            stats = statistics(rows.num_rows, bounds_of(table, rows))
-            return WrittenFile(path, add_action(path, stats, data_change=True))
-        except OSError:
-            path.unlink(missing_ok=True)
-            raise
+        path = write_parquet(tables.root / table, rows, row_group_rows(table), REPEATING)
+        stats = statistics(rows.num_rows, bounds_of(table, rows))
+        return WrittenFile(path, add_action(path, stats, data_change=True))
 
 
 def commit_files(
@@ -121,18 +112,6 @@ def _written(tables: Tables, table: str) -> Iterator[None]:
     with explained(f"New rows cannot be written to {root}", hint):
         tables.version(table)  # creates the table
         yield
-
-
-def _write(path: Path, table: str, rows: pa.Table) -> None:
-    pq.write_table(
-        rows,
-        path,
-        row_group_size=row_group_rows(table),
-        compression="zstd",
-        compression_level=3,
-        use_dictionary=list(REPEATING),
-        store_schema=False,
-    )
 
 
 def put_next(

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from tapestry.core.file_lock import FOREVER, file_lock
 from tapestry.core.log import event
@@ -25,6 +24,7 @@ from tapestry.tables.data_files import DataFile
 from tapestry.tables.hash_runs import extend_index
 from tapestry.tables.log import Tables
 from tapestry.tables.log_check import make_checkpoint
+from tapestry.tables.parquet_file import read_parquet
 from tapestry.tables.rows import ORIGINALS
 from tapestry.tables.tombstones import add_tombstones, delete_tombstones, mark_history_incomplete
 
@@ -95,7 +95,7 @@ def _is_of_audience(rows: pa.Table, audience: str, before: int | None) -> pa.Arr
 
 def _keys_of_audience(file: DataFile, table: str, audience: str, before: int | None) -> list[str]:
     key = KEY_COLUMN.get(table, "msgid")
-    rows = pq.read_table(file.path, columns=["audience", "ts", key], partitioning=None)
+    rows = read_parquet(file.path, ["audience", "ts", key])
     keys: list[str] = rows.filter(_is_of_audience(rows, audience, before))[key].to_pylist()
     return keys
 

@@ -27,7 +27,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tapestry.core.checksummed_file import size_with_checksums
 from tapestry.core.clock import BEGINNING
@@ -37,6 +36,7 @@ from tapestry.core.schema import INDEXED
 from tapestry.core.sorted_hashes import Hashes, MappedHashes, SortedHashes, hash_texts, run_bytes
 from tapestry.tables.data_files import DataFile, DataFiles
 from tapestry.tables.log import Tables
+from tapestry.tables.parquet_file import read_parquet
 from tapestry.tables.rows import bounded
 
 log = logging.getLogger(__name__)
@@ -169,7 +169,7 @@ def extend_index_if_behind(tables: Tables, table: str) -> None:
         return
     try:
         extend_index(tables, table)
-    except OSError as error:
+    except (DamagedFileError, OSError) as error:
         # Rows are found without it, and the append is committed.
         log.warning("The index of %s is not extended: %s", table, error)
 
@@ -218,8 +218,7 @@ def _chunks(data_files: Sequence[DataFile]) -> Iterator[tuple[list[DataFile], in
 
 def _entries(data_file: DataFile, table: str, column: str) -> tuple[Hashes, Places]:
     instants = bounded(table)
-    with pq.ParquetFile(data_file.path) as file:
-        rows = file.read(columns=[column, *instants])
+    rows = read_parquet(data_file.path, [column, *instants])
     rows = rows.filter(rows[column].is_valid())
     places = np.column_stack([rows[name].to_numpy() for name in instants])
     return hash_texts(rows[column].to_pylist()), places

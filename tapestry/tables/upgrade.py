@@ -13,10 +13,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 from tapestry.core.errors import TapestryError
@@ -34,6 +32,7 @@ from tapestry.tables.delta_table import explained
 from tapestry.tables.find import by_time
 from tapestry.tables.log import Tables
 from tapestry.tables.log_entry import add_action, put_entry, remove_action
+from tapestry.tables.parquet_file import new_parquet_file, open_parquet
 from tapestry.tables.rows import ORIGINALS, REPEATING, arrow_schema, dated, row_group_rows
 
 ReceivedOf = Callable[[bytes, int], int | None]
@@ -107,24 +106,21 @@ def _replaced(
     tables: Tables, data_file: DataFile, received_of: ReceivedOf, new: list[Path]
 ) -> Iterator[dict[str, Any]]:
     """Write a file anew, with the column; yield the actions of the log for it."""
-    path = tables.root / MESSAGES / f"part-{uuid4()}.zstd.parquet"
-    new.append(path)
     schema = arrow_schema(MESSAGES)
     bounds = {"ts": (data_file.min_ts, data_file.max_ts), "received": UNKNOWN[::-1]}
     with (
-        pq.ParquetWriter(
-            path, schema, compression="zstd", use_dictionary=list(REPEATING), store_schema=False
-        ) as writer,
-        pq.ParquetFile(data_file.path) as file,
+        new_parquet_file(tables.root / MESSAGES, schema, REPEATING) as written,
+        open_parquet(data_file.path) as file,
     ):
         for number in range(file.num_row_groups):
             rows = _with_received(tables, file.read_row_group(number), received_of, schema)
             low, high = bounds_of(MESSAGES, rows)["received"]
             before = bounds["received"]
             bounds["received"] = min(low, before[0]), max(high, before[1])
-            writer.write_table(rows, row_group_size=row_group_rows(MESSAGES))
-    yield remove_action(path.parent, data_file)
-    yield add_action(path, statistics(data_file.rows, bounds), data_change=False)
+            written.writer.write_table(rows, row_group_size=row_group_rows(MESSAGES))
+    new.append(written.path)
+    yield remove_action(written.path.parent, data_file)
+    yield add_action(written.path, statistics(data_file.rows, bounds), data_change=False)
 
 
 def _with_received(

@@ -117,6 +117,6 @@ def test_all_that_an_entry_names_is_on_the_disk_before_it(tables, monkeypatch):
     append_messages(tables, MemoryClock(), [Message("m9")])
     root, linked = str(tables.root / "messages"), steps.index("link")
     before, after = steps[:linked], steps[linked:]
-    assert [path.endswith(".parquet") for path in before] == [True, False, False]
-    assert before[1] == root and before[2].endswith(".json.tmp")
+    assert before[0].endswith(".unfinished"), "the rows, before the file has its name"
+    assert before[1:] == [root, before[2]] and before[2].endswith(".json.tmp")
     assert after[1] == f"{root}/_delta_log"
