@@ -5,7 +5,7 @@
 An entry is a disjunct of an enrolled filter and one of its predicate keys.  Entries are only ever
 appended: a filter that has changed is entered anew with its next revision, and the reader asks
 the application which revision is the present one.  The index can be made anew from the
-database at any time.
+database at any time: if a file of it is damaged, it is deleted and counts as missing.
 """
 
 from __future__ import annotations
@@ -19,20 +19,25 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
-from deltalake import DeltaTable, WriterProperties, write_deltalake
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
 
+from tapestry.core.damage import DamagedFileError, mended
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import DueFilter
 from tapestry.core.sorted_hashes import Hashes, hash_texts
 from tapestry.plan.compile import Compiled, Plan
 from tapestry.plan.predicate_keys import PredicateKey, predicate_keys
 from tapestry.plan.signature import Constant, values_by_slot
+from tapestry.tables.data_files import statistics
 from tapestry.tables.delta_table import explained
+from tapestry.tables.log_check import check_log, make_checkpoint, newest_version
+from tapestry.tables.log_entry import add_action, create_log, put_entry, remove_action
+from tapestry.tables.parquet_file import parquet_footer, read_parquet, verify_whole, write_parquet
 
 _COLUMNS = {
     "filter_id": pa.int64(),
@@ -68,7 +73,14 @@ MANY_FILES = 64
 SHRINK_EVERY = 3600.0
 """Seconds after which a full index of one file is looked through for entries of the past."""
 
-WRITER = WriterProperties(compression="ZSTD", compression_level=1)
+ROW_GROUP = 1 << 20
+"""Entries of a row group: they are read together."""
+
+TEXTS = ("signature", "constants", "audiences", "extractor", "token", "text")
+"""Columns that are written with a dictionary."""
+
+CHECKPOINT_EVERY = 100
+"""Commits of a table after which a checkpoint is made."""
 
 
 class IndexFullError(TapestryError):
@@ -166,7 +178,7 @@ class PredicateIndex:
         new = {key: text for key, text in representatives.items() if key not in known}
         if new:
             texts = {"signature": list(new), "text": list(new.values())}
-            _write(self._representatives, pa.table(texts, schema=REPRESENTATIVES), "append")
+            _write(self._representatives, pa.table(texts, schema=REPRESENTATIVES))
         if entries:
             columns: dict[str, Any] = {
                 field.name: [getattr(entry, field.name) for entry in entries]
@@ -176,7 +188,7 @@ class PredicateIndex:
             queries = ((entry.signature, entry.constants) for entry in entries)
             columns["key_hash"] = key_hashes(entries).view("<i8")
             columns["query_hash"] = query_hashes(queries).view("<i8")
-            _write(self._entries, pa.table(columns, schema=SCHEMA), "append")
+            _write(self._entries, pa.table(columns, schema=SCHEMA))
 
     def representatives(self) -> dict[str, str]:
         """Return the text of a filter for each signature."""
@@ -189,7 +201,7 @@ class PredicateIndex:
 
     def room(self) -> int:
         """Return how many entries can be added, counting those of past revisions as entered."""
-        rows: int = sum(pq.read_metadata(path).num_rows for path in self.files())
+        rows: int = sum(parquet_footer(path).num_rows for path in self.files())
         return MOST_ENTRIES - rows
 
     def extractors(self) -> dict[str, set[int]]:
@@ -207,7 +219,7 @@ class PredicateIndex:
         counts: Counter[str] = Counter()
         columns = ["signature", "filter_id"]
         for path in self.files():
-            rows = pq.read_table(path, columns=columns, read_dictionary=["signature"])
+            rows = read_parquet(path, columns, read_dictionary=["signature"])
             counted = rows.group_by("signature").aggregate([("filter_id", "count_distinct")])
             for row in counted.to_pylist():
                 counts[row["signature"]] += row["filter_id_count_distinct"]
@@ -229,16 +241,41 @@ class PredicateIndex:
         )
         if len(files) < MANY_FILES and not shrinking:
             return False
-        rows = pa.concat_tables(pq.read_table(path, schema=SCHEMA) for path in files)
+        rows = pa.concat_tables(read_parquet(path).select(SCHEMA.names) for path in files)
+        rows = rows.cast(SCHEMA)
         filter_ids, places = np.unique(rows["filter_id"].to_numpy(), return_inverse=True)
         revisions = current(filter_ids.tolist())
         present = np.array([revisions.get(filter_id, -1) for filter_id in filter_ids.tolist()])
         kept = rows.filter(pa.array(present[places] == rows["revision"].to_numpy()))
-        _write(self._entries, kept, "overwrite")
+        _write(self._entries, kept, instead_of=files)
         DeltaTable(str(self._entries)).vacuum(
             retention_hours=0, dry_run=False, enforce_retention_duration=False
         )
         return True
+
+    def tables(self) -> tuple[Path, ...]:
+        """Return the directories of the tables that there are."""
+        both = (self._entries, self._representatives)
+        return tuple(path for path in both if (path / "_delta_log").is_dir())
+
+    def drop_if_damaged(self) -> None:
+        """Delete the index, with a line of the log, if a file of it is not as it was written.
+
+        What was verified is verified again only if it was changed.  No other process may add
+        meanwhile.
+        """
+        try:
+            for path in self.tables():
+                check_log(path)
+                for file in _files(path):
+                    status = Path(file).stat()
+                    _verify(file, status.st_mtime_ns, status.st_size)
+        except (DamagedFileError, DeltaError, FileNotFoundError) as error:
+            shutil.rmtree(self._directory, ignore_errors=True)
+            _versions.clear()
+            damaged = error.path if isinstance(error, DamagedFileError) else self._directory
+            reason = error.reason if isinstance(error, DamagedFileError) else str(error)
+            mended(damaged, reason, "the predicate index is deleted; all filters are entered anew")
 
     def delete_other_versions(self) -> None:
         """Delete the index of other versions of the program, for it holds texts of filters."""
@@ -248,11 +285,23 @@ class PredicateIndex:
                 shutil.rmtree(path, ignore_errors=True)
 
 
-def _write(path: Path, rows: pa.Table, mode: Literal["append", "overwrite"]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
+def _write(path: Path, rows: pa.Table, instead_of: Sequence[str] = ()) -> None:
+    """Append rows to a table, or put them in the place of files, in one commit."""
     hint = "Make room on the disk, or make the directory yours to write; then run again."
     with explained(f"Filters cannot be entered in {path}", hint):
-        write_deltalake(str(path), rows, mode=mode, writer_properties=WRITER)
+        if not (path / "_delta_log").is_dir():
+            create_log(path, path.name, rows.schema, {})
+        file = write_parquet(path, rows, ROW_GROUP, TEXTS)
+        actions = [remove_action(path, name, Path(name).stat().st_size) for name in instead_of]
+        actions.append(add_action(file, statistics(rows.num_rows, {}), data_change=True))
+        version = newest_version(path) + 1
+        if not put_entry(path, version, actions, {"operation": "WRITE"}):
+            raise TapestryError(
+                f"Another process enters filters in {path} at the same time.",
+                hint="Run one Tapestry on a data directory.",
+            )
+        if version % CHECKPOINT_EVERY == 0:
+            make_checkpoint(DeltaTable(str(path)), path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,13 +349,18 @@ def _stamp(path: Path, number: int) -> tuple[int, int] | None:
 
 
 @lru_cache(maxsize=4096)
+def _verify(path: str, changed: int, size: int) -> None:
+    verify_whole(path)
+
+
+@lru_cache(maxsize=4096)
 def _texts(path: str) -> dict[str, str]:
-    rows = pq.read_table(path)
+    rows = read_parquet(path)
     return dict(zip(rows["signature"].to_pylist(), rows["text"].to_pylist(), strict=True))
 
 
 @lru_cache(maxsize=4096)
 def _offsets(path: str) -> frozenset[tuple[str, int]]:
-    rows = pq.read_table(path, columns=["extractor", "offset"])
+    rows = read_parquet(path, ["extractor", "offset"])
     pairs = rows.group_by(["extractor", "offset"]).aggregate([])
     return frozenset(zip(pairs["extractor"].to_pylist(), pairs["offset"].to_pylist(), strict=True))

@@ -181,7 +181,7 @@ def replace(opened: DeltaTable, table: str, data_files: Sequence[DataFile], keep
     written: Path | None = None
     try:
         written, rows, bounds = _write_sorted(root, table, data_files, keep)
-        actions = [remove_action(root, data_file) for data_file in data_files]
+        actions = [remove_action(root, data_file.path, data_file.bytes) for data_file in data_files]
         if rows:
             actions.append(add_action(written, statistics(rows, bounds), data_change=False))
         else:

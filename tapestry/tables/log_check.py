@@ -60,6 +60,11 @@ def entries(root: Path, begin: int = 0) -> list[int]:
     return sorted(version for version in found if version >= begin)
 
 
+def newest_version(root: Path) -> int:
+    """Return the newest version of a log, as the names of its files say."""
+    return max([*entries(root), newest_checkpoint(root)])
+
+
 def make_checkpoint(opened: DeltaTable, root: Path) -> None:
     """Make a checkpoint of an opened version, and keep a copy of it instead of older ones."""
     version = opened.version()

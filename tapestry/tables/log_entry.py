@@ -26,7 +26,6 @@ from deltalake import Schema
 from tapestry.core.damage import DamagedFileError, mended
 from tapestry.core.durable import sync_directory
 from tapestry.tables import log_copy
-from tapestry.tables.data_files import DataFile
 
 Action = Mapping[str, Any]
 
@@ -93,16 +92,16 @@ def add_action(path: Path, stats: str, *, data_change: bool) -> dict[str, Any]:
     }
 
 
-def remove_action(root: Path, data_file: DataFile) -> dict[str, Any]:
+def remove_action(root: Path, path: str, size: int) -> dict[str, Any]:
     """Return the action that removes a file from its table; its rows are in other files."""
     return {
         "remove": {
-            "path": quote(os.path.relpath(data_file.path, root)),
+            "path": quote(os.path.relpath(path, root)),
             "deletionTimestamp": now_ms(),
             "dataChange": False,
             "extendedFileMetadata": True,
             "partitionValues": {},
-            "size": data_file.bytes,
+            "size": size,
         }
     }
 

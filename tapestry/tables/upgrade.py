@@ -119,7 +119,7 @@ def _replaced(
             bounds["received"] = min(low, before[0]), max(high, before[1])
             written.writer.write_table(rows, row_group_size=row_group_rows(MESSAGES))
     new.append(written.path)
-    yield remove_action(written.path.parent, data_file)
+    yield remove_action(written.path.parent, data_file.path, data_file.bytes)
     yield add_action(written.path, statistics(data_file.rows, bounds), data_change=False)
 
 
