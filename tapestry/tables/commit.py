@@ -128,7 +128,7 @@ def put_next(
 
 
 def checkpoint_if_due(tables: Tables, table: str) -> None:
-    """Make a checkpoint of a log that many commits were added to, and drop its old entries.
+    """Make a checkpoint of a log that many commits were added to; its oldest entries go.
 
     An error is only logged: the log can be read without it.
     """
@@ -137,9 +137,7 @@ def checkpoint_if_due(tables: Tables, table: str) -> None:
     if version - last < max(CHECKPOINT_EVERY, actions // _PART_OF_A_CHECKPOINT):
         return
     try:
-        opened = tables.open(table)
-        make_checkpoint(opened, tables.root / table)
-        opened.cleanup_metadata()
+        make_checkpoint(tables.open(table), tables.root / table)
     except (DeltaError, OSError) as error:
         log.warning("The log of %s gets no checkpoint: %s", table, error)
 

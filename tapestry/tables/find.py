@@ -170,7 +170,7 @@ def within(rows: pa.Table, slices: Sequence[Slice], by: str = "ts") -> pa.Table:
 
 
 @lru_cache(maxsize=512)
-def _group_bounds(path: str, by: str = "ts") -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def group_bounds(path: str, by: str = "ts") -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Return the least and the greatest ``by`` of each row group of a file."""
     metadata = parquet_footer(path)
     column = next(n for n in range(metadata.num_columns) if metadata.schema.column(n).path == by)
@@ -187,18 +187,18 @@ def _group_bounds(path: str, by: str = "ts") -> tuple[np.ndarray[Any, Any], np.n
 
 def _overlapping(data_file: DataFile, slice_: Slice, by: str = "ts") -> np.ndarray[Any, Any]:
     """Return a mask of the row groups that may hold rows of a slice."""
-    low, high = _group_bounds(data_file.path, by)
+    low, high = group_bounds(data_file.path, by)
     return (high > slice_[0]) & (low <= slice_[1])
 
 
 def _holding(data_file: DataFile, places: Places, instants: Sequence[str]) -> np.ndarray[Any, Any]:
     """Return a mask of the row groups that may hold a row at one of the places, sorted by ts."""
-    low, high = _group_bounds(data_file.path)
+    low, high = group_bounds(data_file.path)
     first = np.searchsorted(places[:, 0], low)
     last = np.searchsorted(places[:, 0], high, "right")
     mask = np.asarray(first < last)
     for position, name in enumerate(instants[1:], start=1):
-        low, high = _group_bounds(data_file.path, name)
+        low, high = group_bounds(data_file.path, name)
         for number in np.flatnonzero(mask):
             values = places[first[number] : last[number], position]
             mask[number] = ((values >= low[number]) & (values <= high[number])).any()

@@ -180,7 +180,7 @@ def _extend(root: Path, table: str, column: str, data_files: DataFiles) -> None:
     chain = sorted_runs(root, table, column)
     low = newest_indexed(chain)
     for chunk, high in _chunks(data_files.after(low)):
-        columns = [_entries(data_file, table, column) for data_file in chunk]
+        columns = [entries_of(data_file.path, table, column) for data_file in chunk]
         keys, places = (np.concatenate(arrays) for arrays in zip(*columns, strict=True))
         new = (places[:, 0] > low) & (places[:, 0] <= high)
         run = SortedHashes.sort(keys[new], places[new])
@@ -216,9 +216,10 @@ def _chunks(data_files: Sequence[DataFile]) -> Iterator[tuple[list[DataFile], in
         yield chunk, high
 
 
-def _entries(data_file: DataFile, table: str, column: str) -> tuple[Hashes, Places]:
+def entries_of(path: str, table: str, column: str) -> tuple[Hashes, Places]:
+    """Return what the index of a column holds of a data file: hashes, and a place for each."""
     instants = bounded(table)
-    rows = read_parquet(data_file.path, [column, *instants])
+    rows = read_parquet(path, [column, *instants])
     rows = rows.filter(rows[column].is_valid())
     places = np.column_stack([rows[name].to_numpy() for name in instants])
     return hash_texts(rows[column].to_pylist()), places

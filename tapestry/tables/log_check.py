@@ -23,7 +23,7 @@ from tapestry.tables.log_entry import entry_path, parse_entry, read_entry
 
 _ENTRY = re.compile(r"\d{20}\.json")
 _CHECKPOINT = re.compile(r"\d{20}\.checkpoint\.parquet")
-_POINTER = "_last_checkpoint"
+POINTER = "_last_checkpoint"
 
 
 def check_log(root: Path) -> None:
@@ -66,13 +66,33 @@ def newest_version(root: Path) -> int:
 
 
 def make_checkpoint(opened: DeltaTable, root: Path) -> None:
-    """Make a checkpoint of an opened version, and keep a copy of it instead of older ones."""
-    version = opened.version()
-    log_copy.copy_path(checkpoint_path(root, version)).unlink(missing_ok=True)
+    """Make a checkpoint of an opened version, with copies of what is needed from the one before on.
+
+    What is older than that one is deleted.
+    """
+    version, before = opened.version(), newest_checkpoint(root)
+    directory = root / "_delta_log"
+    for name in (checkpoint_path(root, version).name, POINTER):
+        log_copy.copy_path(directory / name).unlink(missing_ok=True)
     opened.create_checkpoint()
-    for path in (checkpoint_path(root, version), entry_path(root, version)):
+    for path in (checkpoint_path(root, version), directory / POINTER):
         log_copy.keep(path, path.read_bytes())
+    for number in entries(root, before):
+        path = entry_path(root, number)
+        if not log_copy.copy_path(path).exists():
+            with suppress(FileNotFoundError):
+                log_copy.keep(path, path.read_bytes())
+    drop_history(root, before)
+
+
+def drop_history(root: Path, version: int) -> None:
+    """Delete the entries and checkpoints of a log from before a version that has a checkpoint."""
     log_copy.drop_before(root, version)
+    # The oldest first: who knows of an entry that is there also sees those after it.
+    for path in sorted(_names(root)):
+        number = path.name.partition(".")[0]
+        if number.isdigit() and int(number) < version:
+            path.unlink(missing_ok=True)
 
 
 def checkpoint_path(root: Path, version: int) -> Path:
@@ -85,7 +105,7 @@ def pointed_at(root: Path) -> int | None:
 
     Raises DamagedFileError if the pointer cannot be read, or leads to no checkpoint.
     """
-    path = root / "_delta_log" / _POINTER
+    path = root / "_delta_log" / POINTER
     try:
         version = json.loads(path.read_bytes())["version"]
     except FileNotFoundError:
@@ -113,10 +133,16 @@ def _check_checkpoint(root: Path) -> None:
             if reason == "it is missing" or not _agrees(path, content):
                 log_copy.restore(path, content)
                 mended(path, reason, "written again from its copy")
+    pointer = root / "_delta_log" / POINTER
+    content = log_copy.kept(pointer)
     try:
+        if content is not None and (not pointer.exists() or pointer.read_bytes() != content):
+            raise DamagedFileError(pointer, "it is not what was written")
         pointed_at(root)
     except DamagedFileError as error:
-        Path(error.path).unlink(missing_ok=True)  # a hint: the log is read without it
+        # A hint: the log is read without it, or with an older one.
+        pointer.unlink(missing_ok=True)
+        log_copy.copy_path(pointer).unlink(missing_ok=True)
         mended(error.path, error.reason, "deleted; it is made anew with the next checkpoint")
     for path in checkpoints(root)[:1]:
         if not log_copy.copy_path(path).exists():

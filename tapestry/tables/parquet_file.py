@@ -126,6 +126,30 @@ def verify_whole(path: str | Path) -> None:
             batch.validate(full=True)
 
 
+def salvage_row_groups(path: str | Path, schema: pa.Schema) -> Iterator[pa.Table | None]:
+    """Yield the row groups of a damaged file, None for each that cannot be read.
+
+    If its footer is damaged, nothing of it can be.
+    """
+    try:
+        stored = checksums_of(path)
+        if stored is not None and _footer_checksum(path) != stored[1]:
+            raise DamagedFileError(path, "the checksum of its footer does not agree")
+        with _damage_of(path):
+            groups = pq.read_metadata(path).num_row_groups
+    except DamagedFileError:
+        yield None
+        return
+    for number in range(groups):
+        try:
+            with _damage_of(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
+                rows = file.read_row_group(number, columns=schema.names).cast(schema)
+        except DamagedFileError:
+            yield None
+        else:
+            yield rows
+
+
 def checksums_of(path: str | Path) -> tuple[int, int] | None:
     """Return the checksums in a file's name, of all and of the footer; None if it has none.
 

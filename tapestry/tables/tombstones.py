@@ -88,6 +88,11 @@ def copy_of(path: Path) -> Path:
     return path.with_name(path.name + COPY)
 
 
+def other_of(path: Path) -> Path:
+    """Return the copy of a run, or the run that a copy is of."""
+    return path.with_name(path.name.removesuffix(COPY)) if path.suffix == COPY else copy_of(path)
+
+
 def tombstone_files(root: Path) -> list[Path]:
     """Return the runs of all audiences."""
     return [path for directory in (root / "removed").glob("*/") for path in _files(directory)]
@@ -95,7 +100,7 @@ def tombstone_files(root: Path) -> list[Path]:
 
 def mend(path: Path) -> None:
     """Write a damaged run or copy back from the other; DamagedFileError if neither is whole."""
-    other = path.with_name(path.name.removesuffix(COPY)) if path.suffix == COPY else copy_of(path)
+    other = other_of(path)
     try:
         ChecksummedFile(other).read()
     except FileNotFoundError:

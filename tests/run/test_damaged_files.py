@@ -34,7 +34,7 @@ def forget_what_is_known():
     parquet_file.parquet_footer.cache_clear()
     for cached in (index_store._verify, index_store._texts, index_store._offsets):
         cached.cache_clear()
-    for cached in (find._group_bounds, find._kept):
+    for cached in (find.group_bounds, find._kept):
         cached.cache_clear()
 
 

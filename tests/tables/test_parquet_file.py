@@ -23,7 +23,7 @@ from tapestry.tables.read import message
 
 def forget_what_is_known():
     parquet_file.parquet_footer.cache_clear()
-    find._group_bounds.cache_clear()
+    find.group_bounds.cache_clear()
     find._kept.cache_clear()
 
 
