@@ -1,4 +1,4 @@
-"""Parquet files with checksums: of each page, of the footer, and of the whole file.
+"""Parquet files with checksums: page checksums, one of the footer, and one of the whole file.
 
     rows ─> draft ─ fsync ─> part-UUID-CHECKSUMS.zstd.parquet, where CHECKSUMS are two CRC-32:
                              of all bytes, and of the footer (its length and magic included)
