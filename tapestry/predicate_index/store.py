@@ -33,11 +33,8 @@ from tapestry.core.sorted_hashes import Hashes, hash_texts
 from tapestry.plan.compile import Compiled, Plan
 from tapestry.plan.predicate_keys import PredicateKey, predicate_keys
 from tapestry.plan.signature import Constant, values_by_slot
-from tapestry.tables.data_files import statistics
-from tapestry.tables.delta_table import explained
-from tapestry.tables.log_check import check_log, make_checkpoint, newest_version
-from tapestry.tables.log_entry import add_action, create_log, put_entry, remove_action
-from tapestry.tables.parquet_file import parquet_footer, read_parquet, verify_whole, write_parquet
+from tapestry.predicate_index.files import files_of, forget_versions, verify_table, write_rows
+from tapestry.tables.parquet_file import parquet_footer, read_parquet
 
 _COLUMNS = {
     "filter_id": pa.int64(),
@@ -72,15 +69,6 @@ MANY_FILES = 64
 
 SHRINK_EVERY = 3600.0
 """Seconds after which a full index of one file is looked through for entries of the past."""
-
-ROW_GROUP = 1 << 20
-"""Entries of a row group: they are read together."""
-
-TEXTS = ("signature", "constants", "audiences", "extractor", "token", "text")
-"""Columns that are written with a dictionary."""
-
-CHECKPOINT_EVERY = 100
-"""Commits of a table after which a checkpoint is made."""
 
 
 class IndexFullError(TapestryError):
@@ -178,7 +166,7 @@ class PredicateIndex:
         new = {key: text for key, text in representatives.items() if key not in known}
         if new:
             texts = {"signature": list(new), "text": list(new.values())}
-            _write(self._representatives, pa.table(texts, schema=REPRESENTATIVES))
+            write_rows(self._representatives, pa.table(texts, schema=REPRESENTATIVES))
         if entries:
             columns: dict[str, Any] = {
                 field.name: [getattr(entry, field.name) for entry in entries]
@@ -188,16 +176,16 @@ class PredicateIndex:
             queries = ((entry.signature, entry.constants) for entry in entries)
             columns["key_hash"] = key_hashes(entries).view("<i8")
             columns["query_hash"] = query_hashes(queries).view("<i8")
-            _write(self._entries, pa.table(columns, schema=SCHEMA))
+            write_rows(self._entries, pa.table(columns, schema=SCHEMA))
 
     def representatives(self) -> dict[str, str]:
         """Return the text of a filter for each signature."""
-        texts = map(_texts, _files(self._representatives))
+        texts = map(_texts, files_of(self._representatives))
         return {signature: text for by_file in texts for signature, text in by_file.items()}
 
     def files(self) -> tuple[str, ...]:
         """Return the Parquet files of the newest version of the entries, the oldest first."""
-        return _files(self._entries)
+        return files_of(self._entries)
 
     def room(self) -> int:
         """Return how many entries can be added, counting those of past revisions as entered."""
@@ -247,7 +235,7 @@ class PredicateIndex:
         revisions = current(filter_ids.tolist())
         present = np.array([revisions.get(filter_id, -1) for filter_id in filter_ids.tolist()])
         kept = rows.filter(pa.array(present[places] == rows["revision"].to_numpy()))
-        _write(self._entries, kept, instead_of=files)
+        write_rows(self._entries, kept, instead_of=files)
         DeltaTable(str(self._entries)).vacuum(
             retention_hours=0, dry_run=False, enforce_retention_duration=False
         )
@@ -266,13 +254,10 @@ class PredicateIndex:
         """
         try:
             for path in self.tables():
-                check_log(path)
-                for file in _files(path):
-                    status = Path(file).stat()
-                    _verify(file, status.st_mtime_ns, status.st_size)
+                verify_table(path)
         except (DamagedFileError, DeltaError, FileNotFoundError) as error:
             shutil.rmtree(self._directory, ignore_errors=True)
-            _versions.clear()
+            forget_versions()
             damaged = error.path if isinstance(error, DamagedFileError) else self._directory
             reason = error.reason if isinstance(error, DamagedFileError) else str(error)
             mended(damaged, reason, "the predicate index is deleted; all filters are entered anew")
@@ -283,74 +268,6 @@ class PredicateIndex:
         for path in self._directory.glob("*"):
             if path not in (self._entries, self._representatives):
                 shutil.rmtree(path, ignore_errors=True)
-
-
-def _write(path: Path, rows: pa.Table, instead_of: Sequence[str] = ()) -> None:
-    """Append rows to a table, or put them in the place of files, in one commit."""
-    hint = "Make room on the disk, or make the directory yours to write; then run again."
-    with explained(f"Filters cannot be entered in {path}", hint):
-        if not (path / "_delta_log").is_dir():
-            create_log(path, path.name, rows.schema, {})
-        file = write_parquet(path, rows, ROW_GROUP, TEXTS)
-        actions = [remove_action(path, name, Path(name).stat().st_size) for name in instead_of]
-        actions.append(add_action(file, statistics(rows.num_rows, {}), data_change=True))
-        version = newest_version(path) + 1
-        if not put_entry(path, version, actions, {"operation": "WRITE"}):
-            raise TapestryError(
-                f"Another process enters filters in {path} at the same time.",
-                hint="Run one Tapestry on a data directory.",
-            )
-        if version % CHECKPOINT_EVERY == 0:
-            make_checkpoint(DeltaTable(str(path)), path)
-
-
-@dataclass(frozen=True, slots=True)
-class _Version:
-    """A version of a Delta table: its newest commit, and its files, the oldest first."""
-
-    commit: tuple[int, int]
-    number: int
-    files: tuple[str, ...]
-
-
-_versions: dict[Path, _Version] = {}
-"""The newest known version of each table: to open one takes tens of milliseconds."""
-
-
-def _files(path: Path) -> tuple[str, ...]:
-    known = _versions.get(path)
-    if known is not None:
-        is_newest = not _commit_path(path, known.number + 1).exists()
-        if is_newest and _stamp(path, known.number) == known.commit:
-            return known.files
-    if not DeltaTable.is_deltatable(str(path)):
-        return ()
-    opened = DeltaTable(str(path))
-    actions = pa.table(opened.get_add_actions(flatten=True)).to_pydict()
-    added = sorted(zip(actions["modification_time"], actions["path"], strict=True))
-    files = tuple(str(path / name) for _, name in added)
-    commit = _stamp(path, opened.version())
-    if commit is not None:
-        _versions[path] = _Version(commit, opened.version(), files)
-    return files
-
-
-def _commit_path(path: Path, number: int) -> Path:
-    return path / "_delta_log" / f"{number:020}.json"
-
-
-def _stamp(path: Path, number: int) -> tuple[int, int] | None:
-    """Return what changes if a log is made anew, None if there is no such commit."""
-    try:
-        status = _commit_path(path, number).stat()
-    except OSError:
-        return None
-    return status.st_ino, status.st_mtime_ns
-
-
-@lru_cache(maxsize=4096)
-def _verify(path: str, changed: int, size: int) -> None:
-    verify_whole(path)
 
 
 @lru_cache(maxsize=4096)

@@ -11,6 +11,7 @@ from support.memory_store import MemoryStore
 
 from tapestry.core.damage import DamagedFileError
 from tapestry.core.message import Message
+from tapestry.predicate_index import files as stored_files
 from tapestry.predicate_index import store as index_store
 from tapestry.run.tick import tick
 from tapestry.tables import find, parquet_file
@@ -32,7 +33,7 @@ def run(mail, store):
 def forget_what_is_known():
     """Let the next look at a file be that of a new process."""
     parquet_file.parquet_footer.cache_clear()
-    for cached in (index_store._verify, index_store._texts, index_store._offsets):
+    for cached in (stored_files._verify, index_store._texts, index_store._offsets):
         cached.cache_clear()
     for cached in (find.group_bounds, find._kept):
         cached.cache_clear()

@@ -8,6 +8,7 @@ from pathlib import Path
 from support.clocks import MemoryClock
 
 from tapestry.core.message import Annotation, Message
+from tapestry.predicate_index import files as index_files
 from tapestry.predicate_index import store as index_store
 from tapestry.predicate_index.store import IndexEntry, PredicateIndex
 from tapestry.tables import find, hash_runs, log_check, log_state, parquet_file, read
@@ -90,9 +91,9 @@ def forget_what_is_known() -> None:
         find._kept,
         hash_runs._opened,
         read._audiences,
-        index_store._verify,
+        index_files._verify,
         index_store._texts,
         index_store._offsets,
     ):
         cached.cache_clear()
-    index_store._versions.clear()
+    index_files.forget_versions()

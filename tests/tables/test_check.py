@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import random
+import re
 import shutil
+from itertools import count
 from pathlib import Path
 
 import pytest
+from support import old_data
+from support.clocks import FileClock
 from support.damaged_data import MESSAGES, append, build, files, forget_what_is_known, strike
 
 from tapestry.core.damage import DamagedFileError
+from tapestry.core.message import Message
 from tapestry.predicate_index.check import check_predicate_index
 from tapestry.predicate_index.store import PredicateIndex
-from tapestry.tables.append import cursor_of
+from tapestry.tables.append import Cursor, append_messages, cursor_of
 from tapestry.tables.check.data import check_tables
 from tapestry.tables.check.repair import Repair
 from tapestry.tables.check.report import Report
-from tapestry.tables.forget import TABLES
+from tapestry.tables.compact import compact
+from tapestry.tables.forget import TABLES, forget
 from tapestry.tables.log import Tables
+from tapestry.tables.originals import Original
 from tapestry.tables.read import message
 from tapestry.tables.tombstones import find_tombstones
 
@@ -133,8 +141,35 @@ def repaired(root):
     repair = Repair(Tables(root))
     repair.run()
     forget_what_is_known()
-    assert not check(root).damages
-    return "\n".join(repair.said)
+    said = "\n".join(repair.said)
+    remain = {damage.kind for damage in check(root).damages}
+    assert remain == ({"originals"} if "rows of originals are lost" in said else set())
+    return said
+
+
+def repaired_after(root, path, chance):
+    """Damage a file and repair; all that is lost must be said, and come again."""
+    how = strike(path, chance)
+    forget_what_is_known()
+    PredicateIndex(root).drop_if_damaged()
+    said = repaired(root)
+    lost = re.search(r"(\d+) rows of messages are lost", said)
+    new = append(Tables(root), 0, MESSAGES)
+    assert new == (int(lost[1]) if lost else 0), (path.name, how, said)
+    assert ingest_all_again(root) == 0
+
+
+@pytest.mark.parametrize("part", range(6))
+def test_after_a_repair_all_is_whole_and_what_is_lost_was_said(root, part):
+    chance = random.Random(part)
+    repaired_after(root, chance.choice(files(root)), chance)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(6, 150))
+def test_so_is_it_after_each_of_many(root, seed):
+    chance = random.Random(seed)
+    repaired_after(root, chance.choice(files(root)), chance)
 
 
 def test_a_repair_mends_what_has_a_copy_and_loses_nothing(root):
@@ -170,3 +205,40 @@ def test_a_repair_says_what_is_lost_and_its_sources_bring_it_again(root):
     assert append(Tables(root), 0, MESSAGES) == 4
     assert ingest_all_again(root) == 0
     assert (root.parent / "damaged" / "tables" / "messages" / Path(file.path).name).exists()
+
+
+def _grow(root):
+    """Append, merge and remove old mail for ever."""
+    tables, clock = Tables(root), FileClock(root / "clock")
+    for n in count():
+        raw = [Original(b"raw")]
+        append_messages(tables, clock, [Message(f"n{n}")], Cursor("n", n), originals=raw)
+        if n % 7 == 0:
+            compact(tables, keep_hours=24)
+        if n % 20 == 0:
+            forget(tables, clock, "user:joe", before=1)
+
+
+def test_a_check_while_others_append_and_merge_finds_nothing(root):
+    (root / "clock").touch()
+    process = multiprocessing.get_context("spawn").Process(target=_grow, args=(root,))
+    process.start()
+    try:
+        before = Tables(root).version("messages")[0]
+        while Tables(root).version("messages")[0] < before + 60:
+            report = check(root)
+            assert not report.damages, report.damages
+    finally:
+        process.kill()
+        process.join()
+    assert not check(root).damages
+
+
+@pytest.mark.parametrize("name", old_data.names())
+def test_data_of_an_older_version_is_whole_and_damage_of_it_is_named(tmp_path, name):
+    old_data.build(name, tmp_path / "data")
+    root = tmp_path / "data" / "tables"
+    assert not check(root).damages
+    path = max((root / "messages").glob("*.parquet"))
+    path.write_bytes(path.read_bytes()[:-10])
+    assert damaged(root) == {str(path)}

@@ -35,6 +35,8 @@ def check_data_files(root: Path, content: LogContent, report: Report) -> list[Pa
             if found != rows:
                 raise DamagedFileError(path, f"it has {found} rows, and the log says {rows}")
         except (DamagedFileError, FileNotFoundError) as error:
+            if not path.exists() and name not in read_log(root, Report()).rows:
+                continue  # removed meanwhile, for good
             reason = error.reason if isinstance(error, DamagedFileError) else "it is missing"
             meaning = f"{rows} rows are in it: what needs them stops"
             report.damaged(DATA, path, reason, meaning, BY_REPAIR)
@@ -46,10 +48,11 @@ def check_data_files(root: Path, content: LogContent, report: Report) -> list[Pa
             report.read(DATA, "older files")
             try:
                 verify_whole(path)
-            except (DamagedFileError, FileNotFoundError) as error:
-                if isinstance(error, DamagedFileError):
-                    meaning = "no version that is read has it: it is kept for a week"
-                    report.damaged(DATA, path, error.reason, meaning, BY_REPAIR)
+            except FileNotFoundError:
+                continue  # its time was over
+            except DamagedFileError as error:
+                meaning = "no version that is read has it: it is kept for a week"
+                report.damaged(DATA, path, error.reason, meaning, BY_REPAIR)
     return whole
 
 
@@ -165,6 +168,8 @@ def check_tombstones(root: Path, report: Report) -> None:
                 except (DamagedFileError, FileNotFoundError):
                     meaning, remedy = "no mail of this audience can be appended", BY_REPAIR
                 report.damaged(TOMBSTONES, path, error.reason, meaning, remedy)
+            except FileNotFoundError:
+                continue  # merged meanwhile
 
 
 def check_staging(root: Path, report: Report) -> None:

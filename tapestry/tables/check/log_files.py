@@ -23,7 +23,7 @@ from tapestry.core.checksummed_file import ChecksummedFile
 from tapestry.core.damage import DamagedFileError
 from tapestry.tables import log_copy
 from tapestry.tables.check.report import BY_ITSELF, BY_REPAIR, Report
-from tapestry.tables.log_check import POINTER, checkpoints, entries, pointed_at
+from tapestry.tables.log_check import POINTER, checkpoints, entries, newest_checkpoint, pointed_at
 from tapestry.tables.log_copy import version_of
 from tapestry.tables.log_entry import Action, entry_path, parse_entry
 
@@ -61,7 +61,19 @@ class LogContent:
 
 
 def read_log(root: Path, report: Report) -> LogContent:
-    """Read the log of the table at ``root``, and report what is damaged in it."""
+    """Read the log of the table at ``root``, and report what is damaged in it.
+
+    If a checkpoint is made meanwhile, and older entries go, it is read again.
+    """
+    while True:
+        begin, own = newest_checkpoint(root), Report()
+        content = _read_log(root, own)
+        if not own.damages or begin == newest_checkpoint(root):
+            report.add(own)
+            return content
+
+
+def _read_log(root: Path, report: Report) -> LogContent:
     content = LogContent()
     begin = _read_checkpoint(root, report, content)
     kept = (path for name, path in log_copy.copies(root).items() if name.endswith(".json"))
@@ -86,7 +98,10 @@ def _read_checkpoint(root: Path, report: Report, content: LogContent) -> int:
         path = root / "_delta_log" / name
         report.read(LOG, "checkpoints")
         copy = log_copy.kept(path)
-        stored = path.read_bytes() if path.exists() else b""
+        try:
+            stored = path.read_bytes()
+        except FileNotFoundError:
+            stored = b""
         if copy is not None and stored != copy:
             reason = "it is not what was written" if stored else "it is empty or missing"
             report.damaged(LOG, path, reason, "its copy is whole", BY_ITSELF)
@@ -129,9 +144,10 @@ def _read_entry(
     copy = log_copy.kept(path)
     report.read(LOG, "entries")
     try:
-        if not path.exists():
-            raise DamagedFileError(path, "it is missing")
-        stored = path.read_bytes()
+        try:
+            stored = path.read_bytes()
+        except FileNotFoundError:
+            raise DamagedFileError(path, "it is missing") from None
         actions = parse_entry(path, stored)
         if copy is not None and stored != copy and "commitInfo" not in actions[0]:
             raise DamagedFileError(path, "it is not what was written")
@@ -160,6 +176,8 @@ def _check_copies(root: Path, report: Report) -> None:
         report.read(LOG, "copies")
         try:
             ChecksummedFile(copy).read()
+        except FileNotFoundError:
+            continue  # a newer checkpoint was made meanwhile
         except DamagedFileError as error:
             meaning = "the file that it is a copy of is whole"
             report.damaged(LOG, copy, error.reason, meaning, BY_ITSELF)

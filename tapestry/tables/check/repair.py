@@ -36,6 +36,7 @@ from tapestry.tables.parquet_file import (
     write_parquet,
 )
 from tapestry.tables.rows import ORIGINALS, REPEATING, arrow_schema, ordered, row_group_rows
+from tapestry.tables.staging import verify_batch
 from tapestry.tables.tombstones import mark_history_incomplete
 
 SET_BACK = -1
@@ -62,6 +63,7 @@ class Repair:
         if self.has_lost_mail:
             self._set_cursors_back()
         self._mend_tombstones()
+        self._drop_staged()
         shutil.rmtree(self.root / "index", ignore_errors=True)
         for table in INDEXED:
             if (self.root / table).is_dir():
@@ -93,7 +95,10 @@ class Repair:
             path = Path(damage.path)
             if path.parent.name == log_copy.DIRECTORY:
                 original = root / "_delta_log" / path.name
-                log_copy.keep(original, original.read_bytes())
+                if original.exists():
+                    log_copy.keep(original, original.read_bytes())
+                else:
+                    self.set_aside(path)
             elif path.exists():
                 self.set_aside(path)
 
@@ -162,9 +167,12 @@ class Repair:
             self.set_aside(path)
         lost = data_file.rows - content.num_rows
         if lost:
+            self.said.append(f"{lost} rows of {table} are lost; {content.num_rows} were saved.")
+        if lost and table == ORIGINALS:
+            self.said.append("Their messages stay; the bytes as they came are gone.")
+        elif lost:
             mark_history_incomplete(self.root)
             self.has_lost_mail = True
-            self.said.append(f"{lost} rows of {table} are lost; {content.num_rows} were saved.")
 
     def _write(self, table: str, content: pa.Table, *, data_change: bool) -> Action:
         """Write rows to a new file; return the action that adds it."""
@@ -187,6 +195,15 @@ class Repair:
             root = self.root / table
             put_entry(root, newest_version(root) + 1, actions, {"operation": "REPAIR"})
             self.said += [f"The source of {name} is read again from its start." for name in cursors]
+
+    def _drop_staged(self) -> None:
+        for directory in sorted((self.root / "staging").glob("*/")):
+            try:
+                for batch in sorted(directory.glob("*.arrow")):
+                    verify_batch(batch)
+            except DamagedFileError:
+                self.set_aside(directory)
+                self.said.append("The import that was staged there is read again from its start.")
 
     def _mend_tombstones(self) -> None:
         for run in tombstones.tombstone_files(self.root):

@@ -35,6 +35,12 @@ class Report:
         """Count what was read."""
         self.counts.setdefault(kind, Counter())[what] += number
 
+    def add(self, other: Report) -> None:
+        """Add what another report has."""
+        for kind, counts in other.counts.items():
+            self.counts.setdefault(kind, Counter()).update(counts)
+        self.damages += other.damages
+
     def damaged(
         self, kind: str, path: str | PathLike[str], reason: str, meaning: str, remedy: str
     ) -> None:
