@@ -48,7 +48,7 @@ class Command(TapestryCommand):
 
 
 def _lines(report: Report) -> list[str]:
-    lines = []
+    lines = [] if report.counts else [f"Nothing is stored in {services.data()}."]
     for kind, read in report.counts.items():
         damaged = sum(damage.kind == kind for damage in report.damages)
         state = f"{damaged} damaged" if damaged else "whole"

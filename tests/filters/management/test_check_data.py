@@ -28,7 +28,7 @@ def manage(data, *arguments):
 
 
 @pytest.fixture
-def data(tmp_path):
+def stored(tmp_path):
     """A data directory with six letters."""
     letters = tmp_path / "letters"
     letters.mkdir()
@@ -39,58 +39,66 @@ def data(tmp_path):
     return tmp_path / "data"
 
 
-def test_it_says_what_is_whole_names_damage_and_mends_it(data):
-    done = manage(data, "check-data")
+def test_it_says_what_is_whole_names_damage_and_mends_it(stored):
+    done = manage(stored, "check-data")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "data files: whole (2 files, 12 rows)" in done.stdout
     assert "database: whole" in done.stdout
 
-    log = data / "tables" / "messages" / "_delta_log"
+    log = stored / "tables" / "messages" / "_delta_log"
     entry = max(log.glob("*.json"))
     whole = entry.read_bytes()
     entry.write_bytes(b"")
-    done = manage(data, "check-data", "--json")
+    done = manage(stored, "check-data", "--json")
     assert done.returncode == 1
     (damage,) = json.loads(done.stdout)["damages"]
     assert damage["path"] == str(entry) and damage["reason"] == "it is empty"
     assert entry.read_bytes() == b"", "a check changes nothing"
 
-    done = manage(data, "check-data", "--repair")
+    done = manage(stored, "check-data", "--repair")
     assert done.returncode == 0, done.stdout + done.stderr
     assert entry.read_bytes() == whole
 
 
-def test_what_is_lost_is_said_and_ingest_brings_it_again(data):
-    (path,) = (data / "tables" / "messages").glob("*.parquet")
+def test_what_is_lost_is_said_and_ingest_brings_it_again(stored):
+    (path,) = (stored / "tables" / "messages").glob("*.parquet")
     path.write_bytes(path.read_bytes()[:100])
-    failed = manage(data, "ingest", str(data.parent / "letters"))
-    shown = manage(data, "check-data")
+    failed = manage(stored, "ingest", str(stored.parent / "letters"))
+    shown = manage(stored, "check-data")
     assert shown.returncode == 1
     assert f"tables/messages/{path.name}: its checksum does not agree; 6 rows" in shown.stdout
     assert failed.returncode == 1 and f"{path} is damaged: its checksum" in failed.stderr
-    done = manage(data, "check-data", "--repair")
+    done = manage(stored, "check-data", "--repair")
     assert "6 rows of messages are lost; 0 were saved." in done.stdout
     assert done.returncode == 0, done.stdout + done.stderr
-    again = manage(data, "ingest", str(data.parent / "letters"))
+    again = manage(stored, "ingest", str(stored.parent / "letters"))
     assert again.returncode == 0 and "6" in again.stdout, again.stdout
-    assert manage(data, "check-data").returncode == 0
+    assert manage(stored, "check-data").returncode == 0
 
 
-def test_a_repair_is_refused_while_the_site_runs(data):
+def test_a_repair_is_refused_while_the_site_runs(stored):
     from tapestry.core.file_lock import file_lock
 
-    max((data / "tables" / "messages" / "_delta_log").glob("*.json")).write_bytes(b"")
-    with file_lock(data / "run" / "up.lock"):
-        done = manage(data, "check-data", "--repair")
+    max((stored / "tables" / "messages" / "_delta_log").glob("*.json")).write_bytes(b"")
+    with file_lock(stored / "run" / "up.lock"):
+        done = manage(stored, "check-data", "--repair")
     assert done.returncode == 1
     assert "is in use by another Tapestry" in done.stderr
 
 
-def test_a_damaged_database_is_named(data):
-    database = Path(data / "db.sqlite3")
+def test_an_empty_directory_is_whole_and_stays_empty(tmp_path):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    done = manage(empty, "check-data")
+    assert (done.returncode, done.stdout) == (0, f"Nothing is stored in {empty}.\n")
+    assert not list(empty.iterdir())
+
+
+def test_a_damaged_database_is_named(stored):
+    database = Path(stored / "db.sqlite3")
     content = bytearray(database.read_bytes())
     content[4096:] = bytes(len(content) - 4096)
     database.write_bytes(content)
-    done = manage(data, "check-data")
+    done = manage(stored, "check-data")
     assert done.returncode == 1
     assert "db.sqlite3: " in done.stdout and "restore a backup" in done.stdout
