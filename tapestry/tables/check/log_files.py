@@ -22,8 +22,8 @@ import pyarrow.parquet as pq
 from tapestry.core.checksummed_file import ChecksummedFile
 from tapestry.core.damage import DamagedFileError
 from tapestry.tables import log_copy
-from tapestry.tables.check.report import BY_ITSELF, BY_REPAIR, Report
-from tapestry.tables.log_check import POINTER, checkpoints, entries, newest_checkpoint, pointed_at
+from tapestry.tables.check.report import BY_ITSELF, BY_REPAIR, Damage, Report
+from tapestry.tables.log_check import POINTER, checkpoints, entries, pointed_at
 from tapestry.tables.log_copy import version_of
 from tapestry.tables.log_entry import Action, entry_path, parse_entry
 
@@ -63,14 +63,17 @@ class LogContent:
 def read_log(root: Path, report: Report) -> LogContent:
     """Read the log of the table at ``root``, and report what is damaged in it.
 
-    If a checkpoint is made meanwhile, and older entries go, it is read again.
+    Others may make a checkpoint meanwhile, and delete what is older: a damage is one only if it is
+    there at two looks in a row.
     """
+    before: list[Damage] = []
     while True:
-        begin, own = newest_checkpoint(root), Report()
+        own = Report()
         content = _read_log(root, own)
-        if not own.damages or begin == newest_checkpoint(root):
+        if own.damages == before:
             report.add(own)
             return content
+        before = own.damages
 
 
 def _read_log(root: Path, report: Report) -> LogContent:
@@ -101,6 +104,8 @@ def _read_checkpoint(root: Path, report: Report, content: LogContent) -> int:
         try:
             stored = path.read_bytes()
         except FileNotFoundError:
+            if copy is None:
+                continue  # an older one, deleted meanwhile
             stored = b""
         if copy is not None and stored != copy:
             reason = "it is not what was written" if stored else "it is empty or missing"
