@@ -24,7 +24,7 @@ WITHOUT_DATA = frozenset({"bench", "replay"})
 
 def run(argv: Sequence[str]) -> None:
     """Run the command that the arguments name."""
-    arguments = choose_data_directory(argv, os.environ)
+    arguments = choose_data_directory(_with_module_name(argv), os.environ)
     try:
         email_settings(os.environ.get("EMAIL_URL") or "")
     except TapestryError as error:
@@ -32,6 +32,12 @@ def run(argv: Sequence[str]) -> None:
     if "ask" in arguments[1:2] and not {"-h", "--help"}.intersection(arguments):
         announce_spark()
     Utility(arguments).execute()
+
+
+def _with_module_name(argv: Sequence[str]) -> list[str]:
+    """Return the arguments with the command as its module is called: ``check-data`` is one."""
+    name = argv[1].replace("-", "_") if len(argv) > 1 else ""
+    return [argv[0], name, *argv[2:]] if name in ours() else list(argv)
 
 
 def choose_data_directory(argv: Sequence[str], environ: MutableMapping[str, str]) -> list[str]:

@@ -1,7 +1,7 @@
 """How each part is doing, for machines: 200 if all are well, else 503.
 
 Anybody may ask, so it tells nothing of anybody's mail, nor where the parts are: what exactly is
-the matter is in the log.
+the matter is in the log.  A damaged file is named by its place in the data directory.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from filters.runtime import services
 from filters.store import release
 from filters.upkeep.canary import SPARK_RUNS_NOTHING
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
+from tapestry.core.damage import WHAT_TO_DO, DamagedFileError, is_damage
 from tapestry.core.errors import TapestryError
 from tapestry.spark.session import require_listening
 from tapestry.tables.log import snapshot
@@ -80,9 +81,17 @@ def _state(check: Callable[[], str]) -> dict[str, object]:
         return {"ok": True, "says": check()}
     except _UnwellError as error:
         return {"ok": False, "says": str(error)}
+    except DamagedFileError as error:
+        log.warning("%s: %s", check.__name__[1:], error)
+        return {"ok": False, "says": _damage(error.message)}
     except (TapestryError, DatabaseError, redis.RedisError, OSError) as error:
         log.warning("%s: %s", check.__name__[1:], error)
         return {"ok": False, "says": "does not answer; web.log says more"}
+
+
+def _damage(message: str) -> str:
+    """Return the error of a damaged file, with its place in the data directory, and what to do."""
+    return f"{message.replace(f'{services.data()}/', '')} {WHAT_TO_DO}"
 
 
 def _database() -> str:
@@ -151,6 +160,8 @@ def _lane(key: int, name: str, silence: int) -> str:
         raise _UnwellError(f"{name} is late: it {how} {seconds} s ago.")
     if heartbeat.error:
         log.warning("%s: %s", name, heartbeat.error)
+        if is_damage(heartbeat.error):
+            raise _UnwellError(_damage(heartbeat.error))
         raise _UnwellError(f"{name} failed the last time; the logs say why.")
     return f"last ran {max(silent, 0) // SECOND} s ago"
 

@@ -3,19 +3,23 @@
     texts ─ hash_texts ─> hashes ─ sort ─> a sorted run (as in an LSM tree) ─ find ─> values
 
 A run lies in memory or in a file mapped into it, and is immutable: new entries make a new run,
-and runs are merged.  Two texts may share a hash, so that a caller checks what it finds.
+and runs are merged.  Two texts may share a hash, so that a caller checks what it finds.  A file
+also has the first hash of each of its blocks, so that only a few blocks are read for a lookup,
+and only these are verified.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+
+from tapestry.core.checksummed_file import BLOCK, ChecksummedFile, write_checksummed
+from tapestry.core.damage import DamagedFileError
 
 Hashes = np.ndarray[Any, np.dtype[np.uint64]]
 Integers = np.ndarray[Any, np.dtype[np.signedinteger[Any]]]
@@ -45,20 +49,11 @@ class SortedHashes:
         order = np.argsort(hashes, kind="stable")
         return cls(hashes[order], values[order])
 
-    @classmethod
-    def open(cls, path: str, count: int, width: int) -> SortedHashes:
-        """Map a file of ``count`` entries into memory; raises FileNotFoundError.
-
-        The values are rows of ``width`` integers.
-        """
-        if not count:
-            return cls(np.empty(0, dtype="<u8"), np.empty((0, width), dtype="<i8"))
-        numbers = np.asarray(np.memmap(path, dtype="<u8", mode="r", shape=((1 + width) * count,)))
-        return cls(numbers[:count], numbers[count:].view("<i8").reshape(count, width))
-
     def write(self, path: Path) -> None:
-        """Write the run to a file, whole or not at all: the hashes, then the values."""
-        write_whole(path, self.hashes.astype("<u8"), self.values.astype("<i8"))
+        """Write the run to a file, whole or not at all: hashes, first hashes, values."""
+        hashes = self.hashes.astype("<u8")
+        parts = (hashes, hashes[::_PER_BLOCK], self.values.astype("<i8"))
+        write_checksummed(path, *(part.tobytes() for part in parts))
 
     def merge(self, newer: SortedHashes) -> SortedHashes:
         """Return a run of the entries of both runs."""
@@ -74,9 +69,7 @@ class SortedHashes:
         """
         low = np.searchsorted(self.hashes, wanted, "left")
         count = np.searchsorted(self.hashes, wanted, "right") - low
-        # The positions from low to low + count - 1 of every hash, in one array.
-        positions = np.arange(count.sum()) + np.repeat(low - (count.cumsum() - count), count)
-        values: Integers = self.values[positions]
+        values: Integers = self.values[_ranges(low, count)]
         return values
 
 
@@ -91,12 +84,66 @@ def contains(run: Hashes, wanted: Hashes) -> np.ndarray[Any, np.dtype[np.bool_]]
     return mask
 
 
-def write_whole(path: Path, *arrays: np.ndarray[Any, Any]) -> None:
-    """Write arrays to a file, all or none of them: the file is renamed when it is synced."""
-    unfinished = path.with_suffix(".new")
-    with unfinished.open("wb") as file:
-        for array in arrays:
-            file.write(array.tobytes())
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.replace(path)
+_PER_BLOCK = BLOCK // 8
+"""Hashes in a block of a file."""
+
+
+class MappedHashes:
+    """A sorted run in a file, of ``count`` entries with ``width`` integers each.
+
+    Raises FileNotFoundError, and DamagedFileError where the file is not as it was written; so
+    does each lookup, for the blocks that it reads.
+    """
+
+    def __init__(self, path: str, count: int, width: int) -> None:
+        self._file = ChecksummedFile(path)
+        if len(self._file.payload) != run_bytes(count, width):
+            raise DamagedFileError(path, "it has another number of entries than its name says")
+        numbers = self._file.payload.view("<u8")
+        begin, self._values_begin = count, count + -(-count // _PER_BLOCK)
+        self._file.verify(8 * begin, 8 * self._values_begin)
+        self._first = numbers[begin : self._values_begin]
+        self._run = SortedHashes(
+            numbers[:count], numbers[self._values_begin :].view("<i8").reshape(count, width)
+        )
+        self._width = width
+
+    def find(self, wanted: Hashes) -> Integers:
+        """Return the values of all entries that have one of the hashes, which are distinct."""
+        if not len(self._run.hashes):
+            return self._run.values
+        low = self._position(wanted, "left")
+        count = self._position(wanted, "right") - low
+        positions = _ranges(low, count)
+        first = 8 * (self._values_begin + positions * self._width)
+        last = first + 8 * self._width - 1
+        self._file.verify_blocks(np.unique(np.concatenate((first, last)) // BLOCK).tolist())
+        return self._run.values[positions]
+
+    def load(self) -> SortedHashes:
+        """Return the whole run, verified."""
+        self._file.read()
+        return self._run
+
+    def _position(self, wanted: Hashes, side: Literal["left", "right"]) -> Integers:
+        """Return where each hash would be inserted: in the last block that begins before it."""
+        blocks = np.maximum(np.searchsorted(self._first, wanted, side) - 1, 0)
+        positions = np.empty(len(wanted), dtype=np.int64)
+        for block in np.unique(blocks).tolist():
+            self._file.verify_blocks((block,))
+            begin = block * _PER_BLOCK
+            hashes = self._run.hashes[begin : begin + _PER_BLOCK]
+            of_block = blocks == block
+            positions[of_block] = begin + np.searchsorted(hashes, wanted[of_block], side)
+        return positions
+
+
+def run_bytes(count: int, width: int) -> int:
+    """Return the bytes of the payload of a run's file."""
+    return 8 * (count * (1 + width) + -(-count // _PER_BLOCK))
+
+
+def _ranges(low: Integers, count: Integers) -> Integers:
+    """Return the positions from ``low`` to ``low + count - 1`` of every hash, in one array."""
+    positions: Integers = np.arange(count.sum()) + np.repeat(low - (count.cumsum() - count), count)
+    return positions

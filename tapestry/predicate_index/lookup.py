@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tapestry.core.sorted_hashes import SortedHashes
 from tapestry.plan.predicate_keys import PredicateKey
 from tapestry.predicate_index.groups import EvaluationGroup, Member, visible_audiences
 from tapestry.predicate_index.store import PredicateIndex, key_hashes, query_hashes
+from tapestry.tables.parquet_file import read_parquet
 
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -151,7 +151,7 @@ def _segment(paths: tuple[str, ...]) -> Segment:
     names = ("filter_id", "revision", "disjunct", "key_hash", "query_hash")
     columns = [*names, *TEXTS]
     entries = pa.concat_tables(
-        pq.read_table(path, columns=columns, read_dictionary=list(TEXTS)) for path in paths
+        read_parquet(path, columns, read_dictionary=list(TEXTS)) for path in paths
     )
     filter_ids, revisions, disjuncts, *hashes = (entries[name].to_numpy() for name in names)
     rows = np.arange(entries.num_rows, dtype=np.int32)

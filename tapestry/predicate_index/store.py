@@ -5,7 +5,7 @@
 An entry is a disjunct of an enrolled filter and one of its predicate keys.  Entries are only ever
 appended: a filter that has changed is entered anew with its next revision, and the reader asks
 the application which revision is the present one.  The index can be made anew from the
-database at any time.
+database at any time: if a file of it is damaged, it is deleted and counts as missing.
 """
 
 from __future__ import annotations
@@ -19,20 +19,22 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
-from deltalake import DeltaTable, WriterProperties, write_deltalake
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
 
+from tapestry.core.damage import DamagedFileError, mended
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import DueFilter
 from tapestry.core.sorted_hashes import Hashes, hash_texts
 from tapestry.plan.compile import Compiled, Plan
 from tapestry.plan.predicate_keys import PredicateKey, predicate_keys
 from tapestry.plan.signature import Constant, values_by_slot
-from tapestry.tables.delta_table import explained
+from tapestry.predicate_index.files import files_of, forget_versions, verify_table, write_rows
+from tapestry.tables.parquet_file import parquet_footer, read_parquet
 
 _COLUMNS = {
     "filter_id": pa.int64(),
@@ -67,8 +69,6 @@ MANY_FILES = 64
 
 SHRINK_EVERY = 3600.0
 """Seconds after which a full index of one file is looked through for entries of the past."""
-
-WRITER = WriterProperties(compression="ZSTD", compression_level=1)
 
 
 class IndexFullError(TapestryError):
@@ -166,7 +166,7 @@ class PredicateIndex:
         new = {key: text for key, text in representatives.items() if key not in known}
         if new:
             texts = {"signature": list(new), "text": list(new.values())}
-            _write(self._representatives, pa.table(texts, schema=REPRESENTATIVES), "append")
+            write_rows(self._representatives, pa.table(texts, schema=REPRESENTATIVES))
         if entries:
             columns: dict[str, Any] = {
                 field.name: [getattr(entry, field.name) for entry in entries]
@@ -176,20 +176,20 @@ class PredicateIndex:
             queries = ((entry.signature, entry.constants) for entry in entries)
             columns["key_hash"] = key_hashes(entries).view("<i8")
             columns["query_hash"] = query_hashes(queries).view("<i8")
-            _write(self._entries, pa.table(columns, schema=SCHEMA), "append")
+            write_rows(self._entries, pa.table(columns, schema=SCHEMA))
 
     def representatives(self) -> dict[str, str]:
         """Return the text of a filter for each signature."""
-        texts = map(_texts, _files(self._representatives))
+        texts = map(_texts, files_of(self._representatives))
         return {signature: text for by_file in texts for signature, text in by_file.items()}
 
     def files(self) -> tuple[str, ...]:
         """Return the Parquet files of the newest version of the entries, the oldest first."""
-        return _files(self._entries)
+        return files_of(self._entries)
 
     def room(self) -> int:
         """Return how many entries can be added, counting those of past revisions as entered."""
-        rows: int = sum(pq.read_metadata(path).num_rows for path in self.files())
+        rows: int = sum(parquet_footer(path).num_rows for path in self.files())
         return MOST_ENTRIES - rows
 
     def extractors(self) -> dict[str, set[int]]:
@@ -207,7 +207,7 @@ class PredicateIndex:
         counts: Counter[str] = Counter()
         columns = ["signature", "filter_id"]
         for path in self.files():
-            rows = pq.read_table(path, columns=columns, read_dictionary=["signature"])
+            rows = read_parquet(path, columns, read_dictionary=["signature"])
             counted = rows.group_by("signature").aggregate([("filter_id", "count_distinct")])
             for row in counted.to_pylist():
                 counts[row["signature"]] += row["filter_id_count_distinct"]
@@ -229,16 +229,38 @@ class PredicateIndex:
         )
         if len(files) < MANY_FILES and not shrinking:
             return False
-        rows = pa.concat_tables(pq.read_table(path, schema=SCHEMA) for path in files)
+        rows = pa.concat_tables(read_parquet(path).select(SCHEMA.names) for path in files)
+        rows = rows.cast(SCHEMA)
         filter_ids, places = np.unique(rows["filter_id"].to_numpy(), return_inverse=True)
         revisions = current(filter_ids.tolist())
         present = np.array([revisions.get(filter_id, -1) for filter_id in filter_ids.tolist()])
         kept = rows.filter(pa.array(present[places] == rows["revision"].to_numpy()))
-        _write(self._entries, kept, "overwrite")
+        write_rows(self._entries, kept, instead_of=files)
         DeltaTable(str(self._entries)).vacuum(
             retention_hours=0, dry_run=False, enforce_retention_duration=False
         )
         return True
+
+    def tables(self) -> tuple[Path, ...]:
+        """Return the directories of the tables that there are."""
+        both = (self._entries, self._representatives)
+        return tuple(path for path in both if (path / "_delta_log").is_dir())
+
+    def drop_if_damaged(self) -> None:
+        """Delete the index, with a line of the log, if a file of it is not as it was written.
+
+        What was verified is verified again only if it was changed.  No other process may add
+        meanwhile.
+        """
+        try:
+            for path in self.tables():
+                verify_table(path)
+        except (DamagedFileError, DeltaError, FileNotFoundError) as error:
+            shutil.rmtree(self._directory, ignore_errors=True)
+            forget_versions()
+            damaged = error.path if isinstance(error, DamagedFileError) else self._directory
+            reason = error.reason if isinstance(error, DamagedFileError) else str(error)
+            mended(damaged, reason, "the predicate index is deleted; all filters are entered anew")
 
     def delete_other_versions(self) -> None:
         """Delete the index of other versions of the program, for it holds texts of filters."""
@@ -248,65 +270,14 @@ class PredicateIndex:
                 shutil.rmtree(path, ignore_errors=True)
 
 
-def _write(path: Path, rows: pa.Table, mode: Literal["append", "overwrite"]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    hint = "Make room on the disk, or make the directory yours to write; then run again."
-    with explained(f"Filters cannot be entered in {path}", hint):
-        write_deltalake(str(path), rows, mode=mode, writer_properties=WRITER)
-
-
-@dataclass(frozen=True, slots=True)
-class _Version:
-    """A version of a Delta table: its newest commit, and its files, the oldest first."""
-
-    commit: tuple[int, int]
-    number: int
-    files: tuple[str, ...]
-
-
-_versions: dict[Path, _Version] = {}
-"""The newest known version of each table: to open one takes tens of milliseconds."""
-
-
-def _files(path: Path) -> tuple[str, ...]:
-    known = _versions.get(path)
-    if known is not None:
-        is_newest = not _commit_path(path, known.number + 1).exists()
-        if is_newest and _stamp(path, known.number) == known.commit:
-            return known.files
-    if not DeltaTable.is_deltatable(str(path)):
-        return ()
-    opened = DeltaTable(str(path))
-    actions = pa.table(opened.get_add_actions(flatten=True)).to_pydict()
-    added = sorted(zip(actions["modification_time"], actions["path"], strict=True))
-    files = tuple(str(path / name) for _, name in added)
-    commit = _stamp(path, opened.version())
-    if commit is not None:
-        _versions[path] = _Version(commit, opened.version(), files)
-    return files
-
-
-def _commit_path(path: Path, number: int) -> Path:
-    return path / "_delta_log" / f"{number:020}.json"
-
-
-def _stamp(path: Path, number: int) -> tuple[int, int] | None:
-    """Return what changes if a log is made anew, None if there is no such commit."""
-    try:
-        status = _commit_path(path, number).stat()
-    except OSError:
-        return None
-    return status.st_ino, status.st_mtime_ns
-
-
 @lru_cache(maxsize=4096)
 def _texts(path: str) -> dict[str, str]:
-    rows = pq.read_table(path)
+    rows = read_parquet(path)
     return dict(zip(rows["signature"].to_pylist(), rows["text"].to_pylist(), strict=True))
 
 
 @lru_cache(maxsize=4096)
 def _offsets(path: str) -> frozenset[tuple[str, int]]:
-    rows = pq.read_table(path, columns=["extractor", "offset"])
+    rows = read_parquet(path, ["extractor", "offset"])
     pairs = rows.group_by(["extractor", "offset"]).aggregate([])
     return frozenset(zip(pairs["extractor"].to_pylist(), pairs["offset"].to_pylist(), strict=True))

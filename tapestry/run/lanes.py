@@ -54,6 +54,7 @@ def run_shared(
     Much new mail is taken in several windows.  The shared window begins at the end of the first
     run.
     """
+    index.drop_if_damaged()
     if not index.files():
         store.detach(None)  # lost, or made by another version: all are entered anew
         index.delete_other_versions()

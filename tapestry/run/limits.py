@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from tapestry.core.damage import DamagedFileError
 from tapestry.core.errors import TapestryError
 from tapestry.plan.engine import TooMuchError, TooSlowError
 
@@ -33,6 +34,8 @@ def run_isolated(
         by_plan[plan(item)].append(item)
     try:
         return (run(items) if items else []), []
+    except DamagedFileError:
+        raise  # no filter is to blame
     except TapestryError as error:
         if isinstance(error, TooSlowError) and (len(by_plan) == 1 or not isolate_slow):
             return [], [(item, error) for item in items]
@@ -65,6 +68,8 @@ def set_aside(
     except TooMuchError as error:
         if len(items) == 1:
             return [], [(items[0], error)]
+    except DamagedFileError:
+        raise
     except TapestryError as error:
         return [], [(item, error) for item in items]
     middle = len(items) // 2

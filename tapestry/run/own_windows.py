@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import TypeVar
 
+from tapestry.core.damage import DamagedFileError
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
 from tapestry.core.ports import Change, DueFilter, FilterStore, Match
@@ -157,8 +158,10 @@ def refuse(store: FilterStore, due_filter: DueFilter, error: TapestryError) -> N
     """Store that a filter cannot be run, for its owner to see, and log it.
 
     An error in the text quotes the text, which is its owner's alone: the log says only that
-    there is one.
+    there is one.  A damaged file is no fault of the filter: that error is raised.
     """
+    if isinstance(error, DamagedFileError):
+        raise error
     store.fail(due_filter, error.message)
     in_text = error.span is not None or error.text is not None
     message = "Its text does not compile." if in_text else error.message

@@ -33,6 +33,7 @@ from tapestry.spark.session import is_lost
 from tapestry.spark.time_limit import GivenUpError, call_within
 from tapestry.tables.data_files import DataFiles
 from tapestry.tables.log import Snapshot
+from tapestry.tables.parquet_file import parquet_footer, verify_whole
 from tapestry.tables.rows import ARROW, arrow_schema
 
 INTERPRETED = 100_000
@@ -106,6 +107,10 @@ class SparkEngine:
                 break
             except PySparkException as error:
                 if not self._reopen_if_lost(str(error)):
+                    if "parquet" in str(error):
+                        for view in statement.views:
+                            for data_file in self.local_rows.files(view):
+                                verify_whole(data_file.path)
                     raise TapestryError(
                         f"Spark did not answer: {str(error).strip().splitlines()[0]}",
                         hint="Look at Spark's log in the data directory's run/, or restart Spark.",
@@ -211,6 +216,8 @@ class SparkEngine:
         rows = self.local_rows.rows(view, statement, columns)
         if rows is None:
             paths = [data_file.path for data_file in self.local_rows.files(view)]
+            for path in paths:
+                parquet_footer(path)  # Spark verifies pages, and no footers
             files = self.session.read.schema(from_arrow_schema(arrow_schema(view.table)))
             return files.parquet(*paths).select(selected_columns(view.table, columns))
         key = self.local_rows.key(view, statement, columns)

@@ -200,6 +200,7 @@ def _arguments(port: int, master: str, jvm_options: str) -> list[str]:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.extraJavaOptions": jvm_options,
+        "spark.hadoop.parquet.page.verify-checksum.enabled": "true",
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.ansi.enabled": "true",
         "spark.sql.codegen.cache.maxEntries": str(CODE_CACHE),

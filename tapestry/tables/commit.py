@@ -1,33 +1,33 @@
 """Commit rows to a log: one Parquet file, and one entry of the log that adds it.
 
-    rows ─> part-….parquet      add, app transactions ─> entry ─ link ─> 0…0124.json ─> checkpoint
+    rows ─> part-….parquet ─ fsync ─> add, app transactions ─> entry 0…0124.json ─> checkpoint
 
 delta-rs would write the same, in a time that grows with the files of the table.  An entry gets
 its number by a hard link from a finished file (put if absent): whole or not at all, and only
-one gets each number.  An append conflicts with no other commit: it takes the next number if
-another was faster.  Every some commits delta-rs makes a checkpoint, from which a log is read.
+one gets each number.  All that it names is on the disk before it has its number.  An append
+conflicts with no other commit: it takes the next number if another was faster.  Every some
+commits delta-rs makes a checkpoint, from which a log is read.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-import os
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from deltalake.exceptions import DeltaError
 
 from tapestry.tables.data_files import bounds_of, statistics
 from tapestry.tables.delta_table import explained
 from tapestry.tables.log import Tables
+from tapestry.tables.log_check import make_checkpoint
+from tapestry.tables.log_entry import add_action, put_entry
+from tapestry.tables.parquet_file import write_parquet
 from tapestry.tables.rows import REPEATING, row_group_rows
 
 log = logging.getLogger(__name__)
@@ -70,14 +70,10 @@ def write_file(tables: Tables, table: str, rows: pa.Table) -> WrittenFile:
 
     Raise TapestryError if they cannot be written.
     """
-    path = tables.root / table / f"part-{uuid4()}.zstd.parquet"
     with _written(tables, table):
-        try:
-            _write(path, table, rows)
-            return WrittenFile(path, _add(path, table, rows))
-        except OSError:
-            path.unlink(missing_ok=True)
-            raise
+        path = write_parquet(tables.root / table, rows, row_group_rows(table), REPEATING)
+        stats = statistics(rows.num_rows, bounds_of(table, rows))
+        return WrittenFile(path, add_action(path, stats, data_change=True))
 
 
 def commit_files(
@@ -91,14 +87,13 @@ def commit_files(
 
     Raise TapestryError if that cannot be; then nothing is committed, and the files are deleted.
     """
-    actions: list[dict[str, Any]] = [_commit_info(information)]
-    actions += [{"add": file.add} for file in files]
+    actions: list[dict[str, Any]] = [dict(file.add) for file in files]
     actions += [
         {"txn": {"appId": source, "version": version}} for source, version in transactions.items()
     ]
     with _written(tables, table):
         try:
-            _commit(tables, table, actions)
+            put_next(tables, table, actions, information)
         except OSError:
             delete_files(files)
             raise
@@ -119,55 +114,21 @@ def _written(tables: Tables, table: str) -> Iterator[None]:
         yield
 
 
-def _write(path: Path, table: str, rows: pa.Table) -> None:
-    pq.write_table(
-        rows,
-        path,
-        row_group_size=row_group_rows(table),
-        compression="zstd",
-        compression_level=3,
-        use_dictionary=list(REPEATING),
-        store_schema=False,
-    )
-
-
-def _add(path: Path, table: str, rows: pa.Table) -> dict[str, Any]:
-    return {
-        "path": path.name,
-        "partitionValues": {},
-        "size": path.stat().st_size,
-        "modificationTime": _now_ms(),
-        "dataChange": True,
-        "stats": statistics(rows.num_rows, bounds_of(table, rows)),
-    }
-
-
-def _commit_info(information: Mapping[str, str]) -> dict[str, Any]:
-    written = {"operation": "WRITE", "operationParameters": {"mode": "Append"}}
-    return {"commitInfo": {"timestamp": _now_ms(), **written, **information}}
-
-
-def _commit(tables: Tables, table: str, actions: list[dict[str, Any]]) -> None:
-    while not put_entry(tables.root / table, tables.version(table)[0] + 1, actions):
+def put_next(
+    tables: Tables,
+    table: str,
+    actions: Sequence[Mapping[str, Any]],
+    information: Mapping[str, str],
+) -> None:
+    """Make actions the next entry of a log."""
+    described = {"operation": "WRITE", "operationParameters": {"mode": "Append"}, **information}
+    root = tables.root / table
+    while not put_entry(root, tables.version(table)[0] + 1, actions, described):
         pass
 
 
-def put_entry(root: Path, version: int, actions: Sequence[Mapping[str, Any]]) -> bool:
-    """Make actions the entry of a log with this number; return False if it has one already."""
-    directory = root / "_delta_log"
-    unfinished = directory / f"_commit_{uuid4()}.json.tmp"
-    try:
-        unfinished.write_text("".join(f"{json.dumps(action)}\n" for action in actions))
-        os.link(unfinished, directory / f"{version:020}.json")
-    except FileExistsError:
-        return False
-    finally:
-        unfinished.unlink(missing_ok=True)
-    return True
-
-
 def checkpoint_if_due(tables: Tables, table: str) -> None:
-    """Make a checkpoint of a log that many commits were added to, and drop its old entries.
+    """Make a checkpoint of a log that many commits were added to; its oldest entries go.
 
     An error is only logged: the log can be read without it.
     """
@@ -176,9 +137,7 @@ def checkpoint_if_due(tables: Tables, table: str) -> None:
     if version - last < max(CHECKPOINT_EVERY, actions // _PART_OF_A_CHECKPOINT):
         return
     try:
-        opened = tables.open(table)
-        opened.create_checkpoint()
-        opened.cleanup_metadata()
+        make_checkpoint(tables.open(table), tables.root / table)
     except (DeltaError, OSError) as error:
         log.warning("The log of %s gets no checkpoint: %s", table, error)
 
@@ -190,7 +149,3 @@ def _last_checkpoint(root: Path) -> tuple[int, int]:
         return int(last["version"]), int(last.get("size") or 0)
     except (OSError, ValueError, KeyError):
         return -1, 0
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

@@ -9,21 +9,18 @@ half of it, so that a row is written a logarithmic number of times.
 from __future__ import annotations
 
 import logging
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice, pairwise, takewhile
+from itertools import chain, count, islice, pairwise, takewhile
 from operator import attrgetter
 from pathlib import Path
-from uuid import uuid4
 
 import pyarrow as pa
-import pyarrow.parquet as pq
-from deltalake import CommitProperties, DeltaTable
+from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
-from deltalake.transaction import AddAction, RemoveAction
 
+from tapestry.core.damage import DamagedFileError
 from tapestry.core.errors import TapestryError
 from tapestry.core.file_lock import file_lock
 from tapestry.core.log import event
@@ -40,6 +37,9 @@ from tapestry.tables.data_files import (
 )
 from tapestry.tables.hash_runs import extend_index
 from tapestry.tables.log import Tables
+from tapestry.tables.log_check import make_checkpoint
+from tapestry.tables.log_entry import add_action, put_entry, remove_action
+from tapestry.tables.parquet_file import new_parquet_file, open_parquet, read_parquet
 from tapestry.tables.rows import (
     ORIGINALS,
     REPEATING,
@@ -98,13 +98,20 @@ def compact(tables: Tables, target: int = TARGET, keep_hours: int = KEEP_HOURS) 
             opened = tables.open(table)
             groups = mergeable(data_files_of(opened), target)
             for group in groups:
-                replace(opened, table, group, lambda rows: rows)
+                try:
+                    replace(opened, table, group, lambda rows: rows)
+                except DamagedFileError as error:
+                    log.error("%s", error.message)  # what is whole is merged all the same
+                    continue
                 removed += len(group)
                 added += 1
             if groups:
                 drop_old_files(tables.open(table), keep_hours)
             if table in INDEXED:
-                extend_index(tables, table)
+                try:
+                    extend_index(tables, table)
+                except DamagedFileError as error:
+                    log.error("%s", error.message)  # rows are found without it
     drop_abandoned(tables, keep_hours)
     seconds = time.perf_counter() - start
     event(log, "compaction", ran=acquired, removed=removed, added=added, seconds=seconds)
@@ -171,27 +178,22 @@ def replace(opened: DeltaTable, table: str, data_files: Sequence[DataFile], keep
     Raise TapestryError if the new file cannot be written.
     """
     root = root_of(opened)
-    name = f"part-{uuid4()}.zstd.parquet"
-    now = time.time_ns() // 1_000_000
+    written: Path | None = None
     try:
-        rows, bounds = _write_sorted(root / name, table, data_files, keep)
-        actions: list[AddAction | RemoveAction] = [
-            RemoveAction(os.path.relpath(data_file.path, root), False, now, data_file.bytes, {})
-            for data_file in data_files
-        ]
+        written, rows, bounds = _write_sorted(root, table, data_files, keep)
+        actions = [remove_action(root, data_file.path, data_file.bytes) for data_file in data_files]
         if rows:
-            size = (root / name).stat().st_size
-            actions.append(AddAction(name, size, {}, now, False, statistics(rows, bounds)))
+            actions.append(add_action(written, statistics(rows, bounds), data_change=False))
         else:
-            (root / name).unlink()
-        opened.create_write_transaction(
-            actions,
-            "append",
-            opened.schema(),
-            commit_properties=CommitProperties({"tapestry.merged": str(rows)}),
-        )
+            written.unlink()
+        information = {"operation": "OPTIMIZE", "tapestry.merged": str(rows)}
+        for version in count(opened.version() + 1):
+            # Others only append meanwhile: whoever replaces files holds the lock.
+            if put_entry(root, version, actions, information):
+                break
     except (DeltaError, OSError) as error:
-        (root / name).unlink(missing_ok=True)
+        if written is not None:
+            written.unlink(missing_ok=True)
         reason = str(error).partition("\n")[0]
         raise TapestryError(
             f"The files of {root} cannot be merged: {reason}",
@@ -200,39 +202,30 @@ def replace(opened: DeltaTable, table: str, data_files: Sequence[DataFile], keep
 
 
 def _write_sorted(
-    path: Path, table: str, data_files: Sequence[DataFile], keep: Keep
-) -> tuple[int, dict[str, Bounds]]:
+    root: Path, table: str, data_files: Sequence[DataFile], keep: Keep
+) -> tuple[Path, int, dict[str, Bounds]]:
     """Write the kept rows of files as one Parquet file, sorted as ``rows.ORDER`` says.
 
-    Return their number, and the bounds that the log stores.
+    Return the file, the number of its rows, and the bounds that the log stores.
     """
     schema = arrow_schema(table)
     waiting = schema.empty_table()
-    count, bounds = 0, dict.fromkeys(bounded(table), UNKNOWN[::-1])
+    row_count, bounds = 0, dict.fromkeys(bounded(table), UNKNOWN[::-1])
     size = row_group_rows(table)
-    with pq.ParquetWriter(
-        path,
-        schema,
-        compression="zstd",
-        compression_level=3,
-        use_dictionary=list(REPEATING),
-        store_schema=False,
-    ) as writer:
+    with new_parquet_file(root, schema, REPEATING) as new:
         for rows in map(keep, _in_order(table, data_files)):
             if not rows.num_rows:
                 continue
-            count += rows.num_rows
+            row_count += rows.num_rows
             for column, (low, high) in bounds_of(table, rows).items():
                 bounds[column] = min(low, bounds[column][0]), max(high, bounds[column][1])
             waiting = pa.concat_tables([waiting, rows])
             if waiting.num_rows >= size or waiting.nbytes >= LARGEST_GROUP:
                 full = waiting.num_rows - waiting.num_rows % size or waiting.num_rows
-                writer.write_table(waiting.slice(0, full), row_group_size=size)
+                new.writer.write_table(waiting.slice(0, full), row_group_size=size)
                 waiting = waiting.slice(full)
-        writer.write_table(waiting, row_group_size=size)
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
-    return count, bounds
+        new.writer.write_table(waiting, row_group_size=size)
+    return new.path, row_count, bounds
 
 
 def _in_order(table: str, data_files: Sequence[DataFile]) -> Iterator[pa.Table]:
@@ -251,12 +244,12 @@ def _in_order(table: str, data_files: Sequence[DataFile]) -> Iterator[pa.Table]:
 
 
 def _is_sorted(data_file: DataFile) -> bool:
-    ts = pq.read_table(data_file.path, columns=["ts"], partitioning=None)["ts"].to_numpy()
+    ts = read_parquet(data_file.path, ["ts"])["ts"].to_numpy()
     return bool((ts[1:] >= ts[:-1]).all())
 
 
 def _row_groups(data_file: DataFile, schema: pa.Schema) -> Iterator[pa.Table]:
-    with pq.ParquetFile(data_file.path) as file:
+    with open_parquet(data_file.path) as file:
         for number in range(file.num_row_groups):
             yield file.read_row_group(number, columns=schema.names).cast(schema)
 
@@ -274,4 +267,4 @@ def drop_old_files(opened: DeltaTable, keep_hours: int, stray: bool | None = Non
         full=keep_hours >= 24 if stray is None else stray,
     )
     # A reader that opens the table reads the log from the checkpoint on, not from its start.
-    opened.create_checkpoint()
+    make_checkpoint(opened, root_of(opened))

@@ -11,6 +11,8 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from tapestry.core.errors import TapestryError
+from tapestry.tables.log_check import check_log
+from tapestry.tables.log_entry import create_log
 from tapestry.tables.rows import arrow_schema, bounded
 
 _WRITER_FEATURES = {"appendOnly", "invariants"}
@@ -26,6 +28,7 @@ def open_table(path: Path, table: str) -> DeltaTable:
     """
     hint = "Check that the data directory exists, is whole and is yours to write."
     with explained(f"The table {path} cannot be opened", hint):
+        check_log(path)
         if not DeltaTable.is_deltatable(str(path)):
             _create(path, table)
         opened = DeltaTable(str(path))
@@ -44,16 +47,9 @@ def explained(failure: str, hint: str) -> Iterator[None]:
 
 
 def _create(path: Path, table: str) -> None:
-    path.mkdir(parents=True, exist_ok=True)
     columns = ",".join(bounded(table))
     settings = {"delta.appendOnly": "true", "delta.dataSkippingStatsColumns": columns}
-    schema = arrow_schema(table)
-    try:
-        DeltaTable.create(str(path), schema, mode="ignore", name=table, configuration=settings)
-    except DeltaError:
-        # Another process may have created it at the same moment.
-        if not DeltaTable.is_deltatable(str(path)):
-            raise
+    create_log(path, table, arrow_schema(table), settings)
 
 
 def _check(opened: DeltaTable, table: str, path: Path) -> None:

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.schema import INDEXED
@@ -27,6 +26,7 @@ from tapestry.tables.hash_runs import (
     sorted_runs,
     text_array,
 )
+from tapestry.tables.parquet_file import open_parquet, parquet_footer
 from tapestry.tables.rows import arrow_schema, bounded
 
 Slice = tuple[int, int]
@@ -145,7 +145,7 @@ def equal(
 
 def _may_equal(data_file: DataFile, values: Mapping[str, Any]) -> np.ndarray[Any, Any]:
     """Return a mask of the row groups that may hold a row with these values."""
-    metadata = _footer(data_file.path)[0]
+    metadata = parquet_footer(data_file.path)
     numbers = {metadata.schema.column(n).path: n for n in range(metadata.num_columns)}
     mask = np.ones(metadata.num_row_groups, dtype=bool)
     for name, value in values.items():
@@ -170,10 +170,9 @@ def within(rows: pa.Table, slices: Sequence[Slice], by: str = "ts") -> pa.Table:
 
 
 @lru_cache(maxsize=512)
-def _footer(path: str, by: str = "ts") -> tuple[Any, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Return a file's metadata, and the least and the greatest ``by`` of each row group."""
-    with pq.ParquetFile(path) as file:
-        metadata = file.metadata
+def group_bounds(path: str, by: str = "ts") -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return the least and the greatest ``by`` of each row group of a file."""
+    metadata = parquet_footer(path)
     column = next(n for n in range(metadata.num_columns) if metadata.schema.column(n).path == by)
     groups = map(metadata.row_group, range(metadata.num_row_groups))
     bounds = [
@@ -183,23 +182,23 @@ def _footer(path: str, by: str = "ts") -> tuple[Any, np.ndarray[Any, Any], np.nd
         for statistics in (group.column(column).statistics for group in groups)
     ]
     low, high = np.array(bounds, dtype=np.int64).reshape(-1, 2).T
-    return metadata, low, high
+    return low, high
 
 
 def _overlapping(data_file: DataFile, slice_: Slice, by: str = "ts") -> np.ndarray[Any, Any]:
     """Return a mask of the row groups that may hold rows of a slice."""
-    _, low, high = _footer(data_file.path, by)
+    low, high = group_bounds(data_file.path, by)
     return (high > slice_[0]) & (low <= slice_[1])
 
 
 def _holding(data_file: DataFile, places: Places, instants: Sequence[str]) -> np.ndarray[Any, Any]:
     """Return a mask of the row groups that may hold a row at one of the places, sorted by ts."""
-    _, low, high = _footer(data_file.path)
+    low, high = group_bounds(data_file.path)
     first = np.searchsorted(places[:, 0], low)
     last = np.searchsorted(places[:, 0], high, "right")
     mask = np.asarray(first < last)
     for position, name in enumerate(instants[1:], start=1):
-        _, low, high = _footer(data_file.path, name)
+        low, high = group_bounds(data_file.path, name)
         for number in np.flatnonzero(mask):
             values = places[first[number] : last[number], position]
             mask[number] = ((values >= low[number]) & (values <= high[number])).any()
@@ -209,7 +208,7 @@ def _holding(data_file: DataFile, places: Places, instants: Sequence[str]) -> np
 def _fits(most: ReadLimit, chosen: Sequence[tuple[DataFile, _Masks]], names: Sequence[str]) -> bool:
     rows = size = 0
     for data_file, masks in chosen:
-        metadata = _footer(data_file.path)[0]
+        metadata = parquet_footer(data_file.path)
         for number in np.flatnonzero(np.logical_or.reduce(masks)):
             group = metadata.row_group(int(number))
             rows += group.num_rows
@@ -233,7 +232,7 @@ def _read(data_file: DataFile, masks: _Masks, names: list[str], schema: pa.Schem
 
 
 def _read_row_groups(path: str, numbers: Sequence[int], fields: pa.Schema) -> pa.Table:
-    with pq.ParquetFile(path, metadata=_footer(path)[0], memory_map=True, pre_buffer=False) as file:
+    with open_parquet(path, memory_map=True, pre_buffer=False) as file:
         return file.read_row_groups(numbers, columns=fields.names).select(fields.names).cast(fields)
 
 

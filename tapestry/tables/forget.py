@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from tapestry.core.file_lock import FOREVER, file_lock
 from tapestry.core.log import event
@@ -24,6 +23,8 @@ from tapestry.tables.compact import KEEP_HOURS, drop_old_files, replace
 from tapestry.tables.data_files import DataFile
 from tapestry.tables.hash_runs import extend_index
 from tapestry.tables.log import Tables
+from tapestry.tables.log_check import drop_history, make_checkpoint
+from tapestry.tables.parquet_file import read_parquet
 from tapestry.tables.rows import ORIGINALS
 from tapestry.tables.tombstones import add_tombstones, delete_tombstones, mark_history_incomplete
 
@@ -73,7 +74,9 @@ def forget(tables: Tables, clock: Clock, audience: str, before: int | None = Non
             if before is None:
                 with clock.lock():
                     drop_old_files(tables.open(table), 0, stray=True)
-                    _drop_history(tables, table)
+                    opened = tables.open(table)
+                    make_checkpoint(opened, tables.root / table)
+                    drop_history(tables.root / table, opened.version())
             elif any(rows.values()):
                 drop_old_files(tables.open(table), KEEP_HOURS)
         if before is None:
@@ -94,21 +97,6 @@ def _is_of_audience(rows: pa.Table, audience: str, before: int | None) -> pa.Arr
 
 def _keys_of_audience(file: DataFile, table: str, audience: str, before: int | None) -> list[str]:
     key = KEY_COLUMN.get(table, "msgid")
-    rows = pq.read_table(file.path, columns=["audience", "ts", key], partitioning=None)
+    rows = read_parquet(file.path, ["audience", "ts", key])
     keys: list[str] = rows.filter(_is_of_audience(rows, audience, before))[key].to_pylist()
     return keys
-
-
-def _drop_history(tables: Tables, table: str) -> None:
-    """Delete the log's entries from before a checkpoint made now.
-
-    Not by delta-rs's ``cleanup_metadata``: it compares the times of files with the machine's
-    clock, and would keep entries after that clock was set back.
-    """
-    opened = tables.open(table)
-    opened.create_checkpoint()
-    # The oldest first: who knows of an entry that is there also sees those after it.
-    for entry in sorted((tables.root / table / "_delta_log").iterdir()):
-        version = entry.name.partition(".")[0]
-        if version.isdigit() and int(version) < opened.version():
-            entry.unlink(missing_ok=True)

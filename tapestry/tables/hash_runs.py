@@ -8,7 +8,9 @@ A run takes 16 or 24 bytes a row, and a lookup a microsecond a key.  Files and r
 then pruned by the bounded instants of the table, which compaction does not change: all rows of
 an import have one ``ts``, so that messages are found by ``received`` too.  Each run begins at the
 ``ts`` where the one before ends; rows newer than the last run are scanned.  The index is derived
-from the logs: it can be deleted at any time, and is built again.
+from the logs: it can be deleted at any time, and is built again.  A run whose checksums do not
+agree is deleted, with a line of the log, and counts as missing: its rows are scanned, and are
+entered anew with the next extension.
 """
 
 from __future__ import annotations
@@ -25,14 +27,16 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from tapestry.core.checksummed_file import size_with_checksums
 from tapestry.core.clock import BEGINNING
+from tapestry.core.damage import DamagedFileError, mended
 from tapestry.core.file_lock import file_lock
 from tapestry.core.schema import INDEXED
-from tapestry.core.sorted_hashes import Hashes, SortedHashes, hash_texts
+from tapestry.core.sorted_hashes import Hashes, MappedHashes, SortedHashes, hash_texts, run_bytes
 from tapestry.tables.data_files import DataFile, DataFiles
 from tapestry.tables.log import Tables
+from tapestry.tables.parquet_file import read_parquet
 from tapestry.tables.rows import bounded
 
 log = logging.getLogger(__name__)
@@ -47,18 +51,25 @@ LONGEST_RUN = 4_000_000
 Places = np.ndarray[Any, np.dtype[np.signedinteger[Any]]]
 """A row for each row of a table: its bounded instants, ``ts`` first."""
 
+SUFFIX = ".sorted"
+"""Of the runs' files.  Those of older versions (``.run``) have no checksums: they are deleted."""
+
 _CHUNK = 1_000_000
 _ATTEMPTS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class SortedRun:
-    """The keys of all rows with low < ts <= high, in one file of ``count`` entries."""
+    """The keys of all rows with low < ts <= high, in one file of ``count`` entries.
+
+    ``stamp`` is when the file was changed: it is verified again if that is not when it was made.
+    """
 
     low: int
     high: int
     count: int
     path: str
+    stamp: int
 
 
 def indexed_places(
@@ -73,24 +84,37 @@ def indexed_places(
     for _ in range(_ATTEMPTS):
         chain = sorted_runs(root, table, column)
         try:
-            per_run = [_mapped(run.path, run.count, table).find(wanted) for run in chain]
+            per_run = [_mapped(run, table).find(wanted) for run in chain]
         except FileNotFoundError:
             continue  # merged meanwhile: its entries are in another run
+        except DamagedFileError as error:
+            _drop(error)
+            continue
         places = np.concatenate([nowhere, *per_run])
         return places[np.argsort(places[:, 0], kind="stable")], newest_indexed(chain)
     return nowhere, BEGINNING
 
 
+def _mapped(run: SortedRun, table: str) -> MappedHashes:
+    return _opened(run.path, run.count, len(bounded(table)), run.stamp)
+
+
 @lru_cache(maxsize=64)
-def _mapped(path: str, count: int, table: str) -> SortedHashes:
-    return SortedHashes.open(path, count, len(bounded(table)))
+def _opened(path: str, count: int, width: int, stamp: int) -> MappedHashes:
+    return MappedHashes(path, count, width)
+
+
+def _drop(error: DamagedFileError) -> None:
+    """Delete a damaged run: it is made anew, as a missing one is."""
+    _opened.cache_clear()
+    Path(error.path).unlink(missing_ok=True)
+    mended(error.path, error.reason, "deleted; the index is made anew")
 
 
 def sorted_runs(root: Path, table: str, column: str) -> list[SortedRun]:
     """Return the fewest runs that cover all indexed rows: each begins where the last ends."""
     starting: dict[int, SortedRun] = {}
-    entry_bytes = 8 * (1 + len(bounded(table)))
-    for run in _stored(_directory(root, table, column), entry_bytes):
+    for run in stored_runs(index_directory(root, table, column), len(bounded(table))):
         if run.low not in starting or run.high > starting[run.low].high:
             starting[run.low] = run
     chain: list[SortedRun] = []
@@ -106,21 +130,24 @@ def newest_indexed(chain: Sequence[SortedRun]) -> int:
     return chain[-1].high if chain else BEGINNING
 
 
-def _stored(directory: Path, entry_bytes: int) -> Iterator[SortedRun]:
-    """Yield the runs in a directory, except those cut short or of an older version."""
+def stored_runs(directory: Path, width: int) -> Iterator[SortedRun]:
+    """Yield the runs in a directory; those that were cut short are deleted."""
     try:
-        entries = list(os.scandir(directory))
+        entries = [entry for entry in os.scandir(directory) if entry.name.endswith(SUFFIX)]
     except FileNotFoundError:
         return
     for entry in entries:
-        if entry.name.endswith(".run"):
-            low, high, count = map(int, entry.name.removesuffix(".run").split("_"))
-            with suppress(FileNotFoundError):  # merged meanwhile
-                if entry.stat().st_size == entry_bytes * count:
-                    yield SortedRun(low, high, count, entry.path)
+        low, high, count = map(int, entry.name.removesuffix(SUFFIX).split("_"))
+        with suppress(FileNotFoundError):  # merged meanwhile
+            status = entry.stat()
+            if status.st_size == size_with_checksums(run_bytes(count, width)):
+                yield SortedRun(low, high, count, entry.path, status.st_mtime_ns)
+            else:
+                _drop(DamagedFileError(entry.path, "it has another size than its name says"))
 
 
-def _directory(root: Path, table: str, column: str) -> Path:
+def index_directory(root: Path, table: str, column: str) -> Path:
+    """Return where the runs of a column are."""
     return root / "index" / f"{table}.{column}"
 
 
@@ -142,18 +169,18 @@ def extend_index_if_behind(tables: Tables, table: str) -> None:
         return
     try:
         extend_index(tables, table)
-    except OSError as error:
+    except (DamagedFileError, OSError) as error:
         # Rows are found without it, and the append is committed.
         log.warning("The index of %s is not extended: %s", table, error)
 
 
 def _extend(root: Path, table: str, column: str, data_files: DataFiles) -> None:
-    directory = _directory(root, table, column)
+    directory = index_directory(root, table, column)
     directory.mkdir(parents=True, exist_ok=True)
     chain = sorted_runs(root, table, column)
     low = newest_indexed(chain)
     for chunk, high in _chunks(data_files.after(low)):
-        columns = [_entries(data_file, table, column) for data_file in chunk]
+        columns = [entries_of(data_file.path, table, column) for data_file in chunk]
         keys, places = (np.concatenate(arrays) for arrays in zip(*columns, strict=True))
         new = (places[:, 0] > low) & (places[:, 0] <= high)
         run = SortedHashes.sort(keys[new], places[new])
@@ -163,9 +190,11 @@ def _extend(root: Path, table: str, column: str, data_files: DataFiles) -> None:
             older, newer = chain[-2:]
             if older.count > 2 * newer.count or older.count + newer.count > LONGEST_RUN:
                 break
-            run = _mapped(older.path, older.count, table).merge(
-                _mapped(newer.path, newer.count, table)
-            )
+            try:
+                run = _mapped(older, table).load().merge(_mapped(newer, table).load())
+            except DamagedFileError as error:
+                _drop(error)
+                return  # the next extension begins where the chain ends without it
             chain[-2:] = [_write(directory, older.low, newer.high, run)]
     kept = {run.path for run in chain}
     for path in directory.iterdir():
@@ -187,10 +216,10 @@ def _chunks(data_files: Sequence[DataFile]) -> Iterator[tuple[list[DataFile], in
         yield chunk, high
 
 
-def _entries(data_file: DataFile, table: str, column: str) -> tuple[Hashes, Places]:
+def entries_of(path: str, table: str, column: str) -> tuple[Hashes, Places]:
+    """Return what the index of a column holds of a data file: hashes, and a place for each."""
     instants = bounded(table)
-    with pq.ParquetFile(data_file.path) as file:
-        rows = file.read(columns=[column, *instants])
+    rows = read_parquet(path, [column, *instants])
     rows = rows.filter(rows[column].is_valid())
     places = np.column_stack([rows[name].to_numpy() for name in instants])
     return hash_texts(rows[column].to_pylist()), places
@@ -198,9 +227,9 @@ def _entries(data_file: DataFile, table: str, column: str) -> tuple[Hashes, Plac
 
 def _write(directory: Path, low: int, high: int, run: SortedHashes) -> SortedRun:
     count = len(run.hashes)
-    path = directory / f"{low}_{high}_{count}.run"
+    path = directory / f"{low}_{high}_{count}{SUFFIX}"
     run.write(path)
-    return SortedRun(low, high, count, str(path))
+    return SortedRun(low, high, count, str(path), path.stat().st_mtime_ns)
 
 
 def text_array(values: Iterable[str]) -> pa.Array:

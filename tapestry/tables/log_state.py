@@ -5,26 +5,24 @@
 To open a table costs time for every file it has; a process that appends or reads every few
 seconds would pay it each time (an incremental snapshot, as Delta's own ``DeltaLog.update``).
 A commit is a file of actions, complete as soon as it has its name, and never changes.  If the
-newest known one is another file than it was, the log was made anew, and is opened again.
+newest known one is another file than it was, the log was made anew, or damaged, and is opened
+again.
 """
 
 from __future__ import annotations
 
-import json
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
 
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
-from tapestry.core.errors import TapestryError
 from tapestry.tables.data_files import DataFiles, data_file_of, data_files_of, root_of
-
-_Action = Mapping[str, Any]
+from tapestry.tables.delta_table import explained
+from tapestry.tables.log_entry import Action, entry_path, read_entry
 
 _MOST_COMMITS = 500
 """Commits that are read one by one, at most."""
@@ -52,7 +50,7 @@ class LogState:
             if not self._is_known():
                 self._load(open_table)
             for _ in range(_MOST_COMMITS):
-                actions = self._read(self._version + 1)
+                actions = self._entry(self._version + 1)
                 if actions is None:
                     break
                 if any("metaData" in action or "protocol" in action for action in actions):
@@ -74,10 +72,6 @@ class LogState:
                 opened = self._up_to_date(open_table)
                 self._transactions[source] = opened.transaction_version(source)
             return self._transactions[source]
-
-    def commit_path(self, version: int) -> Path:
-        """Return the file of a commit."""
-        return Path(self.path) / "_delta_log" / f"{version:020}.json"
 
     def _load(self, open_table: Callable[[], DeltaTable]) -> None:
         opened = open_table()
@@ -102,7 +96,7 @@ class LogState:
         """Return whether the newest known commit is still there, and is no other."""
         return self._stamp is not None and self._stamp == self._stamp_of(self._version)
 
-    def _apply(self, actions: Iterable[_Action]) -> None:
+    def _apply(self, actions: Iterable[Action]) -> None:
         added, removed = [], set()
         for action in actions:
             if "add" in action:
@@ -116,21 +110,14 @@ class LogState:
         self._version += 1
         self._stamp = self._stamp_of(self._version)
 
-    def _read(self, version: int) -> list[_Action] | None:
-        try:
-            lines = self.commit_path(version).read_bytes().splitlines()
-            return [json.loads(line) for line in lines if line]
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError) as error:
-            raise TapestryError(
-                f"Commit {version} of the log of {self.path} cannot be read: {error}",
-                hint="Check that the data directory is whole and yours to read.",
-            ) from error
+    def _entry(self, version: int) -> list[Action] | None:
+        hint = "Check that the data directory is yours to read."
+        with explained(f"Commit {version} of the log of {self.path} cannot be read", hint):
+            return read_entry(Path(self.path), version)
 
     def _stamp_of(self, version: int) -> tuple[int, int] | None:
         try:
-            status = self.commit_path(version).stat()
+            status = entry_path(Path(self.path), version).stat()
         except OSError:
             return None  # to open the table again says what is wrong
         return status.st_ino, status.st_mtime_ns

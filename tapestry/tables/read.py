@@ -14,7 +14,6 @@ from operator import itemgetter
 from typing import Any
 
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from tapestry.core.message import Annotation, Message, width
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
@@ -22,6 +21,7 @@ from tapestry.tables.data_files import DataFile
 from tapestry.tables.find import by_key, equal
 from tapestry.tables.hash_runs import text_array
 from tapestry.tables.log import Snapshot, Tables
+from tapestry.tables.parquet_file import read_parquet
 from tapestry.tables.rows import AnnotationRow, MessageRow, arrow_schema, fields_of
 
 
@@ -141,4 +141,4 @@ def audiences_in(snapshot: Snapshot) -> frozenset[str]:
 
 @lru_cache(maxsize=8192)
 def _audiences(path: str) -> frozenset[str]:
-    return frozenset(pc.unique(pq.read_table(path, columns=["audience"])["audience"]).to_pylist())
+    return frozenset(pc.unique(read_parquet(path, ["audience"])["audience"]).to_pylist())

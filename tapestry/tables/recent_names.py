@@ -8,12 +8,12 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.data_files import DataFile
 from tapestry.tables.hash_runs import text_array
 from tapestry.tables.log import Tables
+from tapestry.tables.parquet_file import open_parquet
 from tapestry.tables.rows import arrow_schema
 
 MOST_FILES = 100
@@ -81,7 +81,7 @@ def _newest(data_files: Iterable[DataFile], columns: list[str]) -> Iterator[Any]
     rows = MOST_ROWS
     newest = sorted(data_files, key=lambda data_file: data_file.max_ts, reverse=True)
     for data_file in newest[:MOST_FILES]:
-        with pq.ParquetFile(data_file.path) as file:
+        with open_parquet(data_file.path) as file:
             for number in reversed(range(file.num_row_groups)):
                 if rows <= 0:
                     return

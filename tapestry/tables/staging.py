@@ -1,15 +1,15 @@
 """A staging area: batches of an import that no reader sees before all of it is there.
 
-    batches ─> staging/<import>/000000.arrow, 000001.arrow, … ─ publish ─> one commit, one ``ts``
+    batches ─> staging/<import>/000000-CHECKSUM.arrow, … ─ publish ─> one commit, one ``ts``
 
 A batch and its cursor are one file (Arrow IPC), whole or not there: an import that was killed
 goes on from the newest staged cursor of each origin.  ``tables/publish`` makes the rows visible.
+Where a batch is damaged, all that the import staged is dropped, and it is read again.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import time
 from collections.abc import Iterator, Sequence
@@ -21,6 +21,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from tapestry.core.damage import DamagedFileError, mended
+from tapestry.core.durable import sync_directory, sync_file
 from tapestry.core.errors import TapestryError
 from tapestry.core.file_lock import file_lock
 from tapestry.core.message import Message
@@ -29,6 +31,7 @@ from tapestry.tables.append import Cursor, cursor_of
 from tapestry.tables.delta_table import explained
 from tapestry.tables.log import Tables
 from tapestry.tables.originals import Original, originals_to_arrow
+from tapestry.tables.parquet_file import checksum
 from tapestry.tables.rows import ORIGINALS, arrow_schema, to_arrow
 
 _BATCH = b"tapestry.batch"
@@ -51,6 +54,14 @@ class Staging:
         self.directory.mkdir(parents=True, exist_ok=True)
         self.cursors: dict[str, Cursor] = {}
         self.messages = self.broken = 0
+        for batch in self.batches():
+            try:
+                verify_batch(batch)
+            except DamagedFileError as error:
+                self.clear()
+                self.directory.mkdir(parents=True)
+                mended(batch, error.reason, "dropped with its import, which is read again")
+                break
         for path in self.batches():
             stored = _metadata(path)
             self.messages += stored["messages"]
@@ -107,13 +118,12 @@ class Staging:
         rows = rows.replace_schema_metadata({_BATCH: json.dumps(stored)})
         number = len(self.batches())
         unfinished = self.directory / f"{number:06}.new"
-        with unfinished.open("wb") as file:
-            options = pa.ipc.IpcWriteOptions(compression="lz4")
-            with pa.ipc.new_file(file, rows.schema, options=options) as writer:
-                writer.write_table(rows)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(self.directory / f"{number:06}.arrow")
+        options = pa.ipc.IpcWriteOptions(compression="lz4")
+        with pa.ipc.new_file(str(unfinished), rows.schema, options=options) as writer:
+            writer.write_table(rows)
+        sync_file(unfinished)
+        unfinished.replace(self.directory / f"{number:06}-{checksum(unfinished):08x}.arrow")
+        sync_directory(self.directory)
         self._note(cursor)
 
     def clear(self) -> None:
@@ -126,8 +136,19 @@ class Staging:
             self.cursors[cursor.source] = cursor
 
 
+def verify_batch(path: Path) -> None:
+    """Raise DamagedFileError if a staged batch is not as its name says; old names say nothing."""
+    stored = path.stem.partition("-")[2]
+    if stored and f"{checksum(path):08x}" != stored:
+        raise DamagedFileError(path, "its checksum does not agree")
+
+
 def read_batch(path: Path) -> tuple[pa.Table, pa.Table]:
-    """Return the messages of a staged batch and their originals, with a ``ts`` of 0."""
+    """Return the messages of a staged batch and their originals, with a ``ts`` of 0.
+
+    Raises DamagedFileError; the next import of the same finds it, too, and begins again.
+    """
+    verify_batch(path)
     with pa.memory_map(str(path)) as source:
         rows = pa.ipc.open_file(source).read_all()
     both = (rows.select(arrow_schema(table).names) for table in (MESSAGES, ORIGINALS))

@@ -15,7 +15,13 @@ from uuid import uuid4
 
 import numpy as np
 
-from tapestry.core.sorted_hashes import Hashes, contains, hash_texts, write_whole
+from tapestry.core.checksummed_file import ChecksummedFile, write_checksummed
+from tapestry.core.damage import DamagedFileError, mended
+from tapestry.core.durable import whole_file
+from tapestry.core.sorted_hashes import Hashes, contains, hash_texts
+
+SUFFIX, COPY, OLD_SUFFIX = ".tombstones", ".copy", ".hashes"
+"""Of the runs' files and, after it, of their copies; those of older versions have no checksums."""
 
 _ATTEMPTS = 20
 
@@ -27,13 +33,16 @@ def add_tombstones(root: Path, audience: str, msgids: Iterable[str]) -> None:
     merged = np.unique(hash_texts(msgids))
     smaller = []
     for path in sorted(_files(directory), key=lambda path: path.stat().st_size):
-        if path.stat().st_size > 2 * merged.nbytes:
+        if path.suffix == SUFFIX and path.stat().st_size > 2 * merged.nbytes:
             break  # so that a hash is written a logarithmic number of times
         merged = np.union1d(merged, _read(path))
         smaller.append(path)
-    write_whole(directory / f"{uuid4()}.hashes", merged)
+    name = f"{uuid4()}{SUFFIX}"
+    for path in (directory / f"{name}{COPY}", directory / name):
+        write_checksummed(path, merged.tobytes())
     for path in smaller:
         path.unlink()
+        copy_of(path).unlink(missing_ok=True)
 
 
 def find_tombstones(root: Path, audience: str, msgids: Iterable[str]) -> set[str]:
@@ -74,12 +83,47 @@ def delete_tombstones(root: Path, audience: str) -> None:
     shutil.rmtree(_directory(root, audience), ignore_errors=True)
 
 
+def copy_of(path: Path) -> Path:
+    """Return the copy of a run."""
+    return path.with_name(path.name + COPY)
+
+
+def other_of(path: Path) -> Path:
+    """Return the copy of a run, or the run that a copy is of."""
+    return path.with_name(path.name.removesuffix(COPY)) if path.suffix == COPY else copy_of(path)
+
+
+def tombstone_files(root: Path) -> list[Path]:
+    """Return the runs of all audiences."""
+    return [path for directory in (root / "removed").glob("*/") for path in _files(directory)]
+
+
+def mend(path: Path) -> None:
+    """Write a damaged run or copy back from the other; DamagedFileError if neither is whole."""
+    other = other_of(path)
+    try:
+        ChecksummedFile(other).read()
+    except FileNotFoundError:
+        raise DamagedFileError(path, "so is its copy, or there is none") from None
+    with whole_file(path) as file:
+        file.write(other.read_bytes())
+
+
 def _read(path: Path) -> Hashes:
-    return np.asarray(np.memmap(path, dtype="<u8", mode="r"))
+    if path.suffix == OLD_SUFFIX:
+        return np.asarray(np.memmap(path, dtype="<u8", mode="r"))
+    try:
+        content = ChecksummedFile(path).read()
+    except DamagedFileError as error:
+        mend(path)
+        mended(path, error.reason, "written again from its copy")
+        content = ChecksummedFile(path).read()
+    hashes: Hashes = content.view("<u8")
+    return hashes
 
 
 def _files(directory: Path) -> list[Path]:
-    return list(directory.glob("*.hashes"))
+    return [*directory.glob(f"*{SUFFIX}"), *directory.glob(f"*{OLD_SUFFIX}")]
 
 
 def _marker(root: Path) -> Path:

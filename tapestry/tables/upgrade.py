@@ -13,17 +13,14 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.file_lock import FOREVER, file_lock
 from tapestry.core.log import event
 from tapestry.core.schema import MESSAGES
-from tapestry.tables.commit import put_entry
 from tapestry.tables.data_files import (
     UNKNOWN,
     DataFile,
@@ -34,6 +31,8 @@ from tapestry.tables.data_files import (
 from tapestry.tables.delta_table import explained
 from tapestry.tables.find import by_time
 from tapestry.tables.log import Tables
+from tapestry.tables.log_entry import add_action, put_entry, remove_action
+from tapestry.tables.parquet_file import new_parquet_file, open_parquet
 from tapestry.tables.rows import ORIGINALS, REPEATING, arrow_schema, dated, row_group_rows
 
 ReceivedOf = Callable[[bytes, int], int | None]
@@ -65,7 +64,7 @@ def upgrade(tables: Tables, received_of: ReceivedOf) -> bool:
             actions: list[dict[str, Any]] = [{"metaData": _metadata(opened)}]
             for data_file in old:
                 actions += _replaced(tables, data_file, received_of, new)
-            if not put_entry(path, opened.version() + 1, actions):
+            if not put_entry(path, opened.version() + 1, actions, {"operation": "UPGRADE"}):
                 raise TapestryError(
                     "Mail was appended while the messages were upgraded.",
                     hint="Stop all other parts of Tapestry, and run it again.",
@@ -107,35 +106,21 @@ def _replaced(
     tables: Tables, data_file: DataFile, received_of: ReceivedOf, new: list[Path]
 ) -> Iterator[dict[str, Any]]:
     """Write a file anew, with the column; yield the actions of the log for it."""
-    path = tables.root / MESSAGES / f"part-{uuid4()}.zstd.parquet"
-    new.append(path)
     schema = arrow_schema(MESSAGES)
     bounds = {"ts": (data_file.min_ts, data_file.max_ts), "received": UNKNOWN[::-1]}
     with (
-        pq.ParquetWriter(
-            path, schema, compression="zstd", use_dictionary=list(REPEATING), store_schema=False
-        ) as writer,
-        pq.ParquetFile(data_file.path) as file,
+        new_parquet_file(tables.root / MESSAGES, schema, REPEATING) as written,
+        open_parquet(data_file.path) as file,
     ):
         for number in range(file.num_row_groups):
             rows = _with_received(tables, file.read_row_group(number), received_of, schema)
             low, high = bounds_of(MESSAGES, rows)["received"]
             before = bounds["received"]
             bounds["received"] = min(low, before[0]), max(high, before[1])
-            writer.write_table(rows, row_group_size=row_group_rows(MESSAGES))
-    now = time.time_ns() // 1_000_000
-    name = Path(data_file.path).name
-    yield {"remove": {"path": name, "deletionTimestamp": now, "dataChange": False}}
-    yield {
-        "add": {
-            "path": path.name,
-            "partitionValues": {},
-            "size": path.stat().st_size,
-            "modificationTime": now,
-            "dataChange": False,
-            "stats": statistics(data_file.rows, bounds),
-        }
-    }
+            written.writer.write_table(rows, row_group_size=row_group_rows(MESSAGES))
+    new.append(written.path)
+    yield remove_action(written.path.parent, data_file.path, data_file.bytes)
+    yield add_action(written.path, statistics(data_file.rows, bounds), data_change=False)
 
 
 def _with_received(

@@ -21,6 +21,11 @@ TYPES = {
 }
 
 
+def names() -> list[str]:
+    """Return the fixtures there are, the oldest first."""
+    return sorted(path.stem for path in FIXTURES.glob("*.json"))
+
+
 def build(name: str, data: Path) -> None:
     """Make the data directory of a fixture: its database, and its tables commit by commit."""
     data.mkdir(mode=0o700)

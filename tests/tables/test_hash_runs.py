@@ -182,3 +182,40 @@ def test_processes_append_and_look_up_at_once(tmp_path):
     for process in processes:
         process.join(100)
     assert [process.exitcode for process in processes] == [0, 0, 0]
+
+
+def test_a_damaged_run_of_the_right_size_adds_no_known_message_again(tmp_path, caplog):
+    tables, clock = Tables(tmp_path), MemoryClock()
+    known = [Message(f"m{n}", inreplyto=f"m{n - 1}") for n in range(970)]
+    append_messages(tables, clock, known)
+    hash_runs.extend_index(tables, "messages")
+    for path in (tmp_path / "index").rglob("*.sorted"):
+        path.write_bytes(bytes(path.stat().st_size - 4000) + path.read_bytes()[-4000:])
+    assert append_messages(tables, clock, known).added == 0
+    assert "damaged" in caplog.text and ".sorted" in caplog.text
+    assert not hash_runs.sorted_runs(tmp_path, "messages", "msgid"), "it counts as missing"
+    hash_runs.extend_index(tables, "messages")
+    agree(tables, [message.msgid for message in known])
+
+
+def test_damage_while_the_process_runs_is_noticed_too(tmp_path):
+    tables, clock = Tables(tmp_path), MemoryClock()
+    known = [Message(f"m{n}") for n in range(100)]
+    append_messages(tables, clock, known)
+    hash_runs.extend_index(tables, "messages")
+    agree(tables, ["m1"])
+    for path in (tmp_path / "index").rglob("*.sorted"):
+        path.write_bytes(bytes(path.stat().st_size))
+    assert append_messages(tables, clock, known).added == 0
+
+
+def test_an_index_without_checksums_of_an_older_version_is_made_anew(tmp_path):
+    tables, clock = Tables(tmp_path), MemoryClock()
+    known = [Message(f"m{n}") for n in range(100)]
+    append_messages(tables, clock, known)
+    directory = hash_runs.index_directory(tmp_path, "messages", "msgid")
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "0_1_1.run").write_bytes(bytes(24))
+    assert append_messages(tables, clock, known).added == 0
+    hash_runs.extend_index(tables, "messages")
+    assert [path.suffix for path in directory.iterdir()] == [".sorted"]

@@ -12,6 +12,7 @@ import pytest
 from support.clocks import FileClock, MemoryClock
 
 from tapestry.core.clock import HOUR, wall_clock
+from tapestry.core.damage import DamagedFileError
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.tables import publish as publishing
@@ -240,3 +241,21 @@ def test_an_import_that_is_killed_anywhere_is_there_once_and_as_a_whole(tmp_path
     import_all(tmp_path, "", 0)
     found = visible(tables)
     assert set(found) == ids(*range(10)) and len(set(found.values())) == 1
+
+
+def test_an_import_with_a_damaged_batch_is_read_again(tables, caplog):
+    with staged(tables) as staging:
+        stage(staging, 0, 3)
+        stage(staging, 3, 6)
+        path = staging.batches()[0]
+        content = bytearray(path.read_bytes())
+        content[len(content) // 2] ^= 1
+        path.write_bytes(content)
+        with pytest.raises(DamagedFileError, match=path.name):
+            publish(staging, MemoryClock())
+    assert not tables.data_files("messages")
+    with staged(tables) as staging:
+        assert path.name in caplog.text
+        assert not staging.batches() and staging.cursor_of("box") is None
+        stage(staging, 0, 6)
+        assert publish(staging, MemoryClock()).added == 6

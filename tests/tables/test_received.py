@@ -138,4 +138,4 @@ def test_an_interrupted_upgrade_has_changed_nothing(
     assert upgrade(old, received_of)
     entry = old.root / MESSAGES / "_delta_log" / f"{3:020}.json"
     actions = [next(iter(json.loads(line))) for line in entry.read_text().splitlines()]
-    assert sorted(actions) == ["add", "add", "metaData", "remove", "remove"]
+    assert sorted(actions) == ["add", "add", "commitInfo", "metaData", "remove", "remove"]

@@ -23,6 +23,7 @@ from tapestry.core.schema import MESSAGES
 from tapestry.tables.compact import compact
 from tapestry.tables.data_files import bounds_of, statistics
 from tapestry.tables.log import Tables
+from tapestry.tables.log_check import make_checkpoint
 from tapestry.tables.rows import REPEATING, ROW_GROUP, arrow_schema
 
 BEGIN = 1_400_000_000_000_000
@@ -48,7 +49,8 @@ def fill(tables: Tables, count: int, newest: int) -> None:
         if high > low:
             _write(tables, _rows(chance, low, high))
     compact(tables, keep_hours=0)
-    tables.open(MESSAGES).create_checkpoint()  # where there was nothing to merge, too
+    # Where there was nothing to merge, too.
+    make_checkpoint(tables.open(MESSAGES), tables.root / MESSAGES)
 
 
 def arrival(number: int) -> int:

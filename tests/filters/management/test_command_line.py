@@ -25,7 +25,7 @@ def manage(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
 def test_help_names_our_commands_first() -> None:
     shown = manage("--help").stdout
     assert shown.index("    up ") < shown.index("[auth]") and "[filters]" not in shown
-    for name in ours():
+    for name in (module.replace("_", "-") for module in ours()):
         assert f"\n    {name} " in shown
     assert "ask FILTER" in shown and "what matches now, the newest first." in shown
     assert set(manage("help", "--commands").stdout.split()) > set(ours())

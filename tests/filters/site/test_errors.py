@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 
 import pytest
@@ -38,10 +39,11 @@ def test_a_defect_shows_no_traceback(
 def test_a_broken_table_is_one_clear_sentence(mail: Tables, alice: User, as_user: SignIn) -> None:
     for entry in (mail.root / "messages" / "_delta_log").iterdir():
         entry.write_text("nonsense")
+    shutil.rmtree(mail.root / "messages" / "_log_copy")  # from which it would be mended
     response = as_user(alice).get("/message/", {"id": "plan@example.org"})
     assert response.status_code == 503
     page = response.content.decode()
-    assert "cannot be opened" in page
+    assert "is damaged: " in page and "check-data" in page
     assert "Traceback" not in page
 
 

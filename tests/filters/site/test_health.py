@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages
 from tapestry.tables.log import Tables
+from tapestry.tables.log_state import log_state
 
 
 @pytest.fixture
@@ -212,3 +214,23 @@ def test_what_is_to_be_shown_and_not_released_is_late(
         **instants | {k: v if k == "sequence" else now + v for k, v in fields.items()},
     )
     assert parts(client)[1]["deliveries"]["ok"] is not is_late
+
+
+def test_a_damaged_file_is_named_with_what_to_do(
+    client: Client, all_parts: None, data: Path
+) -> None:
+    tables = Tables(data / "tables")
+    append_messages(tables, DjangoClock(), [Message("a@x")])
+    entry = data / "tables" / "messages" / "_delta_log" / "00000000000000000001.json"
+    entry.write_bytes(b"")
+    shutil.rmtree(data / "tables" / "messages" / "_log_copy")
+    log_state.cache_clear()
+    says = {
+        "ok": False,
+        "says": f"The file {entry.relative_to(data)} is damaged: it is empty. "
+        "Run manage.py check-data: it says what is damaged, and --repair mends what it can.",
+    }
+    assert parts(client)[1]["tables"] == says
+    error = f"The file {entry} is damaged: it is empty."
+    Heartbeat.objects.filter(pk=Heartbeat.OWN).update(error=error)
+    assert parts(client)[1]["own_windows"] == says

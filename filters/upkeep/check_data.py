@@ -1,0 +1,159 @@
+"""Check all that is stored: the tables and their indexes, the database, and one against the other.
+
+A check only reads, and may go on while the site runs.  A repair is alone.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from django.db import DatabaseError, connection, transaction
+
+from filters.models import (
+    Clock,
+    Destination,
+    Filter,
+    Folder,
+    Match,
+    OutboxAnnotation,
+    ReleaseCounter,
+    SharedWindow,
+    Source,
+)
+from filters.runtime import services
+from filters.runtime.batching import batched
+from filters.runtime.encryption import KEY_FILE, decrypt
+from filters.store.filter_store import DjangoClock
+from filters.upkeep import rounds
+from tapestry.core.damage import DamagedFileError
+from tapestry.core.errors import TapestryError
+from tapestry.core.file_lock import FOREVER, file_lock
+from tapestry.core.schema import MESSAGES
+from tapestry.core.sorted_hashes import Hashes, contains, hash_texts
+from tapestry.predicate_index.check import check_predicate_index
+from tapestry.predicate_index.store import PredicateIndex
+from tapestry.tables.check.data import check_tables, message_keys
+from tapestry.tables.check.repair import Repair
+from tapestry.tables.check.report import Report
+
+DATABASE, KEYS = "database", "keys"
+
+_BACKUP = "restore a backup of the data directory"
+_BATCH = 10_000
+
+
+def check() -> Report:
+    """Read all that is stored, and report what is damaged; nothing is changed."""
+    report = Report()
+    tables = services.tables()
+    # The matches before the messages: what is appended and found meanwhile is in both.
+    matches = _check_database(report)
+    contents = check_tables(tables.root, report)
+    check_predicate_index(tables.root, report)
+    if matches is not None and MESSAGES in contents:
+        paths = [tables.root / MESSAGES / name for name in contents[MESSAGES].rows]
+        _check_matches(matches, paths, report)
+    return report
+
+
+def repair() -> list[str]:
+    """Mend what can be mended; return what was done and what is lost, a sentence each.
+
+    The caller has made sure that no other part of the site runs.
+    """
+    tables = services.tables()
+    work = Repair(tables)
+    with (
+        rounds.all_lanes(),
+        file_lock(tables.root / "compact.lock", wait=FOREVER),
+        DjangoClock().lock(),
+    ):
+        PredicateIndex(tables.root).drop_if_damaged()
+        work.run()
+        if work.has_lost_mail:
+            with transaction.atomic():
+                Folder.objects.update(sync_state={})
+                OutboxAnnotation.objects.exclude(appended_at=None).update(appended_at=None)
+            work.said.append("All votes and tags are appended again; those that are there stay.")
+    return work.said
+
+
+def _check_database(report: Report) -> Hashes | None:
+    """Check the database by itself; return the messages of all matches, None without any."""
+    path = Path(connection.settings_dict["NAME"])
+    if connection.vendor == "sqlite" and path.is_absolute() and not path.exists():
+        return None
+    try:
+        if connection.vendor == "sqlite":
+            with connection.cursor() as cursor:
+                cursor.execute("PRAGMA integrity_check")
+                problems = [row[0] for row in cursor.fetchall() if row[0] != "ok"]
+            if problems:
+                raise DatabaseError(problems[0])
+        report.read(DATABASE, "tables", len(connection.introspection.table_names()))
+        _check_instants(report)
+        _check_keys(report)
+        pairs = Match.objects.values_list("msgid", "audience").iterator(chunk_size=_BATCH)
+        hashes = [hash_texts(map("\0".join, batch)) for batch in batched(pairs, _BATCH)]
+        matched = np.unique(np.concatenate([np.empty(0, dtype="<u8"), *hashes]))
+        report.read(DATABASE, "matched messages", len(matched))
+    except DatabaseError as error:
+        meaning = "people, filters and matches are in it"
+        report.damaged(DATABASE, path, str(error).partition("\n")[0], meaning, _BACKUP)
+        return None
+    return matched
+
+
+def _check_instants(report: Report) -> None:
+    """Report positions in the database beyond the last that there is."""
+    last = Clock.instant()
+    released = ReleaseCounter.objects.values_list("last", flat=True).first() or 0
+    ahead = {
+        "filters have run": Filter.objects.filter(since__gt=last).count(),
+        "shared windows have run": SharedWindow.objects.filter(since__gt=last).count(),
+        "destinations were served": Destination.objects.filter(cursor__gt=released).count(),
+    }
+    for what, number in ahead.items():
+        if number:
+            report.damaged(
+                DATABASE,
+                connection.settings_dict["NAME"],
+                f"{number} {what} beyond the last instant or release that was stored",
+                "what comes until then would be left out",
+                _BACKUP,
+            )
+
+
+def _check_keys(report: Report) -> None:
+    """Report a key that does not open the secrets that were stored with it."""
+    data = services.data()
+    stored = [
+        *Source.objects.exclude(secret="").values_list("secret", flat=True),
+        *Destination.objects.exclude(secret="").values_list("secret", flat=True),
+    ]
+    report.read(KEYS, "secrets", len(stored))
+    for secret in stored:
+        try:
+            decrypt(secret, data)
+        except TapestryError as error:
+            meaning = "passwords of sources and destinations cannot be read"
+            remedy = error.hint or _BACKUP
+            report.damaged(KEYS, data / KEY_FILE, error.message.rstrip("."), meaning, remedy)
+            return
+
+
+def _check_matches(matched: Hashes, paths: list[Path], report: Report) -> None:
+    try:
+        stored = message_keys([path for path in paths if path.exists()])
+    except (DamagedFileError, FileNotFoundError):
+        return  # the file is reported
+    missing = int((~contains(stored, matched)).sum()) if len(stored) else len(matched)
+    if missing:
+        report.damaged(
+            DATABASE,
+            connection.settings_dict["NAME"],
+            f"{missing} messages that filters found are not in the tables",
+            "lists show their line, and their pages cannot be opened",
+            "have their sources read again, or restore a backup of the data directory",
+        )

@@ -1,0 +1,52 @@
+"""Write files so that they are whole or not there, also after a power failure (POSIX fsync).
+
+draft ─ write ─ fsync ─> rename or link ─ fsync the directory ─> there, for good
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+
+@contextmanager
+def whole_file(path: Path, *, synced: bool = True) -> Iterator[IO[bytes]]:
+    """Yield a draft that becomes the file at ``path`` once the block ends without an error.
+
+    Without ``synced``, a power failure may leave a file that is not whole.
+    """
+    draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}.new")
+    try:
+        with draft.open("wb") as file:
+            yield file
+            if synced:
+                file.flush()
+                os.fsync(file.fileno())
+        draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+    if synced:
+        sync_directory(path.parent)
+
+
+def sync_file(path: Path) -> None:
+    """Have the content of a file on the disk when this returns."""
+    _sync(path, os.O_RDONLY)
+
+
+def sync_directory(path: Path) -> None:
+    """Have the names in a directory on the disk when this returns."""
+    _sync(path, os.O_RDONLY | os.O_DIRECTORY)
+
+
+def _sync(path: Path, flags: int) -> None:
+    descriptor = os.open(path, flags | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,188 @@
+"""Read a Delta log without delta-rs and without changing it, and report what is damaged in it.
+
+    newest checkpoint ─> files, cursors ─ entry ─ entry ─ entry ─> files and cursors of the newest
+
+Where a file of the log is damaged, its copy is read instead.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tapestry.core.checksummed_file import ChecksummedFile
+from tapestry.core.damage import DamagedFileError
+from tapestry.tables import log_copy
+from tapestry.tables.check.report import BY_ITSELF, BY_REPAIR, Damage, Report
+from tapestry.tables.log_check import POINTER, checkpoints, entries, pointed_at
+from tapestry.tables.log_copy import version_of
+from tapestry.tables.log_entry import Action, entry_path, parse_entry
+
+LOG = "logs"
+
+_CHECKPOINT = re.compile(r"\d{20}\.checkpoint\.parquet")
+
+
+@dataclass(slots=True)
+class LogContent:
+    """The newest version of a log: its files with their rows, and its app transactions.
+
+    ``removed`` are the files that the log names as removed; ``is_whole`` is False where an entry
+    could not be read.
+    """
+
+    rows: dict[str, int] = field(default_factory=dict)
+    removed: set[str] = field(default_factory=set)
+    transactions: dict[str, int] = field(default_factory=dict)
+    is_whole: bool = True
+
+    def apply(self, action: Action) -> None:
+        """Take one action of the log."""
+        if "add" in action:
+            stats = json.loads(action["add"].get("stats") or "{}")
+            path = unquote(action["add"]["path"])
+            self.rows[path] = stats.get("numRecords", -1)
+            self.removed.discard(path)
+        elif "remove" in action:
+            path = unquote(action["remove"]["path"])
+            self.rows.pop(path, None)
+            self.removed.add(path)
+        elif "txn" in action:
+            self.transactions[action["txn"]["appId"]] = action["txn"]["version"]
+
+
+def read_log(root: Path, report: Report) -> LogContent:
+    """Read the log of the table at ``root``, and report what is damaged in it.
+
+    Others may make a checkpoint meanwhile, and delete what is older: a damage is one only if it is
+    there at two looks in a row.
+    """
+    before: list[Damage] = []
+    while True:
+        own = Report()
+        content = _read_log(root, own)
+        if own.damages == before:
+            report.add(own)
+            return content
+        before = own.damages
+
+
+def _read_log(root: Path, report: Report) -> LogContent:
+    content = LogContent()
+    begin = _read_checkpoint(root, report, content)
+    kept = (path for name, path in log_copy.copies(root).items() if name.endswith(".json"))
+    versions = {*entries(root), *(v for path in kept if (v := version_of(path.name)) >= begin)}
+    expected = range(begin, max(versions, default=begin - 1) + 1)
+    for version in sorted(versions.union(expected)):
+        actions = _read_entry(root, version, report, is_needed=version > begin or begin == 0)
+        if actions is None:
+            content.is_whole &= version <= begin and begin > 0
+        elif version > begin or begin == 0:
+            for action in actions:
+                content.apply(action)
+    _check_copies(root, report)
+    return content
+
+
+def _read_checkpoint(root: Path, report: Report, content: LogContent) -> int:
+    """Take the actions of the newest checkpoint that can be read; return its version, else 0."""
+    kept = {name for name in log_copy.copies(root) if _CHECKPOINT.fullmatch(name)}
+    begin = 0
+    for name in sorted(kept | {path.name for path in checkpoints(root)}, reverse=True):
+        path = root / "_delta_log" / name
+        report.read(LOG, "checkpoints")
+        copy = log_copy.kept(path)
+        try:
+            stored = path.read_bytes()
+        except FileNotFoundError:
+            if copy is None:
+                continue  # an older one, deleted meanwhile
+            stored = b""
+        if copy is not None and stored != copy:
+            reason = "it is not what was written" if stored else "it is empty or missing"
+            report.damaged(LOG, path, reason, "its copy is whole", BY_ITSELF)
+            stored = copy
+        try:
+            actions = _actions(stored)
+        except (pa.ArrowException, OSError) as error:
+            reason = str(error).partition("\n")[0]
+            meaning = "the version is read from an older checkpoint and the entries since"
+            report.damaged(LOG, path, f"it cannot be read ({reason})", meaning, BY_REPAIR)
+            continue
+        if not begin:
+            begin = version_of(name)
+            for action in actions:
+                content.apply(action)
+    pointer = root / "_delta_log" / POINTER
+    copy = log_copy.kept(pointer)
+    try:
+        pointed_at(root)
+        if copy is not None and (not pointer.exists() or pointer.read_bytes() != copy):
+            raise DamagedFileError(pointer, "it is not what was written")
+    except DamagedFileError as error:
+        report.damaged(LOG, pointer, error.reason, "the log is read without it", BY_ITSELF)
+    return begin
+
+
+def _actions(checkpoint: bytes) -> list[Mapping[str, Any]]:
+    rows = pq.read_table(BytesIO(checkpoint), columns=["add", "remove", "txn"])
+    return [
+        {kind: action}
+        for kind in ("add", "remove", "txn")
+        for action in rows[kind].drop_null().to_pylist()
+    ]
+
+
+def _read_entry(
+    root: Path, version: int, report: Report, *, is_needed: bool
+) -> list[Action] | None:
+    path = entry_path(root, version)
+    copy = log_copy.kept(path)
+    report.read(LOG, "entries")
+    try:
+        try:
+            stored = path.read_bytes()
+        except FileNotFoundError:
+            raise DamagedFileError(path, "it is missing") from None
+        actions = parse_entry(path, stored)
+        if copy is not None and stored != copy and "commitInfo" not in actions[0]:
+            raise DamagedFileError(path, "it is not what was written")
+        return actions
+    except DamagedFileError as error:
+        if not path.exists() and not is_needed:
+            return None
+        if copy is not None:
+            report.damaged(LOG, path, error.reason, "its copy is whole", BY_ITSELF)
+            return parse_entry(path, copy)
+        meaning = "the table cannot be read, for what this entry added or removed is not known"
+        if not is_needed:
+            meaning = "it is of the past: nothing needs it"
+        report.damaged(LOG, path, error.reason, meaning, BY_REPAIR)
+        return None
+
+
+def _check_copies(root: Path, report: Report) -> None:
+    """Report damaged copies of files that are whole."""
+    reported = {damage.path for damage in report.damages}
+    directory = root / log_copy.DIRECTORY
+    for copy in sorted(directory.iterdir()) if directory.is_dir() else ():
+        path = root / "_delta_log" / copy.name
+        if copy.suffix == ".new" or str(path) in reported:
+            continue
+        report.read(LOG, "copies")
+        try:
+            ChecksummedFile(copy).read()
+        except FileNotFoundError:
+            continue  # a newer checkpoint was made meanwhile
+        except DamagedFileError as error:
+            meaning = "the file that it is a copy of is whole"
+            report.damaged(LOG, copy, error.reason, meaning, BY_ITSELF)

@@ -1,0 +1,180 @@
+"""Check a log before delta-rs reads it: the last checkpoint, and each entry after it.
+
+delta-rs takes an empty entry for none, and gives an older version.  What is damaged or missing is
+written again from its copy.  What was checked is checked again only if it was changed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+
+from deltalake import DeltaTable
+
+from tapestry.core.damage import DamagedFileError, mended
+from tapestry.tables import log_copy
+from tapestry.tables.log_copy import version_of
+from tapestry.tables.log_entry import entry_path, parse_entry, read_entry
+
+_ENTRY = re.compile(r"\d{20}\.json")
+_CHECKPOINT = re.compile(r"\d{20}\.checkpoint\.parquet")
+POINTER = "_last_checkpoint"
+
+
+def check_log(root: Path) -> None:
+    """Check what is needed of a table's log, and mend it; DamagedFileError if that cannot be."""
+    directory = root / "_delta_log"
+    if not (directory.is_dir() or log_copy.copies(root)):
+        return
+    directory.mkdir(exist_ok=True)
+    _check_checkpoint(root)
+    while True:
+        begin = newest_checkpoint(root)
+        _restore_missing(root, begin)
+        versions = entries(root, begin)
+        gap = next((low + 1 for low, high in pairwise(versions) if high > low + 1), None)
+        if gap is None:
+            break
+        if begin == newest_checkpoint(root):  # else old entries were deleted meanwhile
+            raise DamagedFileError(entry_path(root, gap), "it is missing")
+    for version in versions:
+        with suppress(FileNotFoundError):
+            status = entry_path(root, version).stat()
+            _check_entry(root, version, status.st_ino, status.st_mtime_ns, status.st_size)
+
+
+def checkpoints(root: Path) -> list[Path]:
+    """Return the checkpoints of a log, the newest first."""
+    found = (path for path in _names(root) if _CHECKPOINT.fullmatch(path.name))
+    return sorted(found, reverse=True)
+
+
+def entries(root: Path, begin: int = 0) -> list[int]:
+    """Return the versions from ``begin`` on that have an entry, in order."""
+    found = (version_of(path.name) for path in _names(root) if _ENTRY.fullmatch(path.name))
+    return sorted(version for version in found if version >= begin)
+
+
+def newest_version(root: Path) -> int:
+    """Return the newest version of a log, as the names of its files say."""
+    return max([*entries(root), newest_checkpoint(root)])
+
+
+def make_checkpoint(opened: DeltaTable, root: Path) -> None:
+    """Make a checkpoint of an opened version, with copies of what is needed from the one before on.
+
+    What is older than that one is deleted.
+    """
+    version, before = opened.version(), newest_checkpoint(root)
+    directory = root / "_delta_log"
+    for name in (checkpoint_path(root, version).name, POINTER):
+        log_copy.copy_path(directory / name).unlink(missing_ok=True)
+    opened.create_checkpoint()
+    for path in (checkpoint_path(root, version), directory / POINTER):
+        log_copy.keep(path, path.read_bytes())
+    for number in entries(root, before):
+        path = entry_path(root, number)
+        if not log_copy.copy_path(path).exists():
+            with suppress(FileNotFoundError):
+                log_copy.keep(path, path.read_bytes())
+    drop_history(root, before)
+
+
+def drop_history(root: Path, version: int) -> None:
+    """Delete the entries and checkpoints of a log from before a version that has a checkpoint."""
+    log_copy.drop_before(root, version)
+    # The oldest first: who knows of an entry that is there also sees those after it.
+    for path in sorted(_names(root)):
+        number = path.name.partition(".")[0]
+        if number.isdigit() and int(number) < version:
+            path.unlink(missing_ok=True)
+
+
+def checkpoint_path(root: Path, version: int) -> Path:
+    """Return the file of the checkpoint of a version."""
+    return root / "_delta_log" / f"{version:020}.checkpoint.parquet"
+
+
+def pointed_at(root: Path) -> int | None:
+    """Return the version of the last checkpoint, as the log's pointer has it; None without one.
+
+    Raises DamagedFileError if the pointer cannot be read, or leads to no checkpoint.
+    """
+    path = root / "_delta_log" / POINTER
+    try:
+        version = json.loads(path.read_bytes())["version"]
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError) as error:
+        raise DamagedFileError(path, "it is cut short or no longer JSON") from error
+    if not (isinstance(version, int) and checkpoint_path(root, version).exists()):
+        raise DamagedFileError(path, "it names a checkpoint that is not there")
+    return version
+
+
+def newest_checkpoint(root: Path) -> int:
+    """Return the version of the newest checkpoint, 0 without one."""
+    newest = checkpoints(root)
+    return version_of(newest[0].name) if newest else 0
+
+
+def _check_checkpoint(root: Path) -> None:
+    """Check the newest checkpoint and the pointer to it."""
+    for name in log_copy.copies(root):
+        path = root / "_delta_log" / name
+        content = log_copy.kept(path) if _CHECKPOINT.fullmatch(name) else None
+        if content is not None:
+            reason = "it is missing" if not path.exists() else "it is not what was written"
+            if reason == "it is missing" or not _agrees(path, content):
+                log_copy.restore(path, content)
+                mended(path, reason, "written again from its copy")
+    pointer = root / "_delta_log" / POINTER
+    content = log_copy.kept(pointer)
+    try:
+        if content is not None and (not pointer.exists() or pointer.read_bytes() != content):
+            raise DamagedFileError(pointer, "it is not what was written")
+        pointed_at(root)
+    except DamagedFileError as error:
+        # A hint: the log is read without it, or with an older one.
+        pointer.unlink(missing_ok=True)
+        log_copy.copy_path(pointer).unlink(missing_ok=True)
+        mended(error.path, error.reason, "deleted; it is made anew with the next checkpoint")
+    for path in checkpoints(root)[:1]:
+        if not log_copy.copy_path(path).exists():
+            log_copy.keep(path, path.read_bytes())
+
+
+def _agrees(path: Path, content: bytes) -> bool:
+    return path.stat().st_size == len(content) and path.read_bytes() == content
+
+
+def _restore_missing(root: Path, begin: int) -> None:
+    """Write entries again that have a copy only."""
+    directory = root / "_delta_log"
+    for name in log_copy.copies(root):
+        path = directory / name
+        if _ENTRY.fullmatch(name) and version_of(name) >= begin and not path.exists():
+            content = log_copy.kept(path)
+            if content is not None and version_of(name) >= newest_checkpoint(root):
+                log_copy.restore(path, content)
+                mended(path, "it is missing", "written again from its copy")
+
+
+@lru_cache(maxsize=8192)
+def _check_entry(root: Path, version: int, inode: int, changed: int, size: int) -> None:
+    read_entry(root, version)
+    path = entry_path(root, version)
+    content = path.read_bytes()
+    parse_entry(path, content)
+    if log_copy.kept(path) != content:
+        log_copy.keep(path, content)
+
+
+def _names(root: Path) -> Iterable[Path]:
+    directory = root / "_delta_log"
+    return list(directory.iterdir()) if directory.is_dir() else ()

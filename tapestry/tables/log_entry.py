@@ -1,0 +1,173 @@
+"""The entries of a Delta log: each has a checksum, is on the disk when it has its number, and is
+checked when it is read.
+
+    actions ─> draft ─ fsync ─ link (put if absent) ─> 0…0124.json ─ fsync the directory ─> a copy
+
+The checksum stands in the action ``commitInfo``, which comes first: CRC-32 of the entry in which
+eight zeros stand for it.  Entries of other programs, and of older versions, have none.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+from uuid import uuid4
+from zlib import crc32
+
+import pyarrow as pa
+from deltalake import Schema
+
+from tapestry.core.damage import DamagedFileError, mended
+from tapestry.core.durable import sync_directory
+from tapestry.tables import log_copy
+
+Action = Mapping[str, Any]
+
+ENGINE = "Tapestry"
+"""Stands in the first line of an entry that has a checksum."""
+
+_UNKNOWN = b'"tapestry.crc32": "00000000"'
+_CHECKSUM = re.compile(rb'"tapestry\.crc32": "([0-9a-f]{8})"')
+
+
+def entry_path(root: Path, version: int) -> Path:
+    """Return the file of an entry of the log of the table at ``root``."""
+    return root / "_delta_log" / f"{version:020}.json"
+
+
+def entry_bytes(actions: Sequence[Action], information: Mapping[str, Any]) -> bytes:
+    """Return an entry with its checksum; ``information`` is that of the commit."""
+    described: dict[str, Any] = {"engineInfo": ENGINE, "tapestry.crc32": "00000000"}
+    described |= {"timestamp": now_ms(), **information}
+    lines = [{"commitInfo": described}, *actions]
+    content = "".join(f"{json.dumps(action)}\n" for action in lines).encode()
+    checksum = b'"tapestry.crc32": "%08x"' % crc32(content)
+    return content.replace(_UNKNOWN, checksum, 1)
+
+
+def parse_entry(path: Path, content: bytes) -> list[Action]:
+    """Return the actions of an entry; DamagedFileError if it is not as it was written.
+
+    >>> content = entry_bytes([{"txn": {"appId": "a", "version": 1}}], {"operation": "WRITE"})
+    >>> parse_entry(Path("0.json"), content)[1]
+    {'txn': {'appId': 'a', 'version': 1}}
+    >>> parse_entry(Path("0.json"), content.replace(b'"a"', b'"b"'))
+    Traceback (most recent call last):
+    tapestry.core.damage.DamagedFileError: The file 0.json is damaged: its checksum does not agree.
+    """
+    if not content:
+        raise DamagedFileError(path, "it is empty")
+    first = content.partition(b"\n")[0]
+    if ENGINE.encode() in first or b"crc32" in first:
+        found = _CHECKSUM.search(first)
+        blank = content.replace(found[0], _UNKNOWN, 1) if found else b""
+        if found is None or b"%08x" % crc32(blank) != found[1]:
+            raise DamagedFileError(path, "its checksum does not agree")
+    try:
+        actions = [json.loads(line) for line in content.splitlines() if line]
+    except ValueError as error:
+        raise DamagedFileError(path, "it is cut short or no longer JSON") from error
+    if not all(isinstance(action, dict) for action in actions):
+        raise DamagedFileError(path, "it holds no actions")
+    return actions
+
+
+def add_action(path: Path, stats: str, *, data_change: bool) -> dict[str, Any]:
+    """Return the action that adds a file to its table, with its statistics."""
+    return {
+        "add": {
+            "path": path.name,
+            "partitionValues": {},
+            "size": path.stat().st_size,
+            "modificationTime": now_ms(),
+            "dataChange": data_change,
+            "stats": stats,
+        }
+    }
+
+
+def remove_action(root: Path, path: str, size: int) -> dict[str, Any]:
+    """Return the action that removes a file from its table; its rows are in other files."""
+    return {
+        "remove": {
+            "path": quote(os.path.relpath(path, root)),
+            "deletionTimestamp": now_ms(),
+            "dataChange": False,
+            "extendedFileMetadata": True,
+            "partitionValues": {},
+            "size": size,
+        }
+    }
+
+
+def now_ms() -> int:
+    """Return the present in milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+def put_entry(
+    root: Path, version: int, actions: Sequence[Action], information: Mapping[str, Any]
+) -> bool:
+    """Make actions the entry of a log with this number; return False if it has one already.
+
+    The entry and its name are on the disk when this returns True.
+    """
+    path = entry_path(root, version)
+    content = entry_bytes(actions, information)
+    draft = path.with_name(f"_commit_{uuid4()}.json.tmp")
+    try:
+        with draft.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(draft, path)
+    except FileExistsError:
+        return False
+    finally:
+        draft.unlink(missing_ok=True)
+    sync_directory(path.parent)
+    log_copy.keep(path, content)
+    return True
+
+
+def create_log(path: Path, name: str, schema: pa.Schema, settings: Mapping[str, str]) -> None:
+    """Make the first entry of a table's log, unless another process has made it."""
+    (path / "_delta_log").mkdir(parents=True, exist_ok=True)
+    metadata = {
+        "id": str(uuid4()),
+        "name": name,
+        "format": {"provider": "parquet", "options": {}},
+        "schemaString": Schema.from_arrow(schema).to_json(),
+        "partitionColumns": [],
+        "configuration": settings,
+        "createdTime": now_ms(),
+    }
+    protocol = {"minReaderVersion": 1, "minWriterVersion": 2}
+    actions: list[Action] = [{"protocol": protocol}, {"metaData": metadata}]
+    put_entry(path, 0, actions, {"operation": "CREATE TABLE"})
+
+
+def read_entry(root: Path, version: int) -> list[Action] | None:
+    """Return the actions of an entry, None if there is no such entry.
+
+    A damaged one is written again from its copy; DamagedFileError if that is not whole either.
+    """
+    path = entry_path(root, version)
+    try:
+        return parse_entry(path, path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except DamagedFileError as error:
+        content = log_copy.kept(path)
+        if content is None:
+            raise
+        actions = parse_entry(path, content)
+        log_copy.restore(path, content)
+        mended(path, error.reason, "written again from its copy")
+        return actions

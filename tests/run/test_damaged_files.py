@@ -1,0 +1,79 @@
+"""What a run does where a file is damaged: the predicate index is made anew, the rest is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.clocks import MemoryClock
+from support.engines.sqlite_engine import SqliteEngine, engine_of
+from support.memory_store import MemoryStore
+
+from tapestry.core.damage import DamagedFileError
+from tapestry.core.message import Message
+from tapestry.predicate_index import files as stored_files
+from tapestry.predicate_index import store as index_store
+from tapestry.run.tick import tick
+from tapestry.tables import find, parquet_file
+from tapestry.tables.append import append_messages
+from tapestry.tables.log import Tables
+
+
+@pytest.fixture
+def mail(tmp_path):
+    tables, clock = Tables(tmp_path), MemoryClock()
+    append_messages(tables, clock, [Message("a@x", subject="lunch"), Message("b@x")])
+    return tables, clock
+
+
+def run(mail, store):
+    return tick(engine_of(SqliteEngine), *mail, store)
+
+
+def forget_what_is_known():
+    """Let the next look at a file be that of a new process."""
+    parquet_file.parquet_footer.cache_clear()
+    for cached in (stored_files._verify, index_store._texts, index_store._offsets):
+        cached.cache_clear()
+    for cached in (find.group_bounds, find._kept):
+        cached.cache_clear()
+
+
+def index_files(root):
+    paths = (path for path in (root / "predicate_index").rglob("*") if path.is_file())
+    return sorted(path.relative_to(root) for path in paths if "_log_copy" not in path.parts)
+
+
+def test_filters_are_entered_again_whichever_file_of_the_index_is_damaged(mail, caplog):
+    store = MemoryStore(lunch="about lunch")
+    run(mail, store)
+    root = mail[0].root
+    kinds = len(index_files(root))
+    assert kinds == 6, "two tables, each of two entries and a file"
+    for number in range(kinds):
+        path = root / index_files(root)[number]
+        content = bytearray(path.read_bytes())
+        content[len(content) // 3] ^= 2
+        path.write_bytes(content)
+        forget_what_is_known()
+        caplog.clear()
+        append_messages(*mail, [Message(f"c{number}@x", subject="lunch")])
+        assert [m.msgid for m in run(mail, store).matches] == [f"c{number}@x"]
+        assert store.enrolled_ids == {0} and store.failed == {}
+        assert path.name in caplog.text and "damaged" in caplog.text
+
+
+def test_no_filter_is_blamed_for_a_damaged_file_of_mail_and_the_window_stays(mail):
+    store = MemoryStore(lunch="about lunch", join="replies to mary", dinner="about dinner")
+    run(mail, store)
+    append_messages(*mail, [Message("c@x", subject="lunch")])
+    newest = Path(mail[0].data_files("messages")[-1].path)
+    whole = newest.read_bytes()
+    newest.write_bytes(whole[:100])
+    forget_what_is_known()
+    since = store.shared_since()
+    with pytest.raises(DamagedFileError, match=newest.name):
+        run(mail, store)
+    assert store.failed == {} and store.shared_since() == since
+    newest.write_bytes(whole)
+    assert [m.msgid for m in run(mail, store).matches] == ["c@x"]

@@ -1,0 +1,99 @@
+"""A small data directory with a file of every kind, and damage to one of them."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+from support.clocks import MemoryClock
+
+from tapestry.core.message import Annotation, Message
+from tapestry.predicate_index import files as index_files
+from tapestry.predicate_index import store as index_store
+from tapestry.predicate_index.store import IndexEntry, PredicateIndex
+from tapestry.tables import find, hash_runs, log_check, log_state, parquet_file, read
+from tapestry.tables.append import Cursor, append_annotations, append_messages
+from tapestry.tables.compact import compact
+from tapestry.tables.log import Tables
+from tapestry.tables.originals import Original
+from tapestry.tables.staging import Staging
+from tapestry.tables.tombstones import add_tombstones
+
+MESSAGES = 24
+"""In batches of four, of which the first half is merged into one file."""
+
+
+def message(n: int) -> Message:
+    parent = f"m{n // 2}" if n else None
+    return Message(f"m{n}", inreplyto=parent, subject=f"about {n}", body=f"text {n} " * 9)
+
+
+def append(tables: Tables, begin: int, end: int) -> int:
+    """Append messages as their source would; return how many were new."""
+    numbers = range(begin, end)
+    return append_messages(
+        tables,
+        MemoryClock(),
+        [message(n) for n in numbers],
+        Cursor("box", end),
+        originals=[Original(f"bytes of {n}".encode()) for n in numbers],
+    ).added
+
+
+def build(root: Path) -> Tables:
+    """Make the tables, their indexes, tombstones, a staged import and a predicate index."""
+    tables = Tables(root)
+    for begin in range(0, MESSAGES, 4):
+        append(tables, begin, begin + 4)
+        votes = [Annotation(f"a{begin}", f"m{begin}", "joe", "vote", None, 1.0)]
+        append_annotations(tables, MemoryClock(), votes)
+        if begin == MESSAGES // 2:
+            compact(tables)
+    for table in ("messages", "annotations"):
+        hash_runs.extend_index(tables, table)
+    add_tombstones(root, "user:joe", ["gone1", "gone2"])
+    with Staging.opened(tables, "archive", "public") as staging:
+        staging.add([Message("staged")], [Original(b"staged")], Cursor("archive", 1))
+    entry = IndexEntry(1, 0, 0, "signature", "[]", ("public",), "messages is subject", 0, "lunch")
+    index = PredicateIndex(root)
+    index.add([entry], {"signature": "about lunch"})
+    index.add([entry], {})
+    forget_what_is_known()
+    return tables
+
+
+def files(root: Path) -> list[Path]:
+    """Return all files that hold anything, in order."""
+    paths = (path for path in root.rglob("*") if path.is_file() and path.suffix != ".lock")
+    return sorted(path for path in paths if path.stat().st_size)
+
+
+def strike(path: Path, chance: random.Random) -> str:
+    """Damage a file in a way by chance; return which."""
+    content = bytearray(path.read_bytes())
+    way = chance.choice(("flipped", "flipped", "cut", "emptied"))
+    place = chance.randrange(len(content))
+    if way == "flipped":
+        content[place] ^= 1 << chance.randrange(8)
+    else:
+        del content[0 if way == "emptied" else place :]
+    path.write_bytes(content)
+    return f"{way} at {place}"
+
+
+def forget_what_is_known() -> None:
+    """Let the next look at a file be that of a new process."""
+    for cached in (
+        log_state.log_state,
+        log_check._check_entry,
+        parquet_file.parquet_footer,
+        find.group_bounds,
+        find._kept,
+        hash_runs._opened,
+        read._audiences,
+        index_files._verify,
+        index_store._texts,
+        index_store._offsets,
+    ):
+        cached.cache_clear()
+    index_files.forget_versions()
