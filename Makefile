@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo run test lint bench test-long clean python java servers
+.PHONY: demo run test lint bench test-long clean python java servers requirements
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -63,9 +63,17 @@ lint: $(TEST_READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python .ci/tree.py
+	$(BIN)/python .ci/audit.py
 
 bench: java $(RUN_READY)
 	for name in compile ingest lookup incremental tick start; do $(BIN)/python manage.py bench $$name $(ARGS); done
+
+# After a change of the pins in pyproject.toml: everything they need, exactly, with its hashes.
+COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-emit-package pip \
+	--custom-compile-command "make requirements"
+requirements: $(TEST_READY)
+	$(COMPILE) pyproject.toml --output-file requirements.txt
+	$(COMPILE) --group test --constraints requirements.txt --output-file tests/requirements.txt
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache artifacts
@@ -101,10 +109,10 @@ $(BIN)/python: | python
 
 $(RUN_READY): requirements.txt | $(BIN)/python
 	@echo "Installing requirements.txt into .venv (the first time takes a few minutes)"
-	$(PIP) install --quiet -r requirements.txt
+	$(PIP) install --quiet --require-hashes -r requirements.txt
 	@touch $@
 
 $(TEST_READY): tests/requirements.txt $(RUN_READY)
 	@echo "Installing tests/requirements.txt into .venv"
-	$(PIP) install --quiet -r tests/requirements.txt
+	$(PIP) install --quiet --require-hashes -r tests/requirements.txt
 	@touch $@
