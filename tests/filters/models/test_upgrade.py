@@ -138,3 +138,60 @@ def test_a_tick_goes_on_where_the_older_version_stopped(old: Path, spark_server:
     check_that_it_goes_on(old)
     command(old, MANAGE, "tick", SPARK_REMOTE=spark_server)
     assert matches(old) == sorted(BEFORE | NEW)
+
+
+KILLED_MIGRATION = """
+import os, signal, sys
+import django
+django.setup()
+from django.db.migrations.migration import Migration
+from django.db.migrations.recorder import MigrationRecorder
+from filters.management.base import make_database_ready
+name, moment = sys.argv[1:]
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+if moment == "recorded":
+    record = MigrationRecorder.record_applied
+    def record_applied(self, app, applied):
+        record(self, app, applied)
+        if applied == name:
+            die()
+    MigrationRecorder.record_applied = record_applied
+else:
+    apply = Migration.apply
+    def until_applied(self, *arguments, **options):
+        state = apply(self, *arguments, **options)
+        if self.name == name:
+            die()
+        return state
+    Migration.apply = until_applied
+make_database_ready()
+"""
+
+STEPS = [
+    path.stem
+    for path in sorted((ROOT / "filters" / "migrations").glob("0*.py"))
+    if path.stem > "0009"
+]
+
+
+def check_after_a_kill(old: Path, step: str, moment: str) -> None:
+    """Kill the upgrade at a step, and check that the next command goes on."""
+    with pytest.raises(AssertionError):
+        command(old, "-W", "ignore", "-c", KILLED_MIGRATION, step, moment)
+    applied = query(old, f"SELECT * FROM django_migrations WHERE name = '{step}'")
+    assert len(applied) <= (moment == "recorded")
+    command(old, "-W", "ignore", "-c", ROUND_WITHOUT_A_JVM)
+    check_that_it_goes_on(old)
+
+
+@pytest.mark.parametrize("moment", ["applied", "recorded"])
+def test_an_upgrade_that_was_killed_goes_on(old: Path, moment: str) -> None:
+    check_after_a_kill(old, "0012_received", moment)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("moment", ["applied", "recorded"])
+@pytest.mark.parametrize("step", STEPS)
+def test_an_upgrade_that_was_killed_at_any_step_goes_on(old: Path, step: str, moment: str) -> None:
+    check_after_a_kill(old, step, moment)
