@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support import backed_up
 from support.paths import ROOT
 
 from tapestry.core.child_process import free_port
@@ -93,6 +94,18 @@ def hold(database_url: str, *files: Path) -> None:
 
 def test_what_is_stored_once_is_so_on_postgresql(database_url: str) -> None:
     hold(database_url, *(TESTS / f"{name}.py" for name in EXACT))
+
+
+def test_a_restored_backup_goes_on_on_postgresql(database_url: str, tmp_path: Path) -> None:
+    def new_database(name: str) -> str:
+        admin, url = database_url, database_url.rpartition("/")[0] + f"/{name}"
+        made = subprocess.run(
+            [programs() / "psql", admin, "-qc", f"CREATE DATABASE {name}"], capture_output=True
+        )
+        assert made.returncode == 0 or b"already exists" in made.stderr, made.stderr
+        return url
+
+    backed_up.hold(tmp_path, new_database)
 
 
 @pytest.mark.long

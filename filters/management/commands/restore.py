@@ -1,0 +1,34 @@
+"""`manage.py restore BACKUP --data DIR`: bring a backup back, on this machine or another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management import call_command
+from django.core.management.base import CommandParser
+
+from filters.launch.claim import claimed
+from filters.management.base import TapestryCommand, make_database_ready
+from filters.runtime import services
+
+
+class Command(TapestryCommand):
+    """Restore a backup into an empty data directory, upgrade it, and check all of it."""
+
+    help = "Restore a backup into an empty data directory."
+    needs_database = False
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("backup", type=Path, metavar="BACKUP", help="what backup has made")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Restore, and end with 1 if a check finds anything damaged."""
+        from filters.upkeep.backup import restore
+
+        with claimed(services.data()):
+            backup = restore(options["backup"])
+            make_database_ready()
+        self.stdout.write(f"Restored into {services.data()} what was stored on {backup.made}.")
+        call_command("check_data", stdout=self.stdout)
+        self.stdout.write(f"Go on with: manage.py up --data {services.data()}")

@@ -1,0 +1,105 @@
+"""Copy the database while it is used, and write a copy into an empty one: SQLite, PostgreSQL."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from django.db import connection
+
+from tapestry.core.errors import TapestryError
+
+NAMES = {"sqlite": "db.sqlite3", "postgresql": "database.dump"}
+"""The file of a copy in a backup, by the kind of database."""
+
+
+def copy_database(directory: Path) -> Path:
+    """Write the database as of one instant into a file of the directory, and return its path."""
+    path = directory / NAMES[connection.vendor]
+    if connection.vendor == "sqlite":
+        connection.ensure_connection()
+        with closing(sqlite3.connect(path)) as target:
+            connection.connection.backup(target)
+    else:
+        _run("pg_dump", ["--format=custom", "--no-owner", f"--file={path}", _name()])
+    return path
+
+
+def check_is_there() -> None:
+    """Raise TapestryError if there is no database, or nothing in it."""
+    if _is_empty():
+        raise TapestryError(
+            f"Nothing is stored in the database {_name()}.",
+            hint="Name the data directory with --data DIR.",
+        )
+
+
+def check_is_empty() -> None:
+    """Raise TapestryError if there is a database, with anything in it."""
+    if not _is_empty():
+        raise TapestryError(
+            f"The database {_name()} is in use already.",
+            hint="A backup is restored into an empty one: name another directory, or with "
+            "PostgreSQL another database.",
+        )
+
+
+def _is_empty() -> bool:
+    if connection.vendor == "sqlite":
+        return not Path(_name()).exists()
+    return not connection.introspection.table_names()
+
+
+def restore_database(path: Path) -> None:
+    """Write the copy in a file into the database, which is empty."""
+    if path.name != NAMES[connection.vendor]:
+        raise TapestryError(
+            f"The backup has {path.name}, and the database is {connection.display_name}.",
+            hint="Set DATABASE_URL to a database of the kind that was backed up.",
+        )
+    if connection.vendor == "sqlite":
+        connection.close()
+        target = Path(str(connection.settings_dict["NAME"]))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(path, target)
+    else:
+        options = ["--exit-on-error", "--single-transaction", "--no-owner", f"--dbname={_name()}"]
+        _run("pg_restore", [*options, str(path)])
+        path.unlink()
+
+
+def _name() -> str:
+    return str(connection.settings_dict["NAME"])
+
+
+def _run(program: str, arguments: list[str]) -> None:
+    """Run a program of PostgreSQL on the database of the settings."""
+    found = shutil.which(program) or max(
+        map(str, Path("/usr/lib/postgresql").glob(f"*/bin/{program}")), default=None
+    )
+    if found is None:
+        raise TapestryError(
+            f"The program {program} is not here.",
+            hint="It comes with PostgreSQL's client programs: install them.",
+        )
+    settings: dict[str, Any] = connection.settings_dict
+    given = {f"PG{key}": str(settings[key]) for key in ("HOST", "PORT", "USER") if settings[key]}
+    if settings["PASSWORD"]:
+        given["PGPASSWORD"] = str(settings["PASSWORD"])
+    ended = subprocess.run(
+        [found, "--no-password", *arguments],
+        env={**os.environ, **given},
+        capture_output=True,
+        text=True,
+    )
+    if ended.returncode:
+        lines = ended.stderr.strip().splitlines() or [f"it ended with {ended.returncode}"]
+        raise TapestryError(
+            f"The program {program} failed: {lines[-1]}",
+            hint="It must be of the server's version, or newer.",
+        )

@@ -1,0 +1,154 @@
+"""A site whose mail comes from one source, run as a program: it can be backed up meanwhile.
+
+python tests/support/stored_world.py go-on 400   appends messages up to that one, and runs
+                                                 the filters after each batch
+python tests/support/stored_world.py tell        prints all messages and all matches
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+TESTS = Path(__file__).resolve().parent.parent
+BATCH = 7
+FILTERS = {
+    "jones": "from Jones",
+    "unanswered": "NOT EXISTS (r: r.inreplyto = m.msgid)",
+    "answered": "EXISTS (r: r.inreplyto = m.msgid AND r.body LIKE '%yes%')",
+}
+
+
+def run(data: Path, *arguments: object, database: str = "") -> subprocess.Popen[str]:
+    """Start this program, or a command of manage.py if the first argument names one."""
+    own = arguments[0] in {"go-on", "tell"}
+    program = [str(__file__)] if own else [str(TESTS.parent / "manage.py")]
+    environ = {**os.environ, "TAPESTRY_DATA": str(data), "DATABASE_URL": database}
+    return subprocess.Popen(
+        [sys.executable, *program, *map(str, arguments)],
+        env=environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def ended(program: subprocess.Popen[str]) -> str:
+    """Wait for a program that must succeed, and return what it printed."""
+    printed, errors = program.communicate(timeout=300)
+    assert program.returncode == 0, printed + errors
+    return printed
+
+
+def told(data: Path, database: str = "") -> dict[str, list[list[str]]]:
+    """Return all messages and all matches of a site."""
+    answer: dict[str, list[list[str]]] = json.loads(ended(run(data, "tell", database=database)))
+    return answer
+
+
+def main(what: str, number: int = 0) -> None:
+    """Do what the command line says."""
+    sys.path[:0] = [str(TESTS.parent), str(TESTS)]
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tapestry.settings")
+    import django
+
+    django.setup()
+    from support.engines.sqlite_engine import SqliteEngine
+
+    from filters.runtime import services
+
+    def engine_on(snapshot: Any, **_: Any) -> SqliteEngine:
+        names = ("messages", "annotations")
+        rows = {name: services.tables().open(name).to_pyarrow_table() for name in names}
+        return SqliteEngine({name: table.to_pylist() for name, table in rows.items()})
+
+    services.engine_on = services.unproven_engine_on = engine_on
+    {"go-on": go_on, "tell": lambda _: tell()}[what](number)
+
+
+def go_on(end: int) -> None:
+    """Append what the source has up to a number, in batches; run the filters after each."""
+    from django.contrib.auth.models import User
+
+    from filters.authoring import lifecycle
+    from filters.inbox.outbox import annotate
+    from filters.management.base import make_database_ready
+    from filters.runtime import services
+    from filters.store.filter_store import DjangoClock
+    from filters.upkeep import rounds
+    from tapestry.tables.append import Cursor, append_messages
+    from tapestry.tables.compact import compact
+    from tapestry.tables.originals import Original
+
+    make_database_ready()
+    terry, made = User.objects.get_or_create(username="terry")
+    for name, text in FILTERS.items() if made else ():
+        lifecycle.install(terry, text, name=name)
+    tables = services.tables()
+    begin = tables.transaction("messages", "box") or 0
+    while begin < end:
+        numbers = range(begin, begin + BATCH)
+        begin += BATCH
+        originals = [Original(f"bytes of {n}".encode()) for n in numbers]
+        mail = [message(n) for n in numbers]
+        append_messages(tables, DjangoClock(), mail, Cursor("box", begin), originals=originals)
+        annotate(terry, mail[0].msgid, "public", "vote", number=1.0)
+        rounds.run_round()
+        if begin % 5 == 0:
+            compact(tables)
+        print(begin, flush=True)
+
+
+def message(n: int) -> Any:
+    """Return a message of the source; each third one answers one before it."""
+    from tapestry.core.message import Message
+
+    parent = f"m{parent_of(n)}@x" if parent_of(n) is not None else None
+    sender = ("jones", "smith")[n % 2]
+    body = "yes" if is_yes(n) else "no"
+    return Message(
+        f"m{n}@x", sender=f"{sender}@example.org", subject=f"{n}", inreplyto=parent, body=body
+    )
+
+
+def parent_of(n: int) -> int | None:
+    """Return the number of the message that a message answers."""
+    return n * 2 // 3 if n % 3 == 0 and n else None
+
+
+def is_yes(n: int) -> bool:
+    """Return whether the message says yes."""
+    return n % 5 != 0
+
+
+def expected(end: int) -> list[list[str]]:
+    """Return all matches over messages up to a number, by definition."""
+    numbers = range(end)
+    children = [(n, parent) for n in numbers if (parent := parent_of(n)) is not None]
+    at_once = {parent for n, parent in children if n // BATCH == parent // BATCH}
+    found = {
+        "jones": {n for n in numbers if n % 2 == 0},
+        "unanswered": {*numbers} - at_once,
+        "answered": {parent for n, parent in children if is_yes(n)},
+    }
+    return sorted([name, f"m{n}@x"] for name, messages in found.items() for n in messages)
+
+
+def tell() -> None:
+    """Print all messages and all matches as JSON."""
+    from filters.models import Match
+    from filters.runtime import services
+
+    rows = services.tables().open("messages").to_pyarrow_table(columns=["msgid"])
+    matches = Match.objects.order_by("filter__name", "msgid").values_list("filter__name", "msgid")
+    votes = services.tables().open("annotations").to_pyarrow_table(columns=["msgid"])
+    content = {"messages": sorted(rows["msgid"].to_pylist()), "matches": list(matches)}
+    print(json.dumps({**content, "votes": sorted(votes["msgid"].to_pylist())}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], *map(int, sys.argv[2:]))
