@@ -1,4 +1,4 @@
-"""What holds for every page: where content may come from, whose clock, and no tracebacks."""
+"""What holds for every page: whose clock, who keeps it, and no tracebacks."""
 
 from __future__ import annotations
 
@@ -18,22 +18,6 @@ from filters.accounts import people
 from tapestry.core.errors import TapestryError
 
 Page = Callable[[HttpRequest], HttpResponse]
-
-POLICY = (
-    "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; "
-    "form-action 'self'; frame-ancestors 'none'; worker-src 'self'; manifest-src 'self'"
-)
-
-
-def content_security_policy(page: Page) -> Page:
-    """Let no page load or run anything that is not a file of this site."""
-
-    def answer(request: HttpRequest) -> HttpResponse:
-        response = page(request)
-        response.headers.setdefault("Content-Security-Policy", POLICY)
-        return response
-
-    return answer
 
 
 def sign_in_as_a_page(page: Page) -> Page:
