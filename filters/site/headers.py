@@ -54,7 +54,6 @@ UNUSED = (
     "serial",
     "storage-access",
     "usb",
-    "web-share",
     "window-management",
     "xr-spatial-tracking",
 )
