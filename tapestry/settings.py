@@ -41,6 +41,7 @@ BASE = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("TAPESTRY_DATA") or BASE / "var").absolute()
 
 SITE_URL = (os.environ.get("TAPESTRY_URL") or "http://127.0.0.1:8000").rstrip("/")
+_IS_HTTPS = urlsplit(SITE_URL).scheme == "https"
 
 DEBUG = os.environ.get("TAPESTRY_DEBUG") == "1"
 _HOSTS = [name.strip() for name in os.environ.get("TAPESTRY_HOSTS", "").split(",") if name.strip()]
@@ -76,9 +77,11 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "filters.site.headers.security_headers",
+    "filters.site.middleware.head_without_body",
     "django.middleware.security.SecurityMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "filters.site.middleware.content_security_policy",
     "filters.site.middleware.sign_in_as_a_page",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -86,7 +89,6 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "filters.site.middleware.no_store",
     "filters.site.middleware.user_time_zone",
@@ -145,7 +147,9 @@ LOGIN_REDIRECT_URL = "inbox"
 LOGOUT_REDIRECT_URL = "sign-in"
 SESSION_COOKIE_NAME = "tapestry_session"
 CSRF_COOKIE_NAME = "tapestry_csrf"
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = bool(_HOSTS)
+CSRF_COOKIE_HTTPONLY = True  # htmx has the token from the page
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = bool(_HOSTS) or _IS_HTTPS
+SECURE_HSTS_SECONDS = 2 * 365 * 24 * 3600 if _IS_HTTPS else 0
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 

@@ -12,7 +12,7 @@ from filters.accounts.requests import PersonRequest
 from filters.models import Profile
 
 
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def profile(request: PersonRequest) -> HttpResponse:
     stored, _ = Profile.objects.get_or_create(user=request.user)
     data = request.POST if request.method == "POST" else None

@@ -1,4 +1,4 @@
-"""What holds for every page: where content may come from, whose clock, and no tracebacks."""
+"""What holds for every page: HEAD, whose clock, who keeps it, and no tracebacks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from urllib.parse import urlencode, urlsplit
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render, resolve_url
 from django.utils import timezone
 from django.utils.html import format_html
@@ -19,18 +19,23 @@ from tapestry.core.errors import TapestryError
 
 Page = Callable[[HttpRequest], HttpResponse]
 
-POLICY = (
-    "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; "
-    "form-action 'self'; frame-ancestors 'none'; worker-src 'self'; manifest-src 'self'"
-)
 
+def head_without_body(page: Page) -> Page:
+    """Answer HEAD with the headers of GET, its length too, and nothing else (RFC 9110, 9.3.2).
 
-def content_security_policy(page: Page) -> Page:
-    """Let no page load or run anything that is not a file of this site."""
+    Waitress leaves that to the site.
+    """
 
     def answer(request: HttpRequest) -> HttpResponse:
         response = page(request)
-        response.headers.setdefault("Content-Security-Policy", POLICY)
+        if request.method != "HEAD":
+            return response
+        if isinstance(response, StreamingHttpResponse):
+            response.close()
+            response.streaming_content = iter(())
+        else:
+            response.headers.setdefault("Content-Length", str(len(response.content)))
+            response.content = b""
         return response
 
     return answer

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from filters.accounts import people
 from filters.accounts.requests import PersonRequest
@@ -37,7 +37,7 @@ EXAMPLES = (
 )
 
 
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def write(request: PersonRequest, name: str | None = None) -> HttpResponse:
     """Write a filter and create it, or change the one of this name.
 
@@ -68,7 +68,7 @@ def write(request: PersonRequest, name: str | None = None) -> HttpResponse:
     return redirect(stored)
 
 
-@require_GET
+@require_safe
 def completions(request: PersonRequest) -> HttpResponse:
     """Show completions at the cursor of a text; the first is chosen inside a word.
 
@@ -108,7 +108,7 @@ def preview(request: PersonRequest) -> HttpResponse:
     return render(request, "filters/authoring/_preview.html", {"task": task, "turn": 1})
 
 
-@require_GET
+@require_safe
 def preview_result(request: PersonRequest, task: UUID) -> HttpResponse:
     """Show the result of a preview, or ask again a little later."""
     given = request.GET.get("turn", "")
@@ -120,7 +120,7 @@ def preview_result(request: PersonRequest, task: UUID) -> HttpResponse:
     return render(request, "filters/authoring/_preview.html", context)
 
 
-@require_GET
+@require_safe
 def preview_of_filter(request: PersonRequest, name: str) -> HttpResponse:
     """Show what the preview of a filter found, for the list that waits for its first run."""
     filter_ = get_object_or_404(Filter, owner=request.user, name=name)

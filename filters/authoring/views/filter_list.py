@@ -5,14 +5,14 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from filters.accounts.requests import PersonRequest
 from filters.authoring import lifecycle
 from filters.models import Filter
 
 
-@require_GET
+@require_safe
 def filter_list(request: PersonRequest) -> HttpResponse:
     shared = Filter.objects.filter(visibility=Filter.Visibility.SHARED, active=True)
     shared = shared.exclude(owner=request.user).select_related("owner")
@@ -34,7 +34,7 @@ def resume(request: PersonRequest, name: str) -> HttpResponse:
     return redirect("filters")
 
 
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: PersonRequest, name: str) -> HttpResponse:
     """Ask, then delete a filter and its matches; messages stay."""
     doomed = _filter_of(request, name)

@@ -41,7 +41,7 @@ CONFIRMED = "Your address is confirmed."
 @login_not_required
 @never_cache
 @csrf_exempt  # the token in the address is the permission; it is in no cookie
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def act(request: HttpRequest, act: str, token: str) -> HttpResponse:
     """Vote for a message, mark it as read or mute its thread, as a link of a digest says."""
     if act not in ASKED:
@@ -65,7 +65,7 @@ def act(request: HttpRequest, act: str, token: str) -> HttpResponse:
 @login_not_required
 @never_cache
 @csrf_exempt  # RFC 8058: mail programs post without a cookie
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
     """Turn a destination off: at once on a POST, as RFC 8058 asks; else after a question."""
     try:
@@ -88,7 +88,7 @@ def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
 @login_not_required
 @never_cache
 @csrf_exempt
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def confirm(request: HttpRequest, token: str) -> HttpResponse:
     """Confirm that an address is its owner's: only then anything else is sent there."""
     try:

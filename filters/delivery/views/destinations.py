@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from filters.accounts.requests import PersonRequest, wants_fragment
 from filters.delivery import samples
@@ -33,7 +33,7 @@ class Listed:
     status: Status
 
 
-@require_GET
+@require_safe
 def destinations(request: PersonRequest) -> HttpResponse:
     """List the destinations of the person, and the kinds that can be added."""
     rows = Destination.objects.filter(owner=request.user).select_related("address__owner")
@@ -48,7 +48,7 @@ def destinations(request: PersonRequest) -> HttpResponse:
     return render(request, "filters/delivery/destinations.html", context)
 
 
-@require_GET
+@require_safe
 def destination(request: PersonRequest, pk: int) -> HttpResponse:
     """Show a destination: what it takes, how it is doing, its last deliveries."""
     shown = destination_of(request, pk)
@@ -90,7 +90,7 @@ def send_link(request: PersonRequest, pk: int) -> HttpResponse:
     return redirect(asked)
 
 
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: PersonRequest, pk: int) -> HttpResponse:
     """Ask, then delete a destination; what it has delivered stays where it is."""
     doomed = destination_of(request, pk)

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.cache import get_conditional_response
 from django.utils.http import http_date, url_has_allowed_host_and_scheme
-from django.views.decorators.http import require_GET, require_POST, require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from filters.accounts.requests import PersonRequest
 from filters.delivery.feeds import document_of, rows_of, state_of
@@ -39,7 +39,7 @@ def feed(request: HttpRequest, token: str) -> HttpResponse:
     return response
 
 
-@require_GET
+@require_safe
 def feeds(request: PersonRequest) -> HttpResponse:
     """Show the feeds of a person, and the filters that have none yet."""
     return render(request, "filters/delivery/feeds.html", {"rows": rows_of(request.user)})

@@ -8,7 +8,7 @@ from email.parser import BytesParser
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from filters.accounts.requests import PersonRequest
 from filters.delivery.mail.kept import is_kept_only
@@ -20,7 +20,7 @@ SHOWN = 100
 """Mails that the list shows, the newest first."""
 
 
-@require_GET
+@require_safe
 def kept_mails(request: PersonRequest) -> HttpResponse:
     """List the mail that was written to the reader."""
     context = {
@@ -30,7 +30,7 @@ def kept_mails(request: PersonRequest) -> HttpResponse:
     return render(request, "filters/delivery/kept_mails.html", context)
 
 
-@require_GET
+@require_safe
 def kept_mail(request: PersonRequest, pk: int) -> HttpResponse:
     """Show a mail as its reader's mail program would: its HTML in a frame, else its text."""
     kept, message = _read(request, pk)
@@ -44,7 +44,7 @@ def kept_mail(request: PersonRequest, pk: int) -> HttpResponse:
     return render(request, "filters/delivery/kept_mail.html", context)
 
 
-@require_GET
+@require_safe
 def kept_mail_html(request: PersonRequest, pk: int) -> HttpResponse:
     """Give the HTML of a mail to the frame of its page."""
     _, message = _read(request, pk)

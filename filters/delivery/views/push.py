@@ -8,7 +8,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from filters.accounts.requests import PersonRequest
 from filters.delivery.ways.browser_name import browser_name
@@ -22,7 +22,7 @@ LONGEST = 5000
 """Characters of a subscription."""
 
 
-@require_GET
+@require_safe
 def browsers(request: PersonRequest) -> HttpResponse:
     """Show the browsers that notify a person, and the button by which this one does."""
     return _page(request)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from filters.accounts.requests import PersonRequest
 from filters.delivery import samples
@@ -18,7 +18,7 @@ from filters.runtime.queue import send
 from tapestry.core.errors import TapestryError
 
 
-@require_GET
+@require_safe
 def preview(request: PersonRequest, pk: int) -> HttpResponse:
     """Show what a destination would send of the newest matches of its filters."""
     shown = _sendable(request, pk)
@@ -30,7 +30,7 @@ def preview(request: PersonRequest, pk: int) -> HttpResponse:
     return render(request, "filters/delivery/preview.html", context)
 
 
-@require_GET
+@require_safe
 def preview_html(request: PersonRequest, pk: int) -> HttpResponse:
     """Return the HTML of a preview alone, for the frame on its page."""
     made = samples.preview(_sendable(request, pk))

@@ -13,7 +13,7 @@ from filters.models import Destination
 
 
 @never_cache
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def secret(request: PersonRequest, pk: int) -> HttpResponse:
     """Ask, then make a new secret of a webhook and show it this once."""
     webhook = get_object_or_404(

@@ -22,7 +22,7 @@ from tapestry.core.errors import TapestryError
 
 
 @sensitive_post_parameters("secret")
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def add(request: PersonRequest, kind: str) -> HttpResponse:
     """Describe a new destination, and store it: it takes the matches released from now on."""
     if kind not in FORMS or kind not in WAYS:
@@ -31,7 +31,7 @@ def add(request: PersonRequest, kind: str) -> HttpResponse:
 
 
 @sensitive_post_parameters("secret")
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: PersonRequest, pk: int) -> HttpResponse:
     """Change the settings and the filters of a destination."""
     return _write(request, destination_of(request, pk))

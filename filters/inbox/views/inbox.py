@@ -6,7 +6,7 @@ from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from filters.accounts.requests import PersonRequest, wants_fragment
 from filters.inbox import listing, reading
@@ -16,7 +16,7 @@ from filters.store.shared_window import show_position
 PAGE = 50
 
 
-@require_GET
+@require_safe
 def inbox(
     request: PersonRequest, name: str | None = None, *, retracted: bool = False
 ) -> HttpResponse:
@@ -35,7 +35,7 @@ def inbox(
     is_fragment = wants_fragment(request)
     opened = None if is_fragment else request.GET.get("open")
     shown = reading.read(request.user, opened, request.GET.get("in")) if opened else None
-    if shown is not None:
+    if shown is not None and request.method == "GET":
         listing.mark_read(request.user, shown.message.msgid)
     context: dict[str, object] = {
         "page": page,
@@ -56,7 +56,7 @@ def inbox(
     return render(request, "filters/inbox/inbox.html", context)
 
 
-@require_GET
+@require_safe
 def sidebar(request: PersonRequest) -> HttpResponse:
     """Show the counts again; 204 while nothing has changed since the ``mark`` in ``seen``.
 

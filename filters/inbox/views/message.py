@@ -6,7 +6,7 @@ import re
 
 from django.http import Http404, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from filters.accounts.requests import PersonRequest, wants_fragment
 from filters.inbox import listing, reading
@@ -25,14 +25,15 @@ SHOWN = 256 * 1024
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-@require_GET
+@require_safe
 def message(request: PersonRequest) -> HttpResponse:
     """Show the message that ``id`` names and mark it read; htmx gets it without the frame.
 
-    ``in`` names the audience whose copy is meant, if there are several.
+    HEAD shows it to nobody, and marks nothing.  ``in`` names the audience whose copy is
+    meant, if there are several.
     """
     shown = _reading(request, request.GET.get("id", ""), request.GET.get("in"))
-    news = listing.mark_read(request.user, shown.message.msgid)
+    news = request.method == "GET" and listing.mark_read(request.user, shown.message.msgid)
     if not wants_fragment(request):
         return render(request, "filters/inbox/message.html", {"reading": shown})
     response = render(request, "filters/inbox/_message.html", {"reading": shown})
@@ -66,7 +67,7 @@ def annotate(request: PersonRequest) -> HttpResponse:
     return render(request, "filters/inbox/_standing.html", context)
 
 
-@require_GET
+@require_safe
 def original(request: PersonRequest) -> HttpResponse:
     """Show the message that ``id`` names as it came, and what could not be read of it."""
     msgid = request.GET.get("id", "")
@@ -82,7 +83,7 @@ def original(request: PersonRequest) -> HttpResponse:
     return render(request, "filters/inbox/original.html", context)
 
 
-@require_GET
+@require_safe
 def download(request: PersonRequest) -> HttpResponse:
     """Give the original bytes of the message that ``id`` names, as a file."""
     msgid = request.GET.get("id", "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from filters.accounts.requests import PersonRequest, wants_fragment
 from filters.models.source import Source
@@ -19,13 +19,13 @@ SHOWN = 20
 """Pulls that the page of a source shows."""
 
 
-@require_GET
+@require_safe
 def sources(request: PersonRequest) -> HttpResponse:
     context = {"sources": Source.objects.filter(owner=request.user)}
     return render(request, "filters/sources/sources.html", context)
 
 
-@require_GET
+@require_safe
 def source(request: PersonRequest, pk: int) -> HttpResponse:
     """Show how a source is doing: its folders or groups, and what came when."""
     shown = source_of(request, pk)
@@ -73,7 +73,7 @@ def pull_now(request: PersonRequest, pk: int) -> HttpResponse:
     return _pull_now(source_of(request, pk))
 
 
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: PersonRequest, pk: int) -> HttpResponse:
     """Ask, then delete a source; the messages that came from it stay."""
     doomed = source_of(request, pk)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
 from filters.accounts.requests import PersonRequest
@@ -14,7 +14,7 @@ from filters.sources import trials
 from tapestry.core.errors import TapestryError
 
 
-@require_GET
+@require_safe
 def trial(request: PersonRequest, pk: int) -> HttpResponse:
     """Show how a trial stands; once it has gone well, go on with the page that follows."""
     followed = trials.followed(request.user, pk)

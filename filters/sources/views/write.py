@@ -27,7 +27,7 @@ from tapestry.ingest.nntp.wildmat import is_pattern
 
 
 @sensitive_post_parameters("secret", "client_secret")
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def write(request: PersonRequest, pk: int | None = None) -> HttpResponse:
     """Describe a source, or change one; the worker tries it, and stores it if that goes well."""
     kind = request.POST.get("kind") or request.GET.get("kind")
@@ -47,12 +47,12 @@ def write(request: PersonRequest, pk: int | None = None) -> HttpResponse:
     return answer or _page(request, form, stored, trial)
 
 
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def folders(request: PersonRequest, pk: int) -> HttpResponse:
     """Choose the folders of a mailbox, or groups by name and pattern."""
     chosen = source_of(request, pk)
     listing = _listing(request, chosen)
-    if request.method == "GET":
+    if request.method != "POST":
         named = listing.answer["named"] if listing else chosen.folder_patterns
         form = FoldersForm(kind=chosen.kind, initial={"folders": "\n".join(named)})
         return _choose(request, chosen, form, named, listing or _list(request, chosen, named))

@@ -54,7 +54,7 @@ def test_a_host_that_is_not_ours_is_refused(client: Client, db: None) -> None:
 
 def test_pages_load_and_run_only_our_own_files(client: Client, db: None) -> None:
     response = client.get("/sign-in/")
-    assert "default-src 'self'" in response["Content-Security-Policy"]
+    assert "script-src 'self'" in response["Content-Security-Policy"]
     assert "unsafe" not in response["Content-Security-Policy"]
     page = response.content.decode()
     assert " style=" not in page and " onclick=" not in page
