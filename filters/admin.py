@@ -15,6 +15,7 @@ from django.http import HttpRequest, HttpResponse
 
 from filters import models
 from filters.accounts.retired_names import check_available
+from filters.accounts.signing_in.forms import AdminSignInForm
 from filters.authoring.dependents import present, recompile_all_of, recompile_dependents
 from filters.authoring.lifecycle import full_name
 from filters.delivery.mail import bounces
@@ -259,5 +260,6 @@ admin.site.register([models.Profile, models.Card, models.BounceMailbox])
 admin.site.register([models.ReleaseCounter, models.ConfirmationMail], WrittenByRuns)
 admin.site.register(models.Mute)
 admin.site.register([models.Clock, models.SharedWindow, models.Heartbeat])
+admin.site.login_form = AdminSignInForm
 admin.site.site_header = "Tapestry"
 admin.site.site_title = "Tapestry"

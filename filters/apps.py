@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 
 from django.apps import AppConfig
+from django.core.checks import Tags, register
 
 ALLOCATIONS = 50_000
 """Objects that are made before the garbage collector looks at the young ones.
@@ -22,9 +23,11 @@ class FiltersConfig(AppConfig):
     def ready(self) -> None:
         gc.set_threshold(ALLOCATIONS, *gc.get_threshold()[1:])
         from filters.accounts import retired_names
+        from filters.accounts.signing_in import checks
         from filters.authoring import visibility_changes
         from filters.store import schedule
 
+        register(checks.check_proxies, Tags.security)
         visibility_changes.connect_signals()
         retired_names.connect_signals()
         schedule.connect_signals()

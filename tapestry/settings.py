@@ -6,6 +6,7 @@ What may be set from outside:
 
     TAPESTRY_DATA     the data directory
     TAPESTRY_HOSTS    names the site answers to beside loopback, with commas between
+    TAPESTRY_PROXIES  how many proxies in front of the site say the address of a client (0)
     TAPESTRY_URL      the address of the site, for links in what it sends
     EMAIL_URL         the server that sends mail: smtp+tls://user:pass@host:587; without one,
                       mail is kept for a page
@@ -35,6 +36,7 @@ import dj_database_url
 from django.utils.functional import SimpleLazyObject
 
 from filters.runtime.email_url import email_settings
+from filters.runtime.proxies import number_of_proxies
 from tapestry.core.budgets import Budgets
 
 BASE = Path(__file__).resolve().parent.parent
@@ -46,6 +48,7 @@ _IS_HTTPS = urlsplit(SITE_URL).scheme == "https"
 DEBUG = os.environ.get("TAPESTRY_DEBUG") == "1"
 _HOSTS = [name.strip() for name in os.environ.get("TAPESTRY_HOSTS", "").split(",") if name.strip()]
 ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]", *_HOSTS]
+PROXIES = number_of_proxies(os.environ.get("TAPESTRY_PROXIES", ""))
 CSRF_TRUSTED_ORIGINS = [
     f"https://{host}"
     for name in _HOSTS
@@ -83,6 +86,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "filters.site.middleware.sign_in_as_a_page",
+    "filters.accounts.signing_in.middleware.sign_in_limits",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -138,6 +142,7 @@ else:
     }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
+AUTHENTICATION_BACKENDS = ["filters.accounts.signing_in.backend.LimitedBackend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("MinimumLengthValidator", "CommonPasswordValidator", "NumericPasswordValidator")

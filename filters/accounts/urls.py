@@ -5,13 +5,16 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 
 from filters.accounts import views
+from filters.accounts.signing_in.forms import SignInForm
 
 urlpatterns = [
     path("me/", views.profile, name="me"),
     path(
         "sign-in/",
         LoginView.as_view(
-            template_name="filters/accounts/sign_in.html", redirect_authenticated_user=True
+            template_name="filters/accounts/sign_in.html",
+            authentication_form=SignInForm,
+            redirect_authenticated_user=True,
         ),
         name="sign-in",
     ),

@@ -14,6 +14,7 @@ from pathlib import Path
 from django.core.management import ManagementUtility
 
 from filters.runtime.email_url import email_settings
+from filters.runtime.proxies import number_of_proxies
 from tapestry.core.errors import TapestryError
 
 COMMANDS = Path(__file__).parent / "commands"
@@ -27,6 +28,7 @@ def run(argv: Sequence[str]) -> None:
     arguments = choose_data_directory(_with_module_name(argv), os.environ)
     try:
         email_settings(os.environ.get("EMAIL_URL") or "")
+        number_of_proxies(os.environ.get("TAPESTRY_PROXIES", ""))
     except TapestryError as error:
         sys.exit(f"error: {error.render()}")
     if "ask" in arguments[1:2] and not {"-h", "--help"}.intersection(arguments):

@@ -28,6 +28,8 @@ def line(name: str, **fields: Value) -> str:
     'tick until=5 matches=0 committed=true seconds=0.123'
     >>> line("refused", filter_id=7, error="It finds\ntoo much.", hint=None, host="parc.com")
     'refused filter_id=7 error="It finds\\ntoo much." hint=null host=parc.com'
+    >>> line("refused", account="Jörg\u2028tick until=5", words="zu spät")
+    'refused account="J\\u00f6rg\\u2028tick until=5" words="zu spät"'
     """
     return " ".join([name, *(f"{key}={_shown(value)}" for key, value in fields.items())])
 
@@ -37,4 +39,4 @@ def _shown(value: Value) -> str:
         return f"{value:.3f}"
     if isinstance(value, str) and value and value.isprintable() and not set(value) & set(' "='):
         return value
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=isinstance(value, str) and not value.isprintable())

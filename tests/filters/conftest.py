@@ -10,6 +10,7 @@ import pytest
 from django.contrib.auth.models import Group, User
 from django.test import Client
 
+from filters.accounts.signing_in import counts
 from filters.models import Profile
 from filters.sources import oauth, trials
 from filters.store.filter_store import DjangoClock
@@ -22,12 +23,16 @@ from tapestry.tables.log import Tables
 
 @pytest.fixture(autouse=True)
 def data(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A data directory for one test, and neither Redis nor Spark unless the test says so."""
+    """A data directory for one test, and neither Redis nor Spark unless the test says so.
+
+    Nor does it know of passwords that were wrong in other tests.
+    """
     settings.DATA = tmp_path
     settings.SECRET_KEY = "of the tests"
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
     monkeypatch.setenv("SPARK_REMOTE", "sc://127.0.0.1:1")
+    counts.forget_all()
     assert app.conf.broker_url, "Celery reads its settings once: let it be from these"
     return tmp_path
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
 import time
 from collections import Counter
 from email import message_from_bytes
-from pathlib import Path
 
 import pytest
+from support.servers.redis import Redis
 from support.servers.site import end, start, wait_ready
 from support.servers.smtp import running_smtp
-
-from filters.launch import redis_server
-from tapestry.core.child_process import free_port
 
 pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(900)]
 
@@ -30,24 +26,6 @@ for kind in ("forward", "digest"):
     Destination.objects.create(owner=joe, kind=kind, name=kind, address=address)
 install(joe, "from ann@x.org", existing=False)
 """
-
-
-class Redis:
-    """A Redis on a port of its own, which keeps nothing."""
-
-    def __init__(self, directory: Path) -> None:
-        self.port = free_port()
-        self.command = [redis_server.binary(), "--port", str(self.port), "--bind", "127.0.0.1"]
-        self.command += ["--save", "", "--dir", str(directory)]
-        self.url = f"redis://127.0.0.1:{self.port}/0"
-
-    def start(self) -> None:
-        self.process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL)
-        redis_server.RedisServer(self.url, None).wait()
-
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.wait()
 
 
 @pytest.fixture

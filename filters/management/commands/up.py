@@ -10,6 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import User
 
+from filters.accounts.signing_in.checks import check_proxies
 from filters.launch.stack import Interrupted, running
 from filters.management.base import TapestryCommand
 
@@ -38,6 +39,7 @@ class Command(TapestryCommand):
         turn: Callable[[], None] = lambda: None,
     ) -> None:
         """Start everything, call ``prepare`` meanwhile and ``turn`` about twice a second."""
+        self.warn()
         try:
             with running(data, port, prepare) as stack:
                 self.greet(stack.url)
@@ -46,6 +48,11 @@ class Command(TapestryCommand):
                 stack.watch(turn)
         except Interrupted:
             self.stdout.write("Stopped.")
+
+    def warn(self) -> None:
+        """Say what looks wrong in the settings."""
+        for warning in check_proxies():
+            self.stderr.write(f"warning: {warning.msg} {warning.hint}")
 
     def greet(self, url: str) -> None:
         """Say how to sign in."""

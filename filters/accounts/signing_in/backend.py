@@ -1,0 +1,92 @@
+"""The authentication backend: Django's own, within limits."""
+
+from __future__ import annotations
+
+import logging
+import unicodedata
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.contrib.auth.backends import ModelBackend
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest
+from django.views.decorators.debug import sensitive_variables
+
+from filters.accounts.signing_in import counts
+from filters.accounts.signing_in.client_address import client_address, counted_as
+from filters.accounts.signing_in.counts import Count, TooManyTriesError, digest
+from filters.accounts.signing_in.known_browser import known_browser
+from filters.accounts.signing_in.outcome import Proven, Refused, note
+from tapestry.core.log import event
+
+log = logging.getLogger(__name__)
+
+LONGEST = 150
+"""Characters of a name that are logged; no account has a longer one."""
+
+
+class LimitedBackend(ModelBackend):
+    """Checks a password, unless there were too many wrong ones.
+
+    Every page that asks for one calls ``authenticate(request, username=…, password=…)``.  Without
+    a request, at the command line, there is no limit.
+    """
+
+    @sensitive_variables("password")
+    def authenticate(
+        self,
+        request: HttpRequest | None,
+        username: str | None = None,
+        password: str | None = None,
+        **named: Any,
+    ) -> User | None:
+        """Return the account, or None.  Raise PermissionDenied if a limit is reached.
+
+        What came of it is noted in the request: the answer depends on it (`middleware`).
+        """
+        if request is None or username is None or password is None:
+            return super().authenticate(request, username, password, **named)
+        address, account = client_address(request), account_digest(username)
+        told = {"account": username[:LONGEST], "address": address}
+        try:
+            give_back = counts.reserve(_counts(request, account, counted_as(address)))
+        except TooManyTriesError as refusal:
+            event(log, "sign_in_refused", **told, reason=refusal.reason)
+            note(request, Refused(refusal.seconds))
+            raise PermissionDenied from refusal
+        user = super().authenticate(request, username, password, **named)
+        if user is None:
+            event(log, "sign_in_failed", **told, reason="wrong name or password")
+        else:
+            give_back()
+            note(request, Proven(account))
+        return user
+
+    async def aauthenticate(
+        self,
+        request: HttpRequest | None,
+        username: str | None = None,
+        password: str | None = None,
+        **named: Any,
+    ) -> User | None:
+        """Do the same: Django's own would know no limits."""
+        return await sync_to_async(self.authenticate)(request, username, password, **named)
+
+
+def account_digest(username: str) -> str:
+    """Return what stands for an account, however its name is typed."""
+    return digest("account", unicodedata.normalize("NFKC", username.strip()).casefold())
+
+
+def _counts(request: HttpRequest, account: str, address: str) -> list[Count]:
+    browser = known_browser(request, account)
+    if browser is not None:
+        key = digest("browser", account, browser)
+        return [Count("known browser", counts.KNOWN_BROWSER, key)]
+    both = digest("account and address", account, address)
+    return [
+        Count("account and address", counts.ACCOUNT_AND_ADDRESS, both),
+        Count("address", counts.ADDRESS, digest("address", address)),
+        Count("account", counts.ACCOUNT, account),
+    ]

@@ -1,0 +1,30 @@
+"""The forms that ask for a name and a password: of the site, and of the administration."""
+
+from __future__ import annotations
+
+from django.contrib.admin.forms import AdminAuthenticationForm
+from django.contrib.auth.forms import AuthenticationForm
+from django.core.exceptions import ValidationError
+
+from filters.accounts.signing_in.outcome import Refused, outcome_of
+
+WRONG = "Wrong name or password."
+
+
+class SignInForm(AuthenticationForm):
+    """A name and a password."""
+
+    error_messages = {"invalid_login": WRONG, "inactive": WRONG}
+
+    def get_invalid_login_error(self) -> ValidationError:
+        """Return the sentence: it was wrong, or others were wrong too often before."""
+        outcome = outcome_of(self.request) if self.request else None
+        if isinstance(outcome, Refused):
+            return ValidationError(outcome.sentence, code="too_many")
+        return super().get_invalid_login_error()
+
+
+class AdminSignInForm(SignInForm, AdminAuthenticationForm):
+    """The same, for those who may use the administration."""
+
+    error_messages = {**AdminAuthenticationForm.error_messages}

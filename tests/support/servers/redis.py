@@ -1,0 +1,25 @@
+"""A Redis that is killed and started anew, empty, at the same address."""
+
+import subprocess
+from pathlib import Path
+
+from filters.launch import redis_server
+from tapestry.core.child_process import free_port
+
+
+class Redis:
+    """A Redis on a port of its own, which keeps nothing."""
+
+    def __init__(self, directory: Path) -> None:
+        self.port = free_port()
+        self.command = [redis_server.binary(), "--port", str(self.port), "--bind", "127.0.0.1"]
+        self.command += ["--save", "", "--dir", str(directory)]
+        self.url = f"redis://127.0.0.1:{self.port}/0"
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL)
+        redis_server.RedisServer(self.url, None).wait()
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
