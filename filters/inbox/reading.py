@@ -40,15 +40,22 @@ class Reading:
 
 
 def find(user: User, msgid: str, audience: str | None = None) -> list[Copy]:
-    """Return the copies that a reader may see: first that for ``audience``, then the narrowest."""
+    """Return the copies that a reader may see, the narrowest first.
+
+    Of a named ``audience`` its copy is the first; none are returned if that is not there, or not
+    theirs to see: another copy must not stand in for it.
+    """
     visible = copies(services.tables(), msgid, people.audiences(user))
-    return sorted(visible, key=lambda copy: copy.audience != audience)
+    if not audience:
+        return visible
+    named = [copy for copy in visible if copy.audience == audience]
+    return named and named + [copy for copy in visible if copy.audience != audience]
 
 
 def read(user: User, msgid: str, audience: str | None = None) -> Reading | None:
     """Return a message for a reader, or None where it is not there or not theirs to see.
 
-    Of several copies it is that for ``audience``, else the narrowest.
+    It is the copy for ``audience``; where none is named, the narrowest.
     """
     visible = find(user, msgid, audience)
     row = read_copy(msgid, visible[0]) if visible else None

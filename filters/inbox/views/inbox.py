@@ -22,6 +22,8 @@ def inbox(
 ) -> HttpResponse:
     """Show the list, and the message that ``open`` names; htmx gets the list alone.
 
+    The status is 404 where there is a list, but no such message, or none of that audience
+    (``in``) that is the reader's to see.
     ``retracted``: the list of the messages that have left a live filter.
     """
     filter_ = None if name is None else get_object_or_404(Filter, owner=request.user, name=name)
@@ -53,7 +55,8 @@ def inbox(
         return render(request, "filters/inbox/_list.html", context)
     context["feed"] = Feed.objects.filter(owner=request.user, filter=filter_).first()
     context |= {"current": name or "/", "reading": shown, "missing": opened}
-    return render(request, "filters/inbox/inbox.html", context)
+    status = 404 if opened and shown is None else 200
+    return render(request, "filters/inbox/inbox.html", context, status=status)
 
 
 @require_safe
