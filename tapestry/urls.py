@@ -5,6 +5,8 @@ from __future__ import annotations
 from django.contrib import admin
 from django.urls import include, path
 
+handler500 = "filters.site.server_error.server_error"
+
 urlpatterns = [
     path("", include("filters.urls")),
     path("admin/", admin.site.urls),
