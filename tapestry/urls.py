@@ -9,3 +9,5 @@ urlpatterns = [
     path("", include("filters.urls")),
     path("admin/", admin.site.urls),
 ]
+
+handler400 = "filters.site.limits.refuse"

@@ -45,7 +45,11 @@ RESPONSE_SECONDS = 600.0
 
 LONGEST_HEADER = 32 * 1024
 LONGEST_BODY = 16 * 1024 * 1024
-"""Bytes; a request with more is answered with 431 or 413."""
+"""Bytes; a request with more is answered with 431 or 413.
+
+Of a body this is the length of a bounce with the message in it; the site takes less in a form
+(filters.site.limits).
+"""
 
 SETTINGS: dict[str, Any] = {
     "threads": THREADS,
