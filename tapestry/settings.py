@@ -89,6 +89,7 @@ MIDDLEWARE = [
     "filters.accounts.signing_in.middleware.sign_in_limits",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
+    "filters.site.limits.limit_forms",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
@@ -162,6 +163,9 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = bool(_HOSTS) or _IS_HTTPS
 SECURE_HSTS_SECONDS = 2 * 365 * 24 * 3600 if _IS_HTTPS else 0
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 1000
+DATA_UPLOAD_MAX_NUMBER_FILES = 10
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"

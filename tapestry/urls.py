@@ -12,3 +12,5 @@ urlpatterns = [
     path("admin/password_change/", RedirectView.as_view(pattern_name="password")),
     path("admin/", admin.site.urls),
 ]
+
+handler400 = "filters.site.limits.refuse"
