@@ -29,7 +29,7 @@ def profile(request: PersonRequest) -> HttpResponse:
 
 
 @sensitive_post_parameters()
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def password(request: PersonRequest) -> HttpResponse:
     """Change one's own password: all other sessions end, this one stays."""
     form = PasswordForm(request, request.POST if request.method == "POST" else None)
