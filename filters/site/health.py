@@ -21,10 +21,10 @@ from filters.delivery import claims
 from filters.models import Heartbeat, SharedWindow, Source
 from filters.runtime import services
 from filters.store import release
-from filters.upkeep.canary import SPARK_RUNS_NOTHING
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
 from tapestry.core.damage import WHAT_TO_DO, DamagedFileError, is_damage
 from tapestry.core.errors import TapestryError
+from tapestry.plan.engine import EngineStuckError
 from tapestry.spark.session import require_listening
 from tapestry.tables.log import snapshot
 
@@ -149,7 +149,7 @@ def _lane(key: int, name: str, silence: int) -> str:
     heartbeat = Heartbeat.objects.filter(pk=key).first()
     if heartbeat is None:
         raise _UnwellError(f"{name} has not run yet.")
-    if heartbeat.error == SPARK_RUNS_NOTHING:
+    if heartbeat.error == EngineStuckError().message:
         raise _UnwellError(heartbeat.error)
     silent = wall_clock() - (heartbeat.ended_at or heartbeat.started_at)
     if silent > silence:
