@@ -19,7 +19,7 @@ from django.views.decorators.http import require_safe
 
 from filters.delivery import claims
 from filters.models import Heartbeat, SharedWindow, Source
-from filters.runtime import services
+from filters.runtime import addresses, services
 from filters.store import release
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
 from tapestry.core.damage import WHAT_TO_DO, DamagedFileError, is_damage
@@ -117,7 +117,8 @@ def _spark() -> str:
     remote = services.spark_remote()
     if remote is None:
         raise _UnwellError("Nobody has said where Spark is: set SPARK_REMOTE.")
-    require_listening(remote, SOON)
+    run = services.data() / "run"
+    require_listening(remote, addresses.owner(run, addresses.PROVEN), SOON)
     return "answers"
 
 
