@@ -132,8 +132,7 @@ class _BoundedLines:
         self._at = 0
         self._lines: deque[str] = deque()
         self._ends: list[Callable[[str], Any]] = []
-        ends = raw.count(b"\n") + raw.count(b"\r") + 1
-        self._levels = min(DEEPEST, max(SHALLOWEST, _WORK // ends))
+        self._levels: int | None = None
         self._exceeded = exceeded
         self._in_headers = self._has_ended = False
         self._header_lines = self._header_length = self._field_length = 0
@@ -162,9 +161,15 @@ class _BoundedLines:
     # What the parser calls.
 
     def push_eof_matcher(self, end: Callable[[str], Any]) -> None:
-        if len(self._ends) >= self._levels:
+        if len(self._ends) >= SHALLOWEST and len(self._ends) >= self._most_levels():
             raise RecursionError
         self._ends.append(end)
+
+    def _most_levels(self) -> int:
+        if self._levels is None:
+            lines = self._raw.count(b"\n") + self._raw.count(b"\r") + 1
+            self._levels = min(DEEPEST, max(SHALLOWEST, _WORK // lines))
+        return self._levels
 
     def pop_eof_matcher(self) -> None:
         self._ends.pop()
