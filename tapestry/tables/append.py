@@ -20,12 +20,14 @@ from operator import itemgetter
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tapestry.core.clock import next_instant, wall_clock, watermark_instant
 from tapestry.core.log import event
 from tapestry.core.message import Annotation, Message
 from tapestry.core.ports import Clock
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
+from tapestry.tables.audience_markers import mark_audiences
 from tapestry.tables.commit import checkpoint_if_due, commit
 from tapestry.tables.data_files import DataFiles
 from tapestry.tables.find import by_key
@@ -169,6 +171,7 @@ def append_rows(
                 other = tables.data_files(ANNOTATIONS if table == MESSAGES else MESSAGES)
                 ts = next_instant(now(), max(locked.last, newest_instant(data_files, other)))
                 announce(ts)
+                mark_audiences(tables.root, pc.unique(new["audience"]).to_pylist())
                 if originals is not None:
                     _commit_originals(tables, originals.filter(is_new), ts)
             if ts is not None or cursor is not None:

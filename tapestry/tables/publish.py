@@ -33,6 +33,7 @@ from tapestry.tables.append import (
     to_nobody,
     transactions_of,
 )
+from tapestry.tables.audience_markers import mark_audiences
 from tapestry.tables.commit import (
     WrittenFile,
     checkpoint_if_due,
@@ -188,6 +189,7 @@ class _Draft:
             information = {}
             if self.new:
                 announce(self.ts)
+                mark_audiences(self.tables.root, [self.staging.audience])
                 information = {"tapestry.ts": str(self.ts)}
             for table in (ORIGINALS, MESSAGES):
                 files = self.files.pop(table)  # committed files must never be deleted
