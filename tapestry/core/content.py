@@ -1,4 +1,4 @@
-r"""What a message says: a hash that all its copies share, and the key of other words.
+r"""What a message says: a content hash that all its copies share, and the key of other words.
 
 A Message-ID is no proof: anybody can send other words under a known one.  Two messages with
 one Message-ID are the same if they have the same author and the same words.  What differs between
