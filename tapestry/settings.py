@@ -14,6 +14,8 @@ What may be set from outside:
     TAPESTRY_BOUNCES  the mailbox where these are read: imaps://user:pass@host/INBOX
     TAPESTRY_PRIVATE_HOSTS   networks and names of hosts that sources, mailboxes, webhooks and
                       push may reach although they are not public, with commas between
+    TAPESTRY_AUTHSERV   hosts of mailboxes and the authserv-ids of their Authentication-Results
+                      that are trusted: imap.example.org=mx.example.org, with commas between
     TAPESTRY_DEBUG    1 shows tracebacks in the browser: for work on Tapestry itself
     TAPESTRY_TICK     seconds between two runs of what is due (5)
     TAPESTRY_SHARED_SECONDS, TAPESTRY_OWN_SECONDS, TAPESTRY_UNPROVEN_SECONDS,
@@ -35,6 +37,7 @@ from urllib.parse import urlsplit
 import dj_database_url
 from django.utils.functional import SimpleLazyObject
 
+from filters.runtime.authserv import trusted_servers
 from filters.runtime.email_url import email_settings
 from filters.runtime.proxies import number_of_proxies
 from tapestry.core.budgets import Budgets
@@ -197,6 +200,7 @@ PRIVATE_HOSTS = [
     for entry in os.environ.get("TAPESTRY_PRIVATE_HOSTS", "").split(",")
     if entry.strip()
 ]
+AUTHSERV = trusted_servers(os.environ.get("TAPESTRY_AUTHSERV", ""))
 MOST_FILTERS = int(os.environ.get("TAPESTRY_MOST_FILTERS") or 5000)
 
 LOGGING = {
