@@ -22,12 +22,13 @@ class FiltersConfig(AppConfig):
 
     def ready(self) -> None:
         gc.set_threshold(ALLOCATIONS, *gc.get_threshold()[1:])
-        from filters.accounts import retired_names
+        from filters.accounts import known_audiences, retired_names
         from filters.accounts.signing_in import checks
         from filters.authoring import visibility_changes
         from filters.store import schedule
 
         register(checks.check_proxies, Tags.security)
         visibility_changes.connect_signals()
+        known_audiences.connect_signals()
         retired_names.connect_signals()
         schedule.connect_signals()

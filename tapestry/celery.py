@@ -63,6 +63,8 @@ def _configuration() -> dict[str, Any]:
         "task_routes": {task: queue for queue, tasks in QUEUES.items() for task in tasks},
         "worker_prefetch_multiplier": 1,
         "worker_hijack_root_logger": False,
+        # Nobody tells the workers from outside what to do.
+        "worker_enable_remote_control": False,
         "broker_connection_retry_on_startup": True,
         # A page that sends a task must hear at once that Redis is not there.
         "task_publish_retry": False,

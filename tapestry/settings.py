@@ -14,6 +14,8 @@ What may be set from outside:
     TAPESTRY_BOUNCES  the mailbox where these are read: imaps://user:pass@host/INBOX
     TAPESTRY_PRIVATE_HOSTS   networks and names of hosts that sources, mailboxes, webhooks and
                       push may reach although they are not public, with commas between
+    TAPESTRY_AUTHSERV   hosts of mailboxes and the authserv-ids of their Authentication-Results
+                      that are trusted: imap.example.org=mx.example.org, with commas between
     TAPESTRY_DEBUG    1 shows tracebacks in the browser: for work on Tapestry itself
     TAPESTRY_TICK     seconds between two runs of what is due (5)
     TAPESTRY_SHARED_SECONDS, TAPESTRY_OWN_SECONDS, TAPESTRY_UNPROVEN_SECONDS,
@@ -36,6 +38,7 @@ from urllib.parse import urlsplit
 import dj_database_url
 from django.utils.functional import SimpleLazyObject
 
+from filters.runtime.authserv import trusted_servers
 from filters.runtime.email_url import email_settings
 from filters.runtime.proxies import number_of_proxies
 from tapestry.core.budgets import Budgets
@@ -90,6 +93,7 @@ MIDDLEWARE = [
     "filters.accounts.signing_in.middleware.sign_in_limits",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
+    "filters.site.limits.limit_forms",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
@@ -144,10 +148,15 @@ else:
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTHENTICATION_BACKENDS = ["filters.accounts.signing_in.backend.LimitedBackend"]
-AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in ("MinimumLengthValidator", "CommonPasswordValidator", "NumericPasswordValidator")
-]
+AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}", "OPTIONS": options}
+    for name, options in (
+        ("UserAttributeSimilarityValidator", {}),
+        ("MinimumLengthValidator", {"min_length": 10}),
+        ("CommonPasswordValidator", {}),
+        ("NumericPasswordValidator", {}),
+    )
+] + [{"NAME": "filters.accounts.name_in_password.NameInPasswordValidator"}]
 LOGIN_URL = "sign-in"
 LOGIN_REDIRECT_URL = "inbox"
 LOGOUT_REDIRECT_URL = "sign-in"
@@ -158,6 +167,9 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = bool(_HOSTS) or _IS_HTTPS
 SECURE_HSTS_SECONDS = 2 * 365 * 24 * 3600 if _IS_HTTPS else 0
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 1000
+DATA_UPLOAD_MAX_NUMBER_FILES = 10
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
@@ -189,6 +201,7 @@ PRIVATE_HOSTS = [
     for entry in os.environ.get("TAPESTRY_PRIVATE_HOSTS", "").split(",")
     if entry.strip()
 ]
+AUTHSERV = trusted_servers(os.environ.get("TAPESTRY_AUTHSERV", ""))
 MOST_FILTERS = int(os.environ.get("TAPESTRY_MOST_FILTERS") or 5000)
 
 LOGGING = {

@@ -24,6 +24,16 @@ def audiences(user: User | None) -> tuple[str, ...]:
     return _audiences(user.get_username(), (group.name for group in user.groups.all()))
 
 
+def publishable(user: User) -> tuple[str, ...]:
+    """Return the audiences for which a user's sources may bring mail.
+
+    The user's own; all that they may see if they have the permission ``filters.publish``.
+    """
+    own = f"user:{user.get_username()}"
+    others = audiences(user) if user.has_perm("filters.publish") else ()
+    return tuple(dict.fromkeys([own, *others]))
+
+
 def _audiences(username: str, groups: Iterable[str]) -> tuple[str, ...]:
     return audiences_of(username, tuple(sorted(groups)))
 

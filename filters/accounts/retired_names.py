@@ -1,4 +1,4 @@
-"""Names of accounts and groups: none passes to another while the mail of its audience is here.
+"""Names of accounts and groups: none is given to anybody while mail of its audience is here.
 
 Mail goes by these names (``user:terry``, ``group:parc``), so whoever takes one could read it.
 """
@@ -15,8 +15,7 @@ from django.db.models.signals import post_delete, pre_save
 
 from filters.models import RetiredName
 from filters.runtime import services
-from tapestry.tables.log import snapshot
-from tapestry.tables.read import audiences_in
+from tapestry.tables.audience_markers import has_rows
 
 _KINDS = {User: ("user", "username", "account"), Group: ("group", "name", "group")}
 """Beginning of the audience, field of the name, and what it is called."""
@@ -30,17 +29,23 @@ def connect_signals() -> None:
 
 
 def check_available(model: type[User] | type[Group], name: str, key: int = 0) -> None:
-    """Raise ValidationError where a name was that of another, whose mail is still here.
+    """Raise ValidationError where mail goes by a name already: that of another, or of nobody yet.
 
+    ``key`` is that of an account or group that is renamed: it may have its own old name again.
     The name of an account may not differ by capitals alone from that of another either.
     """
     kind, _, called = _KINDS[model]
     audience = f"{kind}:{name}"
-    retired = RetiredName.objects.filter(name=audience).exclude(key=key)
-    if retired.exists() and audience in audiences_in(snapshot(services.tables())):
+    keys = set(RetiredName.objects.filter(name=audience).values_list("key", flat=True))
+    if key not in keys and has_rows(services.tables(), audience):
+        whose = (
+            f"{name} was the name of another {called}, whose mail is still here"
+            if keys
+            else f"Mail for {audience} is here already, and the new {called} could read it"
+        )
         raise ValidationError(
-            f"{name} was the name of another {called}, whose mail is still here; run manage.py "
-            f"forget --audience {shlex.quote(audience)} first, or choose another name."
+            f"{whose}; run manage.py forget --audience {shlex.quote(audience)} first, "
+            "or choose another name."
         )
     if model is User:
         alike = User.objects.filter(username__iexact=name).exclude(username=name).exclude(pk=key)

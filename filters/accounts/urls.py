@@ -1,4 +1,4 @@
-"""Addresses of the pages about accounts: signing in and out, the profile."""
+"""Addresses of the pages about accounts: signing in and out, the profile, the password."""
 
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import LoginView, LogoutView
@@ -9,6 +9,7 @@ from filters.accounts.signing_in.forms import SignInForm
 
 urlpatterns = [
     path("me/", views.profile, name="me"),
+    path("me/password/", views.password, name="password"),
     path(
         "sign-in/",
         LoginView.as_view(

@@ -12,7 +12,7 @@ from filters.runtime import services
 from tapestry.core.clock import MINUTE
 from tapestry.core.message import PUBLIC
 from tapestry.core.schema import MESSAGES
-from tapestry.tables.append import new_row_mask
+from tapestry.tables.deduplicate import new_keys
 from tapestry.tables.find import by_time
 from tapestry.tables.log import Tables
 from tapestry.tables.read import lookup, message
@@ -54,8 +54,8 @@ def measure(options: dict[str, Any]) -> dict[str, float | int | str]:
     )
 
     def new_rows() -> int:
-        mask = new_row_mask(tables.data_files(MESSAGES), MESSAGES, new, tables.root)
-        return int(mask.true_count)
+        keys = new_keys(tables.data_files(MESSAGES), MESSAGES, new, tables.root)
+        return sum(key is not None for key in keys)
 
     def median_ms(run: Callable[[], object]) -> float:
         def checked() -> None:

@@ -18,9 +18,11 @@ from filters.accounts import people
 from filters.inbox.days import local_day, sql_day
 from filters.inbox.sentences import sentences
 from filters.models import Card, Filter, Match
+from filters.runtime import services
 from filters.store import shared_window
 from filters.store.schedule import is_due, is_waiting, plan_held
 from tapestry.core.clock import wall_clock
+from tapestry.tables.read import same_message_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class Row:
     ``text`` is that which found it in the filter of the list, in the words of its match.
     ``moved_at`` is the instant at which it matched, or left in the list of those that left;
     ``day`` is the reader's day then.  ``block`` is that of an import, None for other messages.
+    ``shares_id``: another message that the reader may see has its Message-ID.
     """
 
     card: Card
@@ -48,6 +51,7 @@ class Row:
     moved_at: int
     day: date
     block: Block | None
+    shares_id: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +129,16 @@ def rows(
     for day, name in {(card.day, card.block) for card in page_cards if card.block}:
         same = cards(user, filter_, retracted=retracted).filter(Q(day=day, block=name))
         blocks[day, name] = Block(name, same.count())
+    shared = same_message_id(services.tables(), [card.msgid for card in page_cards], audiences)
     return [
-        _row(card, by_card[card.pk], audiences, zone, blocks.get((card.day, card.block)))
+        _row(
+            card,
+            by_card[card.pk],
+            audiences,
+            zone,
+            blocks.get((card.day, card.block)),
+            shares_id=card.msgid in shared,
+        )
         for card in page_cards
     ]
 
@@ -237,6 +249,8 @@ def _row(
     audiences: Sequence[str],
     zone: ZoneInfo,
     block: Block | None,
+    *,
+    shares_id: bool,
 ) -> Row:
     evidence = [row for match in matches for row in match.evidence_rows]
     moved_at = max(
@@ -251,4 +265,5 @@ def _row(
         moved_at,
         local_day(moved_at, zone),
         block,
+        shares_id,
     )

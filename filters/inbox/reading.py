@@ -8,13 +8,22 @@ from django.contrib.auth.models import User
 
 from filters.accounts import people
 from filters.inbox import listing
+from filters.inbox.origin import Origin, origin_of
 from filters.inbox.sentences import sentences
 from filters.models import Match, OutboxAnnotation
 from filters.runtime import services
+from tapestry.core.content import is_copy
 from tapestry.core.message import Annotation, Message
 from tapestry.deliver.annotations import AnnotationSummary, may_be_public, summarize
 from tapestry.tables.originals import problems_of
-from tapestry.tables.read import Copy, annotations_on, copies, read_copy
+from tapestry.tables.read import (
+    Card,
+    Copy,
+    annotations_on,
+    copies,
+    read_copy,
+    same_message_id,
+)
 from tapestry.tables.thread import ThreadEntry, thread
 
 
@@ -22,7 +31,9 @@ from tapestry.tables.thread import ThreadEntry, thread
 class Reading:
     """A copy of a message as one reader may see it; ``my_vote`` is 1, -1 or 0.
 
-    ``others`` are the audiences of its other copies.  ``explanations`` are the reader's matches,
+    ``others`` are the audiences of its other copies, ``same_id`` other messages that have its
+    Message-ID; ``came_later`` says that it is not the first of them.  ``origin`` says where this
+    copy came from.  ``explanations`` are the reader's matches,
     present and retracted, with their evidence in words.  ``problems`` says what could not be
     read of it; None if its original was not kept.
     """
@@ -30,6 +41,9 @@ class Reading:
     message: Message
     ts: int
     others: tuple[str, ...]
+    same_id: tuple[Card, ...]
+    came_later: bool
+    origin: Origin
     thread: tuple[ThreadEntry, ...]
     annotations: AnnotationSummary
     my_vote: int
@@ -68,6 +82,9 @@ def read(user: User, msgid: str, audience: str | None = None) -> Reading | None:
         message=row.message,
         ts=row.ts,
         others=tuple(copy.audience for copy in visible[1:]),
+        same_id=tuple(same_message_id(services.tables(), [msgid], audiences).get(msgid, ())),
+        came_later=is_copy(msgid),
+        origin=origin_of(user, row.message, visible[0]),
         thread=tuple(thread(services.tables(), msgid, audiences)),
         annotations=summary,
         my_vote=(name in summary.voted_for) - (name in summary.voted_against),

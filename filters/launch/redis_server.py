@@ -9,11 +9,13 @@ import secrets
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import redis
 
 from tapestry.core.child_process import Child, free_port, spawn
 from tapestry.core.errors import TapestryError
+from tapestry.core.listeners import is_strangers
 
 SETTINGS = """\
 bind 127.0.0.1
@@ -37,12 +39,17 @@ class RedisServer:
     def wait(self, timeout: float = 20.0) -> None:
         """Wait until Redis answers; TapestryError if it ends or does not."""
         deadline = time.monotonic() + timeout
-        while not answers(self.url):
+        while self._is_strangers() or not answers(self.url):
             if self.child is not None and not self.child.alive:
                 raise TapestryError(f"{self.child.describe_exit()}.")
             if time.monotonic() > deadline:
                 raise TapestryError("Redis does not answer.", hint="See redis.log beside the data.")
             time.sleep(0.05)
+
+    def _is_strangers(self) -> bool:
+        """Return whether somebody else has taken the port: the password is not for them."""
+        port = urlsplit(self.url).port if self.child is not None else None
+        return port is not None and is_strangers(port, os.geteuid())
 
 
 def start(run: Path) -> RedisServer:

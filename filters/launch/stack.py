@@ -128,6 +128,7 @@ class Stack:
         asked.unlink(missing_ok=True)
         self.backing.remove(spark.child)
         self._keep(run, name, spark.restart())
+        publish(run, f"{name}.remote", self.sparks[name].remote)
 
     def stop(self) -> None:
         """End every part: those that use Redis and Spark before these two."""

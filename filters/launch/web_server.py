@@ -24,7 +24,10 @@ from waitress.adjustments import Adjustments
 from waitress.channel import HTTPChannel
 from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.server import TcpWSGIServer
+from waitress.task import ErrorTask
 from waitress.utilities import Error
+
+from filters.site.headers import HEADERS
 
 THREADS = 16
 MOST_CONNECTIONS = 500
@@ -45,7 +48,16 @@ RESPONSE_SECONDS = 600.0
 
 LONGEST_HEADER = 32 * 1024
 LONGEST_BODY = 16 * 1024 * 1024
-"""Bytes; a request with more is answered with 431 or 413."""
+"""Bytes; a request with more is answered with 431 or 413.
+
+Of a body this is the length of a bounce with the message in it; the site takes less in a form
+(filters.site.limits).
+"""
+
+TOO_LONG = (
+    f"A request may have at most {LONGEST_BODY >> 20} MiB. "
+    "Nothing was changed: go back, and send less at once."
+)
 
 SETTINGS: dict[str, Any] = {
     "threads": THREADS,
@@ -84,6 +96,18 @@ class Parser(HTTPRequestParser):
             raise ParsingError("Transfer-Encoding and Content-Length exclude each other")
 
 
+class Refusal(ErrorTask):
+    """What the server itself answers: in words, with the headers that the site's answers have."""
+
+    def execute(self) -> None:
+        """Write the answer; of a body that is too long it says what to do."""
+        kept_out = {"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY"}
+        self.response_headers.extend((HEADERS | kept_out).items())
+        if self.request.error.code == 413:
+            self.request.error.body = TOO_LONG
+        super().execute()
+
+
 class Connection(HTTPChannel):
     """A connection of a client.
 
@@ -92,6 +116,7 @@ class Connection(HTTPChannel):
     """
 
     parser_class = Parser
+    error_task_class = Refusal
     begun: float = 0.0
 
     def __init__(self, *args: Any, **named: Any) -> None:

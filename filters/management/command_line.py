@@ -13,6 +13,7 @@ from pathlib import Path
 
 from django.core.management import ManagementUtility
 
+from filters.runtime.authserv import trusted_servers
 from filters.runtime.email_url import email_settings
 from filters.runtime.proxies import number_of_proxies
 from tapestry.core.errors import TapestryError
@@ -29,6 +30,7 @@ def run(argv: Sequence[str]) -> None:
     try:
         email_settings(os.environ.get("EMAIL_URL") or "")
         number_of_proxies(os.environ.get("TAPESTRY_PROXIES", ""))
+        trusted_servers(os.environ.get("TAPESTRY_AUTHSERV", ""))
     except TapestryError as error:
         sys.exit(f"error: {error.render()}")
     if "ask" in arguments[1:2] and not {"-h", "--help"}.intersection(arguments):

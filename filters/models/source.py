@@ -58,6 +58,7 @@ class Source(models.Model):
 
     class Meta:
         ordering = ["host", "user", "pk"]
+        permissions = [("publish", "Can publish mail to everybody and to groups, by sources")]
         indexes = [models.Index(fields=["due_at"], condition=Q(active=True), name="source_due")]
 
     def __str__(self) -> str:

@@ -37,6 +37,20 @@ def published(run: Path, server: str) -> str | None:
     return written(run, f"{server}.remote") if is_held(run / LOCK) else None
 
 
+def owner(run: Path, server: str) -> int | None:
+    """Return the number of the user whose `up` started a Spark; None where another is used.
+
+    Its secrets and the mail of its statements are for a server of that user alone.
+    """
+    remote = published(run, server)
+    if remote is None or remote != spark_remote(run, server):
+        return None
+    try:
+        return (run / f"{server}.pid").stat().st_uid
+    except FileNotFoundError:
+        return None
+
+
 def written(run: Path, name: str) -> str | None:
     """Return what stands in a file of ``DATA/run``; None if it is not there."""
     try:

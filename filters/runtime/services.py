@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
@@ -71,18 +71,25 @@ def unproven_engine_on(snapshot: Snapshot, is_wanted: Callable[[], bool] = lambd
 
 def _engine(snapshot: Snapshot, server: str, is_wanted: Callable[[], bool]) -> Engine:
     from tapestry.spark.engine import SparkEngine
-    from tapestry.spark.session import LOCAL, reconnect
+    from tapestry.spark.session import reconnect
 
-    remote = spark_remote(server) or LOCAL
     run = data() / "run"
-    is_ours = remote == addresses.published(run, server)
+    is_ours = addresses.owner(run, server) is not None
+    connect_now = partial(_connect, run, server)
     return SparkEngine(
-        reconnect(remote, START if is_ours and server == UNPROVEN else 0.0),
+        reconnect(connect_now, START if is_ours and server == UNPROVEN else 0.0),
         snapshot,
-        reopen=lambda: reconnect(remote),
+        reopen=lambda: reconnect(connect_now),
         running=partial(shared_lock, spark_restart.running(run, server)),
         is_wanted=is_wanted,
         on_given_up=partial(spark_restart.ask_if_busy, run, server, PATIENCE[server])
         if is_ours
         else lambda: None,
     )
+
+
+def _connect(run: Path, server: str) -> Any:
+    """Return a session with a Spark where it is now: one that was started again is elsewhere."""
+    from tapestry.spark.session import LOCAL, connect
+
+    return connect(spark_remote(server) or LOCAL, addresses.owner(run, server))

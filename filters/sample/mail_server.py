@@ -1,18 +1,25 @@
-"""The demo's own mail server: it takes what the site sends over SMTP, and keeps it for a page."""
+"""The demo's own mail server: it takes what the site sends over SMTP, and keeps it for a page.
+
+It asks for a password, which is made at each start: nobody else on this machine sends through it.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import secrets
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from aiosmtpd.controller import Controller
-from aiosmtpd.smtp import SMTP, Envelope, Session
+from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 from django.db import close_old_connections
 
 from filters.delivery.mail.kept import keep
+
+USER = "tapestry"
+"""The name under which the site signs in."""
 
 LARGEST = 64 * 1024 * 1024
 """Bytes of a message that it takes."""
@@ -20,6 +27,16 @@ LARGEST = 64 * 1024 * 1024
 
 class _Keeper:
     """Takes mail for people of this site, by their addresses."""
+
+    async def handle_MAIL(  # noqa: N802
+        self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
+    ) -> str:
+        """Take a sender only from whoever has signed in."""
+        if not session.authenticated:
+            return "530 5.7.0 Authentication required."
+        envelope.mail_from = address
+        envelope.mail_options.extend(options)
+        return "250 2.1.0 OK"
 
     async def handle_DATA(  # noqa: N802
         self, server: SMTP, session: Session, envelope: Envelope
@@ -44,10 +61,26 @@ def _keep(raw: bytes, recipient: str) -> bool:
 class _LoopbackController(Controller):
     """A controller on a socket that listens already, so that its port is free for certain."""
 
-    def __init__(self, listener: socket.socket) -> None:
-        port = listener.getsockname()[1]
-        super().__init__(_Keeper(), "127.0.0.1", port, data_size_limit=LARGEST)
+    def __init__(self, listener: socket.socket, password: str) -> None:
+        super().__init__(
+            _Keeper(),
+            "127.0.0.1",
+            listener.getsockname()[1],
+            data_size_limit=LARGEST,
+            authenticator=self._authenticate,
+            auth_require_tls=False,  # nothing leaves this machine
+        )
         self._listener = listener
+        self._password = password.encode()
+
+    def _authenticate(self, *arguments: Any) -> AuthResult:
+        given = arguments[-1]
+        return AuthResult(
+            success=isinstance(given, LoginPassword)
+            and given.login == USER.encode()
+            and secrets.compare_digest(given.password, self._password),
+            handled=False,
+        )
 
     def _create_server(self) -> Any:
         return self.loop.create_server(self._factory_invoker, sock=self._listener)
@@ -55,11 +88,12 @@ class _LoopbackController(Controller):
 
 @contextmanager
 def running_mail_server() -> Iterator[str]:
-    """Run the mail server on a free port of loopback; yield its EMAIL_URL."""
+    """Run the mail server on a free port of loopback; yield its EMAIL_URL, a secret."""
+    password = secrets.token_urlsafe(32)
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        controller = _LoopbackController(listener)
+        controller = _LoopbackController(listener, password)
         controller.start()
         try:
-            yield f"smtp://127.0.0.1:{listener.getsockname()[1]}"
+            yield f"smtp://{USER}:{password}@127.0.0.1:{listener.getsockname()[1]}"
         finally:
             controller.stop()

@@ -19,13 +19,13 @@ from django.views.decorators.http import require_safe
 
 from filters.delivery import claims
 from filters.models import Heartbeat, SharedWindow, Source
-from filters.runtime import services
+from filters.runtime import addresses, services
 from filters.store import release
-from filters.upkeep.canary import SPARK_RUNS_NOTHING
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
 from tapestry.core.damage import WHAT_TO_DO, DamagedFileError, is_damage
 from tapestry.core.disk_space import has_room
 from tapestry.core.errors import TapestryError
+from tapestry.plan.engine import EngineStuckError
 from tapestry.spark.session import require_listening
 from tapestry.tables.log import snapshot
 
@@ -118,7 +118,8 @@ def _spark() -> str:
     remote = services.spark_remote()
     if remote is None:
         raise _UnwellError("Nobody has said where Spark is: set SPARK_REMOTE.")
-    require_listening(remote, SOON)
+    run = services.data() / "run"
+    require_listening(remote, addresses.owner(run, addresses.PROVEN), SOON)
     return "answers"
 
 
@@ -152,7 +153,7 @@ def _lane(key: int, name: str, silence: int) -> str:
     heartbeat = Heartbeat.objects.filter(pk=key).first()
     if heartbeat is None:
         raise _UnwellError(f"{name} has not run yet.")
-    if heartbeat.error == SPARK_RUNS_NOTHING:
+    if heartbeat.error == EngineStuckError().message:
         raise _UnwellError(heartbeat.error)
     silent = wall_clock() - (heartbeat.ended_at or heartbeat.started_at)
     if silent > silence:

@@ -30,6 +30,9 @@ WHERE = ("host", "port", "security", "user", "method", "token_url")
 FIELDS = (*WHERE, "client_id", "audience", "every")
 """Fields of a source that its form changes, apart from its secrets."""
 
+PUBLISHING = "To bring mail for everybody or for a group, ask an administrator for permission."
+"""What a person is told who may bring mail for themselves alone."""
+
 MOST_FOLDERS = 500
 _HOST = re.compile(r"[A-Za-z0-9_.:\-]{1,253}")
 _UNSEEN = re.compile(r"[\x00-\x1f\x7f]")
@@ -94,11 +97,13 @@ class SourceForm(ServerForm):
         super().__init__(data, initial=initial)
         self.source, self.protocol = source, source.kind
         private = f"user:{source.owner.get_username()}"
-        audiences = dict.fromkeys([private, *people.audiences(source.owner)])
+        audiences = people.publishable(source.owner)
         self.fields["audience"] = forms.ChoiceField(
             label="Who may see what comes",
             choices=[(name, audience_in_words(name)) for name in audiences],
-            initial=PUBLIC if source.is_news else private,
+            help_text=PUBLISHING if audiences == (private,) else "",
+            initial=PUBLIC if source.is_news and PUBLIC in audiences else private,
+            error_messages={"invalid_choice": f"%(value)s is not one of yours. {PUBLISHING}"},
         )
         if source.is_news:
             for name in ("method", "token_url", "client_id", "client_secret"):

@@ -117,8 +117,8 @@ class _Work:
         source = self.source
         if not may_pull(source):
             raise RefusedError(
-                f"{source.owner} may not put mail there any more ({source.audience}).",
-                hint="Choose another audience.",
+                f"{source.owner} may not bring mail for {source.audience} any more.",
+                hint="Choose another audience, or ask an administrator for the permission.",
             )
         account = account_of(source)
         target = IngestTarget(
@@ -250,7 +250,7 @@ class _Work:
 
 def may_pull(source: Source) -> bool:
     owner = source.owner
-    return owner.is_active and source.audience in people.audiences(owner)
+    return owner.is_active and source.audience in people.publishable(owner)
 
 
 def _sentence(error: TapestryError | None) -> str:

@@ -14,6 +14,7 @@ from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from tapestry.core.clock import DAY, HOUR, MINUTE, to_datetime, wall_clock
+from tapestry.core.content import message_id_of
 from tapestry.deliver.timing.schedule import HELD
 
 register = template.Library()
@@ -130,6 +131,12 @@ def hue(who: str) -> int:
 def depth(steps: int) -> int:
     """Return how far a message of a thread is set in; deep ones all alike."""
     return min(steps, DEEPEST)
+
+
+@register.filter
+def message_id(msgid: str) -> str:
+    """Return the Message-ID of a message, by its key."""
+    return message_id_of(msgid)
 
 
 @register.simple_tag

@@ -23,12 +23,13 @@ from filters.models import Heartbeat, OutboxAnnotation
 from filters.runtime import addresses, services
 from filters.runtime.queue import DELIVER_DUE, run_soon
 from filters.store.filter_store import DjangoClock, DjangoFilterStore
-from filters.upkeep.canary import check_spark
+from filters.upkeep import canary
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.disk_space import require_room
 from tapestry.core.errors import TapestryError
 from tapestry.core.file_lock import FOREVER, file_lock
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
+from tapestry.plan.engine import EngineStuckError
 from tapestry.predicate_index.store import PredicateIndex
 from tapestry.tables.append import advance_watermark
 from tapestry.tables.log import newest_instant
@@ -122,7 +123,7 @@ def run_own_lane() -> None:
             _refresh_cards(tables, enrolled=False)
         index, budgets = PredicateIndex(tables.root), settings.BUDGETS
         join_shared(services.engine_on, index, tables, store, run, _shared_lane, budgets)
-        check_spark(addresses.PROVEN, services.engine_on, tables)
+        canary.check_spark(addresses.PROVEN, services.engine_on, tables)
 
 
 def run_unproven_lane(turns: Turns) -> bool:
@@ -144,7 +145,7 @@ def run_unproven_lane(turns: Turns) -> bool:
             ran = True
             if run.matches or run.changes:
                 _refresh_cards(tables, enrolled=False)
-        check_spark(addresses.UNPROVEN, services.unproven_engine_on, tables)
+        canary.check_spark(addresses.UNPROVEN, services.unproven_engine_on, tables)
     return ran
 
 
@@ -179,12 +180,19 @@ def _shared_lane() -> AbstractContextManager[bool]:
 
 @contextmanager
 def _beating(key: int) -> Iterator[None]:
-    """Store for the health page when a lane runs, and the error that it ends with."""
+    """Store for the health page when a lane runs, and the error that it ends with.
+
+    A Spark that runs nothing is restarted.
+    """
     Heartbeat.objects.update_or_create(pk=key, defaults={"started_at": wall_clock()})
     error = "It stopped half-way."
     try:
         yield
         error = ""
+    except EngineStuckError as failure:
+        error = failure.message
+        canary.restart(addresses.UNPROVEN if key == Heartbeat.UNPROVEN else addresses.PROVEN)
+        raise
     except TapestryError as failure:
         error = failure.message
         raise

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 PUBLIC = "public"
 
+LARGEST = 128 * 1024 * 1024
+"""Bytes of a message that is read to its end, and whose original is kept."""
+
 
 @dataclass(frozen=True, slots=True)
 class Message:

@@ -152,7 +152,8 @@ def parsed_batches(stream: MessageStream, target: IngestTarget) -> Iterator[Pars
         _batches(stream, target.is_ours), stream.name, target.audience, target.workers
     ):
         originals = [
-            Original(raw, parsed.problems) for raw, parsed in zip(batch.raws, messages, strict=True)
+            Original(raw if size is None else b"", parsed.problems)
+            for raw, size, parsed in zip(batch.raws, batch.sizes, messages, strict=True)
         ]
         mail = [parsed.message for parsed in messages]
         yield ParsedBatch(mail, originals, batch.cursor, batch.backlog, batch.skipped)
@@ -175,6 +176,7 @@ def _batches(stream: MessageStream, is_ours: IsOurs) -> Iterator[Batch]:
             elif item.raw is not None:
                 batch.raws.append(item.raw)
                 batch.internal_dates.append(item.internal_date)
+                batch.sizes.append(item.size)
                 length += len(item.raw)
             is_full = len(batch.raws) >= BATCH or length >= BATCH_BYTES
             if batch and (is_full or item.flush or time.monotonic() - start >= BATCH_SECONDS):

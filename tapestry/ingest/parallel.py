@@ -32,7 +32,7 @@ def parse_batches(
     """
     if not workers:
         for batch in batches:
-            yield batch, _parse_all(batch.raws, batch.internal_dates, source, audience)
+            yield batch, _parse_all(*_contents(batch), source, audience)
         return
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tapestry.ingest.mime.parse"])
@@ -62,7 +62,7 @@ def parse_batches(
             if following is not None:
                 pipe = idle.pop()
                 with _must_live():
-                    pipe.send((following.raws, following.internal_dates, source, audience))
+                    pipe.send((*_contents(following), source, audience))
                 under_way.append((pipe, following))
             elif not under_way:
                 break
@@ -94,8 +94,21 @@ def _work(pipe: Connection) -> None:
         pipe.send(_parse_all(*work))
 
 
+_Contents = tuple[Sequence[bytes], Sequence[int | None], Sequence[int | None]]
+
+
+def _contents(batch: Batch) -> _Contents:
+    return batch.raws, batch.internal_dates, batch.sizes
+
+
 def _parse_all(
-    raws: Sequence[bytes], internal_dates: Sequence[int | None], source: str, audience: str
+    raws: Sequence[bytes],
+    internal_dates: Sequence[int | None],
+    sizes: Sequence[int | None],
+    source: str,
+    audience: str,
 ) -> list[Parsed]:
-    pairs = zip(raws, internal_dates, strict=True)
-    return [parse(raw, source, audience, internal_date) for raw, internal_date in pairs]
+    return [
+        parse(raw, source, audience, internal_date, size=size)
+        for raw, internal_date, size in zip(raws, internal_dates, sizes, strict=True)
+    ]

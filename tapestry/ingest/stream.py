@@ -22,7 +22,8 @@ class Item:
     ``raw`` is None where there is no message and the cursor may still advance.  With ``flush``
     everything up to here is appended before the next item is read.  ``internal_date`` is when an
     IMAP server received it.  Messages of the ``backlog`` were there at the first look.  Those that
-    were ``delivered`` have the keyword of what Tapestry itself put into a mailbox.
+    were ``delivered`` have the keyword of what Tapestry itself put into a mailbox.  ``size`` is
+    that of a message too large, of which ``raw`` is the beginning (tapestry.ingest.large_message).
     """
 
     raw: bytes | None
@@ -32,6 +33,7 @@ class Item:
     internal_date: int | None = None
     backlog: bool = False
     delivered: bool = False
+    size: int | None = None
 
 
 @dataclass(slots=True)
@@ -43,6 +45,7 @@ class Batch:
 
     raws: list[bytes] = field(default_factory=list)
     internal_dates: list[int | None] = field(default_factory=list)
+    sizes: list[int | None] = field(default_factory=list)
     origin: str = ""
     cursor: Cursor | None = None
     backlog: bool = False

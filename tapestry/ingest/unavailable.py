@@ -44,7 +44,7 @@ class FetchResult:
     """The answer of a server to the fetch of one message.
 
     ``raw`` is None if the message is gone (expunged or expired) or ``unavailable``;
-    ``internal_date`` is that of an IMAP server, and ``delivered`` as in Item.
+    ``internal_date`` is that of an IMAP server, ``delivered`` and ``size`` as in Item.
     ``server_fault`` is set if the answer may concern all messages, and not this one alone.
     """
 
@@ -54,6 +54,7 @@ class FetchResult:
     server_fault: Exception | None = None
     internal_date: int | None = None
     delivered: bool = False
+    size: int | None = None
 
 
 def hold_server_faults(results: Iterable[FetchResult], *, single: bool) -> Iterator[FetchResult]:
@@ -177,6 +178,7 @@ class UnavailableMessages:
                     flush=True,
                     internal_date=result.internal_date,
                     delivered=result.delivered,
+                    size=result.size,
                 )
             if not result.unavailable:
                 self.settle(number)
@@ -210,7 +212,11 @@ class UnavailableMessages:
         """Return the message of a result, with the cursor after it; see item."""
         item = self.item(result.number, cursor=cursor)
         return replace(
-            item, raw=result.raw, internal_date=result.internal_date, delivered=result.delivered
+            item,
+            raw=result.raw,
+            internal_date=result.internal_date,
+            delivered=result.delivered,
+            size=result.size,
         )
 
     def item(self, number: int, *, flush: bool = False, cursor: Cursor | None = None) -> Item:

@@ -13,11 +13,15 @@ from functools import cache
 from typing import Protocol
 
 from tapestry.core.errors import TapestryError
-from tapestry.plan.lowering.assembly import Assembly
+from tapestry.plan.lowering.assembly import Assembly, smallest_select
 from tapestry.plan.relation import Range, Relation, Statement
 
 Row = tuple[int, str, str, int, int, int, str]
 """A row of a statement, in the columns of ``plan.relation.OUTPUT``."""
+
+
+CHECK_SECONDS = 45.0
+"""Seconds that the smallest of statements may take, on a machine that is busy."""
 
 
 class TooMuchError(TapestryError):
@@ -45,6 +49,13 @@ class TooManyError(TooMuchError):
         if self.half >= until:
             return until - 1  # half of them are of the last instant
         return self.half if since < self.half else (since + until) // 2
+
+
+class EngineStuckError(TapestryError):
+    """The engine takes statements and runs none: no filter is to blame."""
+
+    def __init__(self) -> None:
+        super().__init__("Spark answers, but it runs nothing.")
 
 
 class Engine(Protocol):
@@ -87,5 +98,14 @@ def evaluate(engine: Engine, statement: Statement) -> list[Row]:
 
 
 def check_engine(engine: Engine) -> None:
-    """Raise TapestryError if the engine answers nothing at all: then no filter is to blame."""
-    engine.fetch(Assembly({}).first_matches())
+    """Raise EngineStuckError if the engine does not run the smallest of statements to its end.
+
+    It has a row, so that it is executed: what has none, an engine may answer from the plan alone.
+    """
+    assembly = Assembly({})
+    assembly.selects.append(smallest_select())
+    try:
+        with engine.limit(CHECK_SECONDS):
+            engine.fetch(assembly.first_matches())
+    except TooSlowError as error:
+        raise EngineStuckError from error

@@ -18,11 +18,12 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
 from tapestry.core.ports import Change, DueFilter, FilterStore, Match
 from tapestry.plan.compile import compile_due
-from tapestry.plan.engine import Engine, TooManyError, TooSlowError, check_engine
+from tapestry.plan.engine import Engine, TooManyError, TooSlowError
 from tapestry.plan.explanation import explanation
 from tapestry.run.changes import change_windows
 from tapestry.run.execute import Subscription, execute
 from tapestry.run.limits import run_isolated
+from tapestry.run.suspects import require_blame
 from tapestry.tables.log import Snapshot, Tables, snapshot
 
 log = logging.getLogger(__name__)
@@ -104,7 +105,7 @@ def run_own_windows(
     matches, failures = run_isolated(find_matches, kept_filters, _plan, isolate_slow=isolate)
     changed, live_failures = run_isolated(find_changes, live_filters, _plan, isolate_slow=isolate)
     if failures or live_failures:
-        check_engine(engine)
+        require_blame(engine, {s.filter_id for s, _ in (*failures, *live_failures)})
     partial: list[tuple[DueFilter, int, list[Match]]] = []
     refused: list[tuple[DueFilter, TapestryError]] = []
     slow: list[tuple[DueFilter, TapestryError]] = []

@@ -33,7 +33,6 @@ from tapestry.plan.engine import (
     Row,
     TooManyError,
     TooSlowError,
-    check_engine,
 )
 from tapestry.plan.group import ConstantRow, SignatureGroup
 from tapestry.plan.signature import Constant
@@ -51,6 +50,7 @@ from tapestry.run.execute import (
 )
 from tapestry.run.limits import run_isolated
 from tapestry.run.own_windows import subscribe
+from tapestry.run.suspects import require_blame
 
 MOST_ASKED = 100
 """Filters and messages that are asked about T0 at once, before their groups are asked."""
@@ -121,7 +121,7 @@ def run_shared_window(
 
     answers, failures = run_isolated(find_rows, numbered_rows, lambda item: item[0].signature.key)
     if failures:
-        check_engine(engine)
+        require_blame(engine, {plan.signature.key for (plan, _), _ in failures})
     errors |= {row.filter_id: error for (_, row), error in failures}
 
     def matched_at_since(answers: Collection[Pair]) -> set[Pair]:

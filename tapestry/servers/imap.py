@@ -18,6 +18,7 @@ from typing import Any
 from imapclient import IMAPClient, imap_utf7
 from imapclient.exceptions import IMAPClientAbortError, IMAPClientError, LoginError
 
+from tapestry.core.message import LARGEST
 from tapestry.servers.account import (
     TIMEOUT,
     Account,
@@ -33,6 +34,9 @@ logging.getLogger("imapclient").setLevel(logging.WARNING)
 
 SERVER_FAULTS = ("[UNAVAILABLE]", "[INUSE]", "[LIMIT]", "[SERVERBUG]")
 """Response codes that may concern more than what was asked for (RFC 5530)."""
+
+LARGEST_LITERAL = LARGEST + 1024 * 1024
+"""Bytes of a literal (RFC 3501, section 4.3) that are read: a message's, and some."""
 
 UNREADABLE = frozenset({b"\\noselect", b"\\nonexistent"})
 """Flags of folders that are listed and cannot be opened, in lower case."""
@@ -50,6 +54,12 @@ class _OpenConnection(imaplib.IMAP4):
 
     def _create_socket(self, _timeout: float | None) -> socket.socket:
         return self._opened
+
+    def read(self, size: int) -> bytes:
+        """Read a literal; raise ``abort`` if it is larger than anything that is asked for."""
+        if size > LARGEST_LITERAL:
+            raise self.abort(f"a literal of {size:,} bytes is too large")
+        return super().read(size)
 
 
 class _Client(IMAPClient):

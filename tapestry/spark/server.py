@@ -21,6 +21,7 @@ from pathlib import Path
 
 from tapestry.core.child_process import Child, free_port, listens, spawn, stop
 from tapestry.core.errors import TapestryError
+from tapestry.core.listeners import is_strangers
 from tapestry.core.log import event
 
 JAVA_HINT = "Install it, on Debian with: apt-get install openjdk-17-jre-headless"
@@ -42,6 +43,18 @@ UNPROVEN_SLOTS = 4 * (os.cpu_count() or 1)
 CODE_CACHE = 2000
 """Classes of generated code that are kept.  A statement that counts has about a hundred of them, as
 many as Spark keeps by default: then it would compile all of them each time, and run them cold."""
+
+SECRECY = {
+    "spark.authenticate": "true",
+    "spark.network.crypto.enabled": "true",
+    "spark.network.crypto.saslFallback": "false",
+    "spark.network.crypto.cipher": "AES/GCM/NoPadding",
+    "spark.connect.grpc.port.maxRetries": "0",
+}
+"""Beside the port of Spark Connect, which wants the token, a Spark has two more for its executors.
+They take Java objects, so they want a secret too: where the driver is the executor, Spark makes it
+at its start, in memory, and tells nobody.  If the port is taken, Spark ends, rather than share its
+token with whoever took it."""
 
 LOGGING = """\
 rootLogger.level = warn
@@ -79,7 +92,7 @@ class SparkServer:
     def wait(self, timeout: float = 90.0) -> None:
         """Wait until the server accepts connections; TapestryError if it ends or is too slow."""
         deadline = time.monotonic() + timeout
-        while not listens(self.port):
+        while is_strangers(self.port, os.geteuid()) or not listens(self.port):
             if not self.child.alive:
                 raise TapestryError(f"{self.child.describe_exit()}.")
             if time.monotonic() > deadline:
@@ -94,30 +107,32 @@ class SparkServer:
         stop([self.child], grace=3.0)
 
     def restart(self) -> SparkServer:
-        """End the server, if it still runs, and start another at its address."""
+        """End the server, if it still runs, and start another, with a new port and a new token.
+
+        Whoever has taken the port meanwhile is not asked, and gets no token that is still good.
+        """
         event(log, "spark_restart", port=self.port, was_running=self.child.alive)
         self.stop()
-        return start(self.run, self.port, self.token, unproven=self.unproven)
+        return start(self.run, unproven=self.unproven, again=True)
 
 
 def start(
     run: Path,
-    port: int | None = None,
-    token: str | None = None,
     *,
     jvm_options: str | None = None,
     unproven: bool = False,
+    again: bool = False,
 ) -> SparkServer:
     """Start a server with its log, settings and scratch files in ``run``; do not wait for it.
 
-    With the ``port`` and ``token`` of an earlier server it continues that server's log.
+    Where a server is started ``again``, the log of the earlier one is continued.
     ``TAPESTRY_SPARK_MEMORY`` (default 2g) bounds its heap, ``TAPESTRY_SPARK_JVM`` replaces
     ``jvm_options``.  A server for ``unproven`` statements gives way to all other processes, and
     has room for more tasks than cores: one that does not end leaves some to others.  Raise
     TapestryError if there is no Java 17 or newer.
     """
     java = find_java()
-    token = token or secrets.token_urlsafe(32)
+    port, token = free_port(), secrets.token_urlsafe(32)
     settings, scratch, output = run / "spark-conf", run / "spark-scratch", run / "spark.log"
     shutil.rmtree(scratch, ignore_errors=True)
     settings.mkdir(parents=True, exist_ok=True)
@@ -133,9 +148,8 @@ def start(
         "JAVA_HOME": str(java.parent.parent),
         "SPARK_CONNECT_AUTHENTICATE_TOKEN": token,
     }
-    if port is None:
+    if not again:
         output.write_bytes(b"")
-    port = port or free_port()
     jvm_options = jvm_options or (SHORT_LIVED if unproven else JVM_OPTIONS)
     options = os.environ.get("TAPESTRY_SPARK_JVM", jvm_options)
     slots = f"local[{UNPROVEN_SLOTS}]" if unproven else "local[*]"
@@ -208,6 +222,7 @@ def _arguments(port: int, master: str, jvm_options: str) -> list[str]:
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.warehouse.dir": "spark-scratch/warehouse",
         "spark.ui.enabled": "false",
+        **SECRECY,
     }
     arguments = ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
     arguments += ["--name", "tapestry", "--master", master]

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import atexit
 import logging
+import os
 import socket
 import threading
 import time
 import warnings
+from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -20,6 +22,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tapestry.core.errors import TapestryError
+from tapestry.core.listeners import is_strangers
 from tapestry.core.log import event
 from tapestry.spark.server import serving
 from tapestry.spark.time_limit import GivenUpError, call_within
@@ -51,20 +54,23 @@ _sessions: dict[str, Any] = {}
 _opening: dict[str, threading.Lock] = {}
 
 
-def connect(remote: str) -> Any:
+def connect(remote: str, user: int | None = None) -> Any:
     """Return this process's session with the Spark Connect server at ``sc://host:port``.
 
-    ``LOCAL`` starts a server for this process alone.  Raises TapestryError where nothing answers.
+    ``LOCAL`` starts a server for this process alone.  With the number of a ``user`` it must be a
+    server of that user on this machine.  Raises TapestryError where none answers.
     """
     with _opening.setdefault(remote, threading.Lock()):  # a dead server holds up no other
-        if remote != LOCAL:
-            require_listening(remote)
+        if remote == LOCAL:
+            user = os.geteuid()
+        else:
+            require_listening(remote, user)
         session = _sessions.get(remote)
         if session is None or is_lost(session):
             started, lost = time.perf_counter(), session is not None
             address = _own_server() if remote == LOCAL else remote
             try:
-                session = call_within(OPENING, partial(_opened, address), lambda: None)
+                session = call_within(OPENING, partial(_opened, address, user), lambda: None)
             except GivenUpError:
                 raise TapestryError(
                     "Spark accepts connections, but opens no session.",
@@ -75,14 +81,17 @@ def connect(remote: str) -> Any:
         return session
 
 
-def reconnect(remote: str, patience: float = PATIENCE) -> Any:
-    """Return a session as soon as a server answers; raise after ``patience`` seconds."""
+def reconnect(connect_now: Callable[[], Any], patience: float = PATIENCE) -> Any:
+    """Return the session of a call as soon as a server answers; raise after ``patience`` seconds.
+
+    The call looks each time where the server is: one that was started again is elsewhere.
+    """
     from pyspark.errors import PySparkException
 
     deadline = time.monotonic() + patience
     while True:
         try:
-            return connect(remote)
+            return connect_now()
         except (TapestryError, PySparkException):
             if time.monotonic() > deadline:
                 raise
@@ -105,11 +114,17 @@ def is_lost(session: Any) -> bool:
     return False
 
 
-def _opened(remote: str) -> Any:
-    from pyspark.sql import SparkSession
+def _opened(remote: str, user: int | None) -> Any:
     from pyspark.sql.connect.client.retries import DefaultPolicy
+    from pyspark.sql.connect.session import SparkSession
 
-    builder = SparkSession.builder.remote(remote)
+    os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"  # of pyspark: no session of another kind
+    if user is None:
+        builder = SparkSession.builder.remote(remote)
+    else:
+        from tapestry.spark.channel import OwnChannelBuilder
+
+        builder = SparkSession.builder.channelBuilder(OwnChannelBuilder(remote, user))
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
     warnings.filterwarnings("ignore", message=".*RETRIES_EXCEEDED.*")
@@ -128,10 +143,11 @@ def _own_server() -> str:
     return until_exit.enter_context(serving(Path(until_exit.enter_context(run))))
 
 
-def require_listening(remote: str, timeout: float = 2.0) -> None:
+def require_listening(remote: str, user: int | None = None, timeout: float = 2.0) -> None:
     """Raise TapestryError unless something listens at the address of a Spark Connect server.
 
-    By default the client of a server that has ended would wait for minutes.
+    With the number of a ``user`` the server must be that user's, on this machine.  By default the
+    client of a server that has ended would wait for minutes.
     """
     try:
         address = urlsplit(remote)
@@ -143,6 +159,13 @@ def require_listening(remote: str, timeout: float = 2.0) -> None:
             f"{remote.partition(';')[0]!r} is not the address of a Spark Connect server.",
             hint="Set SPARK_REMOTE to an address such as sc://127.0.0.1:15002.",
         )
+    if user is not None:
+        if is_strangers(port, user):
+            raise TapestryError(
+                f"At port {port}, which was Spark's, another user's process listens.",
+                hint="It is sent nothing. `manage.py up` starts Spark again at another port.",
+            )
+        host = "127.0.0.1"
     try:
         socket.create_connection((host, port), timeout).close()
     except OSError as error:

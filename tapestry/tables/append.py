@@ -15,11 +15,9 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
-from operator import itemgetter
-from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tapestry.core.clock import next_instant, wall_clock, watermark_instant
 from tapestry.core.disk_space import require_room
@@ -27,14 +25,13 @@ from tapestry.core.log import event
 from tapestry.core.message import Annotation, Message
 from tapestry.core.ports import Clock
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
+from tapestry.tables.audience_markers import mark_audiences
 from tapestry.tables.commit import checkpoint_if_due, commit
-from tapestry.tables.data_files import DataFiles
-from tapestry.tables.find import by_key
+from tapestry.tables.deduplicate import new_keys, with_keys
 from tapestry.tables.hash_runs import extend_index_if_behind
 from tapestry.tables.log import Tables, newest_instant
 from tapestry.tables.originals import Original, originals_to_arrow
 from tapestry.tables.rows import ORIGINALS, stamped, to_arrow
-from tapestry.tables.tombstones import find_tombstones
 
 _CONTENT = " content"
 """The content of a source's cursor is stored under the source's name and this."""
@@ -94,7 +91,9 @@ def append_messages(
     """Append the new messages, all with one ``ts``, together with the cursor.
 
     A message whose Message-ID and audience are in the table, or came earlier in the batch, is a
-    duplicate.  If ``cursor`` is not newer than the stored one, nothing is appended.
+    duplicate if it has the same content; else it is kept beside the first, under another key
+    (tapestry.tables.deduplicate).  If ``cursor`` is not newer than the stored one, nothing is
+    appended.
     ``originals`` are in the order of the messages; each is stored if its message is.  Raise
     TapestryError if the rows cannot be written, DiskFullError before the disk is full.
     """
@@ -165,14 +164,15 @@ def append_rows(
             receipt = Receipt(None, 0, rows.num_rows)
         else:
             data_files = tables.data_files(table)
-            is_new = new_row_mask(data_files, table, rows, tables.root)
-            new, ts = rows.filter(is_new), None
+            keys = new_keys(data_files, table, rows, tables.root)
+            new, ts = with_keys(rows, keys), None
             if new.num_rows:
                 other = tables.data_files(ANNOTATIONS if table == MESSAGES else MESSAGES)
                 ts = next_instant(now(), max(locked.last, newest_instant(data_files, other)))
                 announce(ts)
+                mark_audiences(tables.root, pc.unique(new["audience"]).to_pylist())
                 if originals is not None:
-                    _commit_originals(tables, originals.filter(is_new), ts)
+                    _commit_originals(tables, with_keys(originals, keys), ts)
             if ts is not None or cursor is not None:
                 _commit_rows(tables, table, new, ts, cursor)
             if ts is not None:
@@ -193,28 +193,6 @@ def append_rows(
         seconds=time.perf_counter() - start,
     )
     return receipt
-
-
-def new_row_mask(data_files: DataFiles, table: str, rows: pa.Table, root: Path) -> pa.Array:
-    """Return for each row whether its key is neither in the files nor earlier in ``rows``.
-
-    The key of a message is its Message-ID and audience, of an annotation its annid.  Keys are
-    looked up in the index at ``root``; only rows newer than the index are scanned.  A message
-    with a tombstone is not new.
-    """
-    columns = ["msgid", "audience"] if table == MESSAGES else ["annid"]
-    keys = list(zip(*(rows.column(name).to_pylist() for name in columns), strict=True))
-    stored = by_key(data_files, root, table, columns[0], {key[0] for key in keys}, columns)
-    seen = set(zip(*(stored.column(name).to_pylist() for name in columns), strict=True))
-    if table == MESSAGES:
-        for audience, group in groupby(sorted(keys, key=itemgetter(1)), key=itemgetter(1)):
-            msgids = {msgid for msgid, _ in group}
-            seen.update((msgid, audience) for msgid in find_tombstones(root, audience, msgids))
-    is_new = []
-    for key in keys:
-        is_new.append(key not in seen)
-        seen.add(key)
-    return pa.array(is_new, type=pa.bool_())
 
 
 def _is_newer(tables: Tables, cursor: Cursor) -> bool:

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tapestry.core.clock import BEGINNING
+from tapestry.core.content import COPY_PATTERN
 from tapestry.core.schema import INDEXED
 from tapestry.tables.data_files import DataFile, DataFiles
 from tapestry.tables.hash_runs import (
@@ -57,8 +58,13 @@ def by_key(
     column: str,
     values: Collection[str],
     columns: Sequence[str],
+    *,
+    with_copies: bool = False,
 ) -> pa.Table:
-    """Return the rows whose ``column`` is among the values, by the index at ``root`` if any."""
+    """Return the rows whose ``column`` is among the values, by the index at ``root`` if any.
+
+    ``with_copies``: the values are Message-IDs; all messages that have one of them are returned.
+    """
     schema = arrow_schema(table)
     names = list(dict.fromkeys([*columns, column, *bounded(table)]))
     tables = [schema.empty_table().select(names)]
@@ -88,7 +94,13 @@ def by_key(
             older = older.filter(pa.array(is_among))
         tables.append(older)
     rows = pa.concat_tables(tables)
-    return rows.filter(pc.is_in(rows[column], wanted)).select(list(columns))
+    keys = message_ids_of(rows[column]) if with_copies else rows[column]
+    return rows.filter(pc.is_in(keys, wanted)).select(list(columns))
+
+
+def message_ids_of(keys: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the Message-IDs of messages by their keys, as ``tapestry.core.content`` does."""
+    return pc.replace_substring_regex(keys, f"{COPY_PATTERN}$", "")
 
 
 def unindexed(data_files: Iterable[DataFile], root: Path | None, table: str, column: str) -> int:

@@ -7,10 +7,11 @@ the bounds of row groups are not enough: almost every row group holds one of a t
 A run takes 16 or 24 bytes a row, and a lookup a microsecond a key.  Files and row groups are
 then pruned by the bounded instants of the table, which compaction does not change: all rows of
 an import have one ``ts``, so that messages are found by ``received`` too.  Each run begins at the
-``ts`` where the one before ends; rows newer than the last run are scanned.  The index is derived
-from the logs: it can be deleted at any time, and is built again.  A run whose checksums do not
-agree is deleted, with a line of the log, and counts as missing: its rows are scanned, and are
-entered anew with the next extension.
+``ts`` where the one before ends; rows newer than the last run are scanned.  The messages that share
+a Message-ID are entered under it, and are found together.  The index is derived from the logs: it
+can be deleted at any time, and is built again.  A run whose checksums do not agree is deleted, with
+a line of the log, and counts as missing: its rows are scanned, and are entered anew with the next
+extension.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ import pyarrow as pa
 
 from tapestry.core.checksummed_file import size_with_checksums
 from tapestry.core.clock import BEGINNING
+from tapestry.core.content import message_id_of
 from tapestry.core.damage import DamagedFileError, mended
 from tapestry.core.file_lock import file_lock
 from tapestry.core.schema import INDEXED
@@ -80,7 +82,7 @@ def indexed_places(
     The places are in the order of ``ts``.  Rows newer than the second result are not indexed.
     """
     nowhere = np.empty((0, len(bounded(table))), dtype=np.int64)
-    wanted = np.unique(hash_texts(values))
+    wanted = np.unique(hash_texts(map(message_id_of, values)))
     for _ in range(_ATTEMPTS):
         chain = sorted_runs(root, table, column)
         try:
@@ -222,7 +224,7 @@ def entries_of(path: str, table: str, column: str) -> tuple[Hashes, Places]:
     rows = read_parquet(path, [column, *instants])
     rows = rows.filter(rows[column].is_valid())
     places = np.column_stack([rows[name].to_numpy() for name in instants])
-    return hash_texts(rows[column].to_pylist()), places
+    return hash_texts(map(message_id_of, rows[column].to_pylist())), places
 
 
 def _write(directory: Path, low: int, high: int, run: SortedHashes) -> SortedRun:

@@ -13,13 +13,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from tapestry.core.message import LARGEST
 from tapestry.tables.find import equal
 from tapestry.tables.log import Tables
 from tapestry.tables.read import Copy
 from tapestry.tables.rows import ORIGINALS, arrow_schema, clean
-
-LARGEST = 512 * 1024 * 1024
-"""Bytes of a message whose original is kept."""
 
 
 @dataclass(frozen=True, slots=True)

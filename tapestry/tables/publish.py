@@ -15,11 +15,11 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import compress
 
 import pyarrow as pa
 
 from tapestry.core.clock import BEGINNING, SECOND, next_instant, wall_clock
+from tapestry.core.content import message_id_of
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
 from tapestry.core.ports import Clock
@@ -29,10 +29,10 @@ from tapestry.tables.append import (
     Receipt,
     append_rows,
     never,
-    new_row_mask,
     to_nobody,
     transactions_of,
 )
+from tapestry.tables.audience_markers import mark_audiences
 from tapestry.tables.commit import (
     WrittenFile,
     checkpoint_if_due,
@@ -40,11 +40,12 @@ from tapestry.tables.commit import (
     delete_files,
     write_file,
 )
+from tapestry.tables.deduplicate import Deduplicator, repeated_among, with_keys
 from tapestry.tables.find import by_time
 from tapestry.tables.hash_runs import extend_index_if_behind
 from tapestry.tables.log import Tables, newest_instant
 from tapestry.tables.rows import ORIGINALS, stamped
-from tapestry.tables.staging import Staging, read_batch
+from tapestry.tables.staging import Staging, read_batch, read_keys
 from tapestry.tables.tombstones import tombstone_version
 
 Pause = Callable[[float], None]
@@ -166,6 +167,8 @@ class _Draft:
         self.checked = self.tables.data_files(MESSAGES)
         self.tombstones = self._tombstones()
         self.msgids: set[str] = set()
+        repeated = repeated_among(map(read_keys, staging.batches()))
+        self.deduplicator = Deduplicator(self.checked, self.tables.root, repeated)
         self.staged = self.new = 0
         self.files: dict[str, list[WrittenFile]] = {ORIGINALS: [], MESSAGES: []}
 
@@ -188,6 +191,7 @@ class _Draft:
             information = {}
             if self.new:
                 announce(self.ts)
+                mark_audiences(self.tables.root, [self.staging.audience])
                 information = {"tapestry.ts": str(self.ts)}
             for table in (ORIGINALS, MESSAGES):
                 files = self.files.pop(table)  # committed files must never be deleted
@@ -206,16 +210,11 @@ class _Draft:
     def _new_rows(self, messages: pa.Table, originals: pa.Table) -> tuple[pa.Table, pa.Table]:
         """Return the rows whose messages are neither in the tables nor in an earlier batch."""
         self.staged += messages.num_rows
-        root = self.tables.root
-        in_tables = new_row_mask(self.checked, MESSAGES, messages, root).to_pylist()
-        msgids = messages["msgid"].to_pylist()
-        mask = [
-            is_new and msgid not in self.msgids
-            for is_new, msgid in zip(in_tables, msgids, strict=True)
-        ]
-        self.msgids.update(compress(msgids, mask))
-        self.new += sum(mask)
-        return messages.filter(pa.array(mask)), originals.filter(pa.array(mask))
+        keys = self.deduplicator.new_keys(messages)
+        new = with_keys(messages, keys)
+        self.msgids.update(message_id_of(key) for key in keys if key is not None)
+        self.new += new.num_rows
+        return new, with_keys(originals, keys)
 
     def _write(self, pairs: Sequence[tuple[pa.Table, pa.Table]]) -> None:
         """Write rows as one file of each table."""
@@ -238,7 +237,7 @@ class _Draft:
         rows = by_time(self.tables.data_files(MESSAGES), MESSAGES, slices, ["msgid", "audience"])
         appended = [] if rows is None else rows.to_pylist()
         return self._tombstones() != self.tombstones or any(
-            row["audience"] == self.staging.audience and row["msgid"] in self.msgids
+            row["audience"] == self.staging.audience and message_id_of(row["msgid"]) in self.msgids
             for row in appended
         )
 

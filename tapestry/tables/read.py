@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from tapestry.core.content import message_id_of
 from tapestry.core.message import Annotation, Message, width
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.data_files import DataFile
@@ -102,6 +103,29 @@ def cards(tables: Tables, msgids: Iterable[str], audiences: Collection[str]) -> 
     return by_msgid
 
 
+def same_message_id(
+    tables: Tables, keys: Iterable[str], audiences: Collection[str]
+) -> dict[str, list[Card]]:
+    """Return, for each message of these, the others that have its Message-ID, oldest first.
+
+    They say something else (tapestry.core.content).  Only those with others are in the result; of
+    each the copy is the narrowest that one of the audiences may see.
+    """
+    wanted = list(dict.fromkeys(keys))
+    msgids = {message_id_of(key) for key in wanted}
+    columns = (*CARD, "audience")
+    rows = lookup(tables, MESSAGES, "msgid", msgids, audiences, columns, with_copies=True)
+    by_key = {row["msgid"]: card_of(row) for row in reversed(narrowest_first(rows))}
+    by_msgid: dict[str, list[Card]] = {}
+    for card in sorted(by_key.values(), key=lambda card: (card.ts, card.msgid)):
+        by_msgid.setdefault(message_id_of(card.msgid), []).append(card)
+    others = {
+        key: [card for card in by_msgid.get(message_id_of(key), ()) if card.msgid != key]
+        for key in wanted
+    }
+    return {key: cards for key, cards in others.items() if cards}
+
+
 def annotations_on(
     tables: Tables, msgids: Iterable[str], audiences: Collection[str]
 ) -> list[AnnotationRow]:
@@ -119,15 +143,20 @@ def lookup(
     audiences: Collection[str],
     columns: Iterable[str],
     data_files: Iterable[DataFile] | None = None,
+    *,
+    with_copies: bool = False,
 ) -> list[dict[str, Any]]:
     """Return the rows whose ``column`` is among ``values``, seen by ``audiences``, oldest first.
 
-    ``data_files`` are those of a snapshot, by default of the newest.
+    ``data_files`` are those of a snapshot, by default of the newest; ``with_copies`` as in
+    ``tapestry.tables.find``.
     """
     files = tables.data_files(table) if data_files is None else data_files
     names = list(columns)
     wanted = list(dict.fromkeys([*names, "ts", "audience"]))
-    matching = by_key(files, tables.root, table, column, set(values), wanted)
+    matching = by_key(
+        files, tables.root, table, column, set(values), wanted, with_copies=with_copies
+    )
     visible = matching.filter(pc.is_in(matching["audience"], text_array(audiences)))
     rows = sorted(visible.to_pylist(), key=itemgetter("ts", "audience"))
     return [{name: row[name] for name in names} for row in rows]

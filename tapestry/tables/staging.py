@@ -161,6 +161,16 @@ def read_batch(path: Path) -> tuple[pa.Table, pa.Table]:
     return messages, originals
 
 
+def read_keys(path: Path) -> pa.Table:
+    """Return the Message-IDs and audiences of a staged batch, and nothing else of it."""
+    verify_batch(path)
+    with pa.memory_map(str(path)) as source:
+        schema = pa.ipc.open_file(source).schema
+        wanted = [schema.get_field_index(name) for name in ("msgid", "audience")]
+        options = pa.ipc.IpcReadOptions(included_fields=wanted)
+        return pa.ipc.open_file(source, options=options).read_all()
+
+
 def drop_abandoned(tables: Tables, hours: float) -> None:
     """Delete what was staged more than ``hours`` ago by imports that nobody went on with."""
     for directory in (tables.root / _DIRECTORY).glob("*/"):

@@ -9,6 +9,7 @@ import shutil
 import pytest
 from support.clocks import MemoryClock
 
+from tapestry.core.content import message_id_of
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.archive.files import open_archive_source
 from tapestry.ingest.command import ingest
@@ -92,7 +93,11 @@ def test_a_message_whose_end_was_not_yet_written_does_not_hide_what_follows(
     for cut in (within + 3, within + 12, within + 15, len(whole)):
         path.write_text(whole[:cut])
         ingest(str(path), tables, clock)
-    assert ids(tables) == [f"{n}@x.org" for n in range(4)]
+    stored = tables.open("messages").to_pyarrow_table().to_pylist()
+    expected = [f"{n}@x.org" for n in range(4)]
+    assert sorted({message_id_of(row["msgid"]) for row in stored}) == expected
+    texts = [row["body"] for row in stored if message_id_of(row["msgid"]) == "2@x.org"]
+    assert "hello\n" * 5 in [f"{text.strip()}\n" for text in texts], "the end comes as a copy"
 
 
 def test_an_interrupted_pull_goes_on_from_its_last_batch(tmp_path, tables, clock, monkeypatch):

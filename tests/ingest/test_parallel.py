@@ -25,7 +25,7 @@ FROM = "From joe@x.org Fri Jan  2 14:26:52 2004\n"
 def batches(count, each=5):
     for n in range(count):
         raws = [b"Message-ID: <%d.%d@x>\n\nhi\n" % (n, m) for m in range(each)]
-        yield Batch(raws, [None] * each)
+        yield Batch(raws, [None] * each, [None] * each)
 
 
 def ids(answers):

@@ -12,8 +12,10 @@ from support.servers.dovecot import PASSWORD
 from tapestry.core.clock import to_instant
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.command import ingest
+from tapestry.ingest.mime.parse import TOO_LARGE
 from tapestry.tables.log import Tables
-from tapestry.tables.read import message
+from tapestry.tables.originals import Original, original
+from tapestry.tables.read import copies, message
 
 pytestmark = pytest.mark.live
 
@@ -202,3 +204,27 @@ def test_a_message_was_received_when_the_server_received_it(dovecot, tables, clo
     ingest(dovecot.url(folder), tables, clock)
     row = message(tables, "1@x.org", PUBLIC)
     assert row.message.received == to_instant(at)
+
+
+def test_a_message_too_large_comes_in_by_its_beginning(dovecot, tables, clock, folder):
+    large = (
+        b"Message-ID: <large@x.org>\r\nFrom: joe@x.org\r\n\r\n" + (b"A" * 76 + b"\r\n") * 1_800_000
+    )
+    dovecot.put(folder, mail(1), large, mail(2))
+    assert counts(ingest(dovecot.url(folder), tables, clock)) == (3, 3, 0)
+    (copy,) = copies(tables, "large@x.org", PUBLIC)
+    kept = message(tables, "large@x.org", PUBLIC).message
+    assert (kept.sender, kept.size) == ("joe@x.org", len(large))
+    assert original(tables, "large@x.org", copy) == Original(b"", (TOO_LARGE,))
+    assert message(tables, "2@x.org", PUBLIC).message.body == "Hello\n"
+
+
+def test_a_server_that_sends_more_than_it_says_is_cut_off(
+    dovecot, tables, clock, folder, monkeypatch
+):
+    dovecot.put(folder, mail(1), mail(2).ljust(3000, b"x"), mail(3))
+    monkeypatch.setattr("tapestry.servers.imap.LARGEST_LITERAL", 2000)
+    monkeypatch.setattr("tapestry.ingest.pull.FIRST_PAUSE", 0.01)
+    with pytest.raises(TapestryError, match="1 could not be had"):
+        ingest(dovecot.url(folder), tables, clock)
+    assert message(tables, "3@x.org", PUBLIC).message.body == "Hello\n"

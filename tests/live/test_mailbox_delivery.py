@@ -63,6 +63,20 @@ def test_messages_without_a_message_id_are_known_by_their_bytes(person, head):
     assert person.deliver(*matches) == ("delivered", ["present", "present", "appended"])
 
 
+def test_two_messages_with_one_message_id_are_both_put_in(person):
+    raws = [b"Message-ID: <7@x.org>\r\n\r\n" + text for text in (b"forged", b"genuine")]
+    key = f"7@x.org copy:{'0' * 32}"
+    first = person.match(7, raw=raws[0])
+    other = replace(first, msgid=key, sequence=first.sequence + 1)
+    person.originals[key], person.sequence = raws[1], other.sequence
+    for _ in range(2):
+        person.delivered.clear()
+        person.deliver(first, other)
+        assert person.content() == sorted(raws)
+    person.deliver(replace(other, op="delete"))
+    assert (person.content(), person.content("Left")) == ([raws[0]], [raws[1]])
+
+
 def test_what_leaves_a_live_list_is_moved_and_comes_back(person, dovecot):
     person.deliver(person.match(1), person.match(2))
     with dovecot.session() as client:

@@ -84,6 +84,17 @@ def test_a_group_is_taken_in_once(server, tables, clock):
     assert row.message.source == f"nntp://127.0.0.1:{server.port}/comp.misc"
 
 
+def test_an_article_too_large_comes_in_by_its_beginning(server, tables, clock, monkeypatch):
+    large = article(1, body="\r\n".join(["A" * 70] * 500))
+    server.post(article(0), large, article(2))
+    monkeypatch.setattr("tapestry.ingest.large_message.LARGEST", 20_000)
+    monkeypatch.setattr("tapestry.ingest.large_message.BEGINNING", 2_000)
+    assert counts(ingest(server.url("comp.misc"), tables, clock)) == (3, 3, 0)
+    kept = message(tables, "1@x.org", PUBLIC).message
+    assert kept.size >= len(large) and 1000 < len(kept.body) < 2_000
+    assert message(tables, "2@x.org", PUBLIC).message.body == "Hello\n"
+
+
 def test_what_is_posted_arrives_byte_by_byte(server, tables, clock):
     body = "..two dots\r\n.\r\n. one\r\n" + "long" * 5000 + "\r\nGrüße"
     server.post(article(1, body=body))

@@ -25,12 +25,14 @@ MANY = 3_000
 
 
 class Spark:
-    """A server that is killed, and started again at the same address."""
+    """A server that is killed, and started again at another address."""
 
     def __init__(self, run):
         self.server = spark_server.start(run)
         self.server.wait()
-        self.remote = self.server.remote
+
+    def connect(self):
+        return connect(self.server.remote, os.geteuid())
 
     def kill(self):
         os.killpg(self.server.child.process.pid, signal.SIGKILL)
@@ -66,7 +68,7 @@ def mail(tmp_path_factory):
 
 def engine_on(server, mail):
     return SparkEngine(
-        connect(server.remote), mail, reopen=lambda: reconnect(server.remote, patience=60)
+        server.connect(), mail, reopen=lambda: reconnect(server.connect, patience=60)
     )
 
 
@@ -105,7 +107,7 @@ def test_a_statement_under_way_is_asked_once_more(server, mail, caplog):
     server.kill_and_start()
     asking.join()
     assert answers == [["1@x"]]
-    assert not is_lost(connect(server.remote))
+    assert not is_lost(server.connect())
     assert {"spark_restart", "spark_session_lost"} <= {line.split()[0] for line in caplog.messages}
 
 
@@ -126,10 +128,10 @@ def test_what_spark_goes_down_over_twice_is_too_much(server, mail, monkeypatch):
 
 
 def test_a_server_that_stays_away_is_one_sentence(server, mail):
-    session = connect(server.remote)
-    engine = SparkEngine(session, mail, reopen=lambda: reconnect(server.remote, patience=1))
+    session = server.connect()
+    engine = SparkEngine(session, mail, reopen=lambda: reconnect(server.connect, patience=1))
     server.kill()
-    with pytest.raises(TapestryError, match=r"Spark cannot be reached at localhost:"):
+    with pytest.raises(TapestryError, match=r"Spark cannot be reached at 127\.0\.0\.1:"):
         asked(engine)
     with pytest.raises(TapestryError, match="Spark did not answer"):
         asked(engine)  # at once: it is not waited for again

@@ -15,7 +15,7 @@ from tapestry.tables import append
 
 STEPS = ("locked", "read", "kept", "committed", "advanced")
 
-_FUNCTIONS = {"read": "new_row_mask", "kept": "_commit_originals", "committed": "_commit_rows"}
+_FUNCTIONS = {"read": "new_keys", "kept": "_commit_originals", "committed": "_commit_rows"}
 
 
 @contextmanager

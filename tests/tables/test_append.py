@@ -251,7 +251,7 @@ def test_a_disk_that_cannot_be_written_is_one_sentence(tables, clock):
 
 def test_an_append_is_one_line_of_the_log_without_a_word_of_mail(tables, clock, caplog):
     caplog.set_level("INFO", logger="tapestry.tables")
-    messages = [Message("secret@x", subject="secret"), Message("secret@x")]
+    messages = [Message("secret@x", subject="secret"), Message("secret@x", subject="secret")]
     append_messages(tables, clock, messages, Cursor("secret", 1), now=lambda: 5)
     append_messages(tables, clock, [Message("b")], Cursor("secret", 2), forbidden=lambda: True)
     first, second = (record.getMessage().rpartition(" seconds=")[0] for record in caplog.records)

@@ -29,12 +29,12 @@ class Refused:
         """Say so to a person.
 
         >>> Refused(42).sentence, Refused(61).sentence
-        ('Too many wrong passwords. Try again in a minute.', \
-'Too many wrong passwords. Try again in 2 minutes.')
+        ('Too many wrong passwords: please try again in a minute.', \
+'Too many wrong passwords: please try again in 2 minutes.')
         """
         minutes = math.ceil(self.seconds / 60)
         wait = "a minute" if minutes == 1 else f"{minutes} minutes"
-        return f"Too many wrong passwords. Try again in {wait}."
+        return f"Too many wrong passwords: please try again in {wait}."
 
 
 Outcome = Proven | Refused

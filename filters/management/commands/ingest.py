@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
+from filters.accounts.known_audiences import require_known
 from filters.management.base import TapestryCommand
 from filters.runtime import services
 from filters.runtime.delivery_signer import delivery_signer
@@ -15,6 +16,12 @@ from filters.store import imports
 from filters.store.backpressure import Backpressure
 from filters.store.filter_store import DjangoClock
 from tapestry.core.message import PUBLIC
+
+EVERYBODY = (
+    "Everybody will be able to read what comes in; "
+    "--audience user:NAME or group:NAME is for fewer people."
+)
+"""What is said before mail is taken in for the default audience."""
 
 if TYPE_CHECKING:
     from tapestry.ingest.command import IngestReport
@@ -32,7 +39,6 @@ class Command(TapestryCommand):
         parser.add_argument("what", metavar="WHAT")
         parser.add_argument(
             "--audience",
-            default=PUBLIC,
             metavar="A",
             help="who may see it: public (the default), user:NAME or group:NAME",
         )
@@ -43,6 +49,10 @@ class Command(TapestryCommand):
 
         from tapestry.ingest.command import ingest
 
+        audience = PUBLIC if options["audience"] is None else options["audience"]
+        require_known(audience)
+        if options["audience"] is None:
+            self.stderr.write(EVERYBODY, style_func=str)
         with tqdm(unit=" messages", disable=not sys.stderr.isatty(), leave=False) as bar:
 
             def show(read: int, total: int | None) -> None:
@@ -53,7 +63,7 @@ class Command(TapestryCommand):
                 options["what"],
                 services.tables(),
                 DjangoClock(),
-                options["audience"],
+                audience,
                 show if sys.stderr.isatty() else None,
                 _ask_password if sys.stdin.isatty() else None,
                 appended=Backpressure(),

@@ -37,6 +37,15 @@ class MessageIdentity:
         message_id = message_id_of(raw)
         if _USABLE.fullmatch(message_id):
             return cls(message_id)
+        return cls.of_bytes(raw)
+
+    @classmethod
+    def of_bytes(cls, raw: bytes) -> MessageIdentity:
+        r"""Return the identity of a message whose Message-ID another message has.
+
+        >>> MessageIdentity.of_bytes(b"Message-ID: <a@x.org>\n\nHello").message_id
+        b''
+        """
         canonical = crlf(raw)
         return cls(b"", len(canonical), sha256(canonical).digest())
 

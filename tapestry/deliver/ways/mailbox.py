@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Literal
 
+from tapestry.core.content import is_copy
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
 from tapestry.deliver.batch import Batch, DeliveredMatch, Outcome
@@ -153,8 +154,7 @@ class Mailbox:
         delivered: Collection[tuple[int, str]],
         seen: Collection[str],
     ) -> Confirmation:
-        by_msgid = MessageIdentity.of_msgid(match.msgid)
-        identity = by_msgid if raw is None else MessageIdentity.of(raw)
+        identity = _identity(match.msgid, raw)
         if identity is None:
             return Confirmation(match, "skipped", "Its original is no longer stored.")
         if match.op == "delete":
@@ -194,6 +194,13 @@ class Mailbox:
         if uids:
             self.folders.move(uids, self.folders.below(filter_name), identity)
         return bool(uids)
+
+
+def _identity(msgid: str, raw: bytes | None) -> MessageIdentity | None:
+    """Return how a message is known again; None if that cannot be known without its original."""
+    if raw is None:
+        return MessageIdentity.of_msgid(msgid)
+    return MessageIdentity.of_bytes(raw) if is_copy(msgid) else MessageIdentity.of(raw)
 
 
 @contextmanager

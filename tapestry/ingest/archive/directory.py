@@ -12,11 +12,13 @@ import hashlib
 import io
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.archive.mbox import entries, open_archive
+from tapestry.ingest.large_message import MessageBytes
 from tapestry.ingest.stream import CursorOf, Item, Resumed
 from tapestry.tables.append import Cursor
 
@@ -26,10 +28,12 @@ FEW = 2000
 _LARGEST_MESSAGE = 32 * 1024 * 1024
 """Bytes of a file with a From line that may be a single message; a larger one is an mbox."""
 
+_HEAD = 4096
+
 _MOST_NAMED = 5
 """Files that are named in an error, at most."""
 
-Read = Callable[[Path], bytes | None]
+Read = Callable[[Path], MessageBytes | None]
 """Return what a file holds, unpacked, None if it is gone; TapestryError if it cannot be read."""
 
 
@@ -50,7 +54,7 @@ def is_single_message(path: Path) -> bool:
         content = stream.read(_LARGEST_MESSAGE + 1)
     if len(content) > _LARGEST_MESSAGE:
         return False
-    return b"\nFrom " not in content or len(list(islice(_messages(content), 2))) == 1
+    return b"\nFrom " not in content or len(list(islice(entries(io.BytesIO(content)), 2))) == 1
 
 
 def read_messages(
@@ -84,9 +88,9 @@ def read_messages(
         content = _content(file, read, failures)
         seen.add(file, content)
         cursor = Cursor(source, count, seen.number) if source and count > reached else None
-        messages = [] if content is None else list(_messages(content))
-        yield from (Item(raw, source) for raw in messages[:-1])
-        yield Item(messages[-1] if messages else None, source, cursor)
+        messages = [] if content is None else list(_messages(content, source))
+        yield from messages[:-1]
+        yield replace(messages[-1] if messages else Item(None, source), cursor=cursor)
 
 
 def read_all(readers: Iterable[Iterator[Item]], failures: list[TapestryError]) -> Iterator[Item]:
@@ -111,12 +115,12 @@ class _Seen:
     def __init__(self) -> None:
         self._hash = hashlib.blake2b(digest_size=8)
 
-    def add(self, file: Path, content: bytes | None) -> None:
+    def add(self, file: Path, content: MessageBytes | None) -> None:
         """Add a file; its content is None if it cannot be read."""
         name = os.fsencode(file)
-        length = -1 if content is None else len(content)
+        length = -1 if content is None else content.length
         self._hash.update(b"%d %d " % (len(name), length) + name)
-        self._hash.update(content or b"")
+        self._hash.update(b"" if content is None else content.raw)
 
     @property
     def number(self) -> int:
@@ -124,7 +128,7 @@ class _Seen:
         return int.from_bytes(self._hash.digest(), "big") >> 1
 
 
-def _content(file: Path, read: Read, failures: list[TapestryError]) -> bytes | None:
+def _content(file: Path, read: Read, failures: list[TapestryError]) -> MessageBytes | None:
     try:
         return read(file)
     except TapestryError as error:
@@ -132,8 +136,9 @@ def _content(file: Path, read: Read, failures: list[TapestryError]) -> bytes | N
         return None
 
 
-def _messages(content: bytes) -> Iterator[bytes]:
-    if content.lstrip(b"\r\n").startswith(b"From "):
-        yield from (entry.raw for entry in entries(io.BytesIO(content)))
+def _messages(content: MessageBytes, source: str) -> Iterator[Item]:
+    raw = content.raw
+    if content.size is None and raw[:_HEAD].lstrip(b"\r\n").startswith(b"From "):
+        yield from (Item(entry.raw, source) for entry in entries(io.BytesIO(raw)))
     else:
-        yield content
+        yield Item(raw, source, size=content.size)

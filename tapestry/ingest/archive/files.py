@@ -19,12 +19,14 @@ from tapestry.ingest.archive.directory import (
 )
 from tapestry.ingest.archive.mbox import (
     BROKEN_STREAM,
+    UnpacksToTooMuchError,
     entries,
     head_of,
     is_from_line,
     open_archive,
     settled_size,
 )
+from tapestry.ingest.large_message import MessageBytes
 from tapestry.ingest.stream import CursorOf, Item, MessageStream, Resumed
 from tapestry.tables.append import Cursor
 
@@ -116,7 +118,7 @@ def count_messages(path: Path) -> int | None:
             while chunk := stream.read(_CHUNK):
                 count += (last + chunk).count(b"\nFrom ")
                 last = (last + chunk)[-5:]
-    except BROKEN_STREAM:
+    except (UnpacksToTooMuchError, *BROKEN_STREAM):
         return None
     return count
 
@@ -170,10 +172,10 @@ def _is_single_message(path: Path) -> bool:
         return False
 
 
-def _read(file: Path) -> bytes | None:
+def _read(file: Path) -> MessageBytes | None:
     try:
         with open_archive(file, settled_size(file)) as stream:
-            return stream.read()
+            return MessageBytes().read_from(stream)
     except FileNotFoundError:
         return None  # a Maildir's reader has renamed it meanwhile; the next pull finds it
     except (OSError, *BROKEN_STREAM) as error:
@@ -183,7 +185,7 @@ def _read(file: Path) -> bytes | None:
 def _file(file: Path) -> Iterator[Item]:
     content = _read(file)
     if content is not None:
-        yield Item(content)
+        yield Item(content.raw, size=content.size)
 
 
 class _Content:
@@ -243,7 +245,7 @@ def _mbox(path: Path, audience: str, cursor_of: CursorOf, resumed: Resumed) -> I
                 is_complete = entry.raw.endswith(b"\n") or not entry.raw
                 if is_complete and entry.end > reached:
                     cursor = Cursor(source, entry.end, content.up_to(entry.end))
-                yield Item(entry.raw, source, cursor)
+                yield Item(entry.raw, source, cursor, size=entry.size)
                 read += 1
     except BROKEN_STREAM as error:
         raise _damaged(path, read) from error

@@ -16,6 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tapestry.core.errors import TapestryError
+from tapestry.ingest.large_message import MessageBytes
+
 BROKEN_STREAM = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError)
 """Errors of a compressed file that is cut short or damaged; bzip2 raises an OSError."""
 
@@ -28,6 +31,12 @@ _BLANK = (b"\n", b"\r\n")
 _BUFFER = 256 * 1024
 _LONGEST_DECLARED = 64 * 1024 * 1024
 _LONGEST_LINE = 1024 * 1024
+_MOST_IN_LINES = 1024 * 1024
+"""Bytes of a message that are held as lines: short lines take twenty times the room."""
+
+MOST_TIMES, MOST_UNPACKED = 100, 256 * 1024 * 1024
+"""How many times its size, and how many bytes, a packed file may hold: the larger of the two."""
+
 _HEAD = 4096
 _PATIENCE = 30.0
 """Seconds to wait for a program that writes to an mbox."""
@@ -35,11 +44,15 @@ _PATIENCE = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A message of an mbox: its bytes, unquoted, and its offsets in the unpacked stream."""
+    """A message of an mbox: its bytes, unquoted, and its offsets in the unpacked stream.
+
+    ``size`` is that of a message too large, of which ``raw`` is the beginning.
+    """
 
     start: int
     end: int
     raw: bytes
+    size: int | None = None
 
 
 def settled_size(path: Path, patience: float = _PATIENCE) -> int:
@@ -78,7 +91,8 @@ def open_archive(path: Path, size: int | None = None) -> io.BufferedIOBase:
     packed = next((unpack for start, unpack in _PACKED.items() if magic.startswith(start)), None)
     if packed is not None:
         file.close()
-        return packed(path)
+        # Buffered once more: GzipFile's own readline is slow.
+        return io.BufferedReader(_Unpacked(path, packed), _BUFFER)
     if magic.startswith(b"From ") and b"\r" in magic and b"\n" not in magic:
         return io.BufferedReader(_LineFeeds(file, size), _BUFFER)
     return file if size is None else io.BufferedReader(_Pieces(file, size), _BUFFER)
@@ -99,7 +113,7 @@ def head_of(stream: io.BufferedIOBase, size: int) -> bytes:
 class _Pieces(io.RawIOBase):
     """A file that is read in pieces, up to a size: what comes before damage is not lost."""
 
-    def __init__(self, file: gzip.GzipFile | io.BufferedReader, size: int | None = None) -> None:
+    def __init__(self, file: Any, size: int | None = None) -> None:
         self._file = file
         self._size = size
 
@@ -118,10 +132,10 @@ class _Pieces(io.RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        return self._file.seek(offset, whence)
+        return int(self._file.seek(offset, whence))
 
     def tell(self) -> int:
-        return self._file.tell()
+        return int(self._file.tell())
 
     def close(self) -> None:
         self._file.close()
@@ -137,13 +151,31 @@ class _LineFeeds(_Pieces):
         return count
 
 
-def _gunzip(path: Path) -> io.BufferedIOBase:
-    # Buffered once more: GzipFile's own readline is slow.
-    return io.BufferedReader(_Pieces(gzip.GzipFile(path)), _BUFFER)
+class _Unpacked(_Pieces):
+    """What a packed file holds; UnpacksToTooMuchError where that is out of all proportion."""
+
+    def __init__(self, path: Path, unpack: Callable[[Path], Any]) -> None:
+        super().__init__(unpack(path))
+        self._path = path
+        self._most = max(MOST_UNPACKED, MOST_TIMES * path.stat().st_size)
+
+    def readinto(self, buffer: Any) -> int:
+        count = super().readinto(buffer)
+        if self._file.tell() > self._most:
+            raise UnpacksToTooMuchError(
+                f"{self._path} is packed mail of more than {MOST_TIMES} times its size, and more "
+                f"than {MOST_UNPACKED // 1024**2} MiB: it is not read to its end.",
+                hint="If you trust it, unpack it yourself, and take in what comes out.",
+            )
+        return count
 
 
-_PACKED: dict[bytes, Callable[[Path], io.BufferedIOBase]] = {
-    b"\x1f\x8b": _gunzip,
+class UnpacksToTooMuchError(TapestryError):
+    """A packed file holds out of all proportion: a decompression bomb."""
+
+
+_PACKED: dict[bytes, Callable[[Path], Any]] = {
+    b"\x1f\x8b": gzip.GzipFile,
     b"BZh": bz2.open,
     b"\xfd7zXZ\x00": lzma.open,
 }
@@ -172,6 +204,7 @@ def entries(stream: io.BufferedIOBase, start: int = 0) -> Iterator[Entry]:
     """
     stream.seek(start)
     lines: list[bytes] = []
+    content, moved = MessageBytes(), start  # the lines before this offset
     in_message, after_blank = False, True
     offset = begin = start
     length: int | None = None
@@ -179,9 +212,13 @@ def entries(stream: io.BufferedIOBase, start: int = 0) -> Iterator[Entry]:
     while line := ahead.readline(_LONGEST_LINE) or stream.readline(_LONGEST_LINE):
         if after_blank and (is_from_line(line) or (not in_message and line.startswith(b"From "))):
             if in_message:
-                yield Entry(begin, offset, _joined(lines))
+                yield _entry(begin, offset, content, lines)
             lines, begin, in_message, length = [], offset, True, -1
+            content, moved = MessageBytes(), offset
         else:
+            if offset - moved > _MOST_IN_LINES:
+                content.write(b"".join(lines))
+                lines, moved = [], offset
             lines.append(line)
             if length == -1 and line[:15].lower() == b"content-length:":
                 digits = line[15:].strip()
@@ -192,21 +229,23 @@ def entries(stream: io.BufferedIOBase, start: int = 0) -> Iterator[Entry]:
             if 0 < length <= _LONGEST_DECLARED and in_message:
                 if ahead.tell() == ahead.getbuffer().nbytes:
                     read = stream.read(length) + stream.readline(_LONGEST_LINE)
-                    last = stream.readline(_LONGEST_LINE)
-                    ahead, is_end = io.BytesIO(read + last), not last
+                    after = stream.readline(_LONGEST_LINE)
+                    ahead, is_end = io.BytesIO(read + after), not after
                 position = ahead.tell()
                 parts = _by_content_length(ahead, length, is_end)
                 if parts is not None:
                     body, gap, from_line = parts
                     end = offset + length + len(gap)
-                    yield Entry(begin, end, b"".join(lines) + body)
+                    content.write(b"".join(lines) + body)
+                    yield Entry(begin, end, content.raw, content.size)
                     lines, begin, in_message, length = [], end, bool(from_line), -1
+                    content, moved = MessageBytes(), end
                     offset, after_blank = end + len(from_line), False
                     continue
                 ahead.seek(position)
             length = None
     if in_message:
-        yield Entry(begin, offset, _joined(lines))
+        yield _entry(begin, offset, content, lines)
 
 
 def _by_content_length(
@@ -230,8 +269,10 @@ def _by_content_length(
     return bytes(buffer[end - length : end]), gap, line
 
 
-def _joined(lines: list[bytes]) -> bytes:
+def _entry(begin: int, end: int, content: MessageBytes, lines: list[bytes]) -> Entry:
     if lines and lines[-1] in _BLANK:
         lines.pop()  # the separator, no part of the message
-    raw = b"".join(lines)
-    return _QUOTED_FROM.sub(rb"\1", raw) if b">From " in raw else raw
+    content.write(b"".join(lines))
+    raw = content.raw
+    raw = _QUOTED_FROM.sub(rb"\1", raw) if b">From " in raw else raw
+    return Entry(begin, end, raw, content.size)

@@ -18,7 +18,9 @@ from imapclient import IMAPClient
 from imapclient.exceptions import IMAPClientAbortError, IMAPClientError
 
 from tapestry.core.clock import to_instant
+from tapestry.core.message import LARGEST
 from tapestry.ingest.first_look import FirstLook
+from tapestry.ingest.large_message import BEGINNING
 from tapestry.ingest.stream import Item
 from tapestry.ingest.unavailable import FetchResult, UnavailableMessages, hold_server_faults
 from tapestry.servers.account import MALFORMED
@@ -27,8 +29,13 @@ from tapestry.servers.imap import DELIVERED_KEYWORD, SERVER_FAULTS, unless_refus
 BATCH = 100
 BATCH_BYTES = 16 * 1024 * 1024
 
-WANTED = ["BODY.PEEK[]", "INTERNALDATE", "FLAGS"]
+_ATTRIBUTES = ["INTERNALDATE", "FLAGS"]
+
+WANTED = ["BODY.PEEK[]", *_ATTRIBUTES]
 """What is fetched of a message."""
+
+BEGINNING_WANTED = [f"BODY.PEEK[]<0.{BEGINNING}>", *_ATTRIBUTES]
+"""What is fetched of a message that is too large."""
 
 _SIZES_AT_ONCE = 2000
 _WINDOW = 5000
@@ -107,12 +114,15 @@ class NewMessages:
     def _results(self, uids_in_windows: Iterable[list[int]]) -> Iterator[FetchResult]:
         for uids in uids_in_windows:
             for batch in self._batches(uids):
-                for result in self._fetch(batch):
+                for result in self._fetch(*batch):
                     self.unavailable.note(result)
                     yield result
 
-    def _batches(self, uids: list[int]) -> Iterator[list[int]]:
-        """Yield UIDs in batches; a UID of unknown size, or in trouble, is a batch by itself."""
+    def _batches(self, uids: list[int]) -> Iterator[tuple[list[int], int | None]]:
+        """Yield UIDs in batches; a UID of unknown size, or in trouble, is a batch by itself.
+
+        So is a message that is too large: its batch comes with its size.
+        """
         uids = [uid for uid in uids if uid not in self.unavailable]
         for start in range(0, len(uids), _SIZES_AT_ONCE):
             chunk = uids[start : start + _SIZES_AT_ONCE]
@@ -121,13 +131,19 @@ class NewMessages:
             length = 0
             for uid in chunk:
                 size = sizes.get(uid, _UNKNOWN_SIZE)
+                if size > LARGEST:
+                    if batch:
+                        yield batch, None
+                    yield [uid], size
+                    batch, length = [], 0
+                    continue
                 if batch and (len(batch) == BATCH or length + size > BATCH_BYTES):
-                    yield batch
+                    yield batch, None
                     batch, length = [], 0
                 batch.append(uid)
                 length += size
             if batch:
-                yield batch
+                yield batch, None
 
     def _sizes(self, uids: list[int]) -> dict[int, int]:
         """Return sizes in bytes by UID, empty if the server cannot tell them."""
@@ -136,20 +152,25 @@ class NewMessages:
             return {}
         return {uid: response.get(uid, {}).get(b"RFC822.SIZE") or 0 for uid in uids}
 
-    def _fetch(self, uids: list[int]) -> Iterator[FetchResult]:
-        """Yield the results of fetching UIDs together or, if the server says NO, one by one."""
+    def _fetch(self, uids: list[int], size: int | None = None) -> Iterator[FetchResult]:
+        """Yield the results of fetching UIDs together or, if the server says NO, one by one.
+
+        Of a message that is too large, which comes with its ``size``, the beginning is fetched.
+        """
         if len(uids) > 1:
             response = unless_refused(self._fetch_attributes, uids, WANTED)
             if response is not None:
                 yield from (_result(uid, response) for uid in uids)
                 return
-        yield from hold_server_faults(map(self._fetch_one, uids), single=len(uids) == 1)
+        results = (self._fetch_one(uid, size) for uid in uids)
+        yield from hold_server_faults(results, single=len(uids) == 1)
 
-    def _fetch_one(self, uid: int) -> FetchResult:
+    def _fetch_one(self, uid: int, size: int | None) -> FetchResult:
         if self.unavailable.is_hopeless(uid):
             return FetchResult(uid, None, unavailable=True)
         try:
-            return _result(uid, self._fetch_attributes([uid], WANTED))
+            wanted = WANTED if size is None else BEGINNING_WANTED
+            return _result(uid, self._fetch_attributes([uid], wanted), size)
         except IMAPClientAbortError:
             raise
         except IMAPClientError as error:
@@ -166,20 +187,24 @@ class NewMessages:
         return response
 
     def _fetch_again(self, uid: int) -> FetchResult:
-        response = unless_refused(self.client.fetch, [uid], WANTED)
-        result = FetchResult(uid, None) if response is None else _result(uid, response)
+        size = self._sizes([uid]).get(uid, 0)
+        whole = size if size > LARGEST else None
+        wanted = WANTED if whole is None else BEGINNING_WANTED
+        response = unless_refused(self.client.fetch, [uid], wanted)
+        result = FetchResult(uid, None) if response is None else _result(uid, response, whole)
         is_there = result.raw is None and uid in self.client.search(["UID", str(uid)])
         return replace(result, unavailable=is_there)
 
 
-def _result(uid: int, response: Any) -> FetchResult:
+def _result(uid: int, response: Any, size: int | None = None) -> FetchResult:
     attributes = response.get(uid, {})
-    raw, received = attributes.get(b"BODY[]"), attributes.get(b"INTERNALDATE")
+    raw = attributes.get(b"BODY[]" if size is None else b"BODY[]<0>")
+    received = attributes.get(b"INTERNALDATE")
     # A message that is listed without its bytes was not expunged: it is unavailable.
     unavailable = raw is None and uid in response
     flags = {flag.lower() for flag in attributes.get(b"FLAGS", ()) if isinstance(flag, bytes)}
     delivered = DELIVERED_KEYWORD.lower().encode() in flags
-    return FetchResult(uid, raw, unavailable, None, _instant(received), delivered)
+    return FetchResult(uid, raw, unavailable, None, _instant(received), delivered, size)
 
 
 def _instant(received: object) -> int | None:

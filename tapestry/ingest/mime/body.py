@@ -1,33 +1,17 @@
-"""The parts of a message, the text that a reader sees in them, and the number of attachments.
-
-The work of the standard parser is bounded by the message's length.  That parser looks at a
-header's parameters anew from each semicolon, and at each line once for every multipart that is
-open: mail made to cost hours is a few thousand bytes long.
-"""
+"""The text that a reader sees in the parts of a message, and the number of attachments."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from email.message import Message as Part
-from email.parser import BytesFeedParser
-from email.policy import Compat32
-from typing import Any
 
+from tapestry.ingest.mime.bounded_parser import DEEPEST
 from tapestry.ingest.mime.charset import decode
+from tapestry.ingest.mime.html_text import LONGEST as LONGEST_HTML
 from tapestry.ingest.mime.html_text import html_text
 
 LONGEST = 256 * 1024
 """Bytes of text that are kept."""
-
-DEEPEST, SHALLOWEST = 100, 10
-"""Levels of parts within parts that are read: in all messages, and in the longest."""
-
-LONGEST_HEADER, MOST_PARAMETERS = 8 * 1024, 100
-"""Characters, and parameters, of a header that says what a part is; real ones have few."""
-
-_WORK = 10_000_000
-"""Lines times levels that are compared with what may end a part: some seconds."""
 
 _NOT_ATTACHMENTS = {
     "application/pgp-signature",
@@ -35,37 +19,6 @@ _NOT_ATTACHMENTS = {
     "application/pkcs7-signature",
     "application/x-pkcs7-signature",
 }
-
-
-class _Bounded(Compat32):
-    """Cuts the headers that have parameters."""
-
-    def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
-        name, value = super().header_source_parse(sourcelines)
-        if name[:8].lower() == "content-":
-            value = ";".join(value[:LONGEST_HEADER].split(";", MOST_PARAMETERS)[:MOST_PARAMETERS])
-        return name, value
-
-
-POLICY = _Bounded()
-
-
-def structure_of(raw: bytes) -> Part:
-    """Return a message with its parts; RecursionError if they are nested too deep."""
-    levels = min(DEEPEST, max(SHALLOWEST, _WORK // (raw.count(b"\n") + raw.count(b"\r") + 1)))
-    parser = BytesFeedParser(policy=POLICY)
-    lines: Any = vars(parser)["_input"]
-    push: Callable[[Any], None] = lines.push_eof_matcher
-
-    def push_if_shallow(ends: Any) -> None:
-        if len(lines._eofstack) >= levels:
-            raise RecursionError
-        push(ends)
-
-    lines.push_eof_matcher = push_if_shallow
-    parser.feed(raw)
-    part: Part = parser.close()
-    return part
 
 
 @dataclass(slots=True)
@@ -77,6 +30,7 @@ class Reading:
     attachments: int = 0
     problems: list[str] = field(default_factory=list)
     length: int = 0
+    html_length: int = 0
 
     @property
     def text(self) -> str | None:
@@ -118,7 +72,9 @@ def read_body(message: Part) -> Reading:
         elif reading.length < LONGEST:
             text = _text_of(part, reading)
             if kind == "text/html":
-                reading.html.append(text)
+                if reading.html_length < LONGEST_HTML:
+                    reading.html.append(text)
+                    reading.html_length += len(text)
             else:
                 reading.plain.append(text)
                 reading.length += len(text)

@@ -5,14 +5,20 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import defaultdict
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from email.message import Message as Part
-from email.parser import BytesHeaderParser
 
 from tapestry.core.clock import DAY, wall_clock
-from tapestry.core.message import PUBLIC, Message
+from tapestry.core.message import LARGEST, PUBLIC, Message
 from tapestry.ingest.mime.address import addresses, mailboxes
-from tapestry.ingest.mime.body import POLICY, read_body, structure_of
+from tapestry.ingest.mime.body import read_body
+from tapestry.ingest.mime.bounded_parser import (
+    TOO_MANY_LINES,
+    TOO_MANY_PARTS,
+    headers_of,
+    structure_of,
+)
 from tapestry.ingest.mime.charset import decode
 from tapestry.ingest.mime.headers import (
     decoded,
@@ -47,11 +53,13 @@ WORDS = {
 UNREADABLE = "not a message that can be read"
 """The problem that is noted if parsing raises an unforeseen error."""
 
-LARGE = 8 * 1024 * 1024
-"""Bytes of a message above which its parts are shortened."""
+TOO_LARGE = f"larger than {LARGEST // 1024**2} MiB: its beginning is read, and no original is kept"
 
-LONGEST_PART = 2 * 1024 * 1024
-"""Bytes of a part of such a message that are read: more text than is kept."""
+LARGE = 8 * 1024 * 1024
+"""Bytes of a message that are looked at where its parts cannot be told apart."""
+
+_ENDS_EARLY = {"CloseBoundaryNotFoundDefect", "StartBoundaryNotFoundDefect"}
+"""What the standard parser finds where reading was broken off."""
 
 
 def _fields(*names: bytes) -> re.Pattern[bytes]:
@@ -71,6 +79,8 @@ _TRACE = _fields(
 """Headers that servers add on the way (RFC 5322, section 3.6.7)."""
 
 _DATE = _fields(b"Date")
+_BLANK_LINE = re.compile(rb"\r?\n\r?\n")
+_PIECE = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +97,12 @@ def parse(
     audience: str = PUBLIC,
     internal_date: int | None = None,
     now: int | None = None,
+    size: int | None = None,
 ) -> Parsed:
     r"""Read one message from its bytes; never raises.
 
     ``internal_date`` is that of an IMAP server; nothing was received after ``now``, by default
-    the present.
+    the present.  ``size`` is that of a message of which ``raw`` is the beginning.
 
     A message without a Message-ID is given one under the domain ``content.invalid``, a hash of its
     content.
@@ -102,13 +113,16 @@ def parse(
     """
     now = wall_clock() if now is None else now
     try:
-        return _read(raw, source, audience, internal_date, now)
+        parsed = _read(raw, source, audience, internal_date, now)
     except Exception as error:
         # The bytes are kept, and the messages after it are read.
         message = Message(
             made_id(raw), body=_bare_text(raw), size=len(raw), source=source, audience=audience
         )
-        return Parsed(message, (UNREADABLE, type(error).__name__))
+        parsed = Parsed(message, (UNREADABLE, type(error).__name__))
+    if size is None:
+        return parsed
+    return Parsed(replace(parsed.message, size=size), (TOO_LARGE, *parsed.problems))
 
 
 def received_of(raw: bytes, now: int) -> int | None:
@@ -118,8 +132,7 @@ def received_of(raw: bytes, now: int) -> int | None:
     7000000
     """
     try:
-        part = BytesHeaderParser(policy=POLICY).parsebytes(raw[:LARGE])
-        return received_at(_headers(part), None, now)
+        return received_at(_headers(headers_of(raw[:LARGE])[0]), None, now)
     except Exception:
         return None  # the standard parser raises various errors at mail made to break it
 
@@ -129,15 +142,18 @@ def _read(
 ) -> Parsed:
     problems: list[str] = []
     try:
-        part = structure_of(shortened(raw))
+        part, exceeded = structure_of(raw)
         reading = read_body(part)
         body, attachments = reading.text, reading.attachments
-        problems += reading.problems
+        ends_early = {TOO_MANY_PARTS, TOO_MANY_LINES}.intersection(exceeded)
+        problems += exceeded
+        problems += [p for p in reading.problems if not (ends_early and p in _ENDS_EARLY)]
     except Exception as error:
         # The standard parser raises various errors at mail made to break it (RecursionError at a
         # thousand levels): the headers and the bare text remain.
         problems.append(type(error).__name__)
-        part = BytesHeaderParser(policy=POLICY).parsebytes(raw[:LARGE])
+        part, exceeded = headers_of(raw[:LARGE])
+        problems += exceeded
         body, attachments = _bare_text(raw), 0
     headers = _headers(part)
     if not headers:
@@ -173,32 +189,38 @@ def _read(
     return Parsed(message, tuple(dict.fromkeys(words)))
 
 
-def shortened(raw: bytes) -> bytes:
-    """Return a large message with its parts, split at possible boundaries, cut at LONGEST_PART."""
-    if len(raw) <= LARGE:
-        return raw
-    pieces = []
-    for piece in raw.split(b"\n--"):
-        end = LONGEST_PART
-        if len(piece) > end:
-            end = piece.rfind(b"\n", 0, end) + 1 or end
-        pieces.append(piece[:end])
-    return b"\n--".join(pieces)
-
-
 def made_id(raw: bytes) -> str:
     """Return a Message-ID that is a hash of a message as it was when it was sent.
 
     Line ends, blank lines at its end and headers that mail programs add do not count; nor, if it
     has a Date, headers that servers add.
     """
-    head, _, body = raw.replace(b"\r\n", b"\n").rstrip(b"\n").partition(b"\n\n")
-    head = _NOTED.sub(b"", head + b"\n")
+    between = _BLANK_LINE.search(raw)
+    head = raw[: between.start()] if between else raw
+    head = _NOTED.sub(b"", head.replace(b"\r\n", b"\n").rstrip(b"\n") + b"\n")
     if _DATE.search(head):
         head = _TRACE.sub(b"", head)
     made = hashlib.blake2b(head, digest_size=16)
-    made.update(b"\n" + body)
+    made.update(b"\n")
+    for piece in _body_pieces(raw, between.end() if between else len(raw)):
+        made.update(piece)
     return made.hexdigest() + "@content.invalid"
+
+
+def _body_pieces(raw: bytes, at: int) -> Iterator[bytes]:
+    """Yield what follows an offset, with LF at the end of lines, without blank lines at its end."""
+    blank = 0
+    while at < len(raw):
+        end = min(at + _PIECE, len(raw))
+        end += raw[end - 1 : end + 1] == b"\r\n"
+        piece = raw[at:end].replace(b"\r\n", b"\n")
+        text = piece.rstrip(b"\n")
+        if text:
+            yield b"\n" * blank
+            yield text
+            blank = 0
+        blank += len(piece) - len(text)
+        at = end
 
 
 def _headers(part: Part) -> dict[str, list[str]]:

@@ -30,6 +30,7 @@ with warnings.catch_warnings():
 
 NNTPError = nntplib.NNTPError
 LONGEST_LINE = 64 * 1024 * 1024
+"""Bytes of a line, at most: after a longer one the connection is of no use."""
 
 
 class Client(nntplib.NNTP):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from tapestry.core.ports import SyncStates
 from tapestry.ingest.first_look import FirstLook
+from tapestry.ingest.large_message import MessageBytes
 from tapestry.ingest.nntp.client import Client, NNTPError, code_of
 from tapestry.ingest.nntp.token_bucket import TokenBucket
 from tapestry.ingest.stream import Item
@@ -120,16 +120,16 @@ class NewArticles:
 
     def _fetch(self, number: int) -> FetchResult:
         self.rate_limit.acquire()
-        raw = io.BytesIO()
+        article: Any = MessageBytes()
         try:
-            self.client.article(number, file=raw)
+            self.client.article(number, file=article)
         except NNTPError as error:
             code = code_of(error)
             if code in _SESSION_OVER:
                 raise
             fault = error if code == _FAULT else None
             return FetchResult(number, None, code not in _NO_ARTICLE, fault)
-        return FetchResult(number, raw.getvalue())
+        return FetchResult(number, article.raw, size=article.size)
 
     def _save_marks(self, overview: list[tuple[int, str]]) -> None:
         """Save the Message-IDs of some articles in the sync state, before they are fetched.

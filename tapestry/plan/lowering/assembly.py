@@ -82,6 +82,13 @@ def row_number(
     return sql.window(exp.RowNumber(), partition, *columns)
 
 
+def smallest_select() -> exp.Select:
+    """Return a SELECT of a row that no filter has, in OUTPUT's columns."""
+    row = (0, "", "", 0, 0, 0, "")
+    columns = zip(row, OUTPUT, strict=True)
+    return sql.select(*(sql.alias(sql.literal(value), name) for value, name in columns))
+
+
 def _no_rows() -> exp.Select:
     columns = [sql.alias(sql.literal(None), name) for name in OUTPUT]
     return sql.where(sql.select(*columns), sql.eq(sql.literal(1), sql.literal(0)))

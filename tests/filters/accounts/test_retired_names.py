@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import Group, User
@@ -12,10 +14,13 @@ from django.test import Client
 
 from filters.inbox import reading
 from filters.models import RetiredName
+from filters.runtime import services
 from filters.store.filter_store import DjangoClock
 from filters.upkeep.forgetting import forget
 from tapestry.core.message import Message
+from tapestry.ingest.command import ingest
 from tapestry.tables.append import append_messages
+from tapestry.tables.audience_markers import has_rows, mark_audiences
 from tapestry.tables.log import Tables
 
 AsUser = Callable[[User], Client]
@@ -77,8 +82,46 @@ def test_the_name_of_a_group_passes_on_only_once_its_mail_is_forgotten(
     Group.objects.create(name="parc")
 
 
-def test_mail_may_be_here_before_the_account_is_made(mail: Tables) -> None:
-    assert reading.read(User.objects.create_user("alice"), "secret@example.org")
+def test_a_new_name_by_which_mail_is_here_already_is_refused(
+    mail: Tables, bob: User, root: User, as_user: AsUser
+) -> None:
+    append_messages(mail, DjangoClock(), [Message("staff@x", audience="group:all staff")])
+    with pytest.raises(ValidationError, match="forget --audience user:alice"):
+        User.objects.create_user("alice")
+    with pytest.raises(ValidationError, match="the new group could read it"):
+        Group.objects.create(name="all staff")
+    bob.username = "alice"
+    with pytest.raises(ValidationError, match="Mail for user:alice is here already"):
+        bob.save()
+    given = {"username": "alice", "usable_password": "true"}
+    given |= {"password1": "a long secret", "password2": "a long secret"}
+    page = as_user(root).post("/admin/auth/user/add/", given)
+    assert page.status_code == 200 and "Mail for user:alice is here" in page.content.decode()
+    forget("user:alice")
+    User.objects.create_user("alice")
+
+
+def test_tables_that_are_older_than_their_markers_are_read(mail: Tables) -> None:
+    shutil.rmtree(mail.root / "audiences")
+    with pytest.raises(ValidationError, match="forget --audience user:alice"):
+        User.objects.create_user("alice")
+    User.objects.create_user("eve")
+
+
+def test_a_marker_without_rows_keeps_no_name(mail: Tables) -> None:
+    mark_audiences(mail.root, ["user:eve"])
+    User.objects.create_user("eve")
+
+
+def test_an_import_marks_its_audience(data: Path, db: None) -> None:
+    assert not has_rows(services.tables(), "user:alice")
+    letters = (
+        f"From joe  Fri Jan  2 14:26:52 2004\nMessage-ID: <{n}@x>\n\nhi\n\n" for n in range(4001)
+    )
+    (data / "box").write_text("".join(letters))
+    ingest(str(data / "box"), services.tables(), DjangoClock(), "user:alice")
+    with pytest.raises(ValidationError):
+        User.objects.create_user("alice")
 
 
 def test_a_name_that_differs_by_capitals_alone_is_refused(alice: User, bob: User) -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 import redis
+from support.other_user import is_root, squatting
 
 from filters.launch import redis_server
 from tapestry.core.child_process import free_port, stop
@@ -49,3 +50,16 @@ def test_it_runs_in_a_directory_with_a_space(tmp_path, monkeypatch):
     finally:
         stop([server.child])
     assert server.child.process.returncode is not None
+
+
+def test_who_takes_the_port_before_it_does_gets_no_password(tmp_path, monkeypatch):
+    monkeypatch.delenv("REDIS_URL", raising=False)
+    if not is_root():  # the kernel cannot tell the stranger from us
+        monkeypatch.setattr(redis_server, "is_strangers", lambda port, user: True)
+    with squatting(0) as stranger:
+        monkeypatch.setattr(redis_server, "free_port", lambda: stranger.port)
+        server = redis_server.start(tmp_path)
+        with pytest.raises(TapestryError, match="Redis ended"):
+            server.wait()
+    assert stranger.received == b""
+    assert (tmp_path / "redis.conf").stat().st_mode & 0o077 == 0

@@ -18,13 +18,15 @@ def test_mail_that_a_command_takes_in_is_its_users_alone(tmp_path: Path) -> None
     mbox.write_bytes(b"From x\nMessage-ID: <a@x>\nSubject: divorce\n\nText.\n")
     data = tmp_path / "data"
     environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
-    subprocess.run(
-        [sys.executable, MANAGE, "ingest", mbox, "--audience", "user:alice"],
-        env=environment | {"TAPESTRY_DATA": str(data)},
-        umask=0o022,
-        check=True,
-        capture_output=True,
-    )
+    account = ["createsuperuser", "--noinput", "--username=alice", "--email=alice@example.org"]
+    for command in (["ingest", mbox], account, ["ingest", mbox, "--audience", "user:alice"]):
+        subprocess.run(
+            [sys.executable, MANAGE, *command],
+            env=environment | {"TAPESTRY_DATA": str(data), "DJANGO_SUPERUSER_PASSWORD": "secret"},
+            umask=0o022,
+            check=True,
+            capture_output=True,
+        )
     made = [data, *data.rglob("*")]
     assert {path.name for path in made} > {"data", "db.sqlite3", "messages", "originals"}
     assert [path for path in made if stat.S_IMODE(path.stat().st_mode) & 0o077] == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import smtplib
+from urllib.parse import urlsplit
 
 import pytest
 from django.contrib.auth.models import User
@@ -16,13 +17,33 @@ from tapestry.core.delivery_header import DELIVERY_HEADER
 LETTER = b"Message-ID: <d@x>\r\nSubject: 3 new\r\n\r\nHello\r\n"
 
 
+def connected(url: str) -> smtplib.SMTP:
+    place = urlsplit(url)
+    return smtplib.SMTP(place.hostname or "", place.port or 0)
+
+
+def sign_in(to: smtplib.SMTP, url: str, password: str = "") -> None:
+    place = urlsplit(url)
+    to.login(place.username or "", password or place.password or "")
+
+
+def test_a_stranger_sends_nothing_through_it() -> None:
+    with running_mail_server() as url, connected(url) as to:
+        with pytest.raises(smtplib.SMTPAuthenticationError):
+            sign_in(to, url, "guess")
+        with pytest.raises(smtplib.SMTPSenderRefused) as refused:
+            to.sendmail("site@x.org", ["al@example.org"], LETTER)
+    assert refused.value.smtp_code == 530
+
+
 @pytest.mark.django_db(transaction=True)
 def test_it_keeps_mail_for_the_people_it_knows(alice: User) -> None:
     address = Address.objects.create(owner=alice, email="al@example.org", confirmed_at=1)
     to_alice = Destination.objects.create(owner=alice, kind="digest", name="d", address=address)
     value = delivery_signer().value(f"{to_alice.uid.hex}-0-7")
     letter = f"{DELIVERY_HEADER}: {value}\r\n".encode() + LETTER
-    with running_mail_server() as url, smtplib.SMTP(*url.removeprefix("smtp://").split(":")) as to:
+    with running_mail_server() as url, connected(url) as to:
+        sign_in(to, url)
         to.sendmail("site@x.org", ["al@example.org"], letter)
         for email, unknown in (("nobody@example.org", letter), ("al@example.org", LETTER)):
             with pytest.raises(smtplib.SMTPDataError, match="Nobody here"):

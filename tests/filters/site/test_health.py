@@ -15,9 +15,9 @@ from django.test import Client
 from filters.models import Card, Destination, Filter, Heartbeat, Match, SharedWindow, Source
 from filters.sources.listening import Listener
 from filters.store.filter_store import DjangoClock
-from filters.upkeep.canary import SPARK_RUNS_NOTHING
 from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.core.message import Message
+from tapestry.plan.engine import EngineStuckError
 from tapestry.tables.append import append_messages
 from tapestry.tables.log import Tables
 from tapestry.tables.log_state import log_state
@@ -82,6 +82,7 @@ def test_strangers_learn_neither_how_much_mail_there_is_nor_where_the_parts_are(
 
 
 AGO = 3 * MINUTE
+SPARK_RUNS_NOTHING = EngineStuckError().message
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from support.publishers import let_publish
 from support.servers.inn import PASSWORD, USER, Inn
 
 from filters.models.source import Folder, Source
@@ -50,6 +51,7 @@ def described(server: Inn, **other: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def source(server: Inn, alice: User, as_user: SignIn) -> Source:
+    let_publish(alice)
     response = as_user(alice).post("/sources/new/", described(server))
     assert response.status_code == 302, response.content.decode()
     return Source.objects.get()
@@ -109,6 +111,7 @@ def test_a_pattern_that_stands_for_nothing_is_no_error(
 
 
 def test_a_login_needs_a_password(server: Inn, alice: User, as_user: SignIn) -> None:
+    let_publish(alice)
     client = as_user(alice)
     response = client.post("/sources/new/", described(server, user=USER))
     assert "Give the password" in response.content.decode()

@@ -12,6 +12,7 @@ import pytest
 from django.contrib.auth.models import Group, User
 from django.db import connection
 from django.test import Client
+from support.publishers import let_publish
 from support.servers.fake_servers import FakeImap, FakeNews, letter
 
 from filters.models.source import Folder, Pull, Source
@@ -47,6 +48,7 @@ class Meanwhile:
 
 
 def source_at(server: Any, owner: User, audience: str = "public", user: str = "") -> Source:
+    let_publish(owner)
     made = Source(
         owner=owner,
         kind="imap" if user else "nntp",

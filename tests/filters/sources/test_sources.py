@@ -10,6 +10,7 @@ import pytest
 from cryptography.fernet import Fernet
 from django.contrib.auth.models import User
 from django.test import Client
+from support.publishers import let_publish
 from support.servers.dovecot import PASSWORD, USER, Dovecot
 
 from filters.models.source import Folder, Pull, Source
@@ -153,6 +154,7 @@ def test_mail_is_read_again_for_another_audience_and_the_page_says_so(
     source: Source, server: Dovecot, alice: User, as_user: SignIn, tables: Tables
 ) -> None:
     pull(source)
+    let_publish(alice)
     client, address = as_user(alice), f"/source/{source.pk}/edit/"
     assert "is read again for the others" in client.get(address).content.decode()
     assert "is read again" not in client.get("/sources/new/").content.decode()
@@ -229,12 +231,15 @@ def test_a_server_that_is_away_is_tried_again_after_ever_longer(
     assert source.error in as_user(alice).get("/sources/").content.decode()
 
 
-def test_mail_goes_only_where_its_owner_may_see_it(source: Source, tables: Tables) -> None:
+def test_mail_goes_only_where_its_owner_may_see_it(
+    source: Source, alice: User, tables: Tables
+) -> None:
+    let_publish(alice)
     Source.objects.update(audience="group:parc")
     source.owner.groups.clear()
     source.refresh_from_db()
     pull(source)
-    assert "may not put mail there any more" in source.error
+    assert "alice may not bring mail for group:parc any more" in source.error
     assert msgids(tables) == []
 
 

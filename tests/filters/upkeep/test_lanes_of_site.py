@@ -17,7 +17,7 @@ from filters.upkeep import canary, rounds, tasks
 from tapestry.core.clock import SECOND
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import PUBLIC, Message
-from tapestry.plan.engine import TooSlowError
+from tapestry.plan.engine import EngineStuckError, TooSlowError
 from tapestry.run.unproven import Turns
 from tapestry.tables.append import append_messages
 from tapestry.tables.log import Tables
@@ -110,9 +110,9 @@ def test_a_spark_that_runs_nothing_is_noticed_though_nothing_is_due(
 
     rounds.run_shared_lane()
     monkeypatch.setattr(services, "engine_on", lambda snapshot: Stuck())
-    with pytest.raises(TapestryError, match="runs nothing"):
+    with pytest.raises(EngineStuckError, match="runs nothing"):
         rounds.run_own_lane()
-    assert Heartbeat.objects.get(pk=Heartbeat.OWN).error == canary.SPARK_RUNS_NOTHING
+    assert Heartbeat.objects.get(pk=Heartbeat.OWN).error == EngineStuckError().message
     rounds.run_shared_lane()  # it does not need Spark for nothing
 
 

@@ -19,7 +19,7 @@ from support.races import race
 from filters.accounts.signing_in import counts
 
 DOORS = ["/sign-in/", "/admin/login/"]
-SENTENCE = "Too many wrong passwords. Try again in 5 minutes."
+SENTENCE = "Too many wrong passwords: please try again in 5 minutes."
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,82 @@
+"""Where a copy of a message came from, and what the server that received it found out about it.
+
+The name of a source is for its owner and for staff; others learn the kind of source alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.contrib.auth.models import User
+
+from filters.models.source import Source
+from filters.runtime import services
+from tapestry.core.message import Message
+from tapestry.ingest.mime.authentication import authentication_of
+from tapestry.ingest.session import kind_of
+from tapestry.servers.account import Account
+from tapestry.tables.originals import original
+from tapestry.tables.read import Copy
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a copy came from, in words, and the page of the source if it is the reader's.
+
+    ``verdicts`` are those of the server ``authserv_id``, which the operator trusts.
+    """
+
+    words: str
+    url: str = ""
+    authserv_id: str = ""
+    verdicts: tuple[str, ...] = ()
+
+
+def origin_of(user: User, message: Message, copy: Copy) -> Origin:
+    """Return where a copy of a message came from, as far as a reader may know."""
+    name = message.source or ""
+    words, url = _words(user, name)
+    authserv_id = _trusted(name)
+    stored = original(services.tables(), message.msgid, copy) if authserv_id else None
+    verdicts = authentication_of(stored.raw, authserv_id) if stored else ()
+    return Origin(words, url, authserv_id, verdicts)
+
+
+def _words(user: User, name: str) -> tuple[str, str]:
+    for source in Source.objects.filter(owner=user):
+        if name.startswith(f"{_address(source)}/"):
+            return str(source), source.get_absolute_url()
+    if user.is_staff or not name:
+        return name, ""
+    kind = _kind(name)
+    return (str(Source.Kind(kind).label) if kind else "an archive or directory"), ""
+
+
+def _trusted(name: str) -> str:
+    """Return the authserv-id that is trusted for what came from there; empty if there is none.
+
+    Only servers of mailboxes whose operator adds the field, and removes those of others
+    (RFC 8601, section 5), are trusted: elsewhere senders may have written it themselves.
+    """
+    if not settings.AUTHSERV or _kind(name) != Source.Kind.IMAP:
+        return ""
+    return str(settings.AUTHSERV.get(urlsplit(name).hostname or "", ""))
+
+
+def _kind(name: str) -> str | None:
+    scheme, separator, _ = name.partition("://")
+    return kind_of(scheme) if separator else None
+
+
+def _address(source: Source) -> str:
+    security: object = source.security
+    return Account(
+        source.kind,
+        source.host,
+        source.port,
+        security,  # type: ignore[arg-type]
+        source.user,
+        "",
+    ).address

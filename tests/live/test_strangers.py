@@ -1,0 +1,147 @@
+"""Another user of this machine, at every port and file of `manage.py demo`."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.parse import urlsplit
+
+import psutil
+import pytest
+from celery import Celery
+from support.listening_ports import LOOPBACK, listening_of_family
+from support.other_user import is_root, run_as_other_user
+from support.paths import ROOT
+from support.servers.site import Site, end, start, wait_ready
+
+from tapestry.spark.session import connect, reconnect
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+
+SPARK_PORTS, OTHERS = 6, {"web", "Redis", "mail"}
+"""Three ports of each of two Sparks, and one of each of the others."""
+
+KNOCK = (ROOT / "tests/support/spark_stranger.py").read_text() + (
+    """
+import json, sys
+GREETINGS = (
+    b"PING\\r\\n",
+    b"EHLO stranger\\r\\nMAIL FROM:<s@x.org>\\r\\n",
+    b"GET / HTTP/1.0\\r\\nHost: localhost\\r\\n\\r\\n",
+    b"PRI * HTTP/2.0\\r\\n\\r\\nSM\\r\\n\\r\\n\\x00\\x00\\x00\\x04\\x00\\x00\\x00\\x00\\x00",
+    rpc_request(STOP_EXECUTOR),
+)
+
+def answers(port):
+    said = [exchange(port, greeting, 2.0) for greeting in GREETINGS]
+    return [answer.hex() for answer in (*said, stop_executor(port, 2.0))]
+
+print(json.dumps({port: answers(int(port)) for port in sys.argv[1:]}))
+"""
+)
+
+READ = """
+import json, os, sys
+opened = []
+for path in json.load(sys.stdin):
+    try:
+        os.close(os.open(path, os.O_RDONLY))
+        opened.append(path)
+    except OSError:
+        pass
+print(json.dumps(opened))
+"""
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    """A demo in a directory that everybody may go through: only its own rights protect it."""
+    with TemporaryDirectory(prefix="tapestry-everybody-") as place:
+        Path(place).chmod(0o755)
+        data = Path(place) / "data"
+        data.mkdir(0o700)
+        running = start(data, "--still", "--messages", "50", command="demo")
+        try:
+            wait_ready(running, 300)
+            yield running
+        finally:
+            code = end(running)
+    assert code == 0
+
+
+def remote(site: Site, name: str) -> str:
+    return (site.data / "run" / f"{name}.remote").read_text().strip()
+
+
+def counted(site: Site, name: str) -> int:
+    """Run tasks on a Spark, and return what they find."""
+    session = reconnect(lambda: connect(remote(site, name), os.geteuid()))
+    return int(session.range(1000).groupBy().count().collect()[0][0])
+
+
+@pytest.fixture(scope="module")
+def ports(site: Site) -> dict[int, str]:
+    """The ports of all parts, and whose each is; the Sparks have opened all of theirs."""
+    names = {}
+    assert [counted(site, name) for name in ("spark", "spark-unproven")] == [1000, 1000]
+    for pid, sockets in listening_of_family(site.process.pid).items():
+        program = " ".join(psutil.Process(pid).cmdline())
+        for address, port in sockets:
+            assert address in LOOPBACK, (program, address, port)
+            names[port] = _part(program)
+    return names
+
+
+def _part(program: str) -> str:
+    parts = {"web_server": "web", "redis-server": "Redis", "spark": "Spark", "demo": "mail"}
+    return next(part for word, part in parts.items() if word in program)
+
+
+def test_nothing_listens_but_what_is_known(ports: dict[int, str]) -> None:
+    found = sorted(ports.values())
+    assert found == sorted([*OTHERS, *["Spark"] * SPARK_PORTS])
+
+
+def test_no_port_but_the_webs_answers_without_a_secret(site: Site, ports: dict[int, str]) -> None:
+    said = json.loads(run_as_other_user(KNOCK, *map(str, ports)))
+    for port, part in ports.items():
+        ping, mail, page, _, java, stop = map(bytes.fromhex, said[str(port)])
+        assert b"PONG" not in ping and b"250 2.1.0" not in mail, part
+        assert java[8:9] != b"\x04" and stop[8:9] != b"\x04", part
+        if part == "web":
+            assert page.startswith(b"HTTP/1.0 302") and b"sign-in" in page
+        else:
+            assert not page.startswith(b"HTTP/"), (part, page)
+        if part == "Redis":
+            assert ping.startswith(b"-NOAUTH")
+    assert [counted(site, name) for name in ("spark", "spark-unproven")] == [1000, 1000]
+
+
+def test_workers_take_no_orders(site: Site) -> None:
+    """Not even of somebody with the password of Redis."""
+    url = (site.data / "run" / "redis.url").read_text().strip()
+    assert Celery("stranger", broker=url).control.ping(timeout=3) == []
+
+
+def test_no_file_is_open_to_others(site: Site) -> None:
+    paths = [str(path) for path in (site.data, *site.data.rglob("*"))]
+    assert len(paths) > 100
+    if is_root():
+        assert json.loads(run_as_other_user(READ, given=json.dumps(paths))) == []
+    ours = [path for path in map(Path, paths) if path.name != "up.log" and path.exists()]
+    assert not [path for path in ours if path.lstat().st_mode & 0o077 and not path.is_symlink()]
+
+
+def test_no_secret_is_on_a_command_line_or_in_a_log(site: Site) -> None:
+    secrets = {
+        str(urlsplit((site.data / "run" / "redis.url").read_text().strip()).password),
+        *(remote(site, name).partition("token=")[2] for name in ("spark", "spark-unproven")),
+    }
+    family = listening_of_family(site.process.pid)
+    shown = [" ".join(psutil.Process(pid).cmdline()) for pid in family]
+    shown += [path.read_text(errors="replace") for path in site.data.rglob("*.log")]
+    assert len(secrets) == 3
+    assert not [secret for secret in secrets for text in shown if secret in text]
