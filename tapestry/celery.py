@@ -16,7 +16,7 @@ from django.conf import settings
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tapestry.settings")
 
-app = Celery("tapestry")
+app = Celery("tapestry", task_cls="filters.runtime.disk_full_tasks:DiskAwareTask")
 
 QUEUES = {
     "shared": ("filters.tick",),

@@ -20,6 +20,7 @@ What may be set from outside:
     TAPESTRY_TICK     seconds between two runs of what is due (5)
     TAPESTRY_SHARED_SECONDS, TAPESTRY_OWN_SECONDS, TAPESTRY_UNPROVEN_SECONDS,
     TAPESTRY_PREVIEW_SECONDS   what a run of each lane may take (40, 20, 30, 20)
+    TAPESTRY_DISK_RESERVE   MiB of the disk that mail and runs leave free (256)
     TAPESTRY_MOST_FILTERS   how many filters a person may have (5000)
     DATABASE_URL      another database than SQLite, such as postgres://…
     SECRET_KEY        else one is made on first use and kept in the data directory

@@ -6,6 +6,8 @@ from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
 
+handler500 = "filters.site.server_error.server_error"
+
 urlpatterns = [
     path("", include("filters.urls")),
     # That of Django asks for a password without limits.

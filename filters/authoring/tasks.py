@@ -28,7 +28,7 @@ TOO_SLOW = (
 )
 
 
-@app.task(name="filters.preview", bind=True, ignore_result=True, expires=60)
+@app.task(name="filters.preview", bind=True, ignore_result=True, expires=60, needs_room=False)
 def preview(self: Task, text: str, user_id: int, live: bool = False) -> None:
     """Keep what a filter would have matched so far, for the user who writes it.
 

@@ -44,13 +44,13 @@ def deliver(queue: str) -> None:
         sending.deliver(ways.kinds_of(queue), AT_ONCE[queue], MOST_AN_OWNER.get(queue))
 
 
-@app.task(name="filters.send_sample", ignore_result=True)
+@app.task(name="filters.send_sample", ignore_result=True, needs_room=False)
 def send_sample(key: int) -> None:
     """Send the sample that the owner of a destination has asked for."""
     samples.send_sample(key)
 
 
-@app.task(name="filters.try_mailbox", ignore_result=True)
+@app.task(name="filters.try_mailbox", ignore_result=True, needs_room=False)
 def try_mailbox(key: int) -> None:
     """Answer the trial of a mailbox that somebody waits for on its page."""
     from filters.delivery import mailbox_trial

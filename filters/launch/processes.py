@@ -29,12 +29,11 @@ def environment(data: Path, redis: str, url: str) -> dict[str, str]:
 
 def start_background(run: Path, env: Mapping[str, str]) -> Iterator[Child]:
     """Start a Celery worker for each queue, Celery's beat and the listener (IMAP IDLE)."""
-    for stale in run.glob("beat-schedule*"):
-        stale.unlink()
     celery = ["celery", "-A", "tapestry.celery", "--skip-checks"]
     options = ["--loglevel", "WARNING"]
     quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat"]
-    schedule = ["--schedule", str(run / "beat-schedule"), "--pidfile", ""]
+    # Its schedule is kept in memory: a file of it could not be written to a full disk.
+    schedule = ["--scheduler", "celery.beat:Scheduler", "--pidfile", ""]
     parts = {
         **{
             (f"The worker of {queue}", f"worker-{name}.log"): [

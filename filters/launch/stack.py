@@ -6,6 +6,7 @@ A part that ends again and again is not restarted for ever (a circuit breaker).
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import socket
@@ -22,13 +23,26 @@ from django.core.management import call_command
 
 from filters.launch import processes, redis_server
 from filters.launch.claim import claimed, publish
-from filters.runtime import spark_restart
+from filters.runtime import services, spark_restart
 from filters.runtime.addresses import PROVEN, REMOTES, UNPROVEN
 from tapestry.core.child_process import Child, stop
+from tapestry.core.disk_space import has_room
 from tapestry.core.errors import TapestryError
 from tapestry.spark import server
 
+log = logging.getLogger(__name__)
+
 READY_SECONDS = 120.0
+
+WAIT_FOR_ROOM = {
+    "disk",
+    "shared_window",
+    "own_windows",
+    "unproven_windows",
+    "sources",
+    "deliveries",
+}
+"""Parts that are not well, or not up to date, while the disk is full."""
 
 SPARK_STARTS, SPARK_SECONDS = 5, 900.0
 """The first Spark may be started again so often in so many seconds; after that, everything stops.
@@ -181,17 +195,27 @@ def must_be_free(port: int) -> None:
 
 
 def unhealthy(url: str) -> str | None:
-    """Return what is not well yet, or None if /healthz answers 200."""
+    """Return what is not well yet, or None if /healthz answers that all is well.
+
+    A disk without room is no reason to stop: what needs none goes on, and the rest waits.
+    """
     try:
         with urllib.request.urlopen(f"{url}healthz", timeout=10):
             return None
     except urllib.error.HTTPError as error:
         try:
-            return json.dumps(json.load(error), ensure_ascii=False)[:500]
-        except ValueError:
+            unwell = {
+                name: part for name, part in json.load(error)["parts"].items() if not part["ok"]
+            }
+        except (ValueError, KeyError):
             return "the web server answers with an error"
     except OSError:
         return "the web server does not answer"
+    waiting = {"disk"} if has_room(services.data()) else WAIT_FOR_ROOM
+    if "disk" in unwell and unwell.keys() <= waiting:
+        log.warning("%s", unwell["disk"]["says"])
+        return None
+    return " ".join(f"{name}: {part['says']}" for name, part in unwell.items())
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from django.db.migrations.executor import MigrationExecutor
 from filters.management.command_line import WITHOUT_DATA
 from filters.runtime import data_dir_permissions, services
 from tapestry.core.clock import parse_instant
+from tapestry.core.disk_space import DiskFullError, is_disk_full
 from tapestry.core.errors import TapestryError
 
 
@@ -57,8 +58,9 @@ class TapestryCommand(BaseCommand):
         except BrokenPipeError:
             # The reader of the output has ended (`… | head`); Python would complain at its end.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        except (TapestryError, OSError, DatabaseError) as error:
-            if "--traceback" in argv:
+        except Exception as error:
+            told = isinstance(error, TapestryError | OSError | DatabaseError) or is_disk_full(error)
+            if "--traceback" in argv or not told:
                 raise
             self.stderr.write(f"error: {sentence(error)}")
             sys.exit(1)
@@ -81,6 +83,8 @@ class TapestryCommand(BaseCommand):
 
 def sentence(error: Exception) -> str:
     """Return what to tell a person of an error."""
+    if is_disk_full(error):
+        error = DiskFullError()
     if isinstance(error, TapestryError):
         return error.render()
     if isinstance(error, OSError) and error.strerror:

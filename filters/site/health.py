@@ -23,6 +23,7 @@ from filters.runtime import addresses, services
 from filters.store import release
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
 from tapestry.core.damage import WHAT_TO_DO, DamagedFileError, is_damage
+from tapestry.core.disk_space import has_room
 from tapestry.core.errors import TapestryError
 from tapestry.plan.engine import EngineStuckError
 from tapestry.spark.session import require_listening
@@ -123,6 +124,8 @@ def _spark() -> str:
 
 
 def _disk() -> str:
+    if not has_room(services.data()):
+        raise _UnwellError("The disk is full: mail and filters wait until there is room.")
     total, _, free = shutil.disk_usage(services.data())
     if free < max(LEAST_FREE, total * LEAST_FREE_PART):
         raise _UnwellError(f"The disk is nearly full: {free / 1e9:.1f} GB are free.")

@@ -15,9 +15,12 @@ from kombu.exceptions import OperationalError as BrokerError
 from redis.exceptions import RedisError
 
 from filters.accounts import people
+from tapestry.core.disk_space import DiskFullError, is_disk_full
 from tapestry.core.errors import TapestryError
 
 Page = Callable[[HttpRequest], HttpResponse]
+
+RETRY = "Try again in a moment."
 
 
 def head_without_body(page: Page) -> Page:
@@ -85,7 +88,9 @@ def no_store(page: Page) -> Page:
 
 
 class ErrorPages:
-    """Answer 503 with a clear sentence where a part of the product cannot be reached."""
+    """Answer with a clear sentence where a part of the product cannot be reached (503), or the
+    disk is full (507, RFC 4918).
+    """
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -96,13 +101,16 @@ class ErrorPages:
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         """Turn an error with words for people into a page; leave any other to Django."""
         if isinstance(error, BrokerError | RedisError):
-            sentence, hint = "The queue (Redis) cannot be reached.", "Try again in a moment."
+            sentence, hint, status = "The queue (Redis) cannot be reached.", RETRY, 503
+        elif is_disk_full(error):
+            full = DiskFullError()
+            sentence, hint, status = full.message, full.hint or "", 507
         elif isinstance(error, TapestryError):
-            sentence, hint = error.message, error.hint or ""
+            sentence, hint, status = error.message, error.hint or "", 503
         else:
             return None
         if request.headers.get("HX-Request"):
             notice = format_html('<p class="banner bad" role="alert">{} {}</p>', sentence, hint)
-            return HttpResponse(notice, status=503)
+            return HttpResponse(notice, status=status)
         context = {"title": "Not just now", "sentence": sentence, "hint": hint}
-        return render(request, "error.html", context, status=503)
+        return render(request, "error.html", context, status=status)

@@ -25,6 +25,7 @@ from filters.store.backpressure import Backpressure
 from filters.store.filter_store import DjangoClock
 from tapestry.core.backoff import pause_after
 from tapestry.core.clock import SECOND, wall_clock
+from tapestry.core.disk_space import is_disk_full
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
 from tapestry.ingest.ingest_batch import IngestTarget, Tally
@@ -92,6 +93,8 @@ class _Work:
             self.fail(error)
         except Exception as error:
             error_class = type(error).__name__
+            if is_disk_full(error):
+                raise  # nothing can be stored, the error neither
             self.fail(TapestryError(f"It failed ({error_class}); the log says why."))
             raise
         finally:
@@ -157,7 +160,7 @@ class _Work:
         if refused:
             # The access token may have been revoked: have it refreshed.
             self._unchanged().update(access_token_until=0)
-        failures = self.source.failures + 1
+        failures = self.source.failures + (not is_disk_full(error))
         pause = max(self.source.every, pause_after(failures + refused))
         self._end(error, wall_clock() + int(pause * SECOND), failures=failures)
         self._note_quiet()

@@ -35,7 +35,7 @@ def pull_source(source_id: int) -> None:
         PULLS.release()
 
 
-@app.task(name="filters.try_source", ignore_result=True)
+@app.task(name="filters.try_source", ignore_result=True, needs_room=False)
 def try_source(key: int) -> None:
     """Answer the trial that somebody waits for on a page of sources."""
     from filters.sources import writing

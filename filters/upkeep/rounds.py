@@ -25,6 +25,7 @@ from filters.runtime.queue import DELIVER_DUE, run_soon
 from filters.store.filter_store import DjangoClock, DjangoFilterStore
 from filters.upkeep import canary
 from tapestry.core.clock import SECOND, wall_clock
+from tapestry.core.disk_space import require_room
 from tapestry.core.errors import TapestryError
 from tapestry.core.file_lock import FOREVER, file_lock
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
@@ -58,8 +59,9 @@ UNPROVEN = tuple(f"unproven-{slot}" for slot in range(UNPROVEN_THREADS))
 def run_round(at: int | None = None) -> TickReport:
     """Run all that is due now, or up to ``at`` if that is later, as ``manage.py tick`` does.
 
-    The caller holds the lanes.
+    The caller holds the lanes.  Raises DiskFullError before the disk is full.
     """
+    require_room(services.data())
     from tapestry.run.tick import tick
 
     with _beating(Heartbeat.SHARED):

@@ -44,7 +44,7 @@ def unproven_windows() -> None:
             return
 
 
-@app.task(name="filters.compact", ignore_result=True)
+@app.task(name="filters.compact", ignore_result=True, needs_room=False)
 def compact() -> None:
     """Merge the small files of the tables, and remove what is kept no longer."""
     from tapestry.tables.compact import compact as compact_tables

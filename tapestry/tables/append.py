@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tapestry.core.clock import next_instant, wall_clock, watermark_instant
+from tapestry.core.disk_space import require_room
 from tapestry.core.log import event
 from tapestry.core.message import Annotation, Message
 from tapestry.core.ports import Clock
@@ -94,7 +95,7 @@ def append_messages(
     (tapestry.tables.deduplicate).  If ``cursor`` is not newer than the stored one, nothing is
     appended.
     ``originals`` are in the order of the messages; each is stored if its message is.  Raise
-    TapestryError if the rows cannot be written.
+    TapestryError if the rows cannot be written, DiskFullError before the disk is full.
     """
     rows = to_arrow(MESSAGES, messages)
     raw = None if originals is None else originals_to_arrow(rows, originals)
@@ -154,6 +155,7 @@ def append_rows(
     """Append the new rows of a table and their originals; see append_messages."""
     if not rows.num_rows and cursor is None:
         return Receipt(None, 0, 0)
+    require_room(tables.root)
     start = time.perf_counter()
     with clock.lock() as locked:
         if forbidden():

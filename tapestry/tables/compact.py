@@ -21,6 +21,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from tapestry.core.damage import DamagedFileError
+from tapestry.core.disk_space import has_room
 from tapestry.core.errors import TapestryError
 from tapestry.core.file_lock import file_lock
 from tapestry.core.log import event
@@ -89,14 +90,15 @@ def compact(tables: Tables, target: int = TARGET, keep_hours: int = KEEP_HOURS) 
 
     Appends go on meanwhile, and readers of an older version keep their files for
     ``keep_hours``.  Does nothing if another process is compacting these tables: two at once
-    could write the same rows twice.
+    could write the same rows twice.  With little room on the disk it only deletes old files.
     """
     start = time.perf_counter()
     removed = added = 0
+    room = has_room(tables.root)
     with file_lock(tables.root / "compact.lock") as acquired:
         for table in _TABLES if acquired else ():
             opened = tables.open(table)
-            groups = mergeable(data_files_of(opened), target)
+            groups = mergeable(data_files_of(opened), target) if room else []
             for group in groups:
                 try:
                     replace(opened, table, group, lambda rows: rows)
@@ -105,9 +107,9 @@ def compact(tables: Tables, target: int = TARGET, keep_hours: int = KEEP_HOURS) 
                     continue
                 removed += len(group)
                 added += 1
-            if groups:
+            if groups or not room:
                 drop_old_files(tables.open(table), keep_hours)
-            if table in INDEXED:
+            if table in INDEXED and room:
                 try:
                     extend_index(tables, table)
                 except DamagedFileError as error:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
+from tapestry.core.disk_space import DiskFullError, is_disk_full
 from tapestry.core.errors import TapestryError
 from tapestry.tables.log_check import check_log
 from tapestry.tables.log_entry import create_log
@@ -42,6 +43,8 @@ def explained(failure: str, hint: str) -> Iterator[None]:
     try:
         yield
     except (DeltaError, OSError) as error:
+        if is_disk_full(error):
+            raise DiskFullError from error
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
         raise TapestryError(f"{failure}: {reason}", hint=hint) from error
 

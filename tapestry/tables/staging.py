@@ -22,6 +22,7 @@ from typing import Any
 import pyarrow as pa
 
 from tapestry.core.damage import DamagedFileError, mended
+from tapestry.core.disk_space import require_room
 from tapestry.core.durable import sync_directory, sync_file
 from tapestry.core.errors import TapestryError
 from tapestry.core.file_lock import file_lock
@@ -105,7 +106,11 @@ class Staging:
     def add(
         self, messages: Sequence[Message], originals: Sequence[Original], cursor: Cursor | None
     ) -> None:
-        """Stage a batch; when this returns, it is on the disk."""
+        """Stage a batch; when this returns, it is on the disk.
+
+        Raises DiskFullError before the disk is full.
+        """
+        require_room(self.directory)
         rows = to_arrow(MESSAGES, messages)
         raw = originals_to_arrow(rows, originals)
         for name in _ORIGINAL:
