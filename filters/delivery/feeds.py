@@ -7,7 +7,6 @@ matches loaded.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from filters.accounts import people
 from filters.delivery import links
 from filters.delivery.batches import delivered
 from filters.models import Feed, Filter, Match, Mute
+from filters.runtime.opaque_keys import keyed_digest
 from tapestry.core.clock import SECOND, to_instant, wall_clock
 from tapestry.deliver.ways.feed import atom_feed
 
@@ -64,7 +64,7 @@ def state_of(feed: Feed) -> FeedState:
         audiences,
         people.time_zone(feed.owner).key,
     ]
-    digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+    digest = keyed_digest("feed", json.dumps(parts))
     is_settled = updated // SECOND * SECOND <= wall_clock() - SETTLED
     return FeedState(f'"{digest[:32]}"', updated // SECOND if is_settled else None, updated)
 

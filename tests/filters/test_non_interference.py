@@ -76,7 +76,7 @@ PAGES = (
 )
 
 PASSING = re.compile(
-    r'row-\d+|csrfmiddlewaretoken" value="\w+"|x-csrftoken": "\w+"|seen=\w+'
+    r'csrfmiddlewaretoken" value="\w+"|x-csrftoken": "\w+"|seen=\w+'
     r"|just now|\d+ (?:min|h|d)(?: ago)?"
 )
 """What differs from one request, or world, to the next without telling anything."""
