@@ -77,11 +77,24 @@ def _visible(tables: Tables, table: str, audiences: Collection[str], rows: int) 
             with open_parquet(path) as file:
                 group = file.read_row_group(number, columns=columns).select(columns).cast(schema)
             visible = group.filter(pc.is_in(group["audience"], text_array(seen)))
-            found = pa.concat_tables([found, visible])
-            found = found.sort_by([(name, "descending") for name in instants]).slice(0, rows)
+            found = _newest(pa.concat_tables([found, visible]), instants).slice(0, rows)
             if found.num_rows == rows:
                 oldest = tuple(found[name][-1].as_py() for name in instants)
     return found
+
+
+def _newest(rows: pa.Table, instants: Sequence[str]) -> pa.Table:
+    """Return rows, the newest first; those of one instant by their names.
+
+    So only rows that are equal in all may be exchanged: the order does not depend on the files.
+    """
+    keys = {
+        name: pc.binary_join(column, " ") if pa.types.is_list(column.type) else column
+        for name, column in zip(rows.column_names, rows.columns, strict=True)
+    }
+    texts = sorted(keys.keys() - set(instants), reverse=True)
+    order = [*((name, "descending") for name in instants), *((name, "ascending") for name in texts)]
+    return rows.take(pc.sort_indices(pa.table(keys), sort_keys=order))
 
 
 def _newest_groups(path: str, instants: Sequence[str]) -> Iterator[tuple[int, tuple[int, ...]]]:

@@ -59,6 +59,21 @@ def test_mail_of_others_changes_no_names(tmp_path):
     assert [len(found.lists) for found in without] == [1, 4, 5]
 
 
+def test_the_order_of_files_and_row_groups_changes_no_names(tmp_path, monkeypatch):
+    """Neither of mail that came at one instant."""
+    mail = [
+        Message(f"m{n}", sender="joe@x", sender_name=f"Joe {n}", newsgroups=(f"g{n}",), received=1)
+        for n in range(9)
+    ]
+    names = []
+    for number, order in enumerate((mail, mail[::-1], [*mail[5:], *mail[:5]])):
+        monkeypatch.setattr("tapestry.tables.rows.ROW_GROUP", number + 1)
+        tables = Tables(tmp_path / str(number))
+        append_messages(tables, MemoryClock(), order)
+        names.append([recent_names(tables, PUBLIC, rows) for rows in (1, 5, 10_000)])
+    assert names[0] == names[1] == names[2]
+
+
 def test_the_newest_of_one_import_are_looked_at(tmp_path):
     """All of it has one ``ts``; it was received at different instants."""
     tables, clock = Tables(tmp_path), MemoryClock()
