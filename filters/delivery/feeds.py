@@ -7,10 +7,9 @@ matches loaded.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -21,7 +20,9 @@ from filters.accounts import people
 from filters.delivery import links
 from filters.delivery.batches import delivered
 from filters.models import Feed, Filter, Match, Mute
+from filters.runtime.opaque_keys import keyed_digest
 from tapestry.core.clock import SECOND, to_instant, wall_clock
+from tapestry.deliver.batch import DeliveredMatch
 from tapestry.deliver.ways.feed import atom_feed
 
 MOST = 100
@@ -64,7 +65,7 @@ def state_of(feed: Feed) -> FeedState:
         audiences,
         people.time_zone(feed.owner).key,
     ]
-    digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+    digest = keyed_digest("feed", json.dumps(parts))
     is_settled = updated // SECOND * SECOND <= wall_clock() - SETTLED
     return FeedState(f'"{digest[:32]}"', updated // SECOND if is_settled else None, updated)
 
@@ -78,13 +79,19 @@ def document_of(feed: Feed, state: FeedState) -> bytes:
     matches = shown.filter(sequence__gte=sequences[-1]) if sequences else shown.none()
     page = reverse("inbox") if feed.filter is None else feed.filter.get_absolute_url()
     return atom_feed(
-        delivered(matches, audiences, people.time_zone(owner)),
+        map(_opaque, delivered(matches, audiences, people.time_zone(owner))),
         feed_id=feed.uid.urn,
         title=title_of(feed),
         feed_url=links.absolute(feed.get_absolute_url()),
         page_url=links.absolute(page),
         updated=state.updated,
     )
+
+
+def _opaque(match: DeliveredMatch) -> DeliveredMatch:
+    """Return a match whose filter has a number that does not tell how many filters there are."""
+    digest = keyed_digest("feed-entry", str(match.filter_id))
+    return replace(match, filter_id=int(digest[:15], 16))
 
 
 @dataclass(frozen=True, slots=True)

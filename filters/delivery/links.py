@@ -16,6 +16,7 @@ from django.core import signing
 from django.urls import reverse
 from django.utils.crypto import salted_hmac
 
+from filters.runtime import opaque_keys
 from tapestry.deliver.batch import Link
 
 EXPIRES = timedelta(days=30)
@@ -37,13 +38,16 @@ def message_urls() -> Callable[[str, str], str]:
 
 
 def acts_of() -> Callable[[int], tuple[Link, ...]]:
-    """Return the function that gives the links that act on a match, by its primary key."""
+    """Return the function that gives the links that act on a match, by its primary key.
+
+    The key is encrypted: it would tell how many matches there are on the site.
+    """
     sign, mark = _signer("act").sign, "token"
     pages = [(words, absolute(reverse("act", args=[act, mark]))) for act, words in ACTS.items()]
     around = [(words, *page.rsplit(mark, 1)) for words, page in pages]
 
     def acts(match: int) -> tuple[Link, ...]:
-        token = sign(str(match))
+        token = sign(opaque_keys.encrypt(match))
         return tuple(Link(words, f"{before}{token}{after}") for words, before, after in around)
 
     return acts
@@ -51,7 +55,11 @@ def acts_of() -> Callable[[int], tuple[Link, ...]]:
 
 def match_of(token: str) -> int:
     """Return the match that a token names; raise BadSignature if it is forged or has expired."""
-    return int(_signer("act").unsign(token, max_age=EXPIRES))
+    value = _signer("act").unsign(token, max_age=EXPIRES)
+    try:
+        return opaque_keys.decrypt(value)
+    except ValueError:
+        raise signing.BadSignature("It names no match.") from None
 
 
 def unsubscribe_url(uid: str) -> str:

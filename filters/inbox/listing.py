@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from filters.inbox.days import local_day, sql_day
 from filters.inbox.sentences import sentences
 from filters.models import Card, Filter, Match
 from filters.runtime import services
+from filters.runtime.opaque_keys import keyed_digest
 from filters.store import shared_window
 from filters.store.schedule import is_due, is_waiting, plan_held
 from tapestry.core.clock import wall_clock
@@ -164,7 +164,7 @@ def sidebar(user: User) -> Sidebar:
     total = matches.values("card").distinct().count()
     unread = matches.filter(read_at=None).values("card").distinct().count()
     state = [tuple(getattr(filter_, field) for field in _MARKED) for filter_ in filters]
-    mark = hashlib.sha256(repr((state, total, unread)).encode()).hexdigest()[:16]
+    mark = keyed_digest("sidebar", repr((state, total, unread)))[:16]
     return Sidebar(tuple(filters), total, unread, mark)
 
 

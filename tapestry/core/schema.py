@@ -74,3 +74,9 @@ INDEXED: dict[str, tuple[str, ...]] = {
     ANNOTATIONS: ("annid", "msgid"),
 }
 """The columns of each table by which rows are looked up through an index."""
+
+INDEXED_BY_AUDIENCE: dict[str, tuple[str, ...]] = {
+    MESSAGES: ("msgid", "inreplyto"),
+    ANNOTATIONS: ("msgid",),
+}
+"""Those by which pages look rows up for a reader: other people's rows cost them no time."""

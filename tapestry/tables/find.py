@@ -18,10 +18,12 @@ import pyarrow.compute as pc
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.content import COPY_PATTERN
-from tapestry.core.schema import INDEXED
+from tapestry.core.schema import INDEXED, INDEXED_BY_AUDIENCE
 from tapestry.tables.data_files import DataFile, DataFiles
 from tapestry.tables.hash_runs import (
+    BY_AUDIENCE,
     Places,
+    audience_key,
     indexed_places,
     newest_indexed,
     sorted_runs,
@@ -58,15 +60,19 @@ def by_key(
     column: str,
     values: Collection[str],
     columns: Sequence[str],
+    audiences: Collection[str] | None = None,
     *,
     with_copies: bool = False,
 ) -> pa.Table:
     """Return the rows whose ``column`` is among the values, by the index at ``root`` if any.
 
-    ``with_copies``: the values are Message-IDs; all messages that have one of them are returned.
+    With ``audiences`` only rows of these: those of others are not read where the index by audience
+    has them, so that they take no time.  ``with_copies``: the values are Message-IDs; all messages
+    that have one of them are returned.
     """
     schema = arrow_schema(table)
-    names = list(dict.fromkeys([*columns, column, *bounded(table)]))
+    seen = [] if audiences is None else ["audience"]
+    names = list(dict.fromkeys([*columns, column, *bounded(table), *seen]))
     tables = [schema.empty_table().select(names)]
     if not values:
         return tables[0].select(list(columns))
@@ -74,7 +80,7 @@ def by_key(
     instants = bounded(table)
     places, indexed = np.empty((0, len(instants)), dtype=np.int64), BEGINNING
     if root is not None and column in INDEXED[table]:
-        places, indexed = indexed_places(root, table, column, wanted.to_pylist())
+        places, indexed = _places(root, table, column, wanted.to_pylist(), audiences)
     unindexed_slice = (indexed, -BEGINNING)
     files = DataFiles.of(data_files)
     for data_file in files.after(indexed):
@@ -95,12 +101,27 @@ def by_key(
         tables.append(older)
     rows = pa.concat_tables(tables)
     keys = message_ids_of(rows[column]) if with_copies else rows[column]
-    return rows.filter(pc.is_in(keys, wanted)).select(list(columns))
+    rows = rows.filter(pc.is_in(keys, wanted))
+    if audiences is not None:
+        rows = rows.filter(pc.is_in(rows["audience"], text_array(audiences)))
+    return rows.select(list(columns))
 
 
 def message_ids_of(keys: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return the Message-IDs of messages by their keys, as ``tapestry.core.content`` does."""
     return pc.replace_substring_regex(keys, f"{COPY_PATTERN}$", "")
+
+
+def _places(
+    root: Path, table: str, column: str, values: Sequence[str], audiences: Collection[str] | None
+) -> tuple[Places, int]:
+    """Return the places of rows by the index of a column, by audience where that is as new."""
+    if audiences is not None and column in INDEXED_BY_AUDIENCE[table]:
+        keys = [audience_key(audience, value) for audience in audiences for value in values]
+        places, indexed = indexed_places(root, table, f"{column}{BY_AUDIENCE}", keys)
+        if indexed >= newest_indexed(sorted_runs(root, table, column)):
+            return places, indexed
+    return indexed_places(root, table, column, values)
 
 
 def unindexed(data_files: Iterable[DataFile], root: Path | None, table: str, column: str) -> int:

@@ -6,12 +6,13 @@ A lookup must not scan, and must be as fast in a table ten times as large.  Bloo
 the bounds of row groups are not enough: almost every row group holds one of a thousand keys.
 A run takes 16 or 24 bytes a row, and a lookup a microsecond a key.  Files and row groups are
 then pruned by the bounded instants of the table, which compaction does not change: all rows of
-an import have one ``ts``, so that messages are found by ``received`` too.  Each run begins at the
-``ts`` where the one before ends; rows newer than the last run are scanned.  The messages that share
-a Message-ID are entered under it, and are found together.  The index is derived from the logs: it
-can be deleted at any time, and is built again.  A run whose checksums do not agree is deleted, with
-a line of the log, and counts as missing: its rows are scanned, and are entered anew with the next
-extension.
+an import have one ``ts``, so that messages are found by ``received`` too.  A second index, of
+keys with their audiences, is for readers: what they may not see is not even found, so that it
+takes no time.  Each run begins at the ``ts`` where the one before ends; rows newer than the last
+run are scanned.  The messages that share a Message-ID are entered under it, and are found together.
+The index is derived from the logs: it can be deleted at any time, and is built again.  A run whose
+checksums do not agree is deleted, with a line of the log, and counts as missing: its rows are
+scanned, and are entered anew with the next extension.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from tapestry.core.clock import BEGINNING
 from tapestry.core.content import message_id_of
 from tapestry.core.damage import DamagedFileError, mended
 from tapestry.core.file_lock import file_lock
-from tapestry.core.schema import INDEXED
+from tapestry.core.schema import INDEXED, INDEXED_BY_AUDIENCE
 from tapestry.core.sorted_hashes import Hashes, MappedHashes, SortedHashes, hash_texts, run_bytes
 from tapestry.tables.data_files import DataFile, DataFiles
 from tapestry.tables.log import Tables
@@ -52,6 +53,9 @@ LONGEST_RUN = 4_000_000
 
 Places = np.ndarray[Any, np.dtype[np.signedinteger[Any]]]
 """A row for each row of a table: its bounded instants, ``ts`` first."""
+
+BY_AUDIENCE = "@audience"
+"""After the name of a column: the index of its values with the audiences of their rows."""
 
 SUFFIX = ".sorted"
 """Of the runs' files.  Those of older versions (``.run``) have no checksums: they are deleted."""
@@ -148,6 +152,21 @@ def stored_runs(directory: Path, width: int) -> Iterator[SortedRun]:
                 _drop(DamagedFileError(entry.path, "it has another size than its name says"))
 
 
+def index_names(table: str) -> tuple[str, ...]:
+    """Return the names of the indexes of a table: columns, some of them by audience too."""
+    of_readers = (f"{column}{BY_AUDIENCE}" for column in INDEXED_BY_AUDIENCE[table])
+    return (*INDEXED[table], *of_readers)
+
+
+def audience_key(audience: str, value: str) -> str:
+    """Return what the index by audience holds of a row.
+
+    >>> audience_key("user:terry", "1@x.org")
+    '10 user:terry 1@x.org'
+    """
+    return f"{len(audience)} {audience} {value}"
+
+
 def index_directory(root: Path, table: str, column: str) -> Path:
     """Return where the runs of a column are."""
     return root / "index" / f"{table}.{column}"
@@ -158,14 +177,15 @@ def extend_index(tables: Tables, table: str) -> bool:
     with file_lock(tables.root / "index.lock") as acquired:
         if acquired:
             data_files = tables.data_files(table)
-            for column in INDEXED[table]:
+            for column in index_names(table):
                 _extend(tables.root, table, column, data_files)
         return acquired
 
 
 def extend_index_if_behind(tables: Tables, table: str) -> None:
     """Extend the index of a table if too many rows are newer to scan them at each lookup."""
-    indexed = newest_indexed(sorted_runs(tables.root, table, INDEXED[table][0]))
+    runs = (sorted_runs(tables.root, table, name) for name in index_names(table))
+    indexed = min(map(newest_indexed, runs))
     tail = [data_file.rows for data_file in tables.data_files(table).after(indexed)]
     if len(tail) < TAIL_FILES and sum(tail) < TAIL_ROWS:
         return
@@ -219,12 +239,19 @@ def _chunks(data_files: Sequence[DataFile]) -> Iterator[tuple[list[DataFile], in
 
 
 def entries_of(path: str, table: str, column: str) -> tuple[Hashes, Places]:
-    """Return what the index of a column holds of a data file: hashes, and a place for each."""
+    """Return what the index of a column holds of a data file: hashes, and a place for each.
+
+    ``column`` may be one by audience (``index_names``).
+    """
     instants = bounded(table)
-    rows = read_parquet(path, [column, *instants])
-    rows = rows.filter(rows[column].is_valid())
-    places = np.column_stack([rows[name].to_numpy() for name in instants])
-    return hash_texts(map(message_id_of, rows[column].to_pylist())), places
+    name = column.removesuffix(BY_AUDIENCE)
+    rows = read_parquet(path, [name, *instants, *(["audience"] if name != column else [])])
+    rows = rows.filter(rows[name].is_valid())
+    places = np.column_stack([rows[instant].to_numpy() for instant in instants])
+    keys = list(map(message_id_of, rows[name].to_pylist()))
+    if name != column:
+        keys = list(map(audience_key, rows["audience"].to_pylist(), keys))
+    return hash_texts(keys), places
 
 
 def _write(directory: Path, low: int, high: int, run: SortedHashes) -> SortedRun:

@@ -20,7 +20,6 @@ from tapestry.core.message import Annotation, Message, width
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.data_files import DataFile
 from tapestry.tables.find import by_key, equal
-from tapestry.tables.hash_runs import text_array
 from tapestry.tables.log import Snapshot, Tables
 from tapestry.tables.parquet_file import read_parquet
 from tapestry.tables.rows import AnnotationRow, MessageRow, arrow_schema, fields_of
@@ -154,10 +153,9 @@ def lookup(
     files = tables.data_files(table) if data_files is None else data_files
     names = list(columns)
     wanted = list(dict.fromkeys([*names, "ts", "audience"]))
-    matching = by_key(
-        files, tables.root, table, column, set(values), wanted, with_copies=with_copies
+    visible = by_key(
+        files, tables.root, table, column, set(values), wanted, audiences, with_copies=with_copies
     )
-    visible = matching.filter(pc.is_in(matching["audience"], text_array(audiences)))
     rows = sorted(visible.to_pylist(), key=itemgetter("ts", "audience"))
     return [{name: row[name] for name in names} for row in rows]
 

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
-from tapestry.tables.data_files import DataFile
+from tapestry.tables.find import group_bounds
 from tapestry.tables.hash_runs import text_array
 from tapestry.tables.log import Tables
 from tapestry.tables.parquet_file import open_parquet
-from tapestry.tables.rows import arrow_schema
-
-MOST_FILES = 100
-"""Files that are read at most: before compaction there is one for each append."""
-
-MOST_ROWS = 100_000
-"""Rows of a table that are read at most, where few of them may be seen."""
+from tapestry.tables.rows import arrow_schema, bounded
 
 _COLUMNS = {
     MESSAGES: ["newsgroups", "list", "sender", "sender_name", "audience"],
@@ -47,8 +43,8 @@ def recent_names(
 ) -> Names:
     """Return up to ``most`` names of each kind that these audiences may see in what is newest.
 
-    Reads, in whole row groups, a few small columns of each table, until there are ``rows`` rows
-    that may be seen.
+    Reads, in whole row groups, a few small columns of the newest ``rows`` rows of each table that
+    may be seen.
     """
     mail = _visible(tables, MESSAGES, audiences, rows)
     annotations = _visible(tables, ANNOTATIONS, audiences, rows)
@@ -63,30 +59,56 @@ def recent_names(
 
 
 def _visible(tables: Tables, table: str, audiences: Collection[str], rows: int) -> pa.Table:
-    """Return the newest rows of a table that these audiences may see, the newest file first."""
-    seen = text_array(audiences)
-    columns, types = _COLUMNS[table], arrow_schema(table)
+    """Return the newest ``rows`` rows of a table that these audiences may see, newest first.
+
+    Which they are, and their order, does not depend on rows that they may not see, nor on the
+    files that these lie in: there is no limit on how much is passed over.
+    """
+    seen, instants = frozenset(audiences), bounded(table)
+    columns, types = [*_COLUMNS[table], *instants], arrow_schema(table)
     schema = pa.schema([(name, types.field(name).type) for name in columns])
-    batches = []
-    for batch in _newest(tables.data_files(table), columns):
-        batches.append(batch.filter(pc.is_in(batch["audience"], seen)).cast(schema))
-        rows -= batches[-1].num_rows
-        if rows <= 0:
-            break
-    return pa.concat_tables([schema.empty_table(), *batches])
+    found = schema.empty_table()
+    oldest: tuple[int, ...] = ()  # the instants of the last row, once there are enough
+    files = sorted(tables.data_files(table), key=attrgetter("max_ts"), reverse=True)
+    for path in (file.path for file in files if (file.max_ts,) >= oldest[:1]):
+        for number, newest in _newest_groups(path, instants):
+            if newest < oldest or seen.isdisjoint(_audiences(path)[number]):
+                continue
+            with open_parquet(path) as file:
+                group = file.read_row_group(number, columns=columns).select(columns).cast(schema)
+            visible = group.filter(pc.is_in(group["audience"], text_array(seen)))
+            found = _newest(pa.concat_tables([found, visible]), instants).slice(0, rows)
+            if found.num_rows == rows:
+                oldest = tuple(found[name][-1].as_py() for name in instants)
+    return found
 
 
-def _newest(data_files: Iterable[DataFile], columns: list[str]) -> Iterator[Any]:
-    """Yield row groups of the newest files until ``MOST_ROWS`` rows have been read."""
-    rows = MOST_ROWS
-    newest = sorted(data_files, key=lambda data_file: data_file.max_ts, reverse=True)
-    for data_file in newest[:MOST_FILES]:
-        with open_parquet(data_file.path) as file:
-            for number in reversed(range(file.num_row_groups)):
-                if rows <= 0:
-                    return
-                rows -= file.metadata.row_group(number).num_rows
-                yield file.read_row_group(number, columns=columns)
+def _newest(rows: pa.Table, instants: Sequence[str]) -> pa.Table:
+    """Return rows, the newest first; those of one instant by their names.
+
+    So only rows that are equal in all may be exchanged: the order does not depend on the files.
+    """
+    keys = {
+        name: pc.binary_join(column, " ") if pa.types.is_list(column.type) else column
+        for name, column in zip(rows.column_names, rows.columns, strict=True)
+    }
+    texts = sorted(keys.keys() - set(instants), reverse=True)
+    order = [*((name, "descending") for name in instants), *((name, "ascending") for name in texts)]
+    return rows.take(pc.sort_indices(pa.table(keys), sort_keys=order))
+
+
+def _newest_groups(path: str, instants: Sequence[str]) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Yield the row groups of a file, the last first, with upper bounds of their instants."""
+    highs = [group_bounds(path, name)[1].tolist() for name in instants]
+    yield from reversed(list(enumerate(zip(*highs, strict=True))))
+
+
+@lru_cache(maxsize=8192)
+def _audiences(path: str) -> tuple[frozenset[str], ...]:
+    """Return the audiences in each row group of a file; files are immutable."""
+    with open_parquet(path) as file:
+        groups = [file.read_row_group(n, columns=["audience"]) for n in range(file.num_row_groups)]
+    return tuple(frozenset(pc.unique(group["audience"]).to_pylist()) for group in groups)
 
 
 def _people(mail: pa.Table, most: int) -> tuple[tuple[str, str], ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 from support.clocks import MemoryClock
 
@@ -10,10 +12,15 @@ from tapestry.core.message import Annotation, Message
 from tapestry.tables import find
 from tapestry.tables.append import append_annotations, append_messages
 from tapestry.tables.find import by_key
-from tapestry.tables.hash_runs import extend_index
+from tapestry.tables.hash_runs import (
+    BY_AUDIENCE,
+    extend_index,
+    extend_index_if_behind,
+    index_directory,
+)
 from tapestry.tables.log import Tables
 from tapestry.tables.originals import Original, original
-from tapestry.tables.read import Card, annotations_on, cards, copies, message
+from tapestry.tables.read import Card, annotations_on, cards, copies, lookup, message
 
 PUBLIC = ("public",)
 JOE = ("public", "user:joe")
@@ -102,3 +109,30 @@ def test_a_message_among_many_of_one_ts_is_found_in_one_row_group(tables, clock,
     assert original(tables, "02345", copy).raw == b"Subject: 2345"
     assert message(tables, "02345", {"public"}).message.body == "text 2345"
     assert read == [1] * len(read)
+
+
+@pytest.mark.parametrize("column", ["msgid", "inreplyto"])
+def test_rows_of_others_are_not_even_read(tmp_path, monkeypatch, column):
+    """To find out that others have a message takes as long as that nobody has it."""
+    tables, clock = Tables(tmp_path), MemoryClock()
+    for audience in ("user:joe", "user:ann"):
+        row = Message("theirs", inreplyto="parent", audience=audience)
+        append_messages(tables, clock, [row])
+    extend_index(tables, "messages")
+    value = "theirs" if column == "msgid" else "parent"
+    joe, bob = (["public", f"user:{name}"] for name in ("joe", "bob"))
+    assert len(lookup(tables, "messages", column, [value], joe, ["msgid"])) == 1
+    monkeypatch.setattr(find, "_read", None)
+    assert lookup(tables, "messages", column, [value], bob, ["msgid"]) == []
+
+
+def test_rows_are_found_where_the_index_by_audience_is_older(tmp_path):
+    """A site of an older version has none, until its index is extended."""
+    tables, clock = Tables(tmp_path), MemoryClock()
+    append_messages(tables, clock, [Message("m", audience="user:joe")])
+    extend_index(tables, "messages")
+    shutil.rmtree(index_directory(tables.root, "messages", f"msgid{BY_AUDIENCE}"))
+    for audience, count in (("user:joe", 1), ("user:bob", 0)):
+        assert len(lookup(tables, "messages", "msgid", ["m"], [audience], ["ts"])) == count
+    extend_index_if_behind(tables, "messages")
+    assert len(lookup(tables, "messages", "msgid", ["m"], ["user:joe"], ["ts"])) == 1

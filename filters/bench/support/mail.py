@@ -47,7 +47,7 @@ def fill(tables: Tables, count: int, newest: int) -> None:
     cuts = [*range(0, count - newest, FILE), count - newest, count]
     for low, high in pairwise(cuts):
         if high > low:
-            _write(tables, _rows(chance, low, high))
+            write(tables, rows(chance, low, high))
     compact(tables, keep_hours=0)
     # Where there was nothing to merge, too.
     make_checkpoint(tables.open(MESSAGES), tables.root / MESSAGES)
@@ -75,7 +75,8 @@ def _msgids(numbers: np.ndarray[Any, Any]) -> Any:
     return pc.binary_join_element_wise(marks, named, pa.scalar("@mail.bench.example"), ".")
 
 
-def _rows(chance: np.random.Generator, low: int, high: int) -> Any:
+def rows(chance: np.random.Generator, low: int, high: int) -> Any:
+    """Return messages by their numbers as an Arrow table, public and in the order of arrival."""
     numbers = np.arange(low, high)
     size = len(numbers)
     back = chance.geometric(1 / NEAR, size)
@@ -118,7 +119,8 @@ def _text(values: list[str]) -> Any:
     return pa.array(values, type=pa.string())
 
 
-def _write(tables: Tables, rows: Any) -> None:
+def write(tables: Tables, rows: Any) -> None:
+    """Write messages as one file of the table, without an index."""
     log = tables.open(MESSAGES)
     name = f"part-{uuid4()}.parquet"
     path = tables.root / MESSAGES / name

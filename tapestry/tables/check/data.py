@@ -120,7 +120,7 @@ def check_index(
 def _runs(root: Path, table: str) -> dict[str, list[Path]]:
     return {
         column: sorted(hash_runs.index_directory(root, table, column).glob(f"*{hash_runs.SUFFIX}"))
-        for column in INDEXED[table]
+        for column in hash_runs.index_names(table)
     }
 
 

@@ -6,7 +6,7 @@ import pytest
 from support.paths import ROOT
 from support.servers.site import manage
 
-from filters.bench import BENCHES, latency
+from filters.bench import BENCHES, latency, privacy
 from filters.bench.support import curve
 from tapestry.core.errors import TapestryError
 
@@ -116,6 +116,23 @@ def test_mail_is_followed_from_an_imap_server_to_an_smtp_server(data_dir, doveco
     assert (figures["messages"], figures["others"]) == (3, 200)
     assert 0 < figures["inbox_p50_seconds"] <= figures["inbox_p95_seconds"]
     assert 0 < figures["smtp_p50_seconds"] <= figures["smtp_p95_seconds"]
+
+
+@pytest.mark.long
+def test_two_worlds_are_told_apart_by_durations_as_well_as_may_be(data_dir):
+    options = ("--rows", "1000", "--visible", "1000", "--repeat", "3", "--json")
+    figures = json.loads(manage(data_dir, "bench", "privacy", *options))
+    assert {"inbox", "message", "hidden", "nobody", "completion", "names"} <= set(
+        figures["answers"]
+    )
+    for compared in figures["answers"].values():
+        assert 0 <= compared["low"] <= compared["auc"] <= compared["high"] <= 1
+        assert compared["with_ms"] > 0 < compared["without_ms"]
+
+
+def test_too_few_rows_are_one_sentence():
+    with pytest.raises(TapestryError, match="Too few rows"):
+        privacy.measure({"rows": 3, "visible": 1000, "repeat": 1})
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "imap://127.0.0.1/", "http://joe:x@127.0.0.1/"])
