@@ -1,4 +1,4 @@
-"""Primary keys that are shown: encrypted, for their number tells how many rows others have.
+"""Opaque keys: primary keys that are shown, encrypted, for they number the rows of all people.
 
 One block of AES with a key that is derived from the site's: the same key is the same text.
 """
