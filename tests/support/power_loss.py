@@ -12,12 +12,9 @@ import os
 import random
 import shutil
 import struct
-import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-
-from support.paths import TESTS
 
 SECTOR = 512
 """Bytes that a disk writes as a whole."""
@@ -25,7 +22,6 @@ SECTOR = 512
 SHARES = (0.0, 0.1, 0.5, 0.9, 1.0)
 
 _HEAD = struct.Struct("<BQqII")
-SOURCE = TESTS / "support" / "recorded_files.c"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +57,6 @@ class Change:
 
     names: list[tuple[Directory, str, File | Directory | None]]
     synced: bool = False
-
-
-def build_recorder(directory: Path) -> Path:
-    """Compile the recorder; return the library."""
-    library = directory / "recorded_files.so"
-    subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-o", library, SOURCE, "-ldl"], check=True)
-    return library
 
 
 def recording(library: Path, root: Path, log: Path) -> dict[str, str]:

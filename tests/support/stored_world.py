@@ -168,4 +168,8 @@ def tell() -> None:
 
 
 if __name__ == "__main__":
+    from django.db import connections
+
     main(sys.argv[1], *map(int, sys.argv[2:]))
+    connections.close_all()
+    os._exit(0)  # pyarrow's threads, which may still be at work, would abort the program

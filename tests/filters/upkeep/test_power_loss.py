@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.power_loss import Disk, Record, build_recorder, read_records, recording
+from support.power_loss import Disk, Record, read_records, recording
+from support.preloaded import build
 from support.stored_world import BATCH, ended, expected, run
 
 pytestmark = pytest.mark.sqlite
@@ -28,7 +29,7 @@ CHAIN = 10
 
 @pytest.fixture(scope="module")
 def recorder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_recorder(tmp_path_factory.mktemp("recorder"))
+    return build("recorded_files", tmp_path_factory.mktemp("recorder"))
 
 
 @dataclass
