@@ -36,6 +36,7 @@ HAS_CHROMIUM = command -v chromium chromium-browser google-chrome >/dev/null
 HAS_DOVECOT = [ -x "$$(PATH=$$PATH:/usr/sbin command -v dovecot || true)" ] \
 	&& [ -e /usr/lib/dovecot/imap -o -e /usr/libexec/dovecot/imap ]
 
+HAS_COMPILER = command -v gcc >/dev/null && [ -e /usr/include/stdio.h ]
 HAS_POSTGRES = ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null
 
 # INN unpacked beside the virtual environment: its package would also bring a mail server.
@@ -92,6 +93,7 @@ servers: java $(INN_READY)
 	@if [ -d /run/systemd/system ] && [ "$$(id -u)" = 0 ]; then \
 		systemctl disable --quiet --now dovecot.service dovecot.socket 2>/dev/null || true; fi
 	$(call need,Chromium (for the tests),$(HAS_CHROMIUM),chromium)
+	$(call need,a C compiler (for the tests),$(HAS_COMPILER),gcc libc6-dev)
 	$(call need,PostgreSQL's server (for the tests),$(HAS_POSTGRES),postgresql)
 	$(call need,the libraries of INN (for the tests),$(HAS_INN_LIBRARIES),$$($(INN_LIBRARIES)))
 

@@ -9,9 +9,12 @@ none start without it.
 from __future__ import annotations
 
 import os
+import time
+from datetime import UTC, datetime
 from typing import Any
 
 from celery import Celery
+from celery.schedules import schedule
 from django.conf import settings
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tapestry.settings")
@@ -50,6 +53,14 @@ PROCESSES = {"mail": 2}
 """Worker processes of a queue, where there is more than one: composing digests needs every core."""
 
 
+def steady_now() -> datetime:
+    """Return the time since the machine was started, as a date: a clock that nobody sets.
+
+    By the wall clock, what is periodic would wait until the time from which it was set back.
+    """
+    return datetime.fromtimestamp(time.monotonic(), UTC)
+
+
 def _configuration() -> dict[str, Any]:
     from filters.runtime.services import redis_url
 
@@ -76,7 +87,11 @@ def _configuration() -> dict[str, Any]:
             "visibility_timeout": 3600,
         },
         "beat_schedule": {
-            name: {"task": f"filters.{name}", "schedule": every, "options": {"expires": expires}}
+            name: {
+                "task": f"filters.{name}",
+                "schedule": schedule(every, nowfun=steady_now),
+                "options": {"expires": expires},
+            }
             for name, every, expires in (
                 ("tick", seconds, max(1.0, seconds)),
                 # The shared window has the other lanes follow it, where anything is new.

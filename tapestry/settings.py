@@ -131,7 +131,8 @@ if os.environ.get("DATABASE_URL"):
     }
 else:
     # IMMEDIATE: a transaction waits for the lock when it begins, where waiting works, and
-    # not at its first write, where SQLite would refuse at once.
+    # not at its first write, where SQLite would refuse at once.  FULL: what is committed is on
+    # the disk, whatever the default of this SQLite is.
     DATABASES = {
         "default": {
             "ENGINE": "django.db.backends.sqlite3",
@@ -139,7 +140,7 @@ else:
             "OPTIONS": {
                 "timeout": 30,
                 "transaction_mode": "IMMEDIATE",
-                "init_command": "PRAGMA journal_mode=WAL",
+                "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL",
             },
             # In a file: tests race threads against each other, which one in memory cannot.
             "TEST": {"NAME": Path(tempfile.gettempdir()) / f"tapestry-test-{os.getpid()}.sqlite3"},

@@ -7,6 +7,8 @@ import os
 import stat
 from pathlib import Path
 
+from tapestry.core.durable import make_directory
+
 log = logging.getLogger(__name__)
 
 _MARKS = {"tables", "secret.key"}
@@ -15,7 +17,7 @@ _MARKS = {"tables", "secret.key"}
 
 def create(data: Path) -> None:
     """Create the data directory where it is missing, for this user alone."""
-    data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_directory(data, mode=0o700)
 
 
 def restrict(data: Path) -> None:

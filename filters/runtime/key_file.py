@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from filters.runtime import data_dir_permissions
+from tapestry.core.durable import sync_directory
 
 
 def read_or_create(path: Path, generate: Callable[[], str]) -> str:
@@ -28,6 +29,7 @@ def read_or_create(path: Path, generate: Callable[[], str]) -> str:
             pass
         finally:
             draft.unlink()
+        sync_directory(path.parent)  # else what it encrypts may outlive it
     return path.read_text().strip()
 
 

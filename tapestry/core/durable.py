@@ -34,6 +34,14 @@ def whole_file(path: Path, *, synced: bool = True) -> Iterator[IO[bytes]]:
         sync_directory(path.parent)
 
 
+def make_directory(path: Path, mode: int = 0o777) -> None:
+    """Have a directory, and those above it; the names of new ones are on the disk afterwards."""
+    missing = [directory for directory in (path, *path.parents) if not directory.is_dir()]
+    path.mkdir(mode=mode, parents=True, exist_ok=True)
+    for directory in missing:
+        sync_directory(directory.parent)
+
+
 def sync_file(path: Path) -> None:
     """Have the content of a file on the disk when this returns."""
     _sync(path, os.O_RDONLY)

@@ -17,6 +17,7 @@ from pathlib import Path
 from deltalake import DeltaTable
 
 from tapestry.core.damage import DamagedFileError, mended
+from tapestry.core.durable import sync_directory, sync_file
 from tapestry.tables import log_copy
 from tapestry.tables.log_copy import version_of
 from tapestry.tables.log_entry import entry_path, parse_entry, read_entry
@@ -75,7 +76,11 @@ def make_checkpoint(opened: DeltaTable, root: Path) -> None:
     for name in (checkpoint_path(root, version).name, POINTER):
         log_copy.copy_path(directory / name).unlink(missing_ok=True)
     opened.create_checkpoint()
-    for path in (checkpoint_path(root, version), directory / POINTER):
+    written = (checkpoint_path(root, version), directory / POINTER)
+    for path in written:
+        sync_file(path)
+    sync_directory(directory)
+    for path in written:
         log_copy.keep(path, path.read_bytes())
     for number in entries(root, before):
         path = entry_path(root, number)

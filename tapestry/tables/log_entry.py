@@ -139,6 +139,9 @@ def put_entry(
 def create_log(path: Path, name: str, schema: pa.Schema, settings: Mapping[str, str]) -> None:
     """Make the first entry of a table's log, unless another process has made it."""
     (path / "_delta_log").mkdir(parents=True, exist_ok=True)
+    # Whoever made them: without these names all that is committed later would be gone.
+    for directory in (path, path.parent, path.parent.parent):
+        sync_directory(directory)
     metadata = {
         "id": str(uuid4()),
         "name": name,

@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from tapestry.core.damage import DamagedFileError, mended
 from tapestry.core.disk_space import require_room
-from tapestry.core.durable import sync_directory, sync_file
+from tapestry.core.durable import make_directory, sync_directory, sync_file
 from tapestry.core.errors import TapestryError
 from tapestry.core.file_lock import file_lock
 from tapestry.core.message import Message
@@ -52,7 +52,7 @@ class Staging:
         self.tables = tables
         self.directory = directory
         self.audience = audience
-        self.directory.mkdir(parents=True, exist_ok=True)
+        make_directory(self.directory)
         self.cursors: dict[str, Cursor] = {}
         self.messages = self.broken = 0
         for batch in self.batches():
@@ -60,7 +60,7 @@ class Staging:
                 verify_batch(batch)
             except DamagedFileError as error:
                 self.clear()
-                self.directory.mkdir(parents=True)
+                make_directory(self.directory)
                 mended(batch, error.reason, "dropped with its import, which is read again")
                 break
         for path in self.batches():

@@ -17,7 +17,7 @@ import numpy as np
 
 from tapestry.core.checksummed_file import ChecksummedFile, write_checksummed
 from tapestry.core.damage import DamagedFileError, mended
-from tapestry.core.durable import whole_file
+from tapestry.core.durable import make_directory, sync_directory, whole_file
 from tapestry.core.sorted_hashes import Hashes, contains, hash_texts
 
 SUFFIX, COPY, OLD_SUFFIX = ".tombstones", ".copy", ".hashes"
@@ -29,7 +29,7 @@ _ATTEMPTS = 20
 def add_tombstones(root: Path, audience: str, msgids: Iterable[str]) -> None:
     """Record that messages are removed; call it from one process at a time."""
     directory = _directory(root, audience)
-    directory.mkdir(parents=True, exist_ok=True)
+    make_directory(directory)
     merged = np.unique(hash_texts(msgids))
     smaller = []
     for path in sorted(_files(directory), key=lambda path: path.stat().st_size):
@@ -69,8 +69,9 @@ def tombstone_version(root: Path, audience: str) -> frozenset[str]:
 
 def mark_history_incomplete(root: Path) -> None:
     """Record that rows were removed without a change for the filters that saw them."""
-    _marker(root).parent.mkdir(parents=True, exist_ok=True)
+    make_directory(_marker(root).parent)
     _marker(root).touch()
+    sync_directory(_marker(root).parent)
 
 
 def is_history_complete(root: Path) -> bool:

@@ -3,6 +3,7 @@
 python tests/support/stored_world.py go-on 400   appends messages up to that one, and runs
                                                  the filters after each batch
 python tests/support/stored_world.py tell        prints all messages and all matches
+python tests/support/stored_world.py look 400    tells, goes on, and tells again
 """
 
 from __future__ import annotations
@@ -23,11 +24,13 @@ FILTERS = {
 }
 
 
-def run(data: Path, *arguments: object, database: str = "") -> subprocess.Popen[str]:
+def run(
+    data: Path, *arguments: object, database: str = "", **environment: str
+) -> subprocess.Popen[str]:
     """Start this program, or a command of manage.py if the first argument names one."""
-    own = arguments[0] in {"go-on", "tell"}
+    own = arguments[0] in {"go-on", "tell", "look"}
     program = [str(__file__)] if own else [str(TESTS.parent / "manage.py")]
-    environ = {**os.environ, "TAPESTRY_DATA": str(data), "DATABASE_URL": database}
+    environ = {**os.environ, "TAPESTRY_DATA": str(data), "DATABASE_URL": database, **environment}
     return subprocess.Popen(
         [sys.executable, *program, *map(str, arguments)],
         env=environ,
@@ -67,7 +70,7 @@ def main(what: str, number: int = 0) -> None:
         return SqliteEngine({name: table.to_pylist() for name, table in rows.items()})
 
     services.engine_on = services.unproven_engine_on = engine_on
-    {"go-on": go_on, "tell": lambda _: tell()}[what](number)
+    {"go-on": go_on, "tell": lambda _: tell(), "look": look}[what](number)
 
 
 def go_on(end: int) -> None:
@@ -80,14 +83,18 @@ def go_on(end: int) -> None:
     from filters.runtime import services
     from filters.store.filter_store import DjangoClock
     from filters.upkeep import rounds
+    from tapestry.tables import commit, hash_runs
     from tapestry.tables.append import Cursor, append_messages
     from tapestry.tables.compact import compact
     from tapestry.tables.originals import Original
 
+    # A small world has all that a large one has: checkpoints, and runs of the index.
+    commit.CHECKPOINT_EVERY, hash_runs.TAIL_FILES = 4, 3
     make_database_ready()
-    terry, made = User.objects.get_or_create(username="terry")
-    for name, text in FILTERS.items() if made else ():
-        lifecycle.install(terry, text, name=name)
+    terry, _ = User.objects.get_or_create(username="terry")
+    for name, text in FILTERS.items():
+        if not terry.filters.filter(name=name).exists():
+            lifecycle.install(terry, text, name=name)
     tables = services.tables()
     begin = tables.transaction("messages", "box") or 0
     while begin < end:
@@ -101,6 +108,16 @@ def go_on(end: int) -> None:
         if begin % 5 == 0:
             compact(tables)
         print(begin, flush=True)
+
+
+def look(end: int) -> None:
+    """Tell what is there before and after going on."""
+    from filters.management.base import make_database_ready
+
+    make_database_ready()
+    tell()
+    go_on(end)
+    tell()
 
 
 def message(n: int) -> Any:
@@ -147,8 +164,12 @@ def tell() -> None:
     matches = Match.objects.order_by("filter__name", "msgid").values_list("filter__name", "msgid")
     votes = services.tables().open("annotations").to_pyarrow_table(columns=["msgid"])
     content = {"messages": sorted(rows["msgid"].to_pylist()), "matches": list(matches)}
-    print(json.dumps({**content, "votes": sorted(votes["msgid"].to_pylist())}))
+    print(json.dumps({**content, "votes": sorted(votes["msgid"].to_pylist())}), flush=True)
 
 
 if __name__ == "__main__":
+    from django.db import connections
+
     main(sys.argv[1], *map(int, sys.argv[2:]))
+    connections.close_all()
+    os._exit(0)  # pyarrow's threads, which may still be at work, would abort the program

@@ -47,6 +47,7 @@ enableoverview:      true
 artcutoff:           0
 icdsynccount:        1
 nnrpdcheckart:       true
+nnrpdloadlimit:      0
 pathnews:            {programs}
 pathbin:             {programs}/bin
 pathfilter:          {home}/filter

@@ -1,0 +1,16 @@
+"""Small libraries in C that programs are started with (LD_PRELOAD)."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from support.paths import TESTS
+
+
+def build(name: str, directory: Path) -> Path:
+    """Compile a library of this directory; return it."""
+    library = directory / f"{name}.so"
+    source = TESTS / "support" / f"{name}.c"
+    subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    return library

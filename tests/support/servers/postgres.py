@@ -1,0 +1,56 @@
+"""A real PostgreSQL on a free port, with its data in a directory of its own."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tapestry.core.child_process import free_port
+
+
+def programs() -> Path:
+    """The directory of PostgreSQL's programs, which Debian does not put on the path."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
+    on_path = shutil.which("postgres")
+    assert found or on_path, "PostgreSQL is not here: make test installs it."
+    return found[-1].parent if found else Path(str(on_path)).parent
+
+
+@contextmanager
+def running_postgres() -> Iterator[str]:
+    """Run a server; yield the address of its database."""
+    # Not pytest's directory: as root the server runs as postgres, who may not go in there.
+    home = Path(tempfile.mkdtemp(prefix="tapestry-pg-"))
+    user = "postgres" if os.geteuid() == 0 else None
+    if user is not None:
+        account = pwd.getpwnam(user)
+        os.chown(home, account.pw_uid, account.pw_gid)
+    made = ["-D", home / "data", "-U", "tapestry", "-A", "trust", "-E", "UTF8", "--no-locale"]
+    subprocess.run(
+        [programs() / "initdb", *made, "--no-sync"],
+        user=user, cwd=home, check=True, capture_output=True,
+    )  # fmt: skip
+    port = free_port()
+    settings = ("listen_addresses=127.0.0.1", "fsync=off", f"unix_socket_directories={home}")
+    server = [programs() / "postgres", "-D", home / "data", "-p", str(port)]
+    with (home / "log").open("wb") as log:
+        started = subprocess.Popen(
+            [*server, *(word for each in settings for word in ("-c", each))],
+            user=user, cwd=home, stdout=log, stderr=log,
+        )  # fmt: skip
+    try:
+        ready = [programs() / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(port)]
+        while subprocess.run(ready, check=False).returncode:
+            assert started.poll() is None, (home / "log").read_text()
+        yield f"postgres://tapestry@127.0.0.1:{port}/postgres"
+    finally:
+        started.send_signal(signal.SIGINT)  # at once, whoever is still connected
+        started.wait(20)
+        shutil.rmtree(home)
