@@ -16,7 +16,7 @@ from tapestry.query.phrases.phrasebook import phrasebook
 
 README, LANGUAGE, PAPERS = "README.md", "tapestry/query/LANGUAGE.md", "tapestry/PAPERS.md"
 GLOSSARY, FIGURES = "tapestry/GLOSSARY.md", "filters/bench/FIGURES.md"
-OTHERS = ("tapestry/DESIGN.md", "filters/OPERATING.md")
+OTHERS = ("tapestry/DESIGN.md", "filters/OPERATING.md", "filters/SECURITY.md")
 DOCUMENTS = [README, LANGUAGE, PAPERS, GLOSSARY, FIGURES, *OTHERS]
 SET_FOR_CHILDREN = {"SPARK_HOME", "TAPESTRY_BENCH"}
 READ_BY_LIBRARIES = {"SSL_CERT_FILE"}
