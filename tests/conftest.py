@@ -2,6 +2,7 @@
 
 import os
 
+import hypothesis
 import pytest
 
 pytest_plugins = ["support.datadriven"]
@@ -11,9 +12,11 @@ LOOPBACK = ["127.0.0.0/8", "::1/128"]
 
 
 def pytest_configure():
-    """Allow loopback, in this process and in those that it starts."""
+    """Allow loopback, in this process and in those that it starts; time no example."""
     from django.conf import settings
 
+    hypothesis.settings.register_profile("untimed", deadline=None)
+    hypothesis.settings.load_profile("untimed")
     settings.PRIVATE_HOSTS = LOOPBACK
     os.environ["TAPESTRY_PRIVATE_HOSTS"] = ",".join(LOOPBACK)
 

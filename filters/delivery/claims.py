@@ -184,13 +184,13 @@ def _end_without_delivery(attempt: Attempt, **changes: Any) -> bool:
 
 def _still_held(attempts: Sequence[Attempt]) -> set[int]:
     """Return, and lock, those destinations of attempts whose claims are held (a fence)."""
-    held = Q()
+    fences = Q()
     for name in {attempt.claim.name for attempt in attempts}:
         keys = [at.claim.destination.pk for at in attempts if at.claim.name == name]
-        held |= Q(holder=name, pk__in=keys)
-    if not held:
+        fences |= Q(holder=name, pk__in=keys)
+    if not fences:
         return set()
-    rows = Destination.objects.select_for_update().filter(held).order_by("pk")
+    rows = Destination.objects.select_for_update().filter(fences).order_by("pk")
     return set(rows.values_list("pk", flat=True))
 
 
