@@ -58,6 +58,7 @@ def test_what_is_stored_once_is_so_on_postgresql(database_url: str) -> None:
     hold(database_url, *(TESTS / f"{name}.py" for name in EXACT))
 
 
+@pytest.mark.long
 def test_a_restored_backup_goes_on_on_postgresql(database_url: str, tmp_path: Path) -> None:
     def new_database(name: str) -> str:
         admin, url = database_url, database_url.rpartition("/")[0] + f"/{name}"

@@ -37,6 +37,7 @@ def world(inn, data_dir, request):
             made.end()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("world", ["sqlite"], indirect=True)
 def test_nothing_is_lost_or_comes_twice_when_parts_are_killed(world, spark_server):
     world.environment["SPARK_REMOTE"] = spark_server  # which starts at once

@@ -17,7 +17,7 @@ from support.paths import ROOT
 from support.servers.site import Site, end, start, wait_ready
 from support.spark_stranger import is_response, stop_executor
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(900)]
 
 OPEN = """
 from tapestry.plan import engine
