@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -95,11 +96,23 @@ def _signal(child: Child, number: signal.Signals) -> None:
         os.killpg(child.process.pid, number)
 
 
+PORTS = range(20_000, 32_768)
+"""Below those that Linux gives to connections out (``ip_local_port_range``)."""
+
+
 def free_port() -> int:
-    """Return a loopback port on which no process listens now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
+    """Return a loopback port on which no process listens now, and which no connection out is given.
+
+    Such a connection could take the port before its server does.  One that only looks whether the
+    server is there yet could even be connected to itself.
+    """
+    while True:
+        port = secrets.choice(PORTS)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
         return port
 
 

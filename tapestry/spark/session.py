@@ -167,7 +167,9 @@ def require_listening(remote: str, user: int | None = None, timeout: float = 2.0
             )
         host = "127.0.0.1"
     try:
-        socket.create_connection((host, port), timeout).close()
+        with socket.create_connection((host, port), timeout) as connection:
+            if connection.getsockname() == connection.getpeername():
+                raise ConnectionRefusedError("it was connected to itself")
     except OSError as error:
         raise TapestryError(
             f"Spark cannot be reached at {host}:{port} ({error.strerror or error}).",

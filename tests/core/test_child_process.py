@@ -91,3 +91,10 @@ def test_the_last_line_is_the_last_that_says_something(tmp_path, text, last):
 
 def test_nothing_listens_on_a_free_port():
     assert not listens(free_port())
+
+
+def test_a_free_port_is_none_that_connections_out_are_given():
+    ports = {free_port() for _ in range(50)}
+    low = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    assert len(ports) > 40 and max(ports) < low
+    assert not any(listens(port) for port in ports)
