@@ -120,18 +120,19 @@ def _opened(remote: str, user: int | None) -> Any:
 
     os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"  # of pyspark: no session of another kind
     if user is None:
-        builder = SparkSession.builder.remote(remote)
+        session = SparkSession(connection=remote)
     else:
         from tapestry.spark.channel import OwnChannelBuilder
 
-        builder = SparkSession.builder.channelBuilder(OwnChannelBuilder(remote, user))
-    for name, value in SETTINGS.items():
-        builder = builder.config(name, value)
+        session = SparkSession(connection=OwnChannelBuilder(remote, user))
     warnings.filterwarnings("ignore", message=".*RETRIES_EXCEEDED.*")
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
-    session = builder.create()
     # By default the client would retry for ten minutes after the server is gone.
     session.client.set_retry_policies([DefaultPolicy(max_retries=5, max_backoff=1000)])
+    # Not by the builder of sessions: it holds a lock of the process while it waits for an answer.
+    SparkSession._set_default_and_active_session(session)
+    for name, value in SETTINGS.items():
+        session.conf.set(name, value)
     return session
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from email import message_from_bytes
 
 import pytest
-from support.servers.redis import Redis
+from support.servers.redis_process import Redis
 from support.servers.site import end, start, wait_ready
 from support.servers.smtp import running_smtp
 

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import threading
 
 import pytest
@@ -15,6 +16,7 @@ from tapestry.plan.engine import TooMuchError
 from tapestry.query.context import Context
 from tapestry.run.execute import Subscription, execute
 from tapestry.spark import server as spark_server
+from tapestry.spark import session as spark_session
 from tapestry.spark.engine import SparkEngine
 from tapestry.spark.session import connect, is_lost, reconnect
 from tapestry.tables.append import append_messages
@@ -114,13 +116,13 @@ def test_a_statement_under_way_is_asked_once_more(server, mail, caplog):
 @pytest.mark.long
 def test_what_spark_goes_down_over_twice_is_too_much(server, mail, monkeypatch):
     engine = engine_on(server, mail)
-    query = engine._query
+    query = engine._query_until
 
-    def fatal(sql, frames):
+    def fatal(deadline, sql, frames):
         server.kill_and_start()
-        return query(sql, frames)
+        return query(deadline, sql, frames)
 
-    monkeypatch.setattr(engine, "_query", fatal)
+    monkeypatch.setattr(engine, "_query_until", fatal)
     with pytest.raises(TooMuchError, match="twice"):
         asked(engine)
     monkeypatch.undo()
@@ -136,3 +138,15 @@ def test_a_server_that_stays_away_is_one_sentence(server, mail):
     with pytest.raises(TapestryError, match="Spark did not answer"):
         asked(engine)  # at once: it is not waited for again
     assert session.is_stopped  # or pyspark would ask it about what others make
+
+
+def test_a_server_that_says_nothing_holds_up_no_other(server, monkeypatch):
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        port = silent.getsockname()[1]
+        with monkeypatch.context() as patched, pytest.raises(TapestryError, match="opens no"):
+            patched.setattr(spark_session, "OPENING", 1.0)
+            connect(f"sc://127.0.0.1:{port}", os.geteuid())
+        spark_session._sessions.pop(server.server.remote, None)
+        assert not is_lost(server.connect())

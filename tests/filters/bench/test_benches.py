@@ -151,3 +151,14 @@ def test_the_curve_is_drawn_through_all_points(tmp_path):
     drawn = (tmp_path / "curve.svg").read_text()
     assert "<script" not in drawn
     assert all(f"{number:,}" in drawn for number in (100, 1000, 10_000, 100_000, 1_000_000))
+
+
+@pytest.mark.long
+@pytest.mark.live
+def test_a_site_at_work_is_measured_at_the_beginning_and_at_the_end(data_dir):
+    options = ("--minutes", "3", "--filters", "300", "--json")
+    figures = json.loads(manage(data_dir, "bench", "soak", *options))
+    assert {"up", "java", "beat", "worker shared"} <= set(figures["parts_end_mb"])
+    for when in ("begin", "end"):
+        assert 0 < figures[f"{when}_p50_seconds"] <= figures[f"{when}_p95_seconds"]
+        assert figures[f"memory_{when}_mb"] > 0 < figures[f"files_{when}"]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.races import race
-from support.servers.redis import Redis
+from support.servers.redis_process import Redis
 
 from filters.accounts.signing_in import counts
 from filters.accounts.signing_in.counts import ACCOUNT, ACCOUNT_AND_ADDRESS, Count
