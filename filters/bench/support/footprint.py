@@ -15,6 +15,34 @@ def peak_mb() -> int:
     return sum(_peak_kb(pid) for pid in _family(os.getpid())) // 1024
 
 
+def resident_mb() -> dict[str, int]:
+    """Return the resident memory of each process that descends from this one, in MB, by its name.
+
+    The name of one of ours is its module and its queue, of another its program.
+    """
+    sizes: dict[str, int] = {}
+    for pid in _family(os.getpid()):
+        resident = re.search(r"^VmRSS:\s+(\d+) kB", _read(PROC / str(pid) / "status"), re.MULTILINE)
+        if resident and pid != os.getpid():
+            name = _name_of(_read(PROC / str(pid) / "cmdline").split("\0"))
+            sizes[name] = sizes.get(name, 0) + int(resident[1]) // 1024
+    return sizes
+
+
+def _name_of(arguments: list[str]) -> str:
+    """Return a short name of a command.
+
+    >>> _name_of(["python", "-m", "celery", "-A", "tapestry.celery", "worker", "-Q", "own", ""])
+    'worker own'
+    >>> _name_of(["/usr/bin/java", "-cp", "/x"])
+    'java'
+    """
+    if "-Q" in arguments:
+        return f"worker {arguments[arguments.index('-Q') + 1]}"
+    known = ("beat", "listen", "up", "filters.launch.web_server")
+    return next((name for name in known if name in arguments), Path(arguments[0]).name)
+
+
 def cpu_seconds() -> float:
     """Return the processor seconds so far of the processes that run."""
     return sum(_ticks(pid) for pid in _family(os.getpid())) / os.sysconf("SC_CLK_TCK")

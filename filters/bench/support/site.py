@@ -15,10 +15,10 @@ from tapestry.core.errors import TapestryError
 
 
 @contextmanager
-def running_site() -> Iterator[None]:
-    """Run `manage.py up`, ready in the block; its words go to ``up.log``."""
-    data = services.data()
-    command = [sys.executable, "manage.py", "up", "--port", str(free_port()), "--data", str(data)]
+def running_site() -> Iterator[str]:
+    """Run `manage.py up`, ready in the block, and yield its URL; its words go to ``up.log``."""
+    data, port = services.data(), free_port()
+    command = [sys.executable, "manage.py", "up", "--port", str(port), "--data", str(data)]
     root = Path(__file__).resolve().parents[3]
     with (
         (data / "up.log").open("wb") as log,
@@ -27,7 +27,7 @@ def running_site() -> Iterator[None]:
         try:
             if not any("Tapestry is ready" in line for line in up.stdout or ()):
                 raise TapestryError("It did not become ready.")
-            yield
+            yield f"http://127.0.0.1:{port}/"
         finally:
             up.terminate()
             up.wait(30)

@@ -122,13 +122,20 @@ def test_a_shared_window_that_does_not_move_is_down(client: Client, all_parts: N
     assert found["shared_window"]["says"] == "The shared window is late: it last moved 120 s ago."
 
 
+@pytest.mark.parametrize(
+    ("free", "says"),
+    [
+        (9 * 10**8, "The disk is nearly full: 0.9 GB are free."),
+        (10**8, "The disk is full: mail and filters wait until there is room."),
+    ],
+)
 def test_a_disk_that_is_nearly_full_is_down(
-    client: Client, all_parts: None, monkeypatch: pytest.MonkeyPatch
+    client: Client, all_parts: None, monkeypatch: pytest.MonkeyPatch, free: int, says: str
 ) -> None:
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: (10**12, 10**12 - 10**8, 10**8))
+    usage = shutil.disk_usage("/")._replace(total=10**10, free=free)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
     status, found = parts(client)
-    assert status == 503
-    assert found["disk"]["says"] == "The disk is nearly full: 0.1 GB are free."
+    assert (status, found["disk"]["says"]) == (503, says)
 
 
 @pytest.fixture
