@@ -8,7 +8,7 @@ from typing import Any
 
 from filters.bench.support.timing import warm_median_ms
 from filters.runtime import services
-from tapestry.tables.log import snapshot
+from tapestry.tables.delta.log import snapshot
 
 SUMMARY = "filters that count and rank: the new votes alone, against all of them"
 

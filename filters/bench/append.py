@@ -16,9 +16,9 @@ from tapestry.core.clock import MINUTE
 from tapestry.core.message import Message
 from tapestry.core.schema import MESSAGES
 from tapestry.tables.append import Cursor, append_messages
-from tapestry.tables.commit import checkpoint_if_due, commit
+from tapestry.tables.delta.commit import checkpoint_if_due, commit
+from tapestry.tables.delta.log import Tables
 from tapestry.tables.hash_runs import extend_index
-from tapestry.tables.log import Tables
 from tapestry.tables.originals import Original, originals_to_arrow
 from tapestry.tables.rows import ORIGINALS, stamped, to_arrow
 

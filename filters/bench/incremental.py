@@ -19,7 +19,7 @@ from filters.bench.support.timing import median_ms, timed
 from filters.runtime import services
 from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError
-from tapestry.tables.log import snapshot
+from tapestry.tables.delta.log import snapshot
 
 SUMMARY = "the paper's queries Q1 to Q5 over windows of any size, against the full query"
 

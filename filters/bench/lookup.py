@@ -13,8 +13,8 @@ from tapestry.core.clock import MINUTE
 from tapestry.core.message import PUBLIC
 from tapestry.core.schema import MESSAGES
 from tapestry.tables.deduplicate import new_keys
+from tapestry.tables.delta.log import Tables
 from tapestry.tables.find import by_time
-from tapestry.tables.log import Tables
 from tapestry.tables.read import lookup, message
 from tapestry.tables.rows import arrow_schema
 

@@ -20,7 +20,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.message import PUBLIC, Annotation
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.compact import compact
-from tapestry.tables.log import snapshot
+from tapestry.tables.delta.log import snapshot
 
 SUMMARY = "every phrase of the catalogue over an archive: `ask`, and the preview of a filter"
 
@@ -61,7 +61,7 @@ def _measure(options: Mapping[str, Any], remote: str) -> dict[str, Any]:
     from tapestry.run.ask import ask
     from tapestry.spark.engine import SparkEngine
     from tapestry.spark.session import connect
-    from tapestry.tables.log import Snapshot
+    from tapestry.tables.delta.log import Snapshot
 
     tables = services.tables()
     for what in options["mbox"]:

@@ -30,7 +30,7 @@ from filters.bench.support.timing import median_ms, timed
 from filters.runtime import services
 from tapestry.core.child_process import free_port
 from tapestry.core.errors import TapestryError
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 from tapestry.tables.recent_names import recent_names
 
 SUMMARY = "how well durations tell a site with many hidden rows from one without"

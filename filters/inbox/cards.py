@@ -24,7 +24,7 @@ from filters.runtime.bulk import update_rows
 from filters.store import imports
 from tapestry.core.clock import wall_clock
 from tapestry.core.schema import MESSAGES
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 from tapestry.tables.read import CARD, lookup
 
 STALE_MATCHES = 20_000

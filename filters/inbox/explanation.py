@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any
 
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 from tapestry.tables.read import lookup
 
 MAX_ROWS = 6

@@ -13,7 +13,7 @@ from filters.store.filter_store import DjangoClock
 from tapestry.core.clock import wall_clock
 from tapestry.deliver.annotations import annotation_audience
 from tapestry.tables.append import append_annotations
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 BATCH = 500
 

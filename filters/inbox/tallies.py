@@ -20,7 +20,7 @@ from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.plan.compile import compile_due
 from tapestry.plan.explanation import explanation
 from tapestry.plan.witnesses import Witnesses, witnesses
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 from tapestry.tables.read import lookup
 
 MOST_NAMES = 20

@@ -21,7 +21,7 @@ from django.conf import settings
 from filters.runtime import addresses, spark_restart
 from filters.runtime.addresses import PROVEN, UNPROVEN
 from tapestry.core.file_lock import shared_lock
-from tapestry.tables.log import Snapshot, Tables
+from tapestry.tables.delta.log import Snapshot, Tables
 
 if TYPE_CHECKING:
     from tapestry.plan.engine import Engine

@@ -15,7 +15,7 @@ from tapestry.core.ports import Clock
 from tapestry.ingest.command import ingest
 from tapestry.tables.append import append_annotations
 from tapestry.tables.compact import compact
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 STEP = 2 * DAY
 """The events of this long are appended together: each append costs some 20 ms."""

@@ -27,7 +27,7 @@ from tapestry.core.disk_space import has_room
 from tapestry.core.errors import TapestryError
 from tapestry.plan.engine import EngineStuckError
 from tapestry.spark.session import require_listening
-from tapestry.tables.log import snapshot
+from tapestry.tables.delta.log import snapshot
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from filters.runtime import services, spark_restart
 from tapestry.plan.engine import CHECK_SECONDS, Engine, check_engine
-from tapestry.tables.log import Snapshot, Tables, snapshot
+from tapestry.tables.delta.log import Snapshot, Tables, snapshot
 
 EVERY = 60.0
 """Seconds between two looks at a Spark."""

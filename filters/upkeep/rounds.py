@@ -32,12 +32,12 @@ from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.plan.engine import EngineStuckError
 from tapestry.predicate_index.store import PredicateIndex
 from tapestry.tables.append import advance_watermark
-from tapestry.tables.log import newest_instant
+from tapestry.tables.delta.log import newest_instant
 
 if TYPE_CHECKING:
     from tapestry.run.tick import TickReport
     from tapestry.run.unproven import Turns
-    from tapestry.tables.log import Tables
+    from tapestry.tables.delta.log import Tables
 
 UNPROVEN_THREADS = 2
 """Owners whose unproven filters run at the same time."""

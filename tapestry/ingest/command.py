@@ -28,7 +28,7 @@ from tapestry.ingest.staged import ingest_whole
 from tapestry.ingest.sync_state import InMemorySyncStates
 from tapestry.servers.account import Account
 from tapestry.servers.quoted_reply import storable
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 from tapestry.tables.staging import Staging
 
 AskPassword = Callable[[str], str]

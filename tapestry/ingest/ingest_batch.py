@@ -21,7 +21,7 @@ from tapestry.ingest.parallel import parse_batches
 from tapestry.ingest.stream import Batch, Item, MessageStream
 from tapestry.tables.append import Cursor, Forbidden, append_messages, never, to_nobody
 from tapestry.tables.compact import compact_small_files
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 from tapestry.tables.originals import Original
 
 BATCH = 2000

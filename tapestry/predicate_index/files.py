@@ -11,11 +11,17 @@ import pyarrow as pa
 from deltalake import DeltaTable
 
 from tapestry.core.errors import TapestryError
-from tapestry.tables.data_files import statistics
-from tapestry.tables.delta_table import explained
-from tapestry.tables.log_check import check_log, make_checkpoint, newest_version
-from tapestry.tables.log_entry import add_action, create_log, entry_path, put_entry, remove_action
-from tapestry.tables.parquet_file import verify_whole, write_parquet
+from tapestry.tables.delta.data_files import statistics
+from tapestry.tables.delta.delta_table import explained
+from tapestry.tables.delta.log_check import check_log, make_checkpoint, newest_version
+from tapestry.tables.delta.log_entry import (
+    add_action,
+    create_log,
+    entry_path,
+    put_entry,
+    remove_action,
+)
+from tapestry.tables.delta.parquet_file import verify_whole, write_parquet
 
 ROW_GROUP = 1 << 20
 """Entries of a row group: they are read together."""

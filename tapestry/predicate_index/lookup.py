@@ -19,7 +19,7 @@ from tapestry.core.sorted_hashes import SortedHashes
 from tapestry.plan.predicate_keys import PredicateKey
 from tapestry.predicate_index.groups import EvaluationGroup, Member, visible_audiences
 from tapestry.predicate_index.store import PredicateIndex, key_hashes, query_hashes
-from tapestry.tables.parquet_file import read_parquet
+from tapestry.tables.delta.parquet_file import read_parquet
 
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
 

@@ -21,9 +21,9 @@ from tapestry.plan.group import merge
 from tapestry.plan.key_extractor import KeyExtractor, extract_tokens
 from tapestry.plan.predicate_keys import PredicateKey
 from tapestry.plan.relation import Range
-from tapestry.tables.data_files import DataFiles
+from tapestry.tables.delta.data_files import DataFiles
+from tapestry.tables.delta.log import Snapshot
 from tapestry.tables.find import ReadLimit, by_key, by_time, within
-from tapestry.tables.log import Snapshot
 
 AT_ONCE = ReadLimit(rows=200_000, bytes=512 * 1024 * 1024)
 """Rows, and bytes of their columns, up to which they are read together; an import has more."""

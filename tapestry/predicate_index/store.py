@@ -34,7 +34,7 @@ from tapestry.plan.compile import Compiled, Plan
 from tapestry.plan.predicate_keys import PredicateKey, predicate_keys
 from tapestry.plan.signature import Constant, values_by_slot
 from tapestry.predicate_index.files import files_of, forget_versions, verify_table, write_rows
-from tapestry.tables.parquet_file import parquet_footer, read_parquet
+from tapestry.tables.delta.parquet_file import parquet_footer, read_parquet
 
 _COLUMNS = {
     "filter_id": pa.int64(),

@@ -13,7 +13,7 @@ from tapestry.plan.engine import Engine, evaluate
 from tapestry.plan.lowering.lower import lower_at
 from tapestry.query.context import Context
 from tapestry.run.execute import Subscription, execute, signature_groups
-from tapestry.tables.log import Snapshot, Tables, snapshot
+from tapestry.tables.delta.log import Snapshot, Tables, snapshot
 from tapestry.tables.read import Card, cards, lookup
 
 EngineOn = Callable[[Snapshot], Engine]

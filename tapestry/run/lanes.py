@@ -29,7 +29,7 @@ from tapestry.run.own_windows import Run, explained, refuse, run_own_windows
 from tapestry.run.shared_window import run_shared_window
 from tapestry.run.unproven import Turns, run_turn
 from tapestry.run.window_cut import cut
-from tapestry.tables.log import Snapshot, Tables, snapshot
+from tapestry.tables.delta.log import Snapshot, Tables, snapshot
 from tapestry.tables.read import audiences_in
 from tapestry.tables.tombstones import is_history_complete
 

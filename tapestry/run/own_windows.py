@@ -24,7 +24,7 @@ from tapestry.run.changes import change_windows
 from tapestry.run.execute import Subscription, execute
 from tapestry.run.limits import run_isolated
 from tapestry.run.suspects import require_blame
-from tapestry.tables.log import Snapshot, Tables, snapshot
+from tapestry.tables.delta.log import Snapshot, Tables, snapshot
 
 log = logging.getLogger(__name__)
 

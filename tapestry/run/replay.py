@@ -19,7 +19,7 @@ from tapestry.rewrite.pipeline import Strategy
 from tapestry.run.changes import change_windows
 from tapestry.run.execute import Subscription, execute_windows
 from tapestry.run.replay_files import read_filters, read_snapshot
-from tapestry.tables.log import Snapshot
+from tapestry.tables.delta.log import Snapshot
 
 Deltas = OneOf["transactional", "compressed"]
 """Every change in order, or the difference between the ends of each window."""

@@ -19,8 +19,8 @@ from tapestry.core.clock import parse_instant
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import PUBLIC, audiences_of
 from tapestry.core.schema import ANNOTATIONS, COLUMNS, KEY_COLUMN, MESSAGES, Type
-from tapestry.tables.data_files import DataFile, bounded_file, bounds_of
-from tapestry.tables.log import Snapshot
+from tapestry.tables.delta.data_files import DataFile, bounded_file, bounds_of
+from tapestry.tables.delta.log import Snapshot
 from tapestry.tables.rows import arrow_schema
 
 MOST_FILES = 32

@@ -29,7 +29,7 @@ from tapestry.run.enrollment import enroll
 from tapestry.run.lanes import run_shared
 from tapestry.run.own_windows import Run, refuse_slow, run_own_windows
 from tapestry.tables.append import advance_watermark
-from tapestry.tables.log import Snapshot, Tables
+from tapestry.tables.delta.log import Snapshot, Tables
 
 log = logging.getLogger(__name__)
 

@@ -22,7 +22,7 @@ from tapestry.core.ports import DueFilter, FilterStore
 from tapestry.plan.engine import Engine
 from tapestry.run.own_windows import Run, refuse_slow, run_own_windows
 from tapestry.run.window_cut import half
-from tapestry.tables.log import Snapshot, Tables, snapshot
+from tapestry.tables.delta.log import Snapshot, Tables, snapshot
 
 log = logging.getLogger(__name__)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tapestry.core.schema import COLUMNS
-from tapestry.tables.data_files import DataFile
-from tapestry.tables.log import Snapshot
+from tapestry.tables.delta.data_files import DataFile
+from tapestry.tables.delta.log import Snapshot
 
 
 def cut(seen: Snapshot, since: int, until: int, rows: float) -> int:

@@ -31,9 +31,9 @@ from tapestry.spark.dialect import spark_sql
 from tapestry.spark.local_rows import Limits, LocalRows, selected_columns
 from tapestry.spark.session import is_lost
 from tapestry.spark.time_limit import GivenUpError, call_within
-from tapestry.tables.data_files import DataFiles
-from tapestry.tables.log import Snapshot
-from tapestry.tables.parquet_file import parquet_footer, verify_whole
+from tapestry.tables.delta.data_files import DataFiles
+from tapestry.tables.delta.log import Snapshot
+from tapestry.tables.delta.parquet_file import parquet_footer, verify_whole
 from tapestry.tables.rows import ARROW, arrow_schema
 
 INTERPRETED = 100_000

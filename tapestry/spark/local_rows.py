@@ -15,10 +15,10 @@ import pyarrow.compute as pc
 
 from tapestry.core.schema import COLUMNS, Type
 from tapestry.plan.relation import KeyLookup, Statement, View
-from tapestry.tables.data_files import DataFile, DataFiles
+from tapestry.tables.delta.data_files import DataFile, DataFiles
+from tapestry.tables.delta.log import Snapshot
 from tapestry.tables.find import ReadLimit, by_key, by_time, unindexed, within
 from tapestry.tables.hash_runs import text_array
-from tapestry.tables.log import Snapshot
 from tapestry.tables.rows import arrow_schema
 
 

@@ -26,10 +26,10 @@ from tapestry.core.message import Annotation, Message
 from tapestry.core.ports import Clock
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.audience_markers import mark_audiences
-from tapestry.tables.commit import checkpoint_if_due, commit
 from tapestry.tables.deduplicate import new_keys, with_keys
+from tapestry.tables.delta.commit import checkpoint_if_due, commit
+from tapestry.tables.delta.log import Tables, newest_instant
 from tapestry.tables.hash_runs import extend_index_if_behind
-from tapestry.tables.log import Tables, newest_instant
 from tapestry.tables.originals import Original, originals_to_arrow
 from tapestry.tables.rows import ORIGINALS, stamped, to_arrow
 

@@ -15,8 +15,8 @@ from hashlib import blake2b
 from pathlib import Path
 
 from tapestry.core.durable import sync_directory
-from tapestry.tables.delta_table import explained
-from tapestry.tables.log import Tables, snapshot
+from tapestry.tables.delta.delta_table import explained
+from tapestry.tables.delta.log import Tables, snapshot
 from tapestry.tables.read import audiences_in
 
 _DIRECTORY, _COMPLETE = "audiences", "complete"

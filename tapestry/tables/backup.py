@@ -19,9 +19,9 @@ from tapestry.core.file_lock import FOREVER, file_lock
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.check.log_files import LogContent, read_log
 from tapestry.tables.check.report import Report
-from tapestry.tables.log_check import check_log, checkpoint_path, entries, newest_checkpoint
-from tapestry.tables.log_entry import entry_path
-from tapestry.tables.parquet_file import verify_whole
+from tapestry.tables.delta.log_check import check_log, checkpoint_path, entries, newest_checkpoint
+from tapestry.tables.delta.log_entry import entry_path
+from tapestry.tables.delta.parquet_file import verify_whole
 from tapestry.tables.rows import ORIGINALS
 
 TABLES = (ANNOTATIONS, MESSAGES, ORIGINALS)

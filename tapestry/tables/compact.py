@@ -26,7 +26,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.file_lock import file_lock
 from tapestry.core.log import event
 from tapestry.core.schema import ANNOTATIONS, INDEXED, MESSAGES
-from tapestry.tables.data_files import (
+from tapestry.tables.delta.data_files import (
     UNKNOWN,
     Bounds,
     DataFile,
@@ -36,11 +36,11 @@ from tapestry.tables.data_files import (
     root_of,
     statistics,
 )
+from tapestry.tables.delta.log import Tables
+from tapestry.tables.delta.log_check import make_checkpoint
+from tapestry.tables.delta.log_entry import add_action, put_entry, remove_action
+from tapestry.tables.delta.parquet_file import new_parquet_file, open_parquet, read_parquet
 from tapestry.tables.hash_runs import extend_index
-from tapestry.tables.log import Tables
-from tapestry.tables.log_check import make_checkpoint
-from tapestry.tables.log_entry import add_action, put_entry, remove_action
-from tapestry.tables.parquet_file import new_parquet_file, open_parquet, read_parquet
 from tapestry.tables.rows import (
     ORIGINALS,
     REPEATING,

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 
 from tapestry.core.content import content_hash, copy_key, is_copy, message_id_of
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
-from tapestry.tables.data_files import DataFiles
+from tapestry.tables.delta.data_files import DataFiles
 from tapestry.tables.find import by_key
 from tapestry.tables.tombstones import find_tombstones
 

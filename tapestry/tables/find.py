@@ -19,7 +19,8 @@ import pyarrow.compute as pc
 from tapestry.core.clock import BEGINNING
 from tapestry.core.content import COPY_PATTERN
 from tapestry.core.schema import INDEXED, INDEXED_BY_AUDIENCE
-from tapestry.tables.data_files import DataFile, DataFiles
+from tapestry.tables.delta.data_files import DataFile, DataFiles
+from tapestry.tables.delta.parquet_file import open_parquet, parquet_footer
 from tapestry.tables.hash_runs import (
     BY_AUDIENCE,
     Places,
@@ -29,7 +30,6 @@ from tapestry.tables.hash_runs import (
     sorted_runs,
     text_array,
 )
-from tapestry.tables.parquet_file import open_parquet, parquet_footer
 from tapestry.tables.rows import arrow_schema, bounded
 
 Slice = tuple[int, int]

@@ -20,11 +20,11 @@ from tapestry.core.log import event
 from tapestry.core.ports import Clock
 from tapestry.core.schema import ANNOTATIONS, INDEXED, KEY_COLUMN, MESSAGES
 from tapestry.tables.compact import KEEP_HOURS, drop_old_files, replace
-from tapestry.tables.data_files import DataFile
+from tapestry.tables.delta.data_files import DataFile
+from tapestry.tables.delta.log import Tables
+from tapestry.tables.delta.log_check import drop_history, make_checkpoint
+from tapestry.tables.delta.parquet_file import read_parquet
 from tapestry.tables.hash_runs import extend_index
-from tapestry.tables.log import Tables
-from tapestry.tables.log_check import drop_history, make_checkpoint
-from tapestry.tables.parquet_file import read_parquet
 from tapestry.tables.rows import ORIGINALS
 from tapestry.tables.tombstones import add_tombstones, delete_tombstones, mark_history_incomplete
 

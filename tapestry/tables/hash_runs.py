@@ -37,9 +37,9 @@ from tapestry.core.damage import DamagedFileError, mended
 from tapestry.core.file_lock import file_lock
 from tapestry.core.schema import INDEXED, INDEXED_BY_AUDIENCE
 from tapestry.core.sorted_hashes import Hashes, MappedHashes, SortedHashes, hash_texts, run_bytes
-from tapestry.tables.data_files import DataFile, DataFiles
-from tapestry.tables.log import Tables
-from tapestry.tables.parquet_file import read_parquet
+from tapestry.tables.delta.data_files import DataFile, DataFiles
+from tapestry.tables.delta.log import Tables
+from tapestry.tables.delta.parquet_file import read_parquet
 from tapestry.tables.rows import bounded
 
 log = logging.getLogger(__name__)

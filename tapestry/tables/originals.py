@@ -14,8 +14,8 @@ from typing import Any
 import pyarrow as pa
 
 from tapestry.core.message import LARGEST
+from tapestry.tables.delta.log import Tables
 from tapestry.tables.find import equal
-from tapestry.tables.log import Tables
 from tapestry.tables.read import Copy
 from tapestry.tables.rows import ORIGINALS, arrow_schema, clean
 

@@ -33,17 +33,17 @@ from tapestry.tables.append import (
     transactions_of,
 )
 from tapestry.tables.audience_markers import mark_audiences
-from tapestry.tables.commit import (
+from tapestry.tables.deduplicate import Deduplicator, repeated_among, with_keys
+from tapestry.tables.delta.commit import (
     WrittenFile,
     checkpoint_if_due,
     commit_files,
     delete_files,
     write_file,
 )
-from tapestry.tables.deduplicate import Deduplicator, repeated_among, with_keys
+from tapestry.tables.delta.log import Tables, newest_instant
 from tapestry.tables.find import by_time
 from tapestry.tables.hash_runs import extend_index_if_behind
-from tapestry.tables.log import Tables, newest_instant
 from tapestry.tables.rows import ORIGINALS, stamped
 from tapestry.tables.staging import Staging, read_batch, read_keys
 from tapestry.tables.tombstones import tombstone_version

@@ -18,10 +18,10 @@ import pyarrow.compute as pc
 from tapestry.core.content import message_id_of
 from tapestry.core.message import Annotation, Message, width
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
-from tapestry.tables.data_files import DataFile
+from tapestry.tables.delta.data_files import DataFile
+from tapestry.tables.delta.log import Snapshot, Tables
+from tapestry.tables.delta.parquet_file import read_parquet
 from tapestry.tables.find import by_key, equal
-from tapestry.tables.log import Snapshot, Tables
-from tapestry.tables.parquet_file import read_parquet
 from tapestry.tables.rows import AnnotationRow, MessageRow, arrow_schema, fields_of
 
 

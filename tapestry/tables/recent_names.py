@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
+from tapestry.tables.delta.log import Tables
+from tapestry.tables.delta.parquet_file import open_parquet
 from tapestry.tables.find import group_bounds
 from tapestry.tables.hash_runs import text_array
-from tapestry.tables.log import Tables
-from tapestry.tables.parquet_file import open_parquet
 from tapestry.tables.rows import arrow_schema, bounded
 
 _COLUMNS = {

@@ -29,10 +29,10 @@ from tapestry.core.file_lock import file_lock
 from tapestry.core.message import Message
 from tapestry.core.schema import MESSAGES
 from tapestry.tables.append import Cursor, cursor_of
-from tapestry.tables.delta_table import explained
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.delta_table import explained
+from tapestry.tables.delta.log import Tables
+from tapestry.tables.delta.parquet_file import checksum
 from tapestry.tables.originals import Original, originals_to_arrow
-from tapestry.tables.parquet_file import checksum
 from tapestry.tables.rows import ORIGINALS, arrow_schema, to_arrow
 
 _BATCH = b"tapestry.batch"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tapestry.core.schema import MESSAGES
-from tapestry.tables.data_files import DataFile
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.data_files import DataFile
+from tapestry.tables.delta.log import Tables
 from tapestry.tables.read import CARD, Card, card_of, lookup, narrowest_first
 
 HIGHEST = 100

@@ -21,18 +21,18 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.file_lock import FOREVER, file_lock
 from tapestry.core.log import event
 from tapestry.core.schema import MESSAGES
-from tapestry.tables.data_files import (
+from tapestry.tables.delta.data_files import (
     UNKNOWN,
     DataFile,
     bounds_of,
     data_files_of,
     statistics,
 )
-from tapestry.tables.delta_table import explained
+from tapestry.tables.delta.delta_table import explained
+from tapestry.tables.delta.log import Tables
+from tapestry.tables.delta.log_entry import add_action, put_entry, remove_action
+from tapestry.tables.delta.parquet_file import new_parquet_file, open_parquet
 from tapestry.tables.find import by_time
-from tapestry.tables.log import Tables
-from tapestry.tables.log_entry import add_action, put_entry, remove_action
-from tapestry.tables.parquet_file import new_parquet_file, open_parquet
 from tapestry.tables.rows import ORIGINALS, REPEATING, arrow_schema, dated, row_group_rows
 
 ReceivedOf = Callable[[bytes, int], int | None]

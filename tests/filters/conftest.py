@@ -19,7 +19,7 @@ from tapestry.celery import app
 from tapestry.core.message import Annotation, Message
 from tapestry.servers import connection
 from tapestry.tables.append import append_annotations, append_messages
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 
 @pytest.fixture(autouse=True)
@@ -163,7 +163,7 @@ def engine(monkeypatch: pytest.MonkeyPatch, tables: Tables) -> None:
     from support.engines.sqlite_engine import SqliteEngine
 
     from filters.runtime import services
-    from tapestry.tables.log import Snapshot
+    from tapestry.tables.delta.log import Snapshot
 
     def engine_on(snapshot: Snapshot, **_: Any) -> SqliteEngine:
         return SqliteEngine(

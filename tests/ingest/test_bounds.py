@@ -20,7 +20,7 @@ from tapestry.ingest.archive.mbox import MOST_UNPACKED
 from tapestry.ingest.command import ingest
 from tapestry.ingest.large_message import BEGINNING, MessageBytes
 from tapestry.ingest.mime.parse import TOO_LARGE, parse
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 from tapestry.tables.originals import original
 from tapestry.tables.read import copies, message
 
@@ -35,7 +35,7 @@ import sys
 from pathlib import Path
 from support.clocks import MemoryClock
 from tapestry.ingest.command import ingest
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 if __name__ == "__main__":
     report = ingest(sys.argv[1], Tables(sys.argv[2]), MemoryClock())
     status = Path("/proc/self/status").read_text()

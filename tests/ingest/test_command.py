@@ -15,7 +15,7 @@ from tapestry.ingest.archive.files import open_archive_source
 from tapestry.ingest.command import ingest
 from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
 from tapestry.tables.compact import MOST_SMALL
-from tapestry.tables.log import Tables, snapshot
+from tapestry.tables.delta.log import Tables, snapshot
 from tapestry.tables.read import message
 
 PUBLIC = ("public",)

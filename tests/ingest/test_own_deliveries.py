@@ -12,7 +12,7 @@ from tapestry.ingest.command import ingest
 from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
 from tapestry.ingest.stream import Item, MessageStream
 from tapestry.tables.append import Cursor, cursor_of
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 SIGNER = DeliverySigner(b"of this site")
 OURS = SIGNER.has_signed

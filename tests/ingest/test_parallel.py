@@ -17,7 +17,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.ingest import command
 from tapestry.ingest.parallel import parse_batches
 from tapestry.ingest.stream import Batch
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 FROM = "From joe@x.org Fri Jan  2 14:26:52 2004\n"
 

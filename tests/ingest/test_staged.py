@@ -12,7 +12,7 @@ from support.clocks import MemoryClock
 from tapestry.core.message import Message
 from tapestry.ingest.command import ingest
 from tapestry.tables.append import append_messages
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 
 def mbox(path, messages):

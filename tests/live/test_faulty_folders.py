@@ -11,7 +11,7 @@ from support.servers.pulled import ids, pulled
 from tapestry.ingest.imap.folder import windows
 from tapestry.ingest.ingest_batch import IngestTarget
 from tapestry.servers.account import ConnectionLostError, RefusedError
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 pytestmark = pytest.mark.live
 

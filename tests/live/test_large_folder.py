@@ -17,7 +17,7 @@ from tapestry.servers.account import ANYWHERE, Account
 from tapestry.ingest.ingest_batch import IngestTarget
 from tapestry.ingest.pull import pull_account
 from tapestry.ingest.sync_state import InMemorySyncStates
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 port, user, secret, folder, root = sys.argv[1:]
 account = Account("imap", "127.0.0.1", int(port), "none", user, secret, allowed=ANYWHERE)

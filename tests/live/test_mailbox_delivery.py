@@ -19,7 +19,7 @@ from tapestry.ingest.ingest_batch import IngestTarget, Tally
 from tapestry.ingest.pull import pull_account
 from tapestry.ingest.sync_state import InMemorySyncStates
 from tapestry.servers.imap import DELIVERED_KEYWORD
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 pytestmark = pytest.mark.live
 

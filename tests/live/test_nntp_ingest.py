@@ -19,7 +19,7 @@ from tapestry.ingest.nntp.session import open_nntp
 from tapestry.ingest.pull import pull_account
 from tapestry.ingest.sync_state import InMemorySyncStates
 from tapestry.servers.account import ANYWHERE, Account
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 from tapestry.tables.read import message
 
 pytestmark = pytest.mark.live

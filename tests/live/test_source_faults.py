@@ -23,7 +23,7 @@ from support.servers.cutting_proxy import CuttingProxy
 from support.servers.dovecot import PASSWORD, USER, running_dovecot
 from support.servers.site import environment_for
 
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 

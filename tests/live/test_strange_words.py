@@ -16,7 +16,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.ingest.ingest_batch import IngestTarget
 from tapestry.ingest.session import open_session
 from tapestry.servers.account import ConnectionLostError
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 pytestmark = pytest.mark.live
 

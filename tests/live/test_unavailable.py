@@ -15,7 +15,7 @@ from tapestry.ingest.nntp import session
 from tapestry.ingest.sync_state import InMemorySyncStates
 from tapestry.ingest.unavailable import MOST, FetchResult, UnavailableMessages
 from tapestry.servers.account import ConnectionLostError
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 pytestmark = pytest.mark.live
 

@@ -9,7 +9,7 @@ from filters.models import Profile
 from filters.store.filter_store import DjangoClock
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 

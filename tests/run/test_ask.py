@@ -12,7 +12,7 @@ from tapestry.core.message import Message
 from tapestry.query.context import Context
 from tapestry.run.ask import ask
 from tapestry.tables.append import append_messages
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 PUBLIC = ("public",)
 

@@ -14,9 +14,10 @@ from tapestry.core.message import Message
 from tapestry.predicate_index import files as stored_files
 from tapestry.predicate_index import store as index_store
 from tapestry.run.tick import tick
-from tapestry.tables import find, parquet_file
+from tapestry.tables import find
 from tapestry.tables.append import append_messages
-from tapestry.tables.log import Tables
+from tapestry.tables.delta import parquet_file
+from tapestry.tables.delta.log import Tables
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from tapestry.run.limits import set_aside
 from tapestry.spark.engine import SparkEngine
 from tapestry.spark.session import LOCAL, connect
 from tapestry.tables.append import append_messages
-from tapestry.tables.log import Tables, snapshot
+from tapestry.tables.delta.log import Tables, snapshot
 
 MANY = 400
 GIVEN_UP = []

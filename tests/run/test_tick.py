@@ -20,7 +20,7 @@ from tapestry.predicate_index import store as index_store
 from tapestry.predicate_index.store import PredicateIndex
 from tapestry.run.tick import tick
 from tapestry.tables.append import append_messages
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 MEALS = ("lunch", "dinner")
 

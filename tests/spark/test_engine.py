@@ -26,8 +26,8 @@ from tapestry.run.execute import Subscription, execute, execute_windows, signatu
 from tapestry.spark import engine as spark
 from tapestry.spark.local_rows import Limits
 from tapestry.spark.session import connect
-from tapestry.tables.data_files import bounded_file, bounds_of
-from tapestry.tables.log import Snapshot
+from tapestry.tables.delta.data_files import bounded_file, bounds_of
+from tapestry.tables.delta.log import Snapshot
 from tapestry.tables.rows import arrow_schema
 
 pytestmark = pytest.mark.spark

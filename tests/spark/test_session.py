@@ -20,7 +20,7 @@ from tapestry.spark import session as spark_session
 from tapestry.spark.engine import SparkEngine
 from tapestry.spark.session import connect, is_lost, reconnect
 from tapestry.tables.append import append_messages
-from tapestry.tables.log import Tables, snapshot
+from tapestry.tables.delta.log import Tables, snapshot
 
 pytestmark = pytest.mark.spark
 MANY = 3_000

@@ -8,7 +8,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.plan.lowering.assembly import Assembly
 from tapestry.spark import engine as engine_module
 from tapestry.spark.engine import SparkEngine
-from tapestry.tables.log import Snapshot
+from tapestry.tables.delta.log import Snapshot
 
 
 @pytest.fixture

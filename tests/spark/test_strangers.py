@@ -22,7 +22,7 @@ from tapestry.spark import server as spark_server
 from tapestry.spark import session as session_module
 from tapestry.spark.engine import SparkEngine
 from tapestry.spark.session import connect, is_lost
-from tapestry.tables.log import Snapshot
+from tapestry.tables.delta.log import Snapshot
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 

@@ -23,9 +23,9 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.tables.append import Cursor, advance_watermark, append_messages, cursor_of
 from tapestry.tables.compact import compact, compact_small_files
+from tapestry.tables.delta.log import Tables, snapshot
 from tapestry.tables.find import by_time
 from tapestry.tables.hash_runs import extend_index
-from tapestry.tables.log import Tables, snapshot
 from tapestry.tables.originals import Original
 
 MESSAGES, BATCH = 20, 4

@@ -14,7 +14,7 @@ from tapestry.ingest import ingest_batch
 from tapestry.ingest.archive.files import open_archive_source
 from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
 from tapestry.tables.append import cursor_of
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 
 def main(root: Path, mbox: str, batch: int) -> None:

@@ -11,10 +11,11 @@ from tapestry.core.message import Annotation, Message
 from tapestry.predicate_index import files as index_files
 from tapestry.predicate_index import store as index_store
 from tapestry.predicate_index.store import IndexEntry, PredicateIndex
-from tapestry.tables import find, hash_runs, log_check, log_state, parquet_file, read
+from tapestry.tables import find, hash_runs, read
 from tapestry.tables.append import Cursor, append_annotations, append_messages
 from tapestry.tables.compact import compact
-from tapestry.tables.log import Tables
+from tapestry.tables.delta import log_check, log_state, parquet_file
+from tapestry.tables.delta.log import Tables
 from tapestry.tables.originals import Original
 from tapestry.tables.staging import Staging
 from tapestry.tables.tombstones import add_tombstones

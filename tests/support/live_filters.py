@@ -11,7 +11,7 @@ from filters.store.filter_store import DjangoClock
 from filters.upkeep import rounds
 from tapestry.core.message import Annotation, Message
 from tapestry.tables.append import append_annotations, append_messages
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 SCORE = "SUM(a.number IN annotations: a.msgid = m.msgid AND a.kind = 'vote') > 0"
 

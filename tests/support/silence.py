@@ -11,7 +11,7 @@ from support.oracle import Oracle
 from tapestry.core.schema import MESSAGES
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 TEXTS = (
     "with no reply",

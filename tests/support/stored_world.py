@@ -83,9 +83,10 @@ def go_on(end: int) -> None:
     from filters.runtime import services
     from filters.store.filter_store import DjangoClock
     from filters.upkeep import rounds
-    from tapestry.tables import commit, hash_runs
+    from tapestry.tables import hash_runs
     from tapestry.tables.append import Cursor, append_messages
     from tapestry.tables.compact import compact
+    from tapestry.tables.delta import commit
     from tapestry.tables.originals import Original
 
     # A small world has all that a large one has: checkpoints, and runs of the index.

@@ -21,7 +21,7 @@ from tapestry.tables.append import (
     append_messages,
     cursor_of,
 )
-from tapestry.tables.log import Tables, newest_instant, snapshot
+from tapestry.tables.delta.log import Tables, newest_instant, snapshot
 from tapestry.tables.read import annotations_on, message
 
 PUBLIC = ("public",)

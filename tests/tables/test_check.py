@@ -23,8 +23,8 @@ from tapestry.tables.check.data import check_tables
 from tapestry.tables.check.repair import Repair
 from tapestry.tables.check.report import Report
 from tapestry.tables.compact import compact
+from tapestry.tables.delta.log import Tables
 from tapestry.tables.forget import TABLES, forget
-from tapestry.tables.log import Tables
 from tapestry.tables.originals import Original
 from tapestry.tables.read import message
 from tapestry.tables.tombstones import find_tombstones

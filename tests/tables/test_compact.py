@@ -13,7 +13,7 @@ from tapestry.core.message import Message
 from tapestry.tables import compact as compaction
 from tapestry.tables.append import Cursor, advance_watermark, append_messages, cursor_of
 from tapestry.tables.compact import Compaction, compact, compact_small_files
-from tapestry.tables.log import Tables, newest_instant, snapshot
+from tapestry.tables.delta.log import Tables, newest_instant, snapshot
 
 ROUNDS = 20
 

@@ -14,9 +14,9 @@ from tapestry.core.content import content_hash, copy_key, is_copy, message_id_of
 from tapestry.core.message import Message
 from tapestry.ingest.mime.parse import parse
 from tapestry.tables.append import Cursor, append_messages, cursor_of
+from tapestry.tables.delta.log import Tables
 from tapestry.tables.forget import forget
 from tapestry.tables.hash_runs import extend_index
-from tapestry.tables.log import Tables
 from tapestry.tables.originals import Original, original
 from tapestry.tables.publish import publish
 from tapestry.tables.read import copies, message

@@ -9,9 +9,9 @@ from support.clocks import MemoryClock
 from tapestry.core.message import Annotation, Message
 from tapestry.tables.append import Cursor, append_annotations, append_messages, cursor_of
 from tapestry.tables.compact import compact
+from tapestry.tables.delta.log import Tables, snapshot
 from tapestry.tables.forget import forget
 from tapestry.tables.hash_runs import extend_index
-from tapestry.tables.log import Tables, snapshot
 from tapestry.tables.originals import Original, original
 from tapestry.tables.read import copies, message
 

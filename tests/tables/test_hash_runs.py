@@ -16,8 +16,8 @@ from tapestry.core.message import Message
 from tapestry.tables import hash_runs
 from tapestry.tables.append import append_messages
 from tapestry.tables.compact import compact
+from tapestry.tables.delta.log import Tables
 from tapestry.tables.find import ReadLimit, by_key, by_time
-from tapestry.tables.log import Tables
 
 COLUMNS = ["msgid", "inreplyto", "ts", "audience"]
 

@@ -24,7 +24,7 @@ from tapestry.tables.append import (
     cursor_of,
 )
 from tapestry.tables.compact import compact
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 from tapestry.tables.originals import Original, original
 from tapestry.tables.publish import publish
 from tapestry.tables.read import copies

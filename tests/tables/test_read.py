@@ -11,6 +11,7 @@ from tapestry.core.clock import MINUTE
 from tapestry.core.message import Annotation, Message
 from tapestry.tables import find
 from tapestry.tables.append import append_annotations, append_messages
+from tapestry.tables.delta.log import Tables
 from tapestry.tables.find import by_key
 from tapestry.tables.hash_runs import (
     BY_AUDIENCE,
@@ -18,7 +19,6 @@ from tapestry.tables.hash_runs import (
     extend_index_if_behind,
     index_directory,
 )
-from tapestry.tables.log import Tables
 from tapestry.tables.originals import Original, original
 from tapestry.tables.read import Card, annotations_on, cards, copies, lookup, message
 

@@ -17,8 +17,8 @@ from tapestry.ingest.mime.parse import received_of
 from tapestry.tables import upgrade as upgrading
 from tapestry.tables.append import append_messages
 from tapestry.tables.compact import compact
+from tapestry.tables.delta.log import Tables
 from tapestry.tables.find import by_time
-from tapestry.tables.log import Tables
 from tapestry.tables.originals import Original
 from tapestry.tables.rows import arrow_schema
 from tapestry.tables.upgrade import upgrade

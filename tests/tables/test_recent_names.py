@@ -7,7 +7,7 @@ from support.clocks import MemoryClock
 from tapestry.core.message import Annotation, Message
 from tapestry.tables.append import append_annotations, append_messages
 from tapestry.tables.compact import compact
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 from tapestry.tables.recent_names import Names, recent_names
 
 PUBLIC = ("public",)

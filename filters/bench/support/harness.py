@@ -28,8 +28,8 @@ from tapestry.predicate_index.store import PredicateIndex
 from tapestry.query.context import Context
 from tapestry.run.execute import Subscription, execute
 from tapestry.tables.append import append_annotations, append_messages
+from tapestry.tables.delta.log import snapshot
 from tapestry.tables.hash_runs import extend_index
-from tapestry.tables.log import snapshot
 
 
 class Harness:

@@ -21,9 +21,9 @@ from tapestry.core.clock import MINUTE
 from tapestry.core.message import PUBLIC
 from tapestry.core.schema import MESSAGES
 from tapestry.tables.compact import compact
-from tapestry.tables.data_files import bounds_of, statistics
-from tapestry.tables.log import Tables
-from tapestry.tables.log_check import make_checkpoint
+from tapestry.tables.delta.data_files import bounds_of, statistics
+from tapestry.tables.delta.log import Tables
+from tapestry.tables.delta.log_check import make_checkpoint
 from tapestry.tables.rows import REPEATING, ROW_GROUP, arrow_schema
 
 BEGIN = 1_400_000_000_000_000

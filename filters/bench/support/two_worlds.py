@@ -25,8 +25,8 @@ from filters.models import Card, Destination, Feed, Filter, Match, Profile, Sour
 from tapestry.core.message import Annotation
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.compact import compact
+from tapestry.tables.delta.log import Tables
 from tapestry.tables.hash_runs import extend_index
-from tapestry.tables.log import Tables
 
 OTHERS = 500
 """People whose mail is hidden; all share a group."""

@@ -9,9 +9,9 @@ from itertools import pairwise
 from tapestry.core.clock import SECOND
 from tapestry.core.message import Annotation, Message
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
-from tapestry.tables.commit import commit
+from tapestry.tables.delta.commit import commit
+from tapestry.tables.delta.log import Tables
 from tapestry.tables.hash_runs import extend_index
-from tapestry.tables.log import Tables
 from tapestry.tables.rows import dated, to_arrow
 
 VOTES = 1000

@@ -12,7 +12,7 @@ from django.core.management.base import CommandParser
 from filters.management.base import TapestryCommand, instant
 from tapestry.plan.engine import Engine
 from tapestry.run.replay import replay
-from tapestry.tables.log import Snapshot
+from tapestry.tables.delta.log import Snapshot
 
 
 class Command(TapestryCommand):

@@ -14,8 +14,8 @@ from tapestry.core.sorted_hashes import Hashes, MappedHashes, SortedHashes, cont
 from tapestry.tables import hash_runs, tombstones
 from tapestry.tables.check.log_files import LogContent, read_log
 from tapestry.tables.check.report import BY_ITSELF, BY_REPAIR, Report
+from tapestry.tables.delta.parquet_file import checksums_of, open_parquet, verify_whole
 from tapestry.tables.find import group_bounds
-from tapestry.tables.parquet_file import checksums_of, open_parquet, verify_whole
 from tapestry.tables.rows import ORIGINALS, bounded
 from tapestry.tables.staging import verify_batch
 

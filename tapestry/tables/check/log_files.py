@@ -21,11 +21,11 @@ import pyarrow.parquet as pq
 
 from tapestry.core.checksummed_file import ChecksummedFile
 from tapestry.core.damage import DamagedFileError
-from tapestry.tables import log_copy
 from tapestry.tables.check.report import BY_ITSELF, BY_REPAIR, Damage, Report
-from tapestry.tables.log_check import POINTER, checkpoints, entries, pointed_at
-from tapestry.tables.log_copy import version_of
-from tapestry.tables.log_entry import Action, entry_path, parse_entry
+from tapestry.tables.delta import log_copy
+from tapestry.tables.delta.log_check import POINTER, checkpoints, entries, pointed_at
+from tapestry.tables.delta.log_copy import version_of
+from tapestry.tables.delta.log_entry import Action, entry_path, parse_entry
 
 LOG = "logs"
 

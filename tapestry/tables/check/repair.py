@@ -17,24 +17,25 @@ from tapestry.core.checksummed_file import ChecksummedFile
 from tapestry.core.clock import BEGINNING
 from tapestry.core.damage import DamagedFileError
 from tapestry.core.schema import INDEXED
-from tapestry.tables import log_copy, tombstones
+from tapestry.tables import tombstones
 from tapestry.tables.check.log_files import LogContent, read_log
 from tapestry.tables.check.report import Report
-from tapestry.tables.data_files import DataFile, bounds_of, data_files_of, statistics
-from tapestry.tables.delta_table import open_table
-from tapestry.tables.find import group_bounds
-from tapestry.tables.hash_runs import extend_index
-from tapestry.tables.log import Tables
-from tapestry.tables.log_check import check_log, newest_version
-from tapestry.tables.log_entry import Action, add_action, put_entry, remove_action
-from tapestry.tables.log_state import log_state
-from tapestry.tables.parquet_file import (
+from tapestry.tables.delta import log_copy
+from tapestry.tables.delta.data_files import DataFile, bounds_of, data_files_of, statistics
+from tapestry.tables.delta.delta_table import open_table
+from tapestry.tables.delta.log import Tables
+from tapestry.tables.delta.log_check import check_log, newest_version
+from tapestry.tables.delta.log_entry import Action, add_action, put_entry, remove_action
+from tapestry.tables.delta.log_state import log_state
+from tapestry.tables.delta.parquet_file import (
     open_parquet,
     parquet_footer,
     salvage_row_groups,
     verify_whole,
     write_parquet,
 )
+from tapestry.tables.find import group_bounds
+from tapestry.tables.hash_runs import extend_index
 from tapestry.tables.rows import ORIGINALS, REPEATING, arrow_schema, ordered, row_group_rows
 from tapestry.tables.staging import verify_batch
 from tapestry.tables.tombstones import mark_history_incomplete

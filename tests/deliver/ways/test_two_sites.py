@@ -13,7 +13,7 @@ from tapestry.core.delivery_header import DELIVERY_HEADER, DeliverySigner
 from tapestry.deliver.ways.forward import resent
 from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
 from tapestry.ingest.stream import Item, MessageStream
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 ORIGINAL = b"Message-ID: <lunch@x.org>\r\nFrom: joe@x.org\r\nSubject: lunch\r\n\r\nNoon?\r\n"
 ROUNDS = 5

@@ -21,7 +21,7 @@ from tapestry.core.message import Message
 from tapestry.ingest.command import ingest
 from tapestry.tables.append import append_messages
 from tapestry.tables.audience_markers import has_rows, mark_audiences
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 AsUser = Callable[[User], Client]
 

@@ -18,7 +18,7 @@ from filters.authoring import lifecycle
 from filters.store.filter_store import DjangoClock
 from tapestry.core.message import Annotation, Message
 from tapestry.tables.append import append_annotations, append_messages
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 SignIn = Callable[[User], Client]
 

@@ -16,7 +16,7 @@ from filters.upkeep import rounds
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -14,7 +14,7 @@ from filters.authoring import lifecycle
 from filters.models import Filter, Match
 from filters.upkeep import rounds
 from tapestry.core.clock import BEGINNING, HOUR, wall_clock
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 pytestmark = pytest.mark.usefixtures("engine")
 

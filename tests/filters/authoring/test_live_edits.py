@@ -16,7 +16,7 @@ from filters.store import live_changes
 from filters.store.filter_store import DjangoFilterStore, latest_instant
 from tapestry.core.clock import BEGINNING
 from tapestry.core.ports import Change
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -16,7 +16,7 @@ from filters.upkeep.forgetting import forget
 from tapestry.core.message import Message
 from tapestry.plan.engine import TooSlowError
 from tapestry.tables.append import append_messages
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 SignIn = Callable[[User], Client]
 

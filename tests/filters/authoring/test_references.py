@@ -13,7 +13,7 @@ from filters.authoring import lifecycle
 from filters.models import Filter, Match, Profile
 from filters.upkeep import rounds
 from tapestry.core.errors import TapestryError
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 AsUser = Callable[[User], Client]
 

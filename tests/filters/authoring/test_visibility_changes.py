@@ -11,7 +11,7 @@ from filters.authoring import lifecycle
 from filters.models import Match
 from filters.store.filter_store import latest_instant
 from filters.upkeep.forgetting import forget
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -21,7 +21,7 @@ from tapestry.core.delivery_header import DELIVERY_HEADER
 from tapestry.core.message import Annotation, Message
 from tapestry.deliver.batch import Outcome
 from tapestry.tables.append import append_annotations, append_messages
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 from tapestry.tables.originals import Original
 
 MakeDestination = Callable[..., Destination]

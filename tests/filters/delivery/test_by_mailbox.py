@@ -22,7 +22,7 @@ from tapestry.core.clock import wall_clock
 from tapestry.core.message import Message
 from tapestry.deliver.ways import mailbox as way
 from tapestry.tables.append import append_messages
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 from tapestry.tables.originals import Original
 
 pytestmark = pytest.mark.live

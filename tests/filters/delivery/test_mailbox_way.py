@@ -29,7 +29,7 @@ from tapestry.core.delivery_header import DELIVERY_HEADER
 from tapestry.core.message import Annotation
 from tapestry.ingest.ingest_batch import Tally
 from tapestry.tables.append import append_annotations
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
 

@@ -16,7 +16,7 @@ from filters.store.filter_store import DjangoClock
 from filters.upkeep import rounds
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 from tapestry.tables.originals import Original
 from tapestry.tables.read import annotations_on
 

@@ -17,7 +17,7 @@ from filters.store.filter_store import DjangoClock
 from tapestry.core.clock import DAY, HOUR, MINUTE, to_instant, wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 SignIn = Callable[[User], Client]
 

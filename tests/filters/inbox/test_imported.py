@@ -16,7 +16,7 @@ from filters.authoring import lifecycle
 from filters.models import Import, Match
 from filters.upkeep import rounds
 from tapestry.core.clock import DAY, HOUR, to_datetime, wall_clock
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 SignIn = Callable[[User], Client]
 

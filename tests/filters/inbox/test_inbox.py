@@ -13,7 +13,7 @@ from filters.models import Filter, Match
 from filters.store.filter_store import DjangoFilterStore
 from tapestry.core.clock import HOUR, wall_clock
 from tapestry.core.ports import Match as Found
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 SignIn = Callable[[User], Client]
 

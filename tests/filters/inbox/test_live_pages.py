@@ -14,7 +14,7 @@ from filters.inbox.outbox import annotate
 from filters.store.filter_store import DjangoClock
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -10,7 +10,7 @@ from django.test import Client
 
 from filters.inbox.outbox import append_outbox
 from filters.models import OutboxAnnotation
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 from tapestry.tables.read import annotations_on
 
 SignIn = Callable[[User], Client]

@@ -16,7 +16,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.ingest.mime.authentication import LONGEST, authentication_of
 from tapestry.tables.append import append_messages
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 from tapestry.tables.originals import Original
 
 SignIn = Callable[[User], Client]

@@ -10,7 +10,7 @@ from django.test import Client
 
 from filters.store.filter_store import DjangoClock
 from tapestry.ingest.command import ingest
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 SignIn = Callable[[User], Client]
 

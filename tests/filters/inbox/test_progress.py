@@ -18,7 +18,7 @@ from filters.upkeep import rounds
 from tapestry.core.clock import HOUR, wall_clock
 from tapestry.core.ports import Match as Found
 from tapestry.tables.append import advance_watermark
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 SignIn = Callable[[User], Client]
 

@@ -19,7 +19,7 @@ from filters.upkeep.forgetting import forget
 from tapestry.core.clock import DAY, HOUR, to_instant, wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 pytestmark = pytest.mark.usefixtures("engine")
 

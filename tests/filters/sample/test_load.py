@@ -8,7 +8,7 @@ from filters.sample.load import STEP, deliver, load
 from filters.sample.story import story
 from tapestry.core.clock import parse_instant, wall_clock
 from tapestry.core.schema import MESSAGES
-from tapestry.tables.log import Tables, snapshot
+from tapestry.tables.delta.log import Tables, snapshot
 
 END = parse_instant("2026-03-31T12:00:00Z")
 

@@ -26,7 +26,7 @@ from filters.models import (
     Trial,
 )
 from tapestry.core.clock import wall_clock
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 MAIL = b"Message-ID: <d@x>\r\nSubject: 3 new\r\nContent-Type: text/html\r\n\r\n<p>Three</p>"
 

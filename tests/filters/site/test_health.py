@@ -19,8 +19,8 @@ from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.core.message import Message
 from tapestry.plan.engine import EngineStuckError
 from tapestry.tables.append import append_messages
-from tapestry.tables.log import Tables
-from tapestry.tables.log_state import log_state
+from tapestry.tables.delta.log import Tables
+from tapestry.tables.delta.log_state import log_state
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from support.servers.inn import PASSWORD, USER, Inn
 
 from filters.models.source import Folder, Source
 from filters.sources import tasks
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 SignIn = Callable[[User], Client]
 

@@ -18,7 +18,7 @@ from support.servers.fake_servers import FakeNews, letter
 from filters.accounts import people
 from filters.models.source import Source
 from filters.sources import tasks
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 SignIn = Callable[[User], Client]
 

@@ -26,7 +26,7 @@ from tapestry.ingest import ingest_batch
 from tapestry.ingest import pull as pull_account
 from tapestry.ingest.pull import FolderReport
 from tapestry.tables.append import Receipt
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -20,7 +20,7 @@ from filters.sources.schedule import due, make_due, source_lock
 from filters.sources.writing import try_out
 from tapestry.core.clock import HOUR, MINUTE, wall_clock
 from tapestry.servers.account import Account
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 SignIn = Callable[[User], Client]
 

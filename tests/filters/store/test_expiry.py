@@ -23,7 +23,7 @@ from tapestry.core.clock import DAY, to_instant, wall_clock
 from tapestry.core.message import Message
 from tapestry.core.ports import Change, Match
 from tapestry.tables.append import append_messages
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 STORE = DjangoFilterStore()
 END = 100

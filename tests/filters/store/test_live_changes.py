@@ -17,7 +17,7 @@ from filters.store.filter_store import DjangoFilterStore, latest_instant
 from filters.upkeep import rounds
 from tapestry.core.clock import HOUR, wall_clock
 from tapestry.run.ask import ask
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -25,7 +25,7 @@ from filters.store.schedule import HELD, plan_held, replan
 from filters.store.visibility_loss import drop_invisible
 from tapestry.core.clock import DAY, HOUR, MINUTE, format_instant, parse_instant, to_datetime
 from tapestry.core.ports import Match
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 BERLIN = ZoneInfo("Europe/Berlin")
 Capture = Callable[..., Any]

@@ -21,7 +21,7 @@ from tapestry.core.message import Annotation, Message
 from tapestry.predicate_index import store
 from tapestry.run.ask import ask
 from tapestry.tables.append import append_annotations, append_messages
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 HOUR = 3_600_000_000
 

@@ -18,9 +18,9 @@ from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.tables.append import Receipt, append_annotations, append_messages
+from tapestry.tables.delta.log import Tables
 from tapestry.tables.forget import Forgotten
 from tapestry.tables.forget import forget as forget_rows
-from tapestry.tables.log import Tables
 from tapestry.tables.read import annotations_on, message
 
 EVERYBODY = ("public", "user:alice", "group:parc")

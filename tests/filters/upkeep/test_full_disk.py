@@ -25,7 +25,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages
 from tapestry.tables.compact import compact
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 FULL = "The disk of this site is full."
 MORE_THAN_THERE_IS = str(1 << 40)

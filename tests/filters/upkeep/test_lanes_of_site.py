@@ -20,7 +20,7 @@ from tapestry.core.message import PUBLIC, Message
 from tapestry.plan.engine import EngineStuckError, TooSlowError
 from tapestry.run.unproven import Turns
 from tapestry.tables.append import append_messages
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 
 pytestmark = pytest.mark.usefixtures("engine")
 

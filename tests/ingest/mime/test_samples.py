@@ -11,7 +11,7 @@ from tapestry.core.content import content_hash
 from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
 from tapestry.ingest.mime.parse import parse
 from tapestry.ingest.stream import Item, MessageStream
-from tapestry.tables.log import Tables
+from tapestry.tables.delta.log import Tables
 from tapestry.tables.originals import original
 from tapestry.tables.read import copies, message
 from tapestry.tables.rows import to_arrow

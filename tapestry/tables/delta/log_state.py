@@ -20,9 +20,9 @@ from urllib.parse import unquote
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
-from tapestry.tables.data_files import DataFiles, data_file_of, data_files_of, root_of
-from tapestry.tables.delta_table import explained
-from tapestry.tables.log_entry import Action, entry_path, read_entry
+from tapestry.tables.delta.data_files import DataFiles, data_file_of, data_files_of, root_of
+from tapestry.tables.delta.delta_table import explained
+from tapestry.tables.delta.log_entry import Action, entry_path, read_entry
 
 _MOST_COMMITS = 500
 """Commits that are read one by one, at most."""

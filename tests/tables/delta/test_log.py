@@ -16,8 +16,8 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.core.schema import COLUMNS
 from tapestry.tables.append import append_messages
-from tapestry.tables.data_files import DataFile
-from tapestry.tables.log import Tables, newest_instant, snapshot
+from tapestry.tables.delta.data_files import DataFile
+from tapestry.tables.delta.log import Tables, newest_instant, snapshot
 from tapestry.tables.rows import arrow_schema
 
 

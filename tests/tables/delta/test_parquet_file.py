@@ -12,12 +12,18 @@ from support.clocks import MemoryClock
 
 from tapestry.core.damage import DamagedFileError
 from tapestry.core.message import Message
-from tapestry.tables import find, parquet_file
+from tapestry.tables import find
 from tapestry.tables.append import append_messages
 from tapestry.tables.compact import compact
+from tapestry.tables.delta import parquet_file
+from tapestry.tables.delta.log import Tables
+from tapestry.tables.delta.parquet_file import (
+    open_parquet,
+    read_parquet,
+    verify_whole,
+    write_parquet,
+)
 from tapestry.tables.find import by_key
-from tapestry.tables.log import Tables
-from tapestry.tables.parquet_file import open_parquet, read_parquet, verify_whole, write_parquet
 from tapestry.tables.read import message
 
 

@@ -11,14 +11,14 @@ from support.clocks import MemoryClock
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
-from tapestry.tables import log_state
 from tapestry.tables.append import Cursor, append_messages, cursor_of
-from tapestry.tables.commit import CHECKPOINT_EVERY, commit
 from tapestry.tables.compact import compact
-from tapestry.tables.data_files import data_files_of
+from tapestry.tables.delta import log_state
+from tapestry.tables.delta.commit import CHECKPOINT_EVERY, commit
+from tapestry.tables.delta.data_files import data_files_of
+from tapestry.tables.delta.log import Tables
+from tapestry.tables.delta.log_state import LogState
 from tapestry.tables.forget import forget
-from tapestry.tables.log import Tables
-from tapestry.tables.log_state import LogState
 from tapestry.tables.rows import stamped, to_arrow
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from deltalake import DeltaTable
 
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
-from tapestry.tables.data_files import DataFile, DataFiles
-from tapestry.tables.delta_table import open_table
-from tapestry.tables.log_state import log_state
+from tapestry.tables.delta.data_files import DataFile, DataFiles
+from tapestry.tables.delta.delta_table import open_table
+from tapestry.tables.delta.log_state import log_state
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from deltalake import Schema
 
 from tapestry.core.damage import DamagedFileError, mended
 from tapestry.core.durable import sync_directory
-from tapestry.tables import log_copy
+from tapestry.tables.delta import log_copy
 
 Action = Mapping[str, Any]
 

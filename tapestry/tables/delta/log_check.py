@@ -18,9 +18,9 @@ from deltalake import DeltaTable
 
 from tapestry.core.damage import DamagedFileError, mended
 from tapestry.core.durable import sync_directory, sync_file
-from tapestry.tables import log_copy
-from tapestry.tables.log_copy import version_of
-from tapestry.tables.log_entry import entry_path, parse_entry, read_entry
+from tapestry.tables.delta import log_copy
+from tapestry.tables.delta.log_copy import version_of
+from tapestry.tables.delta.log_entry import entry_path, parse_entry, read_entry
 
 _ENTRY = re.compile(r"\d{20}\.json")
 _CHECKPOINT = re.compile(r"\d{20}\.checkpoint\.parquet")

@@ -12,10 +12,10 @@ from support.clocks import MemoryClock
 
 from tapestry.core.damage import DamagedFileError
 from tapestry.core.message import Message
-from tapestry.tables import log_copy, log_entry, log_state
 from tapestry.tables.append import Cursor, append_messages, cursor_of
 from tapestry.tables.compact import compact
-from tapestry.tables.log import Tables
+from tapestry.tables.delta import log_copy, log_entry, log_state
+from tapestry.tables.delta.log import Tables
 
 
 @pytest.fixture

@@ -22,12 +22,12 @@ from typing import Any
 import pyarrow as pa
 from deltalake.exceptions import DeltaError
 
-from tapestry.tables.data_files import bounds_of, statistics
-from tapestry.tables.delta_table import explained
-from tapestry.tables.log import Tables
-from tapestry.tables.log_check import make_checkpoint
-from tapestry.tables.log_entry import add_action, put_entry
-from tapestry.tables.parquet_file import write_parquet
+from tapestry.tables.delta.data_files import bounds_of, statistics
+from tapestry.tables.delta.delta_table import explained
+from tapestry.tables.delta.log import Tables
+from tapestry.tables.delta.log_check import make_checkpoint
+from tapestry.tables.delta.log_entry import add_action, put_entry
+from tapestry.tables.delta.parquet_file import write_parquet
 from tapestry.tables.rows import REPEATING, row_group_rows
 
 log = logging.getLogger(__name__)
