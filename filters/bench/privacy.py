@@ -24,6 +24,7 @@ from typing import Any
 
 from django.conf import settings
 
+from filters.authoring.known_names import forget_names, known_names
 from filters.bench.support import mail, two_worlds
 from filters.bench.support.auc import auc, interval
 from filters.bench.support.timing import median_ms, timed
@@ -31,7 +32,6 @@ from filters.runtime import services
 from tapestry.core.child_process import free_port
 from tapestry.core.errors import TapestryError
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.recent_names import recent_names
 
 SUMMARY = "how well durations tell a site with many hidden rows from one without"
 
@@ -121,7 +121,8 @@ def _durations(
             answer: object
             if question == "names":
                 tables = Tables(worlds[world] / "tables")
-                took, answer = timed(partial(recent_names, tables, AUDIENCES))
+                forget_names()
+                took, answer = timed(partial(known_names, tables, AUDIENCES))
             else:
                 took, told = timed(partial(askers[world], questions[question](n + 5)))
                 if told[0] != (404 if question in MISSING else 200):

@@ -12,6 +12,7 @@ from django.contrib.auth.models import Group, User
 from django.test import Client
 
 from filters.accounts.signing_in import counts
+from filters.authoring import known_names
 from filters.models import Profile
 from filters.sources import oauth, trials
 from filters.store.filter_store import DjangoClock
@@ -36,6 +37,13 @@ def data(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     counts.forget_all()
     assert app.conf.broker_url, "Celery reads its settings once: let it be from these"
     return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def names_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the names for completion read anew, and shown once they are read."""
+    known_names.forget_names()
+    monkeypatch.setattr(known_names, "sleep", lambda _seconds: None)
 
 
 @pytest.fixture(autouse=True)

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import Group, User
-from django.core.cache import cache
 from django.db import transaction
 from django.test import Client
 
 from filters.authoring import lifecycle
+from filters.authoring.known_names import forget_names
 from filters.authoring.tasks import preview_for
 from filters.models import Match, Profile
 from filters.runtime import services
@@ -134,7 +134,7 @@ def happen(seed: int, secrets: bool) -> None:
 
 def world(seed: int, secrets: bool, as_user: SignIn) -> World:
     """Return all that carol is shown, and what her filters have found, in a world."""
-    cache.clear()
+    forget_names()
     alice, carol = person("alice"), person("carol")
     alice.groups.add(Group.objects.create(name="parc"))
     for n, text in enumerate(TEXTS):

@@ -14,12 +14,14 @@ from filters.accounts import people
 from filters.accounts.requests import PersonRequest
 from filters.authoring import previews
 from filters.authoring.forms import MODES, FilterForm
+from filters.authoring.known_names import begin_reading
 from filters.authoring.misreading import misreading
 from filters.authoring.tasks import start_preview
 from filters.authoring.understanding import Understood
 from filters.authoring.understanding import understand as understand_filter
 from filters.authoring.vocabulary import vocabulary
 from filters.models import Filter
+from filters.runtime import services
 from filters.runtime.queue import UNPROVEN_WINDOWS, run_soon
 from tapestry.core.errors import TapestryError
 from tapestry.query.phrases.completion import complete, is_whole
@@ -129,6 +131,7 @@ def preview_of_filter(request: PersonRequest, name: str) -> HttpResponse:
 
 
 def _page(request: PersonRequest, form: FilterForm, delivered: int = 0) -> HttpResponse:
+    begin_reading(services.tables(), people.audiences(request.user))  # there when they are typed
     text = _text(str(form["text"].value() or ""))
     live = form["mode"].value() == Filter.Mode.LIVE
     context = {

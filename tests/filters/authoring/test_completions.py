@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
-from django.core.cache import cache
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -21,11 +20,6 @@ from tapestry.tables.append import append_annotations, append_messages
 from tapestry.tables.delta.log import Tables
 
 SignIn = Callable[[User], Client]
-
-
-@pytest.fixture(autouse=True)
-def fresh(data: Path) -> None:
-    cache.clear()
 
 
 def page_of(client: Client, text: str, **more: object) -> str:
@@ -154,7 +148,7 @@ def test_the_mail_is_not_read_at_each_key(
 ) -> None:
     client = as_user(alice)
     assert texts(client, "in c") == ["comp.plans"]
-    monkeypatch.setattr("filters.authoring.vocabulary.recent_names", None)
+    monkeypatch.setattr("filters.authoring.known_names.recent_names", None)
     with CaptureQueriesContext(
         connection,
     ) as asked:
