@@ -141,6 +141,7 @@ def eventually(page: Page, read: Callable[[], Any]) -> Any:
 
 def push(context, page: Page, notification: dict[str, str]) -> None:
     """Hand a notification to the service worker, as the browser does when its service sends one."""
+    page.evaluate(ACTIVATED)  # before that, what is handed over is lost
     session = context.new_cdp_session(page)
     registrations: list[dict[str, str]] = []
     session.on(
@@ -158,6 +159,11 @@ def push(context, page: Page, notification: dict[str, str]) -> None:
         },
     )
 
+
+ACTIVATED = """async () => {
+  const { active } = await navigator.serviceWorker.ready;
+  while (active.state !== "activated") await new Promise((resolve) => setTimeout(resolve, 20));
+}"""
 
 SHOWN = """async () => {
   const shown = await self.registration.getNotifications();
