@@ -17,13 +17,8 @@ TESTS = ROOT / "tests" / "filters"
 
 EXACT = (
     "store/test_filter_store",
-    "store/test_schedule",
-    "store/test_shared_window",
     "store/test_shared_window_runs",
-    "store/test_expiry",
     "upkeep/test_rounds",
-    "upkeep/test_forgetting",
-    "authoring/test_dependents",
     "sources/test_sources",
     "delivery/test_claims",
     "delivery/test_subscriptions",
