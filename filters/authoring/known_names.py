@@ -20,8 +20,11 @@ from tapestry.tables.recent_names import Names, recent_names
 FRESH = 60.0
 """Seconds after which names are read again once somebody asks for them."""
 
-SHOWN_AFTER = 1.0
-"""Seconds from the question to the names that it has read; a read takes less."""
+SHOWN_AFTER = 2.0
+"""Seconds from the question to the names that it has read; a read takes less.
+
+The first one after a start may not, on a large archive: its names are shown once they are read.
+"""
 
 KEPT = 300
 """Reads that are kept in memory, one for each set of audiences."""
