@@ -133,7 +133,8 @@ def _durations(
                 seconds[question, world].append(took)
         for question, answers in lengths.items():
             if len(answers) > 1 and n >= 0:
-                raise TapestryError(f"The worlds answer differently: {question}, {answers}.")
+                shown = ", ".join(f"{answer!s:.100}" for answer in answers)
+                raise TapestryError(f"The worlds answer differently: {question}, {shown}.")
     return {
         question: (seconds[question, "without"], seconds[question, "with"])
         for question in [*questions, "names"]
