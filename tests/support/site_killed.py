@@ -217,7 +217,8 @@ class World:
         before = None
         while True:
             seen = json.loads(self.shell(LOOK))
-            is_found = len(seen["messages"]) >= self.sent and len(seen["matches"]) >= matches
+            # A live filter that has not run yet may list too many.
+            is_found = len(seen["messages"]) >= self.sent and len(seen["matches"]) == matches
             is_delivered = not seen["busy"] and not seen["unreleased"]
             if (is_found and is_delivered and seen == before) or time.monotonic() > deadline:
                 return seen
