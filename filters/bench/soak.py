@@ -27,6 +27,7 @@ from filters.bench.support import footprint
 from filters.bench.support.bulk_install import Population
 from filters.bench.support.site import running_site, wait_until
 from filters.inbox.outbox import annotate
+from filters.inbox.tasks import append_soon
 from filters.models import Filter, Match
 from filters.runtime import services
 from filters.runtime.queue import TICK, UNPROVEN_WINDOWS, run_soon
@@ -36,6 +37,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.message import PUBLIC, Message
 from tapestry.predicate_index.store import PredicateIndex
 from tapestry.tables.append import append_messages
+from tapestry.tables.compact import compact_small_files
 
 SUMMARY = "memory, files and latency of a site that is at work for a long time"
 
@@ -151,8 +153,10 @@ def _work(terry: User, soak: Soak, seconds: float) -> None:
         ]
         soak.pending[keys[0]] = time.monotonic()
         append_messages(services.tables(), DjangoClock(), mail)
-        annotate(terry, keys[-1], PUBLIC, "vote", number=1.0)
+        compact_small_files(services.tables())  # as whatever takes mail in does
         run_soon(TICK)
+        annotate(terry, keys[-1], PUBLIC, "vote", number=1.0)
+        append_soon()
         time.sleep(max(0.0, soak.began + number + 1 - time.monotonic()))
 
 
