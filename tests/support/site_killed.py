@@ -61,12 +61,15 @@ from django.db.models import F, Q
 from filters.models import Destination, Match
 from filters.models.source import Source
 from filters.runtime import services
+from tapestry.tables.delta.parquet_file import read_parquet
 Source.objects.update(due_at=0, failures=0)
-table = services.tables().open("messages").to_pyarrow_table(columns=["msgid"])
+files = services.tables().data_files("messages")
+columns = [read_parquet(file.path, ["msgid"])["msgid"] for file in files]
 listed = Match.objects.filter(retracted_at=None).values_list("filter__name", "msgid")
 busy = Destination.objects.filter(~Q(holder="") | Q(latest__gt=F("cursor")) | ~Q(due_at=None))
 print(json.dumps({
-    "messages": table["msgid"].to_pylist(), "matches": list(listed),
+    "messages": [msgid for column in columns for msgid in column.to_pylist()],
+    "matches": list(listed),
     "unreleased": Match.objects.filter(sequence=None).count(),
     "busy": list(busy.values("kind", "cursor", "latest", "error")),
     "errors": list(Source.objects.exclude(error="").values_list("error", flat=True)),
