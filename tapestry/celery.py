@@ -46,7 +46,7 @@ QUEUES = {
 FOLLOWERS = ("own_windows", "unproven_windows", "pull_due", "deliver_due")
 """What is asked for by those who bring something new, and by the clock more rarely."""
 
-THREADS = {"shared": 1, "own": 3, "previews": 3, "sources": 4, "mail": 2, "outbound": 8}
+THREADS = {"shared": 1, "own": 3, "previews": 3, "sources": 5, "mail": 2, "outbound": 8}
 """Threads of each worker, by queue."""
 
 PROCESSES = {"mail": 2}

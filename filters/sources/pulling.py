@@ -38,6 +38,9 @@ log = logging.getLogger(__name__)
 SLICE = 20.0
 """Seconds of one pull; what remains waits for the next, so that other sources have their turn."""
 
+LONGEST = 300.0
+"""Seconds after which the connection of a pull is closed, though a message may be under way."""
+
 MOST_PULLS = 200
 """Pulls of a source that are kept."""
 
@@ -139,6 +142,7 @@ class _Work:
             self._in_turn,
             hidden=delivery_parents(source),
             pause=self._pause,
+            seconds=LONGEST,
         )
         try:
             for report in reports:

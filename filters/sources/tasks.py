@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 
 from filters.models.source import Source
 from filters.runtime.queue import send
@@ -10,8 +11,11 @@ from filters.sources import trials
 from filters.sources.schedule import due
 from tapestry.celery import app
 
-PULLS = threading.BoundedSemaphore(2)
-"""Two of the worker's four threads may pull; votes and upkeep have the others."""
+MOST_PULLS, MOST_OF_ONE = 3, 2
+"""Pulls at a time, and those of one person; votes and upkeep have the worker's other threads."""
+
+_pulling: Counter[int] = Counter()
+_lock = threading.Lock()
 
 
 @app.task(name="filters.pull_due", ignore_result=True)
@@ -22,17 +26,24 @@ def pull_due() -> None:
 
 @app.task(name="filters.pull_source", ignore_result=True)
 def pull_source(source_id: int) -> None:
-    """Pull what is new of a source; if too many pulls are running, it stays due."""
+    """Pull what is new of a source, unless too many pulls are running: then it stays due.
+
+    A person has two at a time, so that nobody's slow servers hold up the sources of all.
+    """
     from filters.sources.pulling import pull
 
-    if not PULLS.acquire(blocking=False):
+    source = Source.objects.filter(pk=source_id, active=True, owner__is_active=True).first()
+    if source is None:
         return
+    with _lock:
+        if _pulling.total() >= MOST_PULLS or _pulling[source.owner_id] >= MOST_OF_ONE:
+            return
+        _pulling[source.owner_id] += 1
     try:
-        source = Source.objects.filter(pk=source_id, active=True, owner__is_active=True).first()
-        if source is not None:
-            pull(source)
+        pull(source)
     finally:
-        PULLS.release()
+        with _lock:
+            _pulling[source.owner_id] -= 1
 
 
 @app.task(name="filters.try_source", ignore_result=True, needs_room=False)

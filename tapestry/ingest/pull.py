@@ -7,6 +7,7 @@ open_session ─> expand ─> each folder: open ─ ingest_batches ─> rows and
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -56,6 +57,7 @@ def pull_account(
     order: Callable[[list[str]], list[str]] = list,
     hidden: Sequence[str] = (),
     pause: Callable[[float], None] = time.sleep,
+    seconds: float | None = None,
 ) -> Iterator[FolderReport]:
     """Ingest what is new in each folder, in ``order``; yield a report after each.
 
@@ -63,7 +65,11 @@ def pull_account(
     A lost connection is opened again with exponential backoff, and reading goes on from the
     cursor.  Raises ConnectionLostError after MOST_LOSSES losses in a row, RefusedError if the
     server refuses the account or every folder.  What was appended stays.
+
+    ``seconds`` limits all of it: a server that sends a byte now and then holds nobody up.  Then
+    the connection is lost.
     """
+    deadline = time.monotonic() + (math.inf if seconds is None else seconds)
     waiting: deque[str] | None = None
     tally = Tally()
     losses = 0
@@ -71,7 +77,8 @@ def pull_account(
     while True:
         passed_before = tally.passed
         try:
-            with open_session(account) as session:
+            limit = None if seconds is None else max(0.0, deadline - time.monotonic())
+            with open_session(account, seconds=limit) as session:
                 if waiting is None:
                     waiting = deque(order(session.expand(patterns, hidden)))
                 stored = partial(cursor_of, target.tables)
@@ -90,7 +97,8 @@ def pull_account(
         except ConnectionLostError as error:
             losses = 1 if tally.passed > passed_before else losses + 1
             # If the server was never reached, the caller tries again later.
-            if waiting is None or losses >= MOST_LOSSES:
+            is_over = losses >= MOST_LOSSES or time.monotonic() >= deadline
+            if waiting is None or is_over:
                 if waiting:
                     yield FolderReport(waiting[0], tally, error, complete=False)
                 raise

@@ -37,6 +37,12 @@ Action = Literal["appended", "present", "moved", "moved_back", "untouched", "ski
 """What was done with a message: it was ``present`` after an attempt that broke off, ``untouched``
 where a person has moved or deleted it, ``skipped`` if it cannot be put in at all."""
 
+LONGEST = 300.0
+"""Seconds of one batch; then the connection is closed, and the rest is tried again.
+
+A server that sends a byte now and then holds nobody up.
+"""
+
 MOST_NAMED = 3
 """Messages that an answer names one by one."""
 
@@ -205,14 +211,18 @@ def _identity(msgid: str, raw: bytes | None) -> MessageIdentity | None:
 
 @contextmanager
 def open_mailbox(
-    account: Account, settings: MailboxSettings, timeout: float = TIMEOUT
+    account: Account,
+    settings: MailboxSettings,
+    timeout: float = TIMEOUT,
+    seconds: float | None = None,
 ) -> Iterator[Mailbox]:
-    """Connect and authenticate for the length of the block; ``timeout`` is seconds an answer.
+    """Connect and authenticate for the length of the block.
 
+    ``timeout`` is seconds an answer, ``seconds`` limits all of it.
     Nothing is changed on the server before the first delivery, so that this also tests settings.
     Raises ConnectionLostError or RefusedError, in words.
     """
-    with connected(account, timeout) as client:
+    with connected(account, timeout, seconds) as client:
         with explained(account):
             folders = MailFolders.of(account, client, settings.parent)
         yield Mailbox(account, folders)
@@ -241,7 +251,7 @@ def deliver_to_mailbox(
     state: Literal["delivered", "retry", "refused"] = "delivered"
     trouble: TapestryError | None = None
     try:
-        with open_mailbox(account, settings) as mailbox:
+        with open_mailbox(account, settings, seconds=LONGEST) as mailbox:
             prepare(mailbox)
             for confirmation in mailbox.deliver(batch, original_of, delivered, seen):
                 confirm(confirmation)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from support.servers.fake_servers import FakeImap, letter
 
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Batch, DeliveredMatch
+from tapestry.deliver.ways import mailbox
 from tapestry.deliver.ways.mailbox import MailboxSettings, deliver_to_mailbox, preview
 
 
@@ -192,3 +195,23 @@ def test_a_preview_names_the_folders():
     matches = (match(1, name="lunch 1/2"), match(2, "delete"))
     shown = preview(Batch("key", 0, 2, matches), MailboxSettings("Mail/Found"))
     assert [folder for folder, _match in shown] == ["Mail/Found/lunch 1∕2", "Mail/Found/lunch/Left"]
+
+
+def test_a_server_that_answers_a_little_now_and_then_is_left(monkeypatch):
+    class Dripping(FakeMailbox):
+        ended = False
+
+        def hook(self, say, command, argument, place):
+            if command != "CAPABILITY":
+                return None
+            for number in range(600):
+                time.sleep(0.1)
+                say(f"* {number} EXISTS")
+            self.ended = True
+            return False
+
+    monkeypatch.setattr(mailbox, "LONGEST", 1.0)
+    with Dripping() as server:
+        server.greeting = "* OK hello"  # so it is asked what it can
+        outcome, confirmed = deliver(server, 1)
+        assert (outcome.state, confirmed, server.ended) == ("retry", [], False)

@@ -357,10 +357,18 @@ def test_mail_that_is_heard_of_during_a_pull_is_not_forgotten(
     assert due() == [source.pk]
 
 
-def test_more_than_two_pulls_wait_for_their_turn(source: Source, tables: Tables) -> None:
-    with tasks.PULLS, tasks.PULLS:
+@pytest.mark.parametrize(
+    ("mine", "others", "is_pulled"), [(1, 0, True), (2, 0, False), (1, 1, True), (0, 3, False)]
+)
+def test_some_pulls_run_at_a_time_and_fewer_of_one_person(
+    source: Source, tables: Tables, bob: User, mine: int, others: int, is_pulled: bool
+) -> None:
+    tasks._pulling.update({source.owner_id: mine, bob.pk: others})
+    try:
         pull(source)
-        assert msgids(tables) == [] and due() == [source.pk]
+        assert (len(msgids(tables)), due()) == ((4, []) if is_pulled else (0, [source.pk]))
+    finally:
+        tasks._pulling.clear()
     pull(source)
     assert len(msgids(tables)) == 4
 
