@@ -13,6 +13,7 @@ from django.contrib.auth.models import Group, User
 from django.core.exceptions import ValidationError
 from django.db.models.signals import post_delete, pre_save
 
+from filters.accounts.folded_names import folded
 from filters.models import RetiredName
 from filters.runtime import services
 from tapestry.tables.audience_markers import has_rows
@@ -32,7 +33,7 @@ def check_available(model: type[User] | type[Group], name: str, key: int = 0) ->
     """Raise ValidationError where mail goes by a name already: that of another, or of nobody yet.
 
     ``key`` is that of an account or group that is renamed: it may have its own old name again.
-    The name of an account may not differ by capitals alone from that of another either.
+    Nor may the name of an account be that of another in other capitals or forms of letters.
     """
     kind, _, called = _KINDS[model]
     audience = f"{kind}:{name}"
@@ -47,9 +48,10 @@ def check_available(model: type[User] | type[Group], name: str, key: int = 0) ->
             f"{whose}; run manage.py forget --audience {shlex.quote(audience)} first, "
             "or choose another name."
         )
-    if model is User:
-        alike = User.objects.filter(username__iexact=name).exclude(username=name).exclude(pk=key)
-        if alike.exists():
+    if model is User and name:
+        others = User.objects.exclude(username=name).exclude(pk=key)
+        names = others.values_list("username", flat=True)
+        if any(folded(other) == folded(name) for other in names):
             raise ValidationError(f"There is an account of a name like {name}; choose another.")
 
 

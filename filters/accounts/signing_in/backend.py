@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import unicodedata
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -13,6 +12,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 from django.views.decorators.debug import sensitive_variables
 
+from filters.accounts.folded_names import folded
 from filters.accounts.signing_in import counts
 from filters.accounts.signing_in.client_address import client_address, counted_as
 from filters.accounts.signing_in.counts import Count, TooManyTriesError, digest
@@ -47,10 +47,10 @@ class LimitedBackend(ModelBackend):
         """
         if request is None or username is None or password is None:
             return super().authenticate(request, username, password, **named)
-        address, account = client_address(request), account_digest(username)
+        address, name = client_address(request), name_digest(username)
         told = {"account": username[:LONGEST], "address": address}
         try:
-            give_back = counts.reserve(_counts(request, account, counted_as(address)))
+            give_back = counts.reserve(_counts(request, username, counted_as(address)))
         except TooManyTriesError as refusal:
             event(log, "sign_in_refused", **told, reason=refusal.reason)
             note(request, Refused(refusal.seconds))
@@ -60,7 +60,7 @@ class LimitedBackend(ModelBackend):
             event(log, "sign_in_failed", **told, reason="wrong name or password")
         else:
             give_back()
-            note(request, Proven(account))
+            note(request, Proven(name))
         return user
 
     async def aauthenticate(
@@ -76,11 +76,16 @@ class LimitedBackend(ModelBackend):
 
 def account_digest(username: str) -> str:
     """Return what stands for an account, however its name is typed."""
-    return digest("account", unicodedata.normalize("NFKC", username.strip()).casefold())
+    return digest("account", folded(username))
 
 
-def _counts(request: HttpRequest, account: str, address: str) -> list[Count]:
-    browser = known_browser(request, account)
+def name_digest(username: str) -> str:
+    """Return what stands for a name as accounts are found by it: a browser knows one alone."""
+    return digest("name", User.normalize_username(username))
+
+
+def _counts(request: HttpRequest, username: str, address: str) -> list[Count]:
+    account, browser = account_digest(username), known_browser(request, name_digest(username))
     if browser is not None:
         key = digest("browser", account, browser)
         return [Count("known browser", counts.KNOWN_BROWSER, key)]

@@ -124,6 +124,13 @@ def test_an_import_marks_its_audience(data: Path, db: None) -> None:
         User.objects.create_user("alice")
 
 
+@pytest.mark.parametrize("name", ["STRASSE", "straße", "ｓｔｒａｓｓｅ"])
+def test_nor_one_that_differs_by_other_forms_of_letters(db: None, name: str) -> None:
+    User.objects.create_user("strasse")
+    with pytest.raises(ValidationError, match="of a name like"):
+        User(username=name).save()
+
+
 def test_a_name_that_differs_by_capitals_alone_is_refused(alice: User, bob: User) -> None:
     with pytest.raises(ValidationError, match="like ALICE"):
         User.objects.create_user("ALICE")

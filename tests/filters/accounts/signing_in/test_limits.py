@@ -144,6 +144,22 @@ def test_a_browser_is_known_to_one_account_and_by_a_cookie_that_only_the_site_ma
     assert attempt("alice", "secret", browser=own).status_code == 302
 
 
+def test_a_browser_that_knows_an_account_has_no_tries_at_another_of_a_like_name(
+    db: None, settings: Any
+) -> None:
+    # As two that were there before such names were refused.
+    User.objects.bulk_create([User(username=name) for name in ("straße", "strasse")])
+    mine = User.objects.get(username="straße")
+    mine.set_password("the right one")
+    mine.save()
+    browser = Client()
+    assert statuses(5, "strasse", address="192.0.2.9") == [200] * 5
+    for _ in range(2):
+        assert attempt("straße", "the right one", browser=browser).status_code == 302
+        del browser.cookies[settings.SESSION_COOKIE_NAME]
+        assert attempt("strasse", address="192.0.2.9", browser=browser).status_code == 429
+
+
 def test_those_who_succeed_are_not_counted(root: User) -> None:
     assert statuses(40, "root", password="the right one") == [302] * 40
     assert statuses(6, "root") == [200] * 5 + [429]
