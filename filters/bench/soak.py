@@ -48,7 +48,7 @@ FIGURES = {
     "the part that grew the most meanwhile, {minutes:g} minutes": (
         "{grown}: {grown_begin_mb:,} MB; {grown_end_mb:,} MB"
     ),
-    "files of the tables, {rate} messages a second, {minutes:g} minutes": (
+    "files of the tables, those that were merged away too, {minutes:g} minutes": (
         "{files_begin:,}; {files_end:,}"
     ),
     "from the append to the list, half and 95 of 100, at the beginning, {minutes:g} minutes": (

@@ -57,8 +57,11 @@ TARGET = 128 * 1024 * 1024
 LARGEST_GROUP = 64 * 1024 * 1024
 """Bytes of a row group, before compression; only larger messages make it larger."""
 
-KEEP_HOURS = 7 * 24
+KEEP_HOURS = 24
 """How long files that were merged away stay, for runs that read an older snapshot."""
+
+ABANDONED_HOURS = 7 * 24
+"""How long an import that nobody goes on with stays."""
 
 SMALL = 1024 * 1024
 """Bytes below which a file is small."""
@@ -85,12 +88,18 @@ class Compaction:
     added: int
 
 
-def compact(tables: Tables, target: int = TARGET, keep_hours: int = KEEP_HOURS) -> Compaction:
+def compact(
+    tables: Tables,
+    target: int = TARGET,
+    keep_hours: int = KEEP_HOURS,
+    abandoned_hours: int = ABANDONED_HOURS,
+) -> Compaction:
     """Merge the small files of the tables, and extend the index; rows, ``ts`` and cursors stay.
 
     Appends go on meanwhile, and readers of an older version keep their files for
-    ``keep_hours``.  Does nothing if another process is compacting these tables: two at once
-    could write the same rows twice.  With little room on the disk it only deletes old files.
+    ``keep_hours``.  Imports that were abandoned are dropped.  Does nothing if another process is
+    compacting these tables: two at once could write the same rows twice.  With little room on the
+    disk it only deletes old files.
     """
     start = time.perf_counter()
     removed = added = 0
@@ -114,7 +123,7 @@ def compact(tables: Tables, target: int = TARGET, keep_hours: int = KEEP_HOURS) 
                     extend_index(tables, table)
                 except DamagedFileError as error:
                     log.error("%s", error.message)  # rows are found without it
-    drop_abandoned(tables, keep_hours)
+    drop_abandoned(tables, abandoned_hours)
     seconds = time.perf_counter() - start
     event(log, "compaction", ran=acquired, removed=removed, added=added, seconds=seconds)
     return Compaction(removed, added)

@@ -45,7 +45,7 @@ def forget(tables: Tables, clock: Clock, audience: str, before: int | None = Non
     """Remove the rows of an audience, or only those older than ``before``.
 
     Waits for a compaction.  Without ``before`` the old files are deleted at once, and a run that
-    reads them fails and is repeated.  With it they stay for a week, as after a compaction, and
+    reads them fails and is repeated.  With it they stay for a day, as after a compaction, and
     tombstones prevent the messages from being ingested again.
     """
 

@@ -185,7 +185,7 @@ def test_what_nobody_went_on_with_is_dropped(tables):
     drop_abandoned(tables, hours=1)
     with staged(tables) as staging:
         assert staging.batches()
-    compact(tables, keep_hours=-1)
+    compact(tables, abandoned_hours=-1)
     with staged(tables) as staging:
         assert not staging.batches()
 
