@@ -19,8 +19,8 @@ MALLOC = {
 }
 """Settings of glibc's malloc (mallopt(3)): freed memory goes back to the system.
 
-By default each thread has an arena of its own, and the threshold of mmap rises to the largest
-buffer: a worker that sends statements all day would grow by megabytes a minute.
+By default threads share as many as eight arenas for each core, and what is freed stays in them:
+a worker that sends statements all day would grow by megabytes a minute.
 """
 
 
