@@ -10,24 +10,61 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from django.db import connection
+from django.db import DatabaseError, connection
 
+from tapestry.core.damage import DamagedFileError
 from tapestry.core.errors import TapestryError
 
 NAMES = {"sqlite": "db.sqlite3", "postgresql": "database.dump"}
 """The file of a copy in a backup, by the kind of database."""
 
 
+class DamagedDatabaseError(DamagedFileError):
+    """The database is not as it was written; a copy of it would be no backup."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(path, reason)
+        self.hint = (
+            "There is no new backup. Stop the site, keep a copy of the data directory, and "
+            "restore the last backup with manage.py restore."
+        )
+
+
+DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+
+
 def copy_database(directory: Path) -> Path:
-    """Write the database as of one instant into a file of the directory, and return its path."""
+    """Write the database as of one instant into a file of the directory, and return its path.
+
+    Raises DamagedDatabaseError if SQLite finds the copy inconsistent, or cannot read the database.
+    """
     path = directory / NAMES[connection.vendor]
     if connection.vendor == "sqlite":
-        connection.ensure_connection()
-        with closing(sqlite3.connect(path)) as target:
-            connection.connection.backup(target)
+        try:
+            with connection.wrap_database_errors, closing(sqlite3.connect(path)) as target:
+                connection.ensure_connection()
+                connection.connection.backup(target)
+                problem = _inconsistency(target)
+        except DatabaseError as error:
+            if getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF not in DAMAGED:
+                raise
+            problem = str(error)
+        if problem:
+            raise DamagedDatabaseError(_name(), problem)
     else:
         _run("pg_dump", ["--format=custom", "--no-owner", f"--file={path}", _name()])
     return path
+
+
+def _inconsistency(database: sqlite3.Connection) -> str | None:
+    """Return what is wrong first in a database of SQLite: its pages and indexes, then its rows."""
+    [found] = database.execute("PRAGMA integrity_check(1)").fetchone()
+    if found != "ok":
+        return str(found).splitlines()[-1]
+    if broken := database.execute("PRAGMA foreign_key_check").fetchone():
+        table, _, other, _ = broken
+        return f"a row of {table} belongs to one of {other} that is missing"
+    return None
 
 
 def check_is_there() -> None:
