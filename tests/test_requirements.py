@@ -42,9 +42,12 @@ def test_a_pin_that_was_not_compiled_or_has_no_hash_is_named(project):
 
 
 class Advisories(BaseHTTPRequestHandler):
-    """Answer as OSV does, and know one vulnerability: in lark."""
+    """Answer as OSV does, and know one vulnerability: in lark; at /broken fail."""
 
     def do_POST(self):
+        if self.path == "/broken":
+            self.send_error(500, "Cannot Tell")
+            return
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["package"]["name"]
         fixed = [{"type": "ECOSYSTEM", "events": [{"introduced": "0"}, {"fixed": "9.9"}]}]
         affected = [{"package": {"name": "lark", "ecosystem": "PyPI"}, "ranges": fixed}]
@@ -59,12 +62,17 @@ class Advisories(BaseHTTPRequestHandler):
         pass
 
 
-def test_a_requirement_with_a_known_vulnerability_is_named(project):
+@pytest.fixture
+def osv():
     with ThreadingHTTPServer(("127.0.0.1", 0), Advisories) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        url = f"http://127.0.0.1:{server.server_port}/v1/query"
-        ended = run(project, "audit.py", "--vulnerability-service=osv", f"--osv-url={url}")
+        yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
+
+
+def test_a_requirement_with_a_known_vulnerability_is_named(project, osv):
+    url = f"{osv}/v1/query"
+    ended = run(project, "audit.py", "--vulnerability-service=osv", f"--osv-url={url}")
     assert (ended.returncode, ended.stdout) == (
         1,
         "lark 1.3.1 has a known vulnerability, PYSEC-2026-1: take 9.9.\n",
@@ -78,3 +86,19 @@ def test_a_service_that_does_not_answer_is_said(project):
         0,
         "No advisory service answers here: the requirements were not audited.\n",
     )
+
+
+def test_a_service_that_fails_is_no_audit(project, osv):
+    url = f"{osv}/broken"
+    ended = run(project, "audit.py", "--vulnerability-service=osv", f"--osv-url={url}")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert "the requirements were not audited" in ended.stderr
+    assert "500 Server Error: Cannot Tell" in ended.stderr
+
+
+def test_a_crash_of_the_auditor_is_told_with_what_it_says(project):
+    (project / "requirements.txt").write_text("lark\n")
+    for options, words in (([], "lark does not contain a hash"), (["--nonsense"], "--nonsense")):
+        ended = run(project, "audit.py", "--vulnerability-service=osv", *options)
+        assert (ended.returncode, ended.stdout) == (1, "")
+        assert ended.stderr.startswith("pip-audit failed") and words in ended.stderr

@@ -24,10 +24,10 @@ from waitress.adjustments import Adjustments
 from waitress.channel import HTTPChannel
 from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.server import TcpWSGIServer
-from waitress.task import ErrorTask
+from waitress.task import ErrorTask, Task, WSGITask
 from waitress.utilities import Error
 
-from filters.site.headers import HEADERS
+from filters.site.headers import of_every_answer
 
 THREADS = 16
 MOST_CONNECTIONS = 500
@@ -96,13 +96,32 @@ class Parser(HTTPRequestParser):
             raise ParsingError("Transfer-Encoding and Content-Length exclude each other")
 
 
-class Refusal(ErrorTask):
-    """What the server itself answers: in words, with the headers that the site's answers have."""
+class _Answer(Task):
+    """What is written to a client.  Where the site did not answer, it gets the site's headers.
+
+    So does what waitress answers for the site: an error of its own, a header of a proxy that it
+    cannot read.  All that the site answers has a policy.
+    """
+
+    def build_response_header(self) -> bytes:
+        """Return the head of the answer, with all headers that one of this site has."""
+        given = {name.lower() for name, _ in self.response_headers}
+        if "content-security-policy" not in given:
+            missing = of_every_answer().items()
+            self.response_headers += [pair for pair in missing if pair[0].lower() not in given]
+        head: bytes = super().build_response_header()
+        return head
+
+
+class Page(_Answer, WSGITask):
+    """What the site answers, or waitress for it."""
+
+
+class Refusal(_Answer, ErrorTask):
+    """What the server itself answers, in words."""
 
     def execute(self) -> None:
         """Write the answer; of a body that is too long it says what to do."""
-        kept_out = {"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY"}
-        self.response_headers.extend((HEADERS | kept_out).items())
         if self.request.error.code == 413:
             self.request.error.body = TOO_LONG
         super().execute()
@@ -116,6 +135,7 @@ class Connection(HTTPChannel):
     """
 
     parser_class = Parser
+    task_class = Page
     error_task_class = Refusal
     begun: float = 0.0
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 Page = Callable[[HttpRequest], HttpResponse]
@@ -67,6 +68,23 @@ HEADERS = {
     "Permissions-Policy": PERMISSIONS,
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+
+
+def of_every_answer() -> dict[str, str]:
+    """Return all headers that an answer of this site has, with those that are settings of Django.
+
+    HSTS is among them where the site has an https address, however the request came: a browser
+    heeds it over TLS alone (RFC 6797, section 8.1).
+    """
+    headers = HEADERS | {
+        "X-Content-Type-Options": "nosniff",
+        "X-Frame-Options": str(settings.X_FRAME_OPTIONS),
+        "Referrer-Policy": str(settings.SECURE_REFERRER_POLICY),
+        "Cross-Origin-Opener-Policy": str(settings.SECURE_CROSS_ORIGIN_OPENER_POLICY),
+    }
+    if settings.SECURE_HSTS_SECONDS:
+        headers["Strict-Transport-Security"] = f"max-age={settings.SECURE_HSTS_SECONDS}"
+    return headers
 
 
 def security_headers(page: Page) -> Page:

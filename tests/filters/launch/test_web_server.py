@@ -75,11 +75,9 @@ def test_what_is_too_long_or_ambiguous_is_refused(web, request_, status):
     assert whole(web(request_)).split(b" ")[1] == str(status).encode()
 
 
-def test_what_the_server_itself_answers_has_words_and_headers(web):
+def test_what_is_too_long_is_refused_in_words(web):
     answer = whole(web(b"POST /page HTTP/1.1\r\nHost: x\r\nContent-Length: 999999999\r\n\r\n"))
     assert b"A request may have at most 16 MiB. Nothing was changed" in answer
-    for name in (b"Content-Security-Policy", b"Permissions-Policy", b"X-Content-Type-Options"):
-        assert b"\r\n" + name + b": " in answer
 
 
 def test_the_scheme_and_the_client_are_what_the_proxy_says(web):

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import trustme
+
 from tapestry.core.child_process import free_port
 
 
@@ -24,8 +26,11 @@ def programs() -> Path:
 
 
 @contextmanager
-def running_postgres() -> Iterator[str]:
-    """Run a server; yield the address of its database."""
+def running_postgres(authority: trustme.CA | None = None) -> Iterator[str]:
+    """Run a server; yield the address of its database.
+
+    With an authority it is reached over TLS alone, by a client that has a certificate of it.
+    """
     # Not pytest's directory: as root the server runs as postgres, who may not go in there.
     home = Path(tempfile.mkdtemp(prefix="tapestry-pg-"))
     user = "postgres" if os.geteuid() == 0 else None
@@ -38,7 +43,13 @@ def running_postgres() -> Iterator[str]:
         user=user, cwd=home, check=True, capture_output=True,
     )  # fmt: skip
     port = free_port()
-    settings = ("listen_addresses=127.0.0.1", "fsync=off", f"unix_socket_directories={home}")
+    settings: tuple[str, ...] = (
+        "listen_addresses=127.0.0.1",
+        "fsync=off",
+        f"unix_socket_directories={home}",
+    )
+    if authority is not None:
+        settings += _requires_certificates(authority, home, user)
     server = [programs() / "postgres", "-D", home / "data", "-p", str(port)]
     with (home / "log").open("wb") as log:
         started = subprocess.Popen(
@@ -54,3 +65,18 @@ def running_postgres() -> Iterator[str]:
         started.send_signal(signal.SIGINT)  # at once, whoever is still connected
         started.wait(20)
         shutil.rmtree(home)
+
+
+def _requires_certificates(authority: trustme.CA, home: Path, user: str | None) -> tuple[str, ...]:
+    """Write the certificates of a server, and return its settings."""
+    own = authority.issue_cert("127.0.0.1")
+    own.cert_chain_pems[0].write_to_path(str(home / "server.pem"))
+    own.private_key_pem.write_to_path(str(home / "server.key"))
+    authority.cert_pem.write_to_path(str(home / "ca.pem"))
+    (home / "hba").write_text("hostssl all tapestry 127.0.0.1/32 trust clientcert=verify-ca\n")
+    for path in home.iterdir():
+        path.chmod(0o700 if path.is_dir() else 0o600)
+        if user is not None:
+            os.chown(path, pwd.getpwnam(user).pw_uid, pwd.getpwnam(user).pw_gid)
+    files = {"ssl_cert": "server.pem", "ssl_key": "server.key", "ssl_ca": "ca.pem", "hba": "hba"}
+    return ("ssl=on", *(f"{name}_file={home / file}" for name, file in files.items()))

@@ -1,5 +1,6 @@
 """The web server of `up`, alone, before an application that answers with what tests need."""
 
+import os
 import socket
 import subprocess
 import sys
@@ -15,8 +16,10 @@ LARGE = 8 * 1024 * 1024
 
 
 def application(environ, start_response):
-    """Answer /large with many bytes, all else with the scheme, the client and the body."""
+    """Fail at /fail; answer /large with many bytes, else the scheme, the client and the body."""
     body = environ["wsgi.input"].read()
+    if environ["PATH_INFO"] == "/fail":
+        raise ZeroDivisionError
     if environ["PATH_INFO"] == "/large":
         answer = b"x" * LARGE
     else:
@@ -27,6 +30,7 @@ def application(environ, start_response):
 
 
 def main(port: int, changes: list[str]) -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tapestry.settings")
     from filters.launch import web_server
 
     for change in changes:
@@ -37,14 +41,19 @@ def main(port: int, changes: list[str]) -> None:
 
 
 @contextmanager
-def running_web(**changes: float) -> Iterator[Callable[..., socket.socket]]:
-    """Run it with other limits; yield what opens a connection and sends bytes."""
+def running_web(
+    environment: dict[str, str] | None = None, **changes: float
+) -> Iterator[Callable[..., socket.socket]]:
+    """Run it with other limits, in an environment; yield what connects and sends bytes."""
     port = free_port()
     options = [f"{name}={value}" for name, value in changes.items()]
     code = "import sys; sys.path[:0] = ['tests', '.']; from support.servers import web; "
     code += "web.main(int(sys.argv[1]), sys.argv[2:])"
     argv = [sys.executable, "-c", code, str(port), *options]
-    process = subprocess.Popen(argv, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    environ = os.environ | (environment or {})
+    process = subprocess.Popen(
+        argv, cwd=ROOT, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
     opened = []
 
     def connect(data: bytes = b"", window: int | None = None) -> socket.socket:
