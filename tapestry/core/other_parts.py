@@ -21,6 +21,9 @@ from tapestry.core.list_footers import without_footers
 MOST_PARTS = 10_000
 """Parts that are told apart; what follows counts as one."""
 
+MOST_HYPHENS = 200_000
+"""Lines with two hyphens that may divide parts; what follows counts as one part."""
+
 LONGEST_PLAIN = 256 * 1024
 """Bytes of a message whose plain text is kept to its end."""
 
@@ -41,6 +44,8 @@ _LINK = re.compile(
     r"""(?:"([^"]{0,2000})|'([^']{0,2000})|([^\s"'>]{1,2000}))""",
     re.IGNORECASE,
 )
+_AROUND = re.compile(r"[\s<>\"]+")
+_PUNCTUATION = "()[].,;:!?'"
 _INSIDE = re.compile(r"(?:cid:|mailto:|#|text/html)", re.IGNORECASE)
 
 
@@ -86,16 +91,17 @@ def _found(raw: bytes, body: str) -> Iterator[bytes]:
 def _segments(raw: bytes) -> Iterator[tuple[bytes, bytes]]:
     """Yield the unfolded headers and the bytes of each part, as any of its boundaries divide it."""
     boundaries = {first or second for first, second in _BOUNDARY.findall(raw)}
-    begin = number = 0
+    begin = number = hyphens = 0
     found = raw.find(b"\n--") if boundaries else -1
     while found >= 0:
+        if number == MOST_PARTS or hyphens == MOST_HYPHENS:
+            yield b"Content-Type: rest", raw[begin:]
+            return
+        hyphens += 1
         end = raw.find(b"\n", found + 1)
         end = len(raw) if end < 0 else end
         line = raw[found + 3 : min(end, found + 300)].rstrip()
         if line in boundaries or line.removesuffix(b"--") in boundaries:
-            if number == MOST_PARTS:
-                yield b"Content-Type: rest", raw[begin:]
-                return
             yield _divided(raw[begin:found])
             number += 1
             # What follows the last part belongs to none: it begins with a blank line.
@@ -131,14 +137,19 @@ def _decoded(content: bytes, fields: list[tuple[bytes, bytes]]) -> str:
 
 def _found_in_html(html: str, body: str) -> Iterator[bytes]:
     """Yield the words of HTML if they are others than those of the body, and its other links."""
-    said = list(words(without_footers(html_text(html))))
+    try:
+        text = html_text(html)
+    except Exception:
+        text = html  # the standard parser raises various errors at HTML made to break it
+    said = list(words(without_footers(text)))
     if said != list(words(without_footers(body))):
         yield _hash(b"html", *(word.encode() for word in said))
     if len(html) > LONGEST_HTML:
         yield _hash(b"html", html[LONGEST_HTML:].encode())
+    known = {token.strip(_PUNCTUATION) for token in _AROUND.split(body)}
     for parts in _LINK.findall(html):
         link = unescape("".join(parts)).strip()
-        if link and not _INSIDE.match(link) and link not in body:
+        if link and not _INSIDE.match(link) and link.strip(_PUNCTUATION) not in known:
             yield _hash(b"link", link.encode("utf-8", "replace"))
 
 

@@ -6,7 +6,7 @@ import pytest
 from support.clocks import MemoryClock
 
 from tapestry.core.list_footers import without_footers
-from tapestry.core.other_parts import MOST_PARTS, other_parts
+from tapestry.core.other_parts import MOST_HYPHENS, MOST_PARTS, other_parts
 from tapestry.ingest.mime.parse import parse
 from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
@@ -76,6 +76,10 @@ FORGED = {
     "a link of HTML alone": (
         f"{HEAD}{html()}".encode(),
         f"{HEAD}{html()}".replace("href='https://x", "href='https://y").encode(),
+    ),
+    "a link that begins alike": (
+        GENUINE,
+        BOTH.replace(b"href='https://x.org/pay'", b"href='https://x.or'"),
     ),
     "an address": (
         f"{HEAD}\nWrite to joe@x.org\n".encode(),
@@ -158,6 +162,11 @@ def test_more_parts_than_are_told_apart_count_too():
     few, many = (multipart(*[plain()] * number, EXE) for number in (3, MOST_PARTS + 3))
     changed = many.replace(b"TVqQ", b"TVqR")
     assert len({other_parts(raw, TEXT) for raw in (few, many, changed)}) == 3
+
+
+def test_lines_that_only_look_like_boundaries_take_no_time_for_ever():
+    many = multipart(plain("--\n" * (MOST_HYPHENS + 1)), EXE)
+    assert other_parts(many, TEXT) != other_parts(many.replace(b"TVqQ", b"TVqR"), TEXT)
 
 
 def test_text_beyond_what_is_kept_counts():
