@@ -6,13 +6,13 @@ The name of a source is for its owner and for staff; others learn the kind of so
 from __future__ import annotations
 
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib.auth.models import User
 
 from filters.models.source import Source
 from filters.runtime import services
+from filters.runtime.authserv import server_of
 from tapestry.core.message import Message
 from tapestry.ingest.mime.authentication import authentication_of
 from tapestry.ingest.session import kind_of
@@ -58,11 +58,11 @@ def _trusted(name: str) -> str:
     """Return the authserv-id that is trusted for what came from there; empty if there is none.
 
     Only servers of mailboxes whose operator adds the field, and removes those of others
-    (RFC 8601, section 5), are trusted: elsewhere senders may have written it themselves.
+    (RFC 8601, section 5), are trusted: elsewhere senders may have written it themselves.  A
+    server is its host and port, over TLS: another port may be anybody's.
     """
-    if not settings.AUTHSERV or _kind(name) != Source.Kind.IMAP:
-        return ""
-    return str(settings.AUTHSERV.get(urlsplit(name).hostname or "", ""))
+    server = server_of(name)
+    return str(settings.AUTHSERV.get(server, "")) if server else ""
 
 
 def _kind(name: str) -> str | None:

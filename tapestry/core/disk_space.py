@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -21,6 +22,18 @@ _CODES = frozenset({errno.ENOSPC, errno.EDQUOT})
 _PHRASES = ("No space left on device", "database or disk is full", "Disk quota exceeded")
 _POSTGRESQL = "53100"
 """The SQLSTATE of a full disk."""
+
+_WRITERS = re.compile(
+    r"(?:sqlite3|django\.db\.utils|psycopg\.errors|psycopg)\.OperationalError"
+    r"|_internal\.\w+"  # Delta's own
+    r"|(?:py4j\.protocol|pyspark\.errors\.[\w.]+)\.\w+"
+)
+"""The errors of what writes to this disk.  In others the words may be those of a stranger's server,
+or of a message: they are no proof.
+"""
+
+_OF_RUST = re.compile(rf"\(os error (?:{'|'.join(map(str, sorted(_CODES)))})\)")
+"""How delta-rs writes the number of an error of the system, in an OSError without one."""
 
 
 class DiskFullError(TapestryError):
@@ -57,7 +70,7 @@ def is_disk_full(error: BaseException | None) -> bool:
 
     >>> is_disk_full(OSError(errno.ENOSPC, "No space left on device"))
     True
-    >>> is_disk_full(ValueError("3"))
+    >>> is_disk_full(ValueError("No space left on device"))
     False
     """
     while error is not None:
@@ -65,8 +78,18 @@ def is_disk_full(error: BaseException | None) -> bool:
             isinstance(error, DiskFullError)
             or (isinstance(error, OSError) and error.errno in _CODES)
             or getattr(error, "sqlstate", None) == _POSTGRESQL
-            or any(phrase in str(error) for phrase in _PHRASES)
+            or _says_full(error)
         ):
             return True
         error = error.__cause__ or error.__context__
     return False
+
+
+def _says_full(error: BaseException) -> bool:
+    """Return whether an error of what writes to this disk says in words that it is full."""
+    kind = type(error)
+    if isinstance(error, OSError):
+        return kind is OSError and error.errno is None and bool(_OF_RUST.search(str(error)))
+    return _WRITERS.fullmatch(f"{kind.__module__}.{kind.__name__}") is not None and any(
+        phrase in str(error) for phrase in _PHRASES
+    )

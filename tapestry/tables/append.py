@@ -164,7 +164,8 @@ def append_rows(
             receipt = Receipt(None, 0, rows.num_rows)
         else:
             data_files = tables.data_files(table)
-            keys = new_keys(data_files, table, rows, tables.root)
+            stored = tables.data_files(ORIGINALS) if originals is not None else ()
+            keys = new_keys(data_files, table, rows, tables.root, originals, stored)
             new, ts = with_keys(rows, keys), None
             if new.num_rows:
                 other = tables.data_files(ANNOTATIONS if table == MESSAGES else MESSAGES)

@@ -12,7 +12,7 @@ a Message-ID repeats: the cost follows these.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -21,9 +21,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tapestry.core.content import content_hash, copy_key, is_copy, message_id_of
+from tapestry.core.other_parts import other_parts
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
-from tapestry.tables.delta.data_files import DataFiles
+from tapestry.tables.delta.data_files import DataFile, DataFiles
 from tapestry.tables.find import by_key
+from tapestry.tables.originals import raws_of
 from tapestry.tables.tombstones import find_tombstones
 
 Key = tuple[str, str]
@@ -32,20 +34,29 @@ Key = tuple[str, str]
 Keys = Sequence[str | None]
 """The key under which each row is to be stored; None if it is known."""
 
-_Content = tuple[str | None, str | None, str | None]
+_Content = tuple[str | None, str | None, str | None, str]
+"""Sender, subject and body, and the hash of the other parts."""
 
 _COMPARED = ("sender", "subject", "body")
 _AT_ONCE = 500
 """Stored messages that are read at once to compare them: their bodies are in memory."""
 
 
-def new_keys(data_files: DataFiles, table: str, rows: pa.Table, root: Path) -> Keys:
+def new_keys(
+    data_files: DataFiles,
+    table: str,
+    rows: pa.Table,
+    root: Path,
+    originals: pa.Table | None = None,
+    stored_originals: Iterable[DataFile] = (),
+) -> Keys:
     """Return the keys of the rows that are neither in the files nor earlier in ``rows``.
 
     Keys are looked up in the index at ``root``; only rows newer than the index are scanned.
+    ``originals`` are those of the rows, ``stored_originals`` the files of those of the tables.
     """
     if table == MESSAGES:
-        return Deduplicator(data_files, root).new_keys(rows)
+        return Deduplicator(data_files, root, stored_originals).new_keys(rows, originals)
     annids = rows["annid"].to_pylist()
     seen = set(
         by_key(data_files, root, ANNOTATIONS, "annid", set(annids), ["annid"])["annid"].to_pylist()
@@ -71,20 +82,26 @@ def with_keys(rows: pa.Table, keys: Keys) -> pa.Table:
 class Deduplicator:
     """Deduplicates the batches of an append or an import against the tables and each other.
 
+    ``originals`` are the files of the originals of the tables: other parts are read from them.
     ``repeated`` are the Message-IDs that come in more than one batch, each with its audience: the
     contents of other messages are not kept from one batch to the next.
     """
 
     def __init__(
-        self, data_files: DataFiles, root: Path, repeated: Collection[Key] = frozenset()
+        self,
+        data_files: DataFiles,
+        root: Path,
+        originals: Iterable[DataFile] = (),
+        repeated: Collection[Key] = frozenset(),
     ) -> None:
         self._data_files = data_files
+        self._originals = originals
         self._root = root
         self._repeated = repeated
         self._first: dict[Key, _Content] = {}
         self._copies: set[Key] = set()
 
-    def new_keys(self, rows: pa.Table) -> Keys:
+    def new_keys(self, rows: pa.Table, originals: pa.Table | None = None) -> Keys:
         """Return the keys of the rows that are new to the tables and to earlier batches."""
         messages = _pairs(rows)
         stored = set(_pairs(self._find({msgid for msgid, _ in messages}, (), copies=True)))
@@ -96,7 +113,9 @@ class Deduplicator:
             for message, count in counts.items()
             if count > 1 or message in known or message in self._repeated
         } - removed
-        contents = _contents(rows, [message in repeated for message in messages])
+        numbers = [n for n, message in enumerate(messages) if message in repeated]
+        raws = {} if originals is None else {n: originals["raw"][n].as_py() for n in numbers}
+        contents = _contents(rows, numbers, raws)
         self._read_first(repeated & stored)
         self._copies.update(message for message in stored if is_copy(message[0]))
         keys: list[str | None] = []
@@ -140,13 +159,20 @@ class Deduplicator:
         """Read the contents of stored messages whose Message-IDs have come again."""
         msgids = sorted({msgid for msgid, _ in messages})
         for begin in range(0, len(msgids), _AT_ONCE):
-            rows = self._find(set(msgids[begin : begin + _AT_ONCE]), _COMPARED)
-            contents = _contents(rows, [True] * rows.num_rows)
-            self._first |= {
-                message: contents[number]
-                for number, message in enumerate(_pairs(rows))
+            rows = self._find(set(msgids[begin : begin + _AT_ONCE]), ("ts", *_COMPARED))
+            pairs = _pairs(rows)
+            numbers = {
+                (*message, ts): number
+                for number, (message, ts) in enumerate(
+                    zip(pairs, rows["ts"].to_pylist(), strict=True)
+                )
                 if message in messages
             }
+            contents = _contents(rows, list(numbers.values()), {})
+            for place, raw in raws_of(self._originals, numbers):
+                sender, subject, body, _ = contents[numbers[place]]
+                contents[numbers[place]] = sender, subject, body, other_parts(raw, body)
+            self._first |= {pairs[number]: content for number, content in contents.items()}
 
     def _find(self, msgids: set[str], columns: Sequence[str], *, copies: bool = False) -> pa.Table:
         names = ("msgid", "audience", *columns)
@@ -166,11 +192,15 @@ def _pairs(rows: pa.Table) -> list[Key]:
     return list(zip(*columns, strict=True))
 
 
-def _contents(rows: pa.Table, mask: Sequence[bool]) -> dict[int, _Content]:
-    """Return what is compared of the rows where the mask holds, by their numbers."""
-    numbers = [number for number, is_wanted in enumerate(mask) if is_wanted]
+def _contents(
+    rows: pa.Table, numbers: Sequence[int], raws: Mapping[int, bytes]
+) -> dict[int, _Content]:
+    """Return what is compared of the rows with these numbers, and of their originals."""
     if not numbers:
         return {}
     chosen = rows.select(_COMPARED).take(pa.array(numbers, pa.int64()))
     columns = (pc.cast(chosen[name], pa.string()).to_pylist() for name in _COMPARED)
-    return dict(zip(numbers, zip(*columns, strict=True), strict=True))
+    return {
+        number: (sender, subject, body, other_parts(raws.get(number) or b"", body))
+        for number, sender, subject, body in zip(numbers, *columns, strict=True)
+    }

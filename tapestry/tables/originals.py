@@ -7,17 +7,23 @@ batch appends both.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from tapestry.core.message import LARGEST
+from tapestry.tables.delta.data_files import DataFile, DataFiles
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.delta.parquet_file import open_parquet
 from tapestry.tables.find import equal
 from tapestry.tables.read import Copy
 from tapestry.tables.rows import ORIGINALS, arrow_schema, clean
+
+Place = tuple[str, str, int]
+"""The key of a message, its audience and its ``ts``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +56,37 @@ def problems_of(tables: Tables, msgid: str, copy: Copy) -> tuple[str, ...] | Non
     """Return the problems of parsing a message; None if its original is not stored."""
     row = _find_row(tables, msgid, copy, ["problems"])
     return None if row is None else tuple(row["problems"] or ())
+
+
+def raws_of(
+    data_files: Iterable[DataFile], wanted: Collection[Place]
+) -> Iterator[tuple[Place, bytes]]:
+    """Yield the bytes of those originals that are stored; few are in memory at once."""
+    instants = sorted({ts for _, _, ts in wanted})
+    msgids = sorted({msgid for msgid, _, _ in wanted})
+    names = ("msgid", "audience", "ts")
+    for data_file in DataFiles.of(data_files).overlapping([(ts - 1, ts) for ts in instants]):
+        with open_parquet(data_file.path, memory_map=True, pre_buffer=False) as file:
+            for number in range(file.num_row_groups):
+                if not _may_have(file.metadata.row_group(number), msgids):
+                    continue
+                columns = file.read_row_group(number, columns=list(names))
+                places = list(zip(*(columns[name].to_pylist() for name in names), strict=True))
+                if wanted_here := [n for n, place in enumerate(places) if place in wanted]:
+                    raws = file.read_row_group(number, columns=["raw"])["raw"]
+                    for row in wanted_here:
+                        yield places[row], raws[row].as_py() or b""
+
+
+def _may_have(group: Any, msgids: Sequence[str]) -> bool:
+    """Return whether a row group may have one of these Message-IDs, which are sorted."""
+    for number in range(group.num_columns):
+        column = group.column(number)
+        bounds = column.statistics
+        if column.path_in_schema == "msgid" and bounds is not None and bounds.has_min_max:
+            first = bisect_left(msgids, bounds.min)
+            return first < len(msgids) and msgids[first] <= bounds.max
+    return True
 
 
 def _find_row(tables: Tables, msgid: str, copy: Copy, columns: list[str]) -> dict[str, Any] | None:

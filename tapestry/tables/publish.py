@@ -168,7 +168,9 @@ class _Draft:
         self.tombstones = self._tombstones()
         self.msgids: set[str] = set()
         repeated = repeated_among(map(read_keys, staging.batches()))
-        self.deduplicator = Deduplicator(self.checked, self.tables.root, repeated)
+        self.deduplicator = Deduplicator(
+            self.checked, self.tables.root, self.tables.data_files(ORIGINALS), repeated
+        )
         self.staged = self.new = 0
         self.files: dict[str, list[WrittenFile]] = {ORIGINALS: [], MESSAGES: []}
 
@@ -210,7 +212,7 @@ class _Draft:
     def _new_rows(self, messages: pa.Table, originals: pa.Table) -> tuple[pa.Table, pa.Table]:
         """Return the rows whose messages are neither in the tables nor in an earlier batch."""
         self.staged += messages.num_rows
-        keys = self.deduplicator.new_keys(messages)
+        keys = self.deduplicator.new_keys(messages, originals)
         new = with_keys(messages, keys)
         self.msgids.update(message_id_of(key) for key in keys if key is not None)
         self.new += new.num_rows

@@ -26,7 +26,7 @@ def forged(transactional_db, settings, tmp_path, monkeypatch):
     """Two invoices under one Message-ID, the forged one first; a filter of terry's has both."""
     settings.DATA = tmp_path
     settings.SECRET_KEY = "of the tests"
-    settings.AUTHSERV = {"imap.example.org": "mx.example.org"}
+    settings.AUTHSERV = {("imap.example.org", 993): "mx.example.org"}
     monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
     monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # playwright has a loop of its own
     tables, public = Tables(tmp_path / "tables"), ("public",)

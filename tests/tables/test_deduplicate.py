@@ -66,7 +66,10 @@ def test_a_forged_message_takes_the_place_of_no_other(tables, together, indexed)
 
 SAME = [
     ("Lunch", "At noon, Joe.\n> as ever\n"),
-    ("[R] Lunch", "At noon, Joe.\nas\never\n____________\nR-devel mailing list\nhttps://x.org\n"),
+    (
+        "[R] Lunch",
+        "At noon, Joe.\nas\never\n____________\nR-devel mailing list\nhttps://x.org/listinfo/r\n",
+    ),
     ("Re: [R] lunch", "At noon, Joe.\r\n> as ever\r\n\r\n-- \r\nYou can unsubscribe at x.org\r\n"),
     ("LUNCH", "At\u00a0noon, Joe.\nas ever\n-.-.-.-\nr-devel mailing list\n_._._._\n-- \nlistinfo"),
 ]

@@ -66,20 +66,32 @@ def test_its_owner_and_staff_learn_which(
 def test_a_trusted_server_is_quoted(
     tables: Tables, carol: User, as_user: SignIn, settings: Any
 ) -> None:
-    settings.AUTHSERV = {"imap.example.org": "mx.example.org"}
+    settings.AUTHSERV = trusted_servers("imap.example.org=mx.example.org")
     bring(tables, IMAP, TRUSTED + FORGED)
     page = shown(as_user(carol))
     assert "mx.example.org says: DKIM pass (x.org), SPF fail</dd>" in page
     assert "bank.org" not in page
 
 
-@pytest.mark.parametrize("source", [NEWS, "may.mbox", IMAP.replace("imap.", "other."), None])
+@pytest.mark.parametrize(
+    "source",
+    [
+        NEWS,
+        "may.mbox",
+        IMAP.replace("imap.", "other."),
+        IMAP.replace("993", "31337"),
+        IMAP.replace("imaps", "imap"),
+        "imap://mallory@imap.example.org:31337/INBOX",
+        "imaps://mallory@imap.example.org:x/INBOX",
+        None,
+    ],
+)
 @pytest.mark.parametrize("trusts", [True, False])
 def test_of_other_mail_nothing_is_claimed(
     tables: Tables, carol: User, as_user: SignIn, settings: Any, source: str | None, trusts: bool
 ) -> None:
     """Its senders may have written the field themselves."""
-    settings.AUTHSERV = {"imap.example.org": "mx.example.org"} if trusts else {}
+    settings.AUTHSERV = trusted_servers("imap.example.org=mx.example.org") if trusts else {}
     bring(tables, source or (IMAP if not trusts else ""), FORGED)
     assert "DKIM" not in shown(as_user(carol))
 
@@ -116,7 +128,16 @@ def test_the_field_may_be_folded_and_written_in_capitals() -> None:
     assert authentication_of(raw, "mx.example.org") == ("DKIM fail (x.org)", "DMARC pass (y.org)")
 
 
-@pytest.mark.parametrize("text", ["mx.example.org", "a=b=c", "a b=c", "=b"])
+def test_the_operator_names_the_port(
+    tables: Tables, carol: User, as_user: SignIn, settings: Any
+) -> None:
+    settings.AUTHSERV = trusted_servers("IMAP.example.org:1993=mx.example.org, [::1]=b")
+    assert settings.AUTHSERV["::1", 993] == "b"
+    bring(tables, IMAP.replace("993", "1993"), TRUSTED)
+    assert "mx.example.org says: DKIM pass" in shown(as_user(carol))
+
+
+@pytest.mark.parametrize("text", ["mx.example.org", "a=b=c", "a b=c", "=b", "a:b=c", "a:0=c"])
 def test_a_wrong_setting_is_one_sentence(text: str) -> None:
     with pytest.raises(TapestryError, match="TAPESTRY_AUTHSERV"):
         trusted_servers(text)

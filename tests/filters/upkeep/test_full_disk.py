@@ -11,12 +11,14 @@ from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db import OperationalError, connection, transaction
 from django.test import Client
+from support.publishers import let_publish
+from support.servers.fake_servers import FakeNews
 
 from filters.authoring import lifecycle
 from filters.inbox.outbox import annotate, append_outbox
 from filters.models import Match, OutboxAnnotation, Source
 from filters.runtime import disk_full_tasks
-from filters.sources.pulling import _Work
+from filters.sources.pulling import _Work, pull
 from filters.store.filter_store import DjangoClock
 from filters.upkeep import rounds, tasks
 from tapestry.core.clock import wall_clock
@@ -159,3 +161,16 @@ def test_a_form_on_a_full_disk_is_one_sentence(
     answer = client.post("/filters/new/", fields)
     assert answer.status_code == 507
     assert FULL in answer.content.decode()
+
+
+def test_a_server_that_says_that_its_disk_is_full_is_a_failure(carol: User, tables: Tables) -> None:
+    with FakeNews({}) as server:
+        server.greeting = "502 Disk quota exceeded: No space left on device"
+        let_publish(carol)
+        source = Source.objects.create(
+            owner=carol, kind="nntp", host="127.0.0.1", port=server.port, security="none",
+            audience="user:carol", folder_patterns=["a.b"], active=True,
+        )  # fmt: skip
+        pull(source)
+        source.refresh_from_db()
+    assert source.failures == 1 and FULL not in source.error

@@ -8,6 +8,7 @@ import pytest
 from support.clocks import MemoryClock
 
 from tapestry.core.content import content_hash
+from tapestry.core.other_parts import other_parts
 from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
 from tapestry.ingest.mime.parse import parse
 from tapestry.ingest.stream import Item, MessageStream
@@ -40,7 +41,9 @@ def test_each_becomes_a_row_with_its_bytes_and_what_is_wrong(samples, tmp_path, 
         parsed = parse(raw)
         first.setdefault(parsed.message.msgid, (raw, parsed.problems))
         read = to_arrow("messages", [parsed.message]).to_pylist()[0]
-        content = content_hash(read["sender"], read["subject"], read["body"])
+        content = content_hash(
+            read["sender"], read["subject"], read["body"], other_parts(raw, read["body"])
+        )
         contents.add((read["msgid"], content))
     assert sum(part.rows for part in tables.data_files("messages")) == len(contents)
     for msgid, (raw, problems) in list(first.items())[::7]:
