@@ -34,6 +34,7 @@ const KEYS = {
   k: () => move(-1),
   "+": () => press("vote-for"),
   "-": () => press("vote-against"),
+  "/": () => document.getElementById("search")?.select(),
 };
 
 document.addEventListener("keydown", (event) => {
@@ -53,7 +54,8 @@ document.addEventListener("click", (event) => {
   if (back && reading) {
     event.preventDefault();
     reading.replaceChildren();
-    history.pushState({}, "", location.pathname);
+    const here = document.querySelector("#list[data-here]");
+    history.pushState({}, "", here ? here.dataset.here : location.pathname);
     markOpen();
   }
 });
