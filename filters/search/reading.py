@@ -13,21 +13,20 @@ from filters.authoring.understanding import Understood, understand
 from filters.authoring.vocabulary import vocabulary
 from filters.models import Filter
 from tapestry.core.errors import TapestryError
+from tapestry.query.corrections import corrections
 from tapestry.query.phrases.bare_words import other_phrases, with_phrases
 
 
 @dataclass(frozen=True, slots=True)
 class SearchReading:
-    """What was understood of a text, None if nothing was.
+    """What was understood of a text, None if nothing was: ``error`` then says why.
 
-    ``text`` is the filter that is asked: the text, or phrases made of its words; ``others`` are
-    what else may have been meant by these.  ``misread``: why a text is no filter.
+    ``text`` is the filter that is asked: the text, or phrases made of its words.
     """
 
     text: str
     understood: Understood | None
-    misread: Misreading | None = None
-    others: tuple[str, ...] = ()
+    error: TapestryError | None = None
 
 
 def read_search(text: str, user: User) -> SearchReading:
@@ -36,15 +35,28 @@ def read_search(text: str, user: User) -> SearchReading:
     try:
         return SearchReading(text, understand(text, context))
     except TapestryError as error:
-        misread = misreading(text, error, context, vocabulary(user, text))
+        misread = error
     phrases = with_phrases(text)
     if phrases is not None:
         with suppress(TapestryError):
-            understood = understand(phrases, context)
-            meant = [offered.text for offered in misread.corrections] or other_phrases(text)
-            others = tuple(other for other in meant if other not in (phrases, understood.phrase))
-            return SearchReading(phrases, understood, others=others)
+            return SearchReading(phrases, understand(phrases, context), misread)
     return SearchReading(text, None, misread)
+
+
+def other_meanings(text: str, reading: SearchReading, user: User) -> list[str]:
+    """Return what else may have been meant by words that were taken for what is mentioned."""
+    if reading.understood is None or reading.error is None:
+        return []
+    meant = other_phrases(text) or tuple(
+        correction.applied_to(text)
+        for correction in corrections(text, reading.error, people.context(user))
+    )
+    return [other for other in meant if other not in (reading.text, reading.understood.phrase)]
+
+
+def misreading_of(text: str, error: TapestryError, user: User) -> Misreading:
+    """Return how the page shows a text that is no filter, and no words."""
+    return misreading(text, error, people.context(user), vocabulary(user, text))
 
 
 def as_filter(reading: SearchReading, within: Filter | None, user: User) -> str:

@@ -20,7 +20,13 @@ from filters.inbox import listing, reading
 from filters.models import Filter
 from filters.search.highlights import highlights
 from filters.search.lines import lines
-from filters.search.reading import SearchReading, as_filter, read_search
+from filters.search.reading import (
+    SearchReading,
+    as_filter,
+    misreading_of,
+    other_meanings,
+    read_search,
+)
 from filters.search.searches import SEARCHES, Found, found_of, question
 from filters.search.tasks import start_search
 from tapestry.query.phrases.phrasebook import phrasebook
@@ -42,14 +48,15 @@ def search(request: PersonRequest) -> HttpResponse:
         context |= {"examples": EXAMPLES, "phrasebook": phrasebook()}
         return render(request, "filters/search/search.html", context)
     read = read_search(text, request.user)
-    if read.understood is None:
-        context |= {"misreading": read.misread}
+    if read.understood is None and read.error is not None:
+        context |= {"misreading": misreading_of(text, read.error, request.user)}
         return render(request, "filters/search/search.html", context, status=400)
     asked = question(read.text, within)
     if "again" in request.GET:
         SEARCHES.forget(asked, request.user.pk)
         return redirect(_here(text, within))
-    context |= {"read": read, "kept_as": as_filter(read, within, request.user)}
+    context |= {"read": read, "others": other_meanings(text, read, request.user)}
+    context |= {"kept_as": as_filter(read, within, request.user)}
     found = found_of(SEARCHES.of_question(asked, request.user.pk), request.user)
     if found is None:
         task = start_search(read.text, request.user.pk, within)

@@ -9,7 +9,7 @@ from support.servers.site import end, manage, start, wait_ready
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 
 PASSWORD = "of-the-tests-only"
-WAIT = 120_000
+WAIT = 240_000
 DESK = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 844}
 
@@ -52,6 +52,7 @@ def signed_in(browser, site, viewport, **options) -> Page:
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("link", name="New filter").wait_for()
+    page.wait_for_load_state()
     return page
 
 
@@ -59,14 +60,23 @@ def box(page: Page):
     return page.get_by_role("searchbox", name="Search all mail")
 
 
+def search(page: Page, text: str, found: str) -> None:
+    """Search, again if the worker was not there yet, until the page says what was found."""
+    box(page).fill(text)
+    box(page).press("Enter")
+    results, again = page.get_by_text(found).first, page.get_by_role("link", name="Search again")
+    results.or_(again).first.wait_for()
+    while not results.is_visible():
+        again.click()
+        results.or_(again).first.wait_for()
+
+
 def test_search(site, browser, pictures):
     expect.set_options(timeout=WAIT)
     page = signed_in(browser, site, DESK)
     page.keyboard.press("/")
     expect(box(page)).to_be_focused()
-    page.keyboard.type("lunch friday")
-    page.keyboard.press("Enter")
-    page.get_by_text("53 messages").first.wait_for()
+    search(page, "lunch friday", "53 messages")
     expect(page.get_by_role("status")).to_have_text("53 messages")
     expect(page.locator("#list a.row")).to_have_count(50)
     first = page.locator("#list a.row").first
@@ -102,10 +112,8 @@ def test_search(site, browser, pictures):
     page.wait_for_url("**/in/*/")
     expect(page.locator("#list a.row")).to_have_count(50)
     page.get_by_label("only in").check()
-    box(page).fill("table from mary")
-    box(page).press("Enter")
+    search(page, "table from mary", "53 messages")
     page.get_by_role("heading", name="Search in mentioning-lunch-and-mentioning-friday").wait_for()
-    page.get_by_text("53 messages").first.wait_for()
     page.screenshot(path=pictures / "desk-within.png")
     assert [fault for fault in page.faults if "400" not in fault] == []
 

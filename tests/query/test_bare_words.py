@@ -25,8 +25,8 @@ from tapestry.query.phrases.bare_words import with_phrases
         ("lunch from mary", "mentioning lunch from mary"),
         ("joe@x.org", "(from joe@x.org or to joe@x.org)"),
         ("@x.org", "(from @x.org or to @x.org)"),
-        ("v w x y z", " and ".join(f"mentioning {word}" for word in "vwxyz")),
-        ("u v w x y z", 'mentioning "u v w x y z"'),
+        ("r s u v w x y z", " and ".join(f"mentioning {word}" for word in "rsuvwxyz")),
+        ("q r s u v w x y z", 'mentioning "q r s u v w x y z"'),
     ],
 )
 def test_words_become_phrases(text, phrases):

@@ -29,12 +29,19 @@ function press(id) {
   if (button) button.click();
 }
 
+function search() {
+  const box = document.getElementById("search");
+  if (!box) return;
+  box.focus();
+  box.select();
+}
+
 const KEYS = {
   j: () => move(1),
   k: () => move(-1),
   "+": () => press("vote-for"),
   "-": () => press("vote-against"),
-  "/": () => document.getElementById("search")?.select(),
+  "/": search,
 };
 
 document.addEventListener("keydown", (event) => {

@@ -15,7 +15,7 @@ from tapestry.query.phrases.spellings import run_of_words
 from tapestry.query.phrases.suggestions import place_after
 from tapestry.query.tree.parsed import MisreadError
 
-MOST = 5
+MOST = 8
 """Words that are looked for one by one; more of them in a row are looked for as they stand."""
 
 _RUNS = 8

@@ -82,6 +82,26 @@ def test_words_alone_are_looked_for_and_other_meanings_offered(
     assert "/search/?q=from%20%22plan%20us%22" in page
 
 
+def test_a_word_in_the_body_is_shown_with_what_stands_around_it(
+    mail: Tables, alice: User, as_user: SignIn
+) -> None:
+    compute(alice, "mentioning quoted")
+    page = page_of(as_user(alice), "quoted")
+    around = "Shall we? &gt; <mark>quoted</mark> &lt;b&gt;words&lt;/b&gt; See https://example.org/"
+    assert around in page
+    assert around not in page_of(as_user(alice), "about plan")
+
+
+def test_words_of_a_filter_that_somebody_shares_are_not_marked(
+    mail: Tables, alice: User, bob: User, as_user: SignIn
+) -> None:
+    install(bob, "about plan", name="plans", visibility=Filter.Visibility.SHARED)
+    text = "in bob's plans and about re"
+    compute(alice, text)
+    page = page_of(as_user(alice), text)
+    assert '<span class="subject"><mark>Re</mark>: The plan</span>' in page
+
+
 def test_a_text_that_is_no_filter_shows_its_place_and_corrections(
     mail: Tables, alice: User, as_user: SignIn
 ) -> None:
