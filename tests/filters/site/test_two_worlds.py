@@ -209,23 +209,22 @@ def posted(client: Client, person: User) -> Iterator[tuple[str, str]]:
 
 def searched(client: Client, person: User) -> Iterator[tuple[str, str]]:
     """Yield what a person finds by filters and by words, everywhere and within a filter."""
-    plans = Filter.objects.get(owner=person, name="keep-plans")
-    for within, more in ((None, ""), (plans, "&in=keep-plans")):
-        for text in (*FILTERS.values(), *WORDS, *MISREAD, "in alice's sharedkeep-plans"):
-            address = f"/search/?q={quote(text)}{more}"
-            read = read_search(text, person)
-            if read.understood:
-                task, asked = str(uuid.uuid4()), searches.question(read.text, within)
-                searches.SEARCHES.begin(task, person.pk, asked)
-                search_tasks.search.apply(
-                    (read.text, person.pk, within and within.pk), task_id=task
-                )
-                page = client.get(f"/search/{task}/?q={quote(text)}{more}").content.decode()
-                assert "</strong> message" in page
-                yield f"{person.username} polled: {address}", page
-            yield f"{person.username} searched: {address}", client.get(address).content.decode()
-            opened = client.get(f"{address}&open=plan@x").content.decode()
-            yield f"{person.username} opened: {address}", opened
+    plans, name = Filter.objects.get(owner=person, name="keep-plans"), person.username
+    everywhere = (*FILTERS.values(), *WORDS, *MISREAD, "in alice's sharedkeep-plans")
+    asked = [(text, None, "") for text in everywhere]
+    asked += [(text, plans, "&in=keep-plans") for text in ("replied to", "plan")]
+    for text, within, more in asked:
+        address, read = f"?q={quote(text)}{more}", read_search(text, person)
+        if read.understood:
+            task, question = str(uuid.uuid4()), searches.question(read.text, within)
+            searches.SEARCHES.begin(task, person.pk, question)
+            search_tasks.search.apply((read.text, person.pk, within and within.pk), task_id=task)
+            page = client.get(f"/search/{task}/{address}").content.decode()
+            assert "</strong> message" in page
+            yield f"{name} polled: {address}", page
+        yield f"{name} searched: {address}", client.get(f"/search/{address}").content.decode()
+    opened = client.get("/search/?q=about%20plan&open=plan@x").content.decode()
+    yield f"{name} opened what was found", opened
 
 
 def commands(person: User) -> Iterator[tuple[str, str]]:
