@@ -155,7 +155,7 @@ def test_what_is_no_filter_is_corrected(opened, pictures):
 
 def test_within_a_filter(opened, pictures):
     page = opened(DESK)
-    page.get_by_role("link", name="lunches").click()
+    page.locator("#in-lunches").click()
     page.wait_for_url("**/in/lunches/")
     page.get_by_label("only in lunches").check()
     search(page, "table", "1 message")
