@@ -37,8 +37,8 @@ def with_phrases(text: str) -> str | None:
 
     >>> with_phrases("lunch friday from mary")
     'mentioning lunch and mentioning friday from mary'
-    >>> with_phrases('"next friday" or joe@x.org')
-    'mentioning "next friday" or (from joe@x.org or to joe@x.org)'
+    >>> with_phrases('joe@x.org or "next friday"')
+    '(from joe@x.org or to joe@x.org) or mentioning "next friday"'
     >>> with_phrases("replies bye jones") is None
     True
     """
