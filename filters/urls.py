@@ -4,7 +4,7 @@ from django.urls import include, path
 
 from filters.site import health
 
-FEATURES = ("inbox", "authoring", "sources", "delivery", "accounts")
+FEATURES = ("inbox", "search", "authoring", "sources", "delivery", "accounts")
 
 urlpatterns = [
     *(path("", include(f"filters.{feature}.urls")) for feature in FEATURES),

@@ -24,7 +24,7 @@ app = Celery("tapestry", task_cls="filters.runtime.disk_full_tasks:DiskAwareTask
 QUEUES = {
     "shared": ("filters.tick",),
     "own": ("filters.own_windows", "filters.unproven_windows"),
-    "previews": ("filters.preview",),
+    "previews": ("filters.preview", "filters.search"),
     "sources": (
         "filters.append_annotations",
         "filters.compact",
@@ -105,5 +105,8 @@ def _configuration() -> dict[str, Any]:
 
 app.add_defaults(_configuration)
 app.autodiscover_tasks(
-    [f"filters.{room}" for room in ("authoring", "delivery", "inbox", "sources", "upkeep")]
+    [
+        f"filters.{room}"
+        for room in ("authoring", "delivery", "inbox", "search", "sources", "upkeep")
+    ]
 )

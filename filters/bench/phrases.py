@@ -1,5 +1,7 @@
 """How long every phrase of the catalogue takes over an archive: what matches now, and so far.
 
+`search` is what a page of search waits for: all that matches now, by ``received``.
+
 The archive is compacted first, as upkeep leaves it.
 """
 
@@ -22,12 +24,15 @@ from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.compact import compact
 from tapestry.tables.delta.log import snapshot
 
-SUMMARY = "every phrase of the catalogue over an archive: `ask`, and the preview of a filter"
+SUMMARY = "every phrase of the catalogue over an archive: `ask`, previews and searches"
 
 FIGURES = {
     "`ask` a phrase of the catalogue, of {messages:,} messages": ("{ask_at_most}, “{slowest_ask}”"),
     "preview a phrase of the catalogue, of {messages:,} messages": (
         "{preview_at_most}, “{slowest_preview}”"
+    ),
+    "search for a phrase of the catalogue, of {messages:,} messages": (
+        "{search_at_most}, “{slowest_search}”"
     ),
 }
 
@@ -58,7 +63,7 @@ def _measure(options: Mapping[str, Any], remote: str) -> dict[str, Any]:
     from tapestry.plan.engine import Engine
     from tapestry.query.context import Context
     from tapestry.query.phrases.catalogue import KINDS
-    from tapestry.run.ask import ask
+    from tapestry.run.ask import ask, find
     from tapestry.spark.engine import SparkEngine
     from tapestry.spark.session import connect
     from tapestry.tables.delta.log import Snapshot
@@ -95,13 +100,14 @@ def _measure(options: Mapping[str, Any], remote: str) -> dict[str, Any]:
         phrases[kind.example] = {
             "ask_ms": milliseconds(partial(ask, *asked)),
             "preview_ms": milliseconds(partial(ask, *asked, so_far=True)),
+            "search_ms": milliseconds(partial(find, *asked[:-1])),
         }
         print(f"{kind.example}: {phrases[kind.example]}", file=sys.stderr, flush=True)
     figures: dict[str, Any] = {
         "messages": sum(file.rows for file in snapshot(tables).data_files(MESSAGES)),
         "phrases": phrases,
     }
-    for what in ("ask", "preview"):
+    for what in ("ask", "preview", "search"):
         times = {phrase: times[f"{what}_ms"] for phrase, times in phrases.items()}
         slowest = max(times, key=lambda phrase: times[phrase] or float("inf"))
         longest = times[slowest]

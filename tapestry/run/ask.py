@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from tapestry.core.clock import BEGINNING
@@ -14,7 +14,7 @@ from tapestry.plan.lowering.lower import lower_at
 from tapestry.query.context import Context
 from tapestry.run.execute import Subscription, execute, signature_groups
 from tapestry.tables.delta.log import Snapshot, Tables, snapshot
-from tapestry.tables.read import Card, cards, lookup
+from tapestry.tables.read import Card, cards, lookup, narrowest_first
 
 EngineOn = Callable[[Snapshot], Engine]
 
@@ -47,21 +47,58 @@ def ask(
     ``by_received``.
     Raise TooSlowError if the engine takes more than so many seconds.
     """
+    instants = _instants(
+        engine_on, tables, text, context, audiences, at, so_far=so_far, seconds=seconds
+    )
+    ranks = dict.fromkeys(instants, 0) if by_received else instants
+    order = _newest(tables, ranks, audiences, limit)
+    by_msgid = cards(tables, order, audiences)
+    return Answer(len(instants), tuple(by_msgid[msgid] for msgid in order))
+
+
+def find(
+    engine_on: EngineOn,
+    tables: Tables,
+    text: str,
+    context: Context,
+    audiences: Sequence[str],
+    at: int,
+    among: Collection[str] | None = None,
+    *,
+    seconds: float = math.inf,
+) -> list[str]:
+    """Return Q(at), or what of it is ``among`` some msgids: all of it, the last received first.
+
+    Raise TooSlowError if the engine takes more than so many seconds.
+    """
+    instants = _instants(engine_on, tables, text, context, audiences, at, seconds=seconds)
+    found = instants.keys() if among is None else instants.keys() & among
+    return _newest(tables, dict.fromkeys(found, 0), audiences, None)
+
+
+def _instants(
+    engine_on: EngineOn,
+    tables: Tables,
+    text: str,
+    context: Context,
+    audiences: Sequence[str],
+    at: int,
+    *,
+    so_far: bool = False,
+    seconds: float,
+) -> dict[str, int]:
+    """Return ``ts`` of the messages in Q(at), or ``matched_at`` of those in QM(at), by msgid."""
     asked = Subscription(0, compile_filter(text, context), tuple(audiences), BEGINNING)
     engine = engine_on(snapshot(tables))
     instants: dict[str, int] = {}
     with engine.limit(seconds):
         if so_far:
             matches = execute(engine, [asked], at, lambda _: set())
-            instants = {match.msgid: match.matched_at for match in matches}
-        else:
-            rows = evaluate(engine, lower_at(signature_groups([(asked, at)]), at))
-            for _, msgid, _, ts, *_ in rows:
-                instants[msgid] = min(ts, instants.get(msgid, ts))
-    ranks = dict.fromkeys(instants, 0) if by_received else instants
-    order = _newest(tables, ranks, audiences, limit)
-    by_msgid = cards(tables, order, audiences)
-    return Answer(len(instants), tuple(by_msgid[msgid] for msgid in order))
+            return {match.msgid: match.matched_at for match in matches}
+        rows = evaluate(engine, lower_at(signature_groups([(asked, at)]), at))
+    for _, msgid, _, ts, *_ in rows:
+        instants[msgid] = min(ts, instants.get(msgid, ts))
+    return instants
 
 
 def _newest(
@@ -72,7 +109,7 @@ def _newest(
     if limit is not None and 0 < limit < len(found):
         last = instants[found[limit - 1]]
         found = [msgid for msgid in found if instants[msgid] >= last]
-    columns = ("msgid", "received")
-    rows = lookup(tables, MESSAGES, "msgid", found, audiences, columns)
-    received = {row["msgid"]: row["received"] for row in rows}
+    columns = ("msgid", "received", "audience")
+    rows = narrowest_first(lookup(tables, MESSAGES, "msgid", found, audiences, columns))
+    received = {row["msgid"]: row["received"] for row in reversed(rows)}  # as its card has it
     return sorted(found, key=lambda msgid: (-instants[msgid], -received[msgid], msgid))[:limit]

@@ -29,11 +29,19 @@ function press(id) {
   if (button) button.click();
 }
 
+function search() {
+  const box = document.getElementById("search");
+  if (!box) return;
+  box.focus();
+  box.select();
+}
+
 const KEYS = {
   j: () => move(1),
   k: () => move(-1),
   "+": () => press("vote-for"),
   "-": () => press("vote-against"),
+  "/": search,
 };
 
 document.addEventListener("keydown", (event) => {
@@ -53,7 +61,8 @@ document.addEventListener("click", (event) => {
   if (back && reading) {
     event.preventDefault();
     reading.replaceChildren();
-    history.pushState({}, "", location.pathname);
+    const here = document.querySelector("#list[data-here]");
+    history.pushState({}, "", here ? here.dataset.here : location.pathname);
     markOpen();
   }
 });

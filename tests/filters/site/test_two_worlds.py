@@ -16,8 +16,10 @@ from itertools import zip_longest
 from pathlib import Path
 from pprint import pformat
 from typing import Any
+from urllib.parse import quote
 
 import pytest
+import redis
 from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.db import transaction
@@ -31,6 +33,10 @@ from filters.authoring import known_names, previews, tasks, vocabulary
 from filters.inbox import reading
 from filters.models import Filter, Heartbeat, KeptMail, Match, OutboxAnnotation
 from filters.runtime import services
+from filters.search import searches
+from filters.search import tasks as search_tasks
+from filters.search.reading import read_search
+from tapestry.run import ask
 from tapestry.tables import read, recent_names, thread
 
 World = dict[str, str]
@@ -44,12 +50,14 @@ TEXTS = ("from ", "from bo", "on list ", "in group com", "tagged ", "tagged ho",
 TEXTS += ("in alice's ", "in alice's s", "voted for by ", "in keep", "in secret", "in dave2's ")
 MISREAD = ("replies bye boss", "tagged hoz", "in alice's secretkeep-plans", "in carol-secret's x")
 
+WORDS = ("plan", "plan lunch", "boss@example.org")
+
 OF_SOURCES = ("source", "edit-source", "source-folders", "delete-source")
 
 PASSING = re.compile(
     r'csrfmiddlewaretoken" value="\w+"|x-csrftoken": "\w+"|seen=\w+|/act/\w+/[^/"\s]+'
-    r"|/unsubscribe/[^/\s>]+|(?m:^(?:Date|X-Tapestry\S*): .*$)|={5,}\d+==|preview/[\w-]{36}"
-    r"|urn:uuid:[\w-]{36}|sample-[0-9a-f]{32}(?:-\d+)?|v1,[\w/+]{43}="
+    r"|/unsubscribe/[^/\s>]+|(?m:^(?:Date|X-Tapestry\S*): .*$)|={5,}\d+=="
+    r"|(?:preview|search)/[\w-]{36}|urn:uuid:[\w-]{36}|sample-[0-9a-f]{32}(?:-\d+)?|v1,[\w/+]{43}="
 )
 """Random values, signatures, keyed digests and the seconds of the real clock."""
 
@@ -82,6 +90,8 @@ class Worlds:
         self.clock.now = BEGIN
         self.hook.requests.clear()
         known_names.forget_names()
+        with redis.Redis.from_url(services.redis_url()) as server:
+            server.delete(*(server.keys("tapestry:*") or ["none"]))
         before = transaction.savepoint()
         yield build(secrets, self.hook.url("/hook"), self.wait)
         transaction.savepoint_rollback(before)
@@ -98,8 +108,9 @@ class Worlds:
         client = Client()
         client.force_login(site.carol)
         known_names.forget_names()
-        shown = answers(client, "carol", get_addresses(site, "carol"))
-        return {what: settled(answer) for what, answer in (*shown, *commands(site.carol))}
+        shown = [*answers(client, "carol", get_addresses(site, "carol"))]
+        shown += [*searched(client, site.carol), *commands(site.carol)]
+        return {what: settled(answer) for what, answer in shown}
 
     def everything(self, site: Site) -> World:
         """Return all answers to everybody."""
@@ -110,6 +121,7 @@ class Worlds:
             shown |= dict(answers(client, name, get_addresses(site, name)))
             shown |= dict(commands(person))
             shown |= dict(posted(client, person))
+            shown |= dict(searched(client, person))
             shown |= dict(answers(client, f"{name}, again", get_addresses(site, name)))
         sent = [r.body for r in self.hook.requests if r.path in ("/hook/carol", "/hook/dave")]
         shown["webhooks"] = b" ".join(sent).decode()
@@ -193,6 +205,26 @@ def posted(client: Client, person: User) -> Iterator[tuple[str, str]]:
     assert match is not None
     read_all = client.post("/read/", {"filter": "keep-plans"})
     yield f"{name} read all", f"{read_all.status_code} {read_all.headers['Location']}"
+
+
+def searched(client: Client, person: User) -> Iterator[tuple[str, str]]:
+    """Yield what a person finds by filters and by words, everywhere and within a filter."""
+    plans, name = Filter.objects.get(owner=person, name="keep-plans"), person.username
+    everywhere = (*FILTERS.values(), *WORDS, *MISREAD, "in alice's sharedkeep-plans")
+    asked = [(text, None, "") for text in everywhere]
+    asked += [(text, plans, "&in=keep-plans") for text in ("replied to", "plan")]
+    for text, within, more in asked:
+        address, read = f"?q={quote(text)}{more}", read_search(text, person)
+        if read.understood:
+            task, question = str(uuid.uuid4()), searches.question(read.text, within)
+            searches.SEARCHES.begin(task, person.pk, question)
+            search_tasks.search.apply((read.text, person.pk, within and within.pk), task_id=task)
+            page = client.get(f"/search/{task}/{address}").content.decode()
+            assert "</strong> message" in page
+            yield f"{name} polled: {address}", page
+        yield f"{name} searched: {address}", client.get(f"/search/{address}").content.decode()
+    opened = client.get("/search/?q=about%20plan&open=plan@x").content.decode()
+    yield f"{name} opened what was found", opened
 
 
 def commands(person: User) -> Iterator[tuple[str, str]]:
@@ -287,6 +319,15 @@ def with_all_audiences(function: Callable[..., Any]) -> Callable[..., Any]:
     return forgetful
 
 
+def with_audiences_of_all(find: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a search that forgets for whom it is."""
+
+    def forgetful(engine_on: object, tables: object, text: str, context: object, *rest: Any) -> Any:
+        return find(engine_on, tables, text, context, all_audiences(), *rest[1:], seconds=60)
+
+    return lambda *arguments, **_: forgetful(*arguments)
+
+
 FAULTS: dict[str, tuple[Any, str, Any]] = {
     "names of all people are completed": (
         known_names,
@@ -303,6 +344,7 @@ FAULTS: dict[str, tuple[Any, str, Any]] = {
         "annotations_on",
         with_all_audiences(read.annotations_on),
     ),
+    "messages of all people are found": (ask, "find", with_audiences_of_all(ask.find)),
     "copies for all people are shown": (reading, "copies", with_all_audiences(read.copies)),
     "private filters of others are offered": (
         vocabulary,

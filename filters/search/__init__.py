@@ -1,0 +1,1 @@
+"""Search: what matches any text now, all of it, for the page that asked."""

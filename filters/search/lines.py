@@ -1,0 +1,99 @@
+"""What a page of results shows of each message, the words searched for marked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.contrib.auth.models import User
+from django.utils.safestring import SafeString
+
+from filters.accounts import people
+from filters.runtime import services
+from filters.search.highlights import Highlights, highlight
+from tapestry.core.schema import MESSAGES
+from tapestry.deliver.one_line import one_line
+from tapestry.tables.delta.log import Tables
+from tapestry.tables.read import Card, cards, lookup, narrowest_first, same_message_id
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the results: ``sender`` and ``subject`` are HTML, ``who`` is the sender as text.
+
+    ``excerpt``: what stands around the first word found in the body; empty if the line shows one
+    already.  ``shares_id``: another message that the reader may see has the same Message-ID.
+    """
+
+    card: Card
+    who: str
+    sender: SafeString
+    subject: SafeString
+    excerpt: SafeString
+    shares_id: bool
+
+
+BEFORE, AFTER = 40, 200
+"""Characters of a body that an excerpt shows around a word."""
+
+
+def lines(user: User, msgids: Sequence[str], marked: Highlights) -> list[Line]:
+    """Return the lines of those of some messages that a user may see now."""
+    tables, audiences = services.tables(), people.audiences(user)
+    visible = cards(tables, msgids, audiences)
+    shared = same_message_id(tables, list(visible), audiences)
+    unmarked = [msgid for msgid, card in visible.items() if not _shows_word(card, marked)]
+    excerpts = _excerpts(tables, unmarked, audiences, marked.get("body"))
+    return [
+        _line(visible[msgid], marked, excerpts.get(msgid, SafeString()), shares_id=msgid in shared)
+        for msgid in msgids
+        if msgid in visible
+    ]
+
+
+def _shows_word(card: Card, marked: Highlights) -> bool:
+    pattern = marked.get("subject")
+    return pattern is not None and pattern.search(card.subject or "") is not None
+
+
+def _excerpts(
+    tables: Tables, msgids: Sequence[str], audiences: Sequence[str], pattern: re.Pattern[str] | None
+) -> dict[str, SafeString]:
+    """Return what stands around the first word found in the bodies, of the narrowest copies."""
+    if pattern is None or not msgids:
+        return {}
+    columns = ("msgid", "audience", "body")
+    rows = narrowest_first(lookup(tables, MESSAGES, "msgid", msgids, audiences, columns))
+    bodies = {row["msgid"]: row["body"] or "" for row in reversed(rows)}
+    found = {msgid: pattern.search(body) for msgid, body in bodies.items()}
+    return {
+        msgid: highlight(_around(bodies[msgid], *word.span()), pattern)
+        for msgid, word in found.items()
+        if word is not None
+    }
+
+
+def _around(body: str, start: int, end: int) -> str:
+    r"""Return a piece of a body on one line, from the beginning of a word.
+
+    >>> _around("Dear all,\nthe table is booked. Yours", 14, 19)
+    'Dear all, the table is booked. Yours'
+    """
+    before = body[max(0, start - BEFORE) : start]
+    if start > BEFORE:
+        before = "…" + before.partition(" ")[2]
+    return one_line(before + body[start : end + AFTER], AFTER)
+
+
+def _line(card: Card, marked: Highlights, excerpt: SafeString, *, shares_id: bool) -> Line:
+    who = card.sender_name or card.sender or "(nobody)"
+    column = "sender_name" if card.sender_name else "sender"
+    return Line(
+        card,
+        who,
+        highlight(who, marked.get(column)),
+        highlight(card.subject or "(no subject)", marked.get("subject") if card.subject else None),
+        excerpt,
+        shares_id,
+    )

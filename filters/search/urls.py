@@ -1,0 +1,10 @@
+"""Addresses of search."""
+
+from django.urls import path
+
+from filters.search import views
+
+urlpatterns = [
+    path("search/", views.search, name="search"),
+    path("search/<uuid:task>/", views.result, name="search-result"),
+]

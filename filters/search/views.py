@@ -1,0 +1,129 @@
+"""The search page: all that matches a text, the open message beside it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from filters.accounts import people
+from filters.accounts.requests import PersonRequest
+from filters.authoring.views.editor import EXAMPLES, PATIENCE
+from filters.inbox import listing, reading
+from filters.models import Filter
+from filters.search.highlights import highlights
+from filters.search.lines import lines
+from filters.search.reading import (
+    SearchReading,
+    as_filter,
+    misreading_of,
+    other_meanings,
+    read_search,
+)
+from filters.search.searches import SEARCHES, Found, found_of, question
+from filters.search.tasks import start_search
+from tapestry.query.phrases.phrasebook import phrasebook
+
+PAGE = 50
+
+
+@require_safe
+def search(request: PersonRequest) -> HttpResponse:
+    """Show what matches the text ``q`` now, or have the worker look; ``in`` names a filter.
+
+    What was found is kept for some minutes: it is not asked anew unless ``again`` says so.  The
+    message that ``open`` names is shown beside it.  A text that is no filter is a 400, with what
+    could be meant.
+    """
+    text, within = _asked(request)
+    context: dict[str, Any] = {"search_text": text, "within": within, "filter": within}
+    if not text.strip():
+        context |= {"examples": EXAMPLES, "phrasebook": phrasebook()}
+        return render(request, "filters/search/search.html", context)
+    read = read_search(text, request.user)
+    if read.understood is None and read.error is not None:
+        context |= {"misreading": misreading_of(text, read.error, request.user)}
+        return render(request, "filters/search/search.html", context, status=400)
+    asked = question(read.text, within)
+    if "again" in request.GET:
+        SEARCHES.forget(asked, request.user.pk)
+        return redirect(_here(text, within))
+    context |= {"read": read, "others": other_meanings(text, read, request.user)}
+    context |= {"kept_as": as_filter(read, within, request.user)}
+    found = found_of(SEARCHES.of_question(asked, request.user.pk), request.user)
+    if found is None:
+        task = start_search(read.text, request.user.pk, within)
+        context |= {"task": task, "turn": 1, "query": _query(text, within, _page(request))}
+    else:
+        context |= _results(request, text, within, read, found)
+    opened = request.GET.get("open")
+    shown = reading.read(request.user, opened) if opened else None
+    if shown is not None and request.method == "GET":
+        listing.mark_read(request.user, shown.message.msgid)
+    context |= {"reading": shown, "missing": opened}
+    status = 404 if opened and shown is None else 200
+    return render(request, "filters/search/search.html", context, status=status)
+
+
+@require_safe
+def result(request: PersonRequest, task: UUID) -> HttpResponse:
+    """Show what a search has found, or ask again a little later."""
+    text, within = _asked(request)
+    given = request.GET.get("turn", "")
+    turn = int(given) if re.fullmatch("[0-9]{1,6}", given) else 1
+    read = read_search(text, request.user)
+    answer = SEARCHES.of_task(str(task), request.user.pk)
+    context: dict[str, Any] = {"search_text": text, "within": within, "read": read}
+    found = found_of(answer, request.user)
+    if found is not None and read.understood is not None:
+        context |= _results(request, text, within, read, found)
+    elif answer is not None:
+        context["error"] = answer.get("error", "You joined or left a group meanwhile.")
+    elif not SEARCHES.is_newest(str(task), request.user.pk):
+        context["error"] = "You have begun another search meanwhile."
+    elif turn >= PATIENCE:
+        context["error"] = "The worker does not answer; it may be busy, or not running."
+    context |= {"task": task, "turn": turn + 1, "query": _query(text, within, _page(request))}
+    context |= {"here": _here(text, within), "polled": True}
+    return render(request, "filters/search/_results.html", context)
+
+
+def _asked(request: PersonRequest) -> tuple[str, Filter | None]:
+    """Return the text and the filter of a search; 404 if that is none of the reader's."""
+    name = request.GET.get("in", "")
+    own = Filter.objects.filter(owner=request.user)
+    return request.GET.get("q", ""), get_object_or_404(own, name=name) if name else None
+
+
+def _results(
+    request: PersonRequest, text: str, within: Filter | None, read: SearchReading, found: Found
+) -> dict[str, Any]:
+    """Return what the page shows of the results."""
+    page = Paginator(found.msgids, PAGE).get_page(_page(request))
+    marked = highlights(read.text, people.context(request.user))
+    return {
+        "found": found,
+        "here": _here(text, within),
+        "page": page,
+        "lines": lines(request.user, list(page), marked),
+    }
+
+
+def _page(request: PersonRequest) -> str:
+    return request.GET.get("page", "1")
+
+
+def _query(text: str, within: Filter | None, page: str = "1") -> str:
+    asked = {"q": text} | ({} if within is None else {"in": within.name})
+    return urlencode(asked if page == "1" else asked | {"page": page})
+
+
+def _here(text: str, within: Filter | None) -> str:
+    return f"{reverse('search')}?{_query(text, within)}"

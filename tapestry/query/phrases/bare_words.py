@@ -1,0 +1,112 @@
+"""Keyword search: words without a phrase, as people type them into a search box.
+
+A filter says what each of its words is for; a search box takes words alone.  Those that stand
+where a phrase could begin become phrases.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tapestry.query.phrases.grammar import CONNECTIVES, first_words
+from tapestry.query.phrases.parser import parse_phrase
+from tapestry.query.phrases.printer import quoted
+from tapestry.query.phrases.spellings import run_of_words
+from tapestry.query.phrases.suggestions import place_after
+from tapestry.query.tree.parsed import MisreadError
+
+MOST = 8
+"""Words that are looked for one by one; more of them in a row are looked for as they stand."""
+
+_RUNS = 8
+"""Places in a text at which words without a phrase are taken for what is mentioned."""
+
+_LONGEST = 1500
+_QUOTE = re.compile('"[^"]+"|“[^”]+”')
+_ADDRESS = re.compile(r"[^\s@]*@[\w-]+(?:\.[\w-]+)+")
+_LETTER = re.compile(r"[^\W_]")
+_CODE = re.compile(r"[=<>;{}]|\bm\.\w|^\s*(?:not\s+)?(?:select|exists)\b", re.IGNORECASE)
+"""What condition or SQL is written with: that is no list of words."""
+
+
+def with_phrases(text: str) -> str | None:
+    """Return a text that begins with words as a filter that finds them, None if it is none.
+
+    Each word is mentioned somewhere; those in quotes, and many in a row, as they stand.  An
+    address is that of the sender or of a recipient.
+
+    >>> with_phrases("lunch friday from mary")
+    'mentioning lunch and mentioning friday from mary'
+    >>> with_phrases('joe@x.org or "next friday"')
+    '(from joe@x.org or to joe@x.org) or mentioning "next friday"'
+    >>> with_phrases("replies bye jones") is None
+    True
+    """
+    if len(text) > _LONGEST or _CODE.search(text):
+        return None
+    text = text.strip()
+    for number in range(_RUNS):
+        try:
+            parse_phrase(text)
+        except MisreadError as error:
+            at = -1 if error.span is None else error.span.start
+            result = _with_phrases_at(text, at, is_first=number == 0)
+            if result is None or result == text:
+                return None
+            text = result
+        else:
+            return text if number else None
+    return None
+
+
+def other_phrases(text: str) -> tuple[str, ...]:
+    """Return what else a text that is nothing but words may have been meant for.
+
+    >>> other_phrases("lunch friday")
+    ('from "lunch friday"', 'about "lunch friday"', 'mentioning "lunch friday"')
+    >>> other_phrases("lunch from mary")
+    ()
+    """
+    text = text.strip()
+    quote = _QUOTE.fullmatch(text)
+    run = quote or run_of_words(first_words()).fullmatch(text)
+    words = text[1:-1] if quote else text
+    if run is None or _CODE.search(text) or not _LETTER.search(words):
+        return ()
+    return tuple(
+        f"{opening} {quoted(' '.join(words.split()))}"
+        for opening in ("from", "about", "mentioning")
+    )
+
+
+def _with_phrases_at(text: str, at: int, *, is_first: bool) -> str | None:
+    """Return the text with phrases in place of the words at ``at``, None if it has none there."""
+    place = None if at < 0 or at >= len(text) else place_after(text[:at])
+    if place is None or "FROM" not in place.accepts or (is_first and place.phrase is not None):
+        return None
+    found = _QUOTE.match(text, at)
+    if found:
+        words = [found[0][1:-1]]
+    else:
+        found = run_of_words(first_words()).match(text, at)
+        words = found[0].split() if found else []
+    if not found or not any(map(_LETTER.search, words)) or words[0].lower() in CONNECTIVES:
+        return None
+    phrases = _phrases(words)
+    joined = " and ".join(phrases)
+    end = found.end()
+    needs_parentheses = len(phrases) > 1 and place.before is not None and place.before == "not"
+    return text[:at] + (f"({joined})" if needs_parentheses else joined) + text[end:]
+
+
+def _phrases(words: list[str]) -> list[str]:
+    """Return the phrases that stand for words in a row."""
+    if len(words) > MOST:
+        return [f"mentioning {quoted(' '.join(words))}"]
+    return [
+        f"(from {quoted(word)} or to {quoted(word)})"
+        if _ADDRESS.fullmatch(word)
+        else f"mentioning {quoted(word)}"
+        for word in words
+        if _LETTER.search(word)
+    ]

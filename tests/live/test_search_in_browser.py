@@ -1,0 +1,181 @@
+"""Search in a browser, on a desk and on a phone: the page polls, the queue is Redis."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from playwright.sync_api import Page, expect
+from support.engines.sqlite_engine import SqliteEngine
+
+from filters.authoring.lifecycle import install
+from filters.models import Card, Match, Profile
+from filters.runtime import services
+from filters.search import tasks
+from filters.store.filter_store import DjangoClock
+from tapestry.celery import app
+from tapestry.core.clock import DAY, wall_clock
+from tapestry.core.message import Message
+from tapestry.tables.append import append_messages
+from tapestry.tables.delta.log import Tables
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+
+WAIT = 30_000
+DESK = {"width": 1280, "height": 800}
+PHONE = {"width": 390, "height": 844}
+
+
+@pytest.fixture
+def terry(transactional_db, settings, tmp_path, monkeypatch, redis_url):
+    """Terry, 53 messages about lunch, a message that is not, and a filter that has one of them."""
+    settings.DATA = tmp_path
+    settings.SECRET_KEY = "of the tests"
+    monkeypatch.setenv("REDIS_URL", redis_url)
+    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # playwright has a loop of its own
+    monkeypatch.setattr(app.conf, "broker_url", redis_url)
+    monkeypatch.setattr(app.conf, "broker_write_url", redis_url)
+    user = User.objects.create_user("terry", "terry@example.org", "secret")
+    Profile.objects.create(user=user)
+    tables, begin = Tables(tmp_path / "tables"), wall_clock() - 90 * DAY
+    messages = [
+        Message(
+            f"{number}@example.org",
+            received=begin + number * DAY,
+            sender="mary@example.org",
+            sender_name="Mary Jones",
+            subject=f"Lunch on Friday, number {number}" if number < 53 else "Something else",
+            body="Dear all,\nthe table is booked.\n",
+        )
+        for number in range(54)
+    ]
+    append_messages(tables, DjangoClock(), messages)
+    rows = {
+        name: tables.open(name).to_pyarrow_table().to_pylist()
+        for name in ("messages", "annotations")
+    }
+    monkeypatch.setattr(services, "unproven_engine_on", lambda _, **__: SqliteEngine(rows))
+    made = install(user, "about lunch", name="lunches")
+    card = Card.objects.create(msgid="7@example.org", audience="public", ts=1, received=1)
+    Match.objects.create(
+        filter=made, msgid=card.msgid, audience="public", card=card, matched_at=1,
+        stored_at=1, shown_at=1, refreshed_at=1,
+    )  # fmt: skip
+    return user
+
+
+@pytest.fixture
+def opened(browser, terry, live_server):
+    """Open the inbox as Terry in a window of some size; what goes wrong on the page is noted."""
+    expect.set_options(timeout=WAIT)
+    client = Client()
+    client.force_login(terry)
+    cookies = [
+        {"name": name, "value": cookie.value, "url": live_server.url}
+        for name, cookie in client.cookies.items()
+    ]
+
+    def open_window(viewport, **options) -> Page:
+        context = browser.new_context(viewport=viewport, **options)
+        context.add_cookies(cookies)
+        page = context.new_page()
+        page.set_default_timeout(WAIT)
+        page.faults = []
+        page.on("pageerror", lambda error: page.faults.append(str(error)))
+        page.goto(live_server.url)
+        return page
+
+    return open_window
+
+
+def box(page: Page):
+    return page.get_by_role("searchbox", name="Search all mail")
+
+
+def run_next() -> None:
+    """Run the task that waits in the queue of the previews, as its worker does."""
+    with app.connection() as connection, connection.SimpleQueue("previews") as queue:
+        message = queue.get(timeout=20)
+        message.ack()
+        assert message.headers["task"] == "filters.search"
+        tasks.search.apply(message.payload[0], task_id=message.headers["id"])
+
+
+def search(page: Page, text: str, found: str) -> None:
+    box(page).fill(text)
+    box(page).press("Enter")
+    page.get_by_text("Looking…").first.wait_for()
+    run_next()
+    page.get_by_text(found).first.wait_for()
+
+
+def test_results_are_read_and_kept_at_the_desk(opened, pictures):
+    page = opened(DESK)
+    page.keyboard.press("/")
+    expect(box(page)).to_be_focused()
+    search(page, "lunch friday", "53 messages")
+    expect(page.get_by_role("status").first).to_have_text("53 messages")
+    expect(page.locator("#list a.row")).to_have_count(50)
+    first = page.locator("#list a.row").first
+    assert first.locator(".subject").inner_html().startswith("<mark>Lunch</mark> on <mark>Friday")
+    expect(first).to_contain_text("number 52")
+    expect(page.get_by_text("mentioning lunch and mentioning friday", exact=True)).to_be_visible()
+    page.screenshot(path=pictures / "desk.png")
+
+    page.get_by_role("link", name="Older").click()
+    page.wait_for_url("**page=2")
+    expect(page.locator("#list a.row")).to_have_count(3)
+    page.locator("#list a.row", has_text="number 1").click()
+    page.locator("#reading .body", has_text="the table is booked").wait_for()
+    expect(page.locator("#list a.row[aria-current]")).to_have_count(1)
+    assert "open=1%40example.org" in page.url
+    page.screenshot(path=pictures / "desk-open.png")
+    page.go_back()
+    expect(page.locator("#list a.row")).to_have_count(3)
+    expect(page.locator("#reading .body")).to_have_count(0)
+
+    page.get_by_role("link", name="Keep as filter").click()
+    kept = page.get_by_role("textbox", name="Filter", exact=True)
+    expect(kept).to_have_value("mentioning lunch and mentioning friday")
+    assert page.faults == []
+
+
+def test_what_is_no_filter_is_corrected(opened, pictures):
+    page = opened(DESK)
+    box(page).fill("replies bye jones")
+    box(page).press("Enter")
+    page.locator(".misread").wait_for()
+    page.screenshot(path=pictures / "misread.png")
+    page.get_by_role("link", name="replies by jones").click()
+    page.get_by_text("Looking…").first.wait_for()
+    run_next()
+    page.get_by_text("Nothing that you may see matches this now.").wait_for()
+    expect(box(page)).to_have_value("replies by jones")
+
+
+def test_within_a_filter(opened, pictures):
+    page = opened(DESK)
+    page.locator("#in-lunches").click()
+    page.wait_for_url("**/in/lunches/")
+    page.get_by_label("only in lunches").check()
+    search(page, "table", "1 message")
+    expect(page.get_by_role("heading", name="Search in lunches")).to_be_visible()
+    expect(page.get_by_label("only in lunches")).to_be_checked()
+    expect(page.locator("#list a.row .why mark")).to_have_text("table")
+    page.screenshot(path=pictures / "within.png")
+
+
+def test_results_are_read_on_a_phone(opened, pictures):
+    page = opened(PHONE, has_touch=True, color_scheme="dark")
+    page.screenshot(path=pictures / "phone-inbox.png")
+    search(page, "lunch friday", "53 messages")
+    expect(page.locator("#list a.row")).to_have_count(50)
+    page.screenshot(path=pictures / "phone.png")
+    page.locator("#list a.row").first.tap()
+    page.locator("#reading .body", has_text="the table is booked").wait_for()
+    page.screenshot(path=pictures / "phone-open.png")
+    page.get_by_role("link", name="Back to the list").tap()
+    expect(page.locator("#list a.row").first).to_be_visible()
+    assert page.url.endswith("/search/?q=lunch+friday")
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    assert page.faults == []
