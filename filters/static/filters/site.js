@@ -58,10 +58,10 @@ document.addEventListener("click", (event) => {
   }
 });
 
-// A part of the product that is away, or a form that is too large: said on top of the page, until
-// the next answer.
+// A part of the product that is away, a full disk, or a form that is too large: said on top of the
+// page, until the next answer.
 document.addEventListener("htmx:responseError", (event) => {
-  if (![413, 503].includes(event.detail.xhr.status)) return;
+  if (![413, 503, 507].includes(event.detail.xhr.status)) return;
   const notice = document.getElementById("notice") || document.createElement("div");
   notice.id = "notice";
   notice.innerHTML = event.detail.xhr.responseText;
