@@ -114,7 +114,7 @@ def download(request: PersonRequest) -> HttpResponse:
 def _reading(request: PersonRequest, msgid: str, audience: str | None) -> reading.Reading:
     shown = reading.read(request.user, msgid, audience)
     if shown is None:
-        raise Http404("There is no such message, or it is not yours to see.")
+        raise Http404("There is no such message, or you may not see it.")
     return shown
 
 

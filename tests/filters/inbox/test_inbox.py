@@ -149,7 +149,7 @@ def test_an_open_message_that_is_not_yours_is_not_shown(
 ) -> None:
     page = as_user(bob).get("/", {"open": "secret@example.org"}).content.decode()
     assert "For Alice alone" not in page
-    assert "not yours to see" in page
+    assert "you may not see it" in page
 
 
 def test_a_long_list_comes_in_pages(mail: Tables, alice: User, as_user: SignIn) -> None:

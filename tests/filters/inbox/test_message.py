@@ -215,7 +215,7 @@ def test_when_the_queue_is_down_the_vote_is_kept_and_the_page_says_so(
         headers={"HX-Request": "true"},
     )
     assert response.status_code == 200
-    assert "That is kept." in response.content.decode()
+    assert "That is saved." in response.content.decode()
     assert append_outbox(mail) == 1
 
 
