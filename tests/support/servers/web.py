@@ -1,10 +1,12 @@
 """The web server of `up`, alone, before an application that answers with what tests need."""
 
+import os
 import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from support.paths import ROOT
 
@@ -43,8 +45,28 @@ def running_web(**changes: float) -> Iterator[Callable[..., socket.socket]]:
     options = [f"{name}={value}" for name, value in changes.items()]
     code = "import sys; sys.path[:0] = ['tests', '.']; from support.servers import web; "
     code += "web.main(int(sys.argv[1]), sys.argv[2:])"
-    argv = [sys.executable, "-c", code, str(port), *options]
-    process = subprocess.Popen(argv, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    with _running([sys.executable, "-c", code, str(port), *options], port) as connect:
+        yield connect
+
+
+@contextmanager
+def running_site(data: Path) -> Iterator[Callable[..., socket.socket]]:
+    """Run it before the site, on a data directory; yield what opens a connection."""
+    port = free_port()
+    argv = [sys.executable, "-m", "filters.launch.web_server", str(port)]
+    with _running(argv, port, TAPESTRY_DATA=str(data)) as connect:
+        yield connect
+
+
+@contextmanager
+def _running(argv: list[str], port: int, **env: str) -> Iterator[Callable[..., socket.socket]]:
+    process = subprocess.Popen(
+        argv,
+        cwd=ROOT,
+        env=os.environ | env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
     opened = []
 
     def connect(data: bytes = b"", window: int | None = None) -> socket.socket:
