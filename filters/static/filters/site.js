@@ -46,18 +46,6 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// On a narrow page the open message hides the list; its "Back" brings the list again.
-document.addEventListener("click", (event) => {
-  const back = event.target.closest("a.back");
-  const reading = document.getElementById("reading");
-  if (back && reading) {
-    event.preventDefault();
-    reading.replaceChildren();
-    history.pushState({}, "", location.pathname);
-    markOpen();
-  }
-});
-
 // A part of the product that is away, a full disk, or a form that is too large: said on top of the
 // page, until the next answer.
 document.addEventListener("htmx:responseError", (event) => {
