@@ -13,8 +13,6 @@ from filters.models import Filter, Match
 
 WORDS = [
     ("/filters/new/", "Create filter"),
-    ("/filters/new/?text=nonsense+of", "You can write: from X"),
-    ("/filters/new/?text=among+the+top+ten", "Expected “by” here."),
     (
         "/filters/",
         "A filter collects every message that ever matches. "
