@@ -1,4 +1,4 @@
-"""Static files have their content in their name, so that browsers may keep them for a year.
+"""Cache busting: static files have a content hash in their name, so browsers keep them for a year.
 
     {% static 'filters/site.css' %} ─ HashedStorage ─> /static/filters/site.1f3a5c7e9b2d.css
     that address ─ HashedFinder ─> filters/site.css, if that is its content still
