@@ -86,9 +86,10 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "filters.site.headers.security_headers",
     "filters.site.middleware.head_without_body",
+    "filters.site.compression.Compression",
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "filters.site.static_files.StaticFiles",
     "filters.site.middleware.sign_in_as_a_page",
     "filters.accounts.signing_in.middleware.sign_in_limits",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -179,6 +180,14 @@ USE_TZ = True
 
 STATIC_URL = "/static/"
 WHITENOISE_USE_FINDERS = True
+STATICFILES_FINDERS = [
+    "django.contrib.staticfiles.finders.AppDirectoriesFinder",
+    "filters.site.static_files.HashedFinder",
+]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "filters.site.static_files.HashedStorage"},
+}
 
 locals().update(email_settings(os.environ.get("EMAIL_URL") or ""))
 EMAIL_TIMEOUT = 20

@@ -88,7 +88,7 @@ class ProfileForm(forms.Form):
         if until is not None and until.year > LAST_YEAR:
             raise ValidationError(f"Choose a day before {LAST_YEAR + 1}, or none.")
         if until is not None and until <= timezone.localdate():
-            raise ValidationError("Choose a day to come, or none.")
+            raise ValidationError("Choose a day in the future, or none.")
         return until
 
     def clean(self) -> None:
@@ -100,7 +100,7 @@ class ProfileForm(forms.Form):
             missing = "quiet_from" if begin is None else "quiet_to"
             self.add_error(missing, "Write both times, or leave both empty.")
         elif begin is not None and begin == end:
-            self.add_error("quiet_to", "Choose another time than that at which they begin.")
+            self.add_error("quiet_to", "Choose a time other than the beginning.")
 
     def store(self, profile: Profile) -> None:
         """Store the profile; what waits in the person's filters is planned anew with it."""

@@ -25,7 +25,7 @@ class PasswordForm(PasswordChangeForm):
 
     error_messages = {
         "password_incorrect": "That is not your password.",
-        "password_mismatch": "The two are not the same.",
+        "password_mismatch": "The two passwords are not the same.",
     }
 
     def __init__(self, request: PersonRequest, data: QueryDict | None = None) -> None:

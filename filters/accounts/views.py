@@ -22,7 +22,7 @@ def profile(request: PersonRequest) -> HttpResponse:
     form = ProfileForm(data, initial=ProfileForm.initial_of(stored))
     if form.is_valid():
         form.store(stored)
-        messages.success(request, "That is stored.")
+        messages.success(request, "Saved.")
         return redirect("me")
     status = 400 if form.errors else 200
     return render(request, "filters/accounts/me.html", {"form": form}, status=status)

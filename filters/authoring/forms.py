@@ -37,7 +37,7 @@ class FilterForm(forms.Form):
         label="Filter",
         max_length=65536,
         strip=True,
-        error_messages={"required": "Write what the messages should be like: replies by Jones."},
+        error_messages={"required": "Describe the messages you want: replies by Jones."},
     )
     name = forms.CharField(
         label="Name", max_length=60, required=False, strip=True, validators=[filter_name]
@@ -62,7 +62,7 @@ class FilterForm(forms.Form):
     )
     found = forms.ChoiceField(choices=[("keep", "keep"), ("forget", "forget")], required=False)
     timeliness = TimelinessField(label="Show and send new matches", required=False)
-    while_unread = forms.BooleanField(label="Not while I have unread ones in it", required=False)
+    while_unread = forms.BooleanField(label="Not while it has unread messages", required=False)
     visibility = forms.ChoiceField(
         label="Who may see the filter",
         choices=Filter.Visibility.choices,
@@ -138,7 +138,7 @@ class FilterForm(forms.Form):
         name: str = self.cleaned_data["name"]
         others = self.owner.filters.exclude(pk=self.changed.pk if self.changed else 0)
         if others.filter(name=name).exists():
-            raise ValidationError("You have a filter of that name; choose another.")
+            raise ValidationError("You already have a filter of that name; choose another.")
         return name
 
     def clean_until(self) -> date | None:
@@ -147,7 +147,7 @@ class FilterForm(forms.Form):
         if until is None or until == self.last_day:
             return until
         if until < timezone.localdate():
-            raise ValidationError("That day is over; choose a later one, or none.")
+            raise ValidationError("That day has passed; choose a later one, or none.")
         if until.year > LAST_YEAR:
             raise ValidationError(f"Choose a day before {LAST_YEAR + 1}, or none.")
         return until

@@ -52,7 +52,7 @@ def install(
     if owner.filters.count() >= settings.MOST_FILTERS:
         raise TapestryError(
             f"You have {settings.MOST_FILTERS:,} filters, as many as a person may have.",
-            hint="Delete one that you need no more.",
+            hint="Delete one that you no longer need.",
         )
     context, references = track_references(people.context(owner, name or None))
     understood = understand(text, context)

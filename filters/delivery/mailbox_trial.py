@@ -24,7 +24,7 @@ def write(owner: User, question: dict[str, Any]) -> Answer:
         destination = found
     form = MailboxForm(QueryDict(question["data"]), destination=destination)
     if not form.is_valid():
-        raise TapestryError("Something was changed meanwhile.", hint="Look at the form again.")
+        raise TapestryError("Something has changed in the meantime.", hint="Check the form again.")
     form.try_connection()
     stored = form.store()
     said = f"{stored.name} is {'added' if key is None else 'changed'}."

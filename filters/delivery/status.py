@@ -50,7 +50,7 @@ def _status_of_address(address: Address) -> Status:
     if address.problem:
         sentence = (
             f"Nothing is sent to {address} for now: {address.problem} "
-            "What is found waits. If the address works again, confirm it anew."
+            "What is found waits. If the address works again, confirm it again."
         )
         again = "" if was_asked(address) else "Try again"
         if not again:
@@ -59,9 +59,9 @@ def _status_of_address(address: Address) -> Status:
     if was_asked(address):
         sentence = (
             f"We sent a link to {address} {ago(address.asked_at)}. Open it to confirm that the "
-            "address is yours; look among the spam too."
+            "address is yours; look in your spam folder too."
         )
         return Status("waiting for confirmation", "warn", sentence)
-    sentence = f"Nothing is sent to {address} before you open the link that confirms it."
+    sentence = f"Nothing is sent to {address} until you open the link that confirms it."
     again = "Send the link again" if address.asked_at else "Send the link"
     return Status("waiting for confirmation", "warn", sentence, again)

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from urllib.parse import urlencode, urlsplit
 
 from django.conf import settings
+from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render, resolve_url
 from django.utils import timezone
 from django.utils.html import format_html
+from django.utils.http import url_has_allowed_host_and_scheme
 from django_htmx.http import HttpResponseClientRedirect
 from kombu.exceptions import OperationalError as BrokerError
 from redis.exceptions import RedisError
@@ -45,23 +47,37 @@ def head_without_body(page: Page) -> Page:
 
 
 def sign_in_as_a_page(page: Page) -> Page:
-    """Let htmx go to the sign-in page as a page, and back afterwards; it would draw it in a pane.
+    """Send the whole page of somebody signed out to the sign-in page, which leads back to it.
 
-    That happens where somebody has signed out elsewhere, and a page of theirs is still open.
+    That happens where somebody has signed out elsewhere, and a page of theirs still asks by htmx,
+    which would draw the sign-in page in a pane.  A form of theirs may fail the CSRF check (403)
+    before anybody asks who sends it.
     """
 
     def answer(request: HttpRequest) -> HttpResponse:
         response = page(request)
-        sign_in = resolve_url(settings.LOGIN_URL)
-        if not request.headers.get("HX-Request") or response.status_code != 302:
+        if not request.headers.get("HX-Request") or not _asks_to_sign_in(request, response):
             return response
-        if urlsplit(response.headers["Location"]).path != sign_in:
-            return response
-        shown = urlsplit(request.headers.get("HX-Current-URL", ""))
-        back = shown.path + (f"?{shown.query}" if shown.query else "")
-        return HttpResponseClientRedirect(f"{sign_in}?{urlencode({'next': back or '/'})}")
+        address = urlencode({REDIRECT_FIELD_NAME: _page_of(request)})
+        return HttpResponseClientRedirect(f"{resolve_url(settings.LOGIN_URL)}?{address}")
 
     return answer
+
+
+def _asks_to_sign_in(request: HttpRequest, response: HttpResponse) -> bool:
+    if response.status_code == 302:
+        return urlsplit(response.headers["Location"]).path == resolve_url(settings.LOGIN_URL)
+    user = getattr(request, "user", None)
+    return response.status_code == 403 and user is not None and not user.is_authenticated
+
+
+def _page_of(request: HttpRequest) -> str:
+    """Return the path and query of the page that asks, or the inbox if it is none of this site."""
+    url, here = request.headers.get("HX-Current-URL", ""), {request.get_host()}
+    shown = urlsplit(url) if url_has_allowed_host_and_scheme(url, here) else urlsplit("")
+    back = shown.path + (f"?{shown.query}" if shown.query else "")
+    is_local = url_has_allowed_host_and_scheme(back, None)
+    return back if is_local else resolve_url(settings.LOGIN_REDIRECT_URL)
 
 
 def user_time_zone(page: Page) -> Page:

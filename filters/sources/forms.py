@@ -66,9 +66,9 @@ class ServerForm(forms.Form):
         given["port"] = given.get("port") or usual_port(self.protocol, tls=security == "tls")
         for name in ("user", "secret"):
             if _UNSEEN.search(given.get(name) or ""):
-                self.add_error(name, "There is a character in it that cannot be seen.")
+                self.add_error(name, "There is an invisible character in it.")
         if security == "none" and given.get("user") and not is_this_machine(given.get("host", "")):
-            self.add_error("security", "A password is sent over TLS only, but to this machine.")
+            self.add_error("security", "A password is sent over TLS only, except to this machine.")
         if self.protocol == Source.Kind.IMAP and not given.get("user"):
             self.add_error("user", "Give the name with which you log in to your mailbox.")
         return given
@@ -99,7 +99,7 @@ class SourceForm(ServerForm):
         private = f"user:{source.owner.get_username()}"
         audiences = people.publishable(source.owner)
         self.fields["audience"] = forms.ChoiceField(
-            label="Who may see what comes",
+            label="Who may see the mail",
             choices=[(name, audience_in_words(name)) for name in audiences],
             help_text=PUBLISHING if audiences == (private,) else "",
             initial=PUBLIC if source.is_news and PUBLIC in audiences else private,
@@ -151,7 +151,7 @@ class FoldersForm(forms.Form):
             )
         for folder in folders:
             if len(folder) > 500 or _UNSEEN.search(folder):
-                raise ValidationError(f"“{folder[:50]}” is no name.")
+                raise ValidationError(f"“{folder[:50]}” is not a name.")
             if self.kind == Source.Kind.NNTP:
                 try:
                     check_pattern(folder)

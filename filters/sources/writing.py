@@ -62,7 +62,7 @@ def write(owner: User, question: dict[str, Any]) -> Answer:
     stored = Source(owner=owner, kind=question["kind"]) if key is None else _source(owner, key)
     form = SourceForm(QueryDict(question["data"]), source=stored)
     if not form.is_valid():
-        raise TapestryError("Something was changed meanwhile.", hint="Look at the form again.")
+        raise TapestryError("Something has changed in the meantime.", hint="Check the form again.")
     given = form.cleaned_data
     for name in FIELDS:
         setattr(stored, name, given.get(name, ""))
@@ -77,7 +77,7 @@ def write(owner: User, question: dict[str, Any]) -> Answer:
     else:  # other fields may have been changed meanwhile
         changes = {name: getattr(stored, name) for name in names}
         if not Source.objects.filter(pk=stored.pk).update(**changes):
-            raise TapestryError("The source was deleted meanwhile.")
+            raise TapestryError("The source has been deleted in the meantime.")
         stored.refresh_from_db()
     if not stored.folder_patterns:
         return {"url": reverse("source-folders", args=[stored.pk])}
@@ -106,5 +106,5 @@ def _keep_secrets(stored: Source, given: dict[str, Any]) -> bool:
 def _source(owner: User, key: int) -> Source:
     source = Source.objects.filter(owner=owner, pk=key).first()
     if source is None:
-        raise TapestryError("The source was deleted meanwhile.")
+        raise TapestryError("The source has been deleted in the meantime.")
     return source

@@ -42,7 +42,7 @@ class DiskFullError(TapestryError):
     def __init__(self) -> None:
         super().__init__(
             "The disk of this site is full.",
-            hint="Nothing is lost: all goes on once its operator has made room.",
+            hint="Nothing is lost: everything continues once its operator has made room.",
         )
 
 

@@ -128,7 +128,7 @@ def _authenticate(client: IMAPClient, account: Account) -> None:
         credential = "token" if account.method == "xoauth2" else "user name or password"
         raise RefusedError(
             f"{account.host} refused the {credential} of {account.user}.",
-            hint="Check both. Many providers want a password made for this program alone.",
+            hint="Check both. Many providers require an app password, for this program alone.",
         ) from None
 
 

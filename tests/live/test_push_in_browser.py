@@ -127,7 +127,7 @@ def deliver() -> None:
 
 def ask(page: Page) -> None:
     page.get_by_role("button", name="Notify this browser").click()
-    page.get_by_text("This browser notifies you of what is new from now on.").wait_for()
+    page.get_by_text("This browser notifies you of new matches from now on.").wait_for()
 
 
 def eventually(page: Page, read: Callable[[], Any]) -> Any:
@@ -257,7 +257,7 @@ def test_a_subscription_of_no_use_is_made_anew(context, page, service, tmp_path,
     ("script", "sentence"),
     [
         ("Object.defineProperty(window, 'isSecureContext', {value: false})", "sites with https"),
-        ("delete window.PushManager", "takes no notifications from sites"),
+        ("delete window.PushManager", "does not accept notifications from sites"),
         (
             "Object.defineProperty(Notification, 'permission', {get: () => 'denied'})",
             "You have blocked notifications",

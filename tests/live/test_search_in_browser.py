@@ -35,6 +35,8 @@ def terry(transactional_db, settings, tmp_path, monkeypatch, redis_url):
     monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # playwright has a loop of its own
     monkeypatch.setattr(app.conf, "broker_url", redis_url)
     monkeypatch.setattr(app.conf, "broker_write_url", redis_url)
+    monkeypatch.setattr(app, "_pool", None)  # of the broker of other tests
+    monkeypatch.setattr(app.amqp, "_producer_pool", None)
     user = User.objects.create_user("terry", "terry@example.org", "secret")
     Profile.objects.create(user=user)
     tables, begin = Tables(tmp_path / "tables"), wall_clock() - 90 * DAY

@@ -61,10 +61,10 @@ def test_a_source_from_its_first_page_to_new_mail(browser, site, mailbox):
 
     assert page.get_by_role("checkbox", name="INBOX").is_checked()
     page.get_by_role("checkbox", name="Lists").check()
-    page.get_by_role("button", name="Begin").click()
+    page.get_by_role("button", name="Start").click()
     inbox = page.get_by_role("row").filter(has_text="INBOX")
     inbox.get_by_role("cell", name="3", exact=True).first.wait_for()
-    page.get_by_text("hears of new mail at once").wait_for()
+    page.get_by_text("gets new mail at once").wait_for()
     mailbox.put("INBOX", mail(9))
     inbox.get_by_role("cell", name="4", exact=True).first.wait_for()
 

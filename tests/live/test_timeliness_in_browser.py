@@ -52,7 +52,7 @@ def test_one_chooses_what_is_usual_and_what_a_filter_does(page, live_server, pic
     check_that_it_fits(page)
     page.screenshot(path=pictures / "me.png", full_page=True)
     page.get_by_role("button", name="Save").click()
-    page.get_by_text("That is stored.").wait_for()
+    page.get_by_text("Saved.").wait_for()
     stored = Profile.objects.get()
     assert (stored.timeliness, stored.quiet_from, stored.quiet_to) == ("daily at 07:30", 1320, 420)
     assert stored.holiday_until.isoformat() == "2999-01-31"
@@ -66,7 +66,7 @@ def test_one_chooses_what_is_usual_and_what_a_filter_does(page, live_server, pic
     how.select_option("weekly on …")
     assert parts(page) == [False, True, True]
     page.get_by_label("Day of the week").select_option("Friday")
-    page.get_by_label("Not while I have unread ones in it").check()
+    page.get_by_label("Not while it has unread messages").check()
     page.locator("#text").fill("from jones")
     page.locator("#name").fill("jones")
     check_that_it_fits(page)

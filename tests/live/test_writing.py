@@ -135,7 +135,7 @@ def test_a_refused_filter_says_why_without_a_pause(page):
 def test_an_empty_filter_stays_marked_as_wrong(page):
     field_of(page).evaluate("field => { field.required = false; }")
     page.get_by_role("button", name="Create filter").click()
-    page.get_by_text("Write what the messages should be like").wait_for()
+    page.get_by_text("Describe the messages you want").wait_for()
     expect(field_of(page)).to_have_attribute("aria-invalid", "true")
 
 

@@ -40,7 +40,7 @@ def delete(request: PersonRequest, name: str) -> HttpResponse:
     doomed = _filter_of(request, name)
     if request.method == "POST":
         lifecycle.delete(doomed)
-        messages.success(request, f"The filter {name} is gone.")
+        messages.success(request, f"The filter {name} is deleted.")
         return redirect("filters")
     return render(request, "filters/authoring/delete.html", {"doomed": doomed})
 

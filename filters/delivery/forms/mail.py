@@ -41,15 +41,15 @@ class DigestForm(MailForm):
     """Mail that lists what was found."""
 
     about = (
-        "One mail with all that is new: grouped by filter, and why each message is there. "
-        "It comes when its filters show new matches, and never empty."
+        "One mail with everything new, grouped by filter, and why each message is there. "
+        "It comes when its filters show new matches, and is never empty."
     )
 
 
 class ForwardForm(MailForm):
     """Each message as it came."""
 
-    about = "Every message that a filter finds is sent on to you, as it came."
+    about = "Every message that a filter finds is forwarded to you as it came."
 
     field_order = ("address", "style")
 

@@ -35,7 +35,7 @@ class MailboxForm(ServerForm, DestinationForm):
         label="Folder",
         max_length=100,
         initial="Tapestry",
-        help_text="The folders of the filters are made below it.",
+        help_text="The folders of the filters are created inside it.",
     )
 
     def stored(self) -> dict[str, Any]:

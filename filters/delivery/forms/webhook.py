@@ -21,7 +21,7 @@ class WebhookForm(DestinationForm):
 
     about = (
         "Each batch of matches is sent to a server of yours as JSON, in a POST that is signed. "
-        "Its page shows the last answers."
+        "Its page shows the latest answers."
     )
 
     field_order = ("url",)
@@ -30,7 +30,7 @@ class WebhookForm(DestinationForm):
         label="Address",
         max_length=LONGEST_URL,
         widget=forms.URLInput(attrs={"placeholder": "https://example.org/hook"}),
-        help_text="Make its secret on its page, once it is added.",
+        help_text="Create its secret on its page once you have added it.",
     )
 
     def stored(self) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def subscribe(request: PersonRequest) -> HttpResponse:
     except TapestryError as error:
         messages.error(request, f"{error.message} {error.hint or ''}", extra_tags="bad")
         return _page(request, status=400)
-    messages.success(request, "This browser notifies you of what is new from now on.")
+    messages.success(request, "This browser notifies you of new matches from now on.")
     return redirect("push")
 
 

@@ -50,7 +50,7 @@ def send_now(request: PersonRequest, pk: int) -> HttpResponse:
         return redirect(asked)
     options = {"queue": WAYS[asked.kind].queue, "expires": samples.EXPIRES}
     if send(send_sample, (row.pk,), otherwise="a sample is not sent", **options):
-        messages.success(request, "It is on its way; what becomes of it appears below.")
+        messages.success(request, "It is on its way; the result appears below.")
     else:
         row.delete()
         sentence = "It could not be sent: the queue (Redis) cannot be reached. Try again soon."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from django.http import Http404, HttpResponse, HttpResponseBadRequest
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
@@ -44,13 +44,16 @@ def message(request: PersonRequest) -> HttpResponse:
 
 @require_POST
 def annotate(request: PersonRequest) -> HttpResponse:
-    """Keep a vote or a tag, show it at once, and have it appended soon."""
+    """Keep a vote or a tag, show it at once, and have it appended soon.
+
+    One that is refused is shown with the reason: to htmx with 422, as it draws that, else with 400.
+    """
     form = AnnotationForm(request.POST)
+    msgid, audience = request.POST.get("id", ""), request.POST.get("audience")
+    shown = _reading(request, msgid, audience)
     if not form.is_valid():
-        reasons = [text for errors in form.errors.values() for text in errors]
-        return HttpResponseBadRequest(" ".join(map(str, reasons)), content_type="text/plain")
+        return _refused(request, shown, form)
     given = form.cleaned_data
-    shown = _reading(request, given["id"], given["audience"])
     if given["kind"] == "vote":
         content, is_new = {"number": given["number"]}, shown.my_vote != given["number"]
     else:
@@ -65,6 +68,19 @@ def annotate(request: PersonRequest) -> HttpResponse:
     updated = _reading(request, given["id"], shown.message.audience)
     context = {"reading": updated, "queued": queued, "private": given["private"]}
     return render(request, "filters/inbox/_standing.html", context)
+
+
+def _refused(request: PersonRequest, shown: reading.Reading, form: AnnotationForm) -> HttpResponse:
+    context = {
+        "reading": shown,
+        "refusal": form.refusal(),
+        "tag": form.data.get("value", "") if "value" in form.errors else "",
+        "is_tag_refused": "value" in form.errors,
+        "private": bool(form.cleaned_data.get("private")),
+    }
+    if wants_fragment(request):
+        return render(request, "filters/inbox/_standing.html", context, status=422)
+    return render(request, "filters/inbox/message.html", context, status=400)
 
 
 @require_safe
@@ -98,7 +114,7 @@ def download(request: PersonRequest) -> HttpResponse:
 def _reading(request: PersonRequest, msgid: str, audience: str | None) -> reading.Reading:
     shown = reading.read(request.user, msgid, audience)
     if shown is None:
-        raise Http404("There is no such message, or it is not yours to see.")
+        raise Http404("There is no such message, or you may not see it.")
     return shown
 
 

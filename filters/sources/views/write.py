@@ -67,7 +67,7 @@ def folders(request: PersonRequest, pk: int) -> HttpResponse:
         folder_patterns=named, active=True, due_at=wall_clock(), failures=0
     )
     pull_soon(chosen.pk)
-    messages.success(request, "What is there comes in now; this page says how far it is.")
+    messages.success(request, "Reading has begun; this page shows how far it is.")
     return redirect(chosen)
 
 

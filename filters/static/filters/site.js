@@ -54,23 +54,10 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// On a narrow page the open message hides the list; its "Back" brings the list again.
-document.addEventListener("click", (event) => {
-  const back = event.target.closest("a.back");
-  const reading = document.getElementById("reading");
-  if (back && reading) {
-    event.preventDefault();
-    reading.replaceChildren();
-    const here = document.querySelector("#list[data-here]");
-    history.pushState({}, "", here ? here.dataset.here : location.pathname);
-    markOpen();
-  }
-});
-
-// A part of the product that is away, or a form that is too large: said on top of the page, until
-// the next answer.
+// A part of the product that is away, a full disk, or a form that is too large: said on top of the
+// page, until the next answer.
 document.addEventListener("htmx:responseError", (event) => {
-  if (![413, 503].includes(event.detail.xhr.status)) return;
+  if (![413, 503, 507].includes(event.detail.xhr.status)) return;
   const notice = document.getElementById("notice") || document.createElement("div");
   notice.id = "notice";
   notice.innerHTML = event.detail.xhr.responseText;

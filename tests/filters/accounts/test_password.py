@@ -50,7 +50,7 @@ def test_it_is_changed_and_only_this_session_stays(as_user: SignIn, alice: User)
     ("wrong", "sentence"),
     [
         (given(old="guessed"), "That is not your password."),
-        (given(again="three quiet lambs"), "The two are not the same."),
+        (given(again="three quiet lambs"), "The two passwords are not the same."),
         (given(new="alice12345"), "This password is little more than a name."),
         (given(new="alice@example.org"), "The password is too similar to the"),
         (given(new="8 letters"), "It must contain at least 10 characters."),

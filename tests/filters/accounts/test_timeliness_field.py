@@ -115,9 +115,9 @@ class TestPerson:
             (sent("timeliness", parts("every", "0")), "does not say when"),
             ({"quiet_from": "22:00"}, "Write both times, or leave both empty."),
             ({"quiet_to": "22:00"}, "Write both times, or leave both empty."),
-            ({"quiet_from": "22:00", "quiet_to": "22:00"}, "Choose another time than that"),
+            ({"quiet_from": "22:00", "quiet_to": "22:00"}, "Choose a time other than"),
             ({"quiet_from": "25:00", "quiet_to": "06:00"}, "Write the time as 22:00"),
-            ({"holiday_until": "2001-01-01"}, "Choose a day to come, or none."),
+            ({"holiday_until": "2001-01-01"}, "Choose a day in the future, or none."),
             ({"holiday_until": "9999-12-31"}, "Choose a day before 9001, or none."),
             ({"holiday_until": "tomorrow"}, "Write the day as 2027-01-31"),
         ],
@@ -159,7 +159,7 @@ class TestFilter:
         assert '<option value="friday" selected>' in page
         assert 'name="while_unread" id="id_while_unread" checked' in page
         listed = client.get("/filters/").content.decode()
-        assert "weekly on Friday at 08:00, not while you have unread ones" in listed
+        assert "weekly on Friday at 08:00, not while it has unread messages" in listed
         client.post("/filter/f/edit/", {**FILTER, **sent("timeliness", parts(""))})
         made.refresh_from_db()
         assert (made.timeliness, made.while_unread) == ("", False)

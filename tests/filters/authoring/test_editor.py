@@ -226,11 +226,11 @@ class TestCreating:
     @pytest.mark.parametrize(
         ("wrong", "sentence"),
         [
-            ({"text": ""}, "Write what the messages should be like"),
+            ({"text": ""}, "Describe the messages you want"),
             ({"text": "replies bye jones"}, "is not understood here"),
             ({"text": "x" * 65537}, "longer than 64 KiB"),
             ({"name": "Jones!"}, "A name is small letters and digits"),
-            ({"name": "taken"}, "You have a filter of that name"),
+            ({"name": "taken"}, "You already have a filter of that name"),
             ({"timeliness": "soon"}, "does not say when"),
         ],
     )

@@ -49,7 +49,7 @@ def test_deleting_asks_first(alice: User, as_user: SignIn) -> None:
     assert "Delete f?" in client.get("/filter/f/delete/").content.decode()
     assert Filter.objects.exists()
     response = client.post("/filter/f/delete/", follow=True)
-    assert "The filter f is gone." in response.content.decode()
+    assert "The filter f is deleted." in response.content.decode()
     assert not Filter.objects.exists()
 
 
@@ -83,4 +83,4 @@ def test_shared_filters_are_seen_by_all_and_private_ones_by_nobody(
 def test_it_says_what_filters_do(alice: User, as_user: SignIn) -> None:
     page = as_user(alice).get("/filters/").content.decode()
     assert "A filter collects every message that ever matches." in page
-    assert "A live filter drops a message when it stops matching." in page
+    assert "A live filter drops it when it stops matching." in page

@@ -136,9 +136,9 @@ def test_a_destination_is_changed(client: Client, digest: Destination, jones: Fi
 def test_of_many_filters_some_are_named(client: Client, digest: Destination, alice: User) -> None:
     made = [Filter.objects.create(owner=alice, name=f"f{n}", text="x") for n in range(7)]
     subscriptions.choose_filters(digest, made)
-    assert "takes the filters f0, f1, f2, f3, f4 and 2 more" in text(client.get("/delivery/"))
+    assert "for the filters f0, f1, f2, f3, f4 and 2 more" in text(client.get("/delivery/"))
     subscriptions.choose_filters(digest, [])
-    assert "takes no filter yet" in text(client.get("/delivery/"))
+    assert "for no filter yet" in text(client.get("/delivery/"))
 
 
 def test_off_and_on_again_with_what_waits(client: Client, digest: Destination) -> None:
@@ -281,7 +281,7 @@ def test_a_filter_says_where_it_is_sent(client: Client, alice: User, digest: Des
         owner=alice, kind="webhook", name="chosen hook", all_filters=False
     )
     page = text(client.get("/filters/new/"))
-    assert 'my digest <span class="tone">takes all filters</span>' in page
+    assert 'my digest <span class="tone">gets all filters</span>' in page
     assert "chosen hook" in page
     fields = {"text": "about plan", "name": "f", "timeliness": "at once"}
     fields |= {"visibility": "private", "mail": "existing"}

@@ -100,7 +100,7 @@ def test_nobody_says_a_thing_of_a_copy_that_is_not_theirs_to_see(
     said = {"id": "m@x", "audience": audience, **what}
     response = as_user(carol).post("/message/annotate/", said)
     assert response.status_code == 404
-    assert "what was here is not for you to see" in response.content.decode()
+    assert "you may not see what is here" in response.content.decode()
     assert not OutboxAnnotation.objects.exists()
     assert (
         as_user(carol).post("/message/annotate/", said | {"audience": "public"}).status_code < 400

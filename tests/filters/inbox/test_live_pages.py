@@ -96,7 +96,7 @@ class TestPages:
         run()
         client = as_user(carol)
         assert "no longer match" not in client.get("/in/f/").content.decode()
-        assert "Nothing has left yet." in client.get("/in/f/gone/").content.decode()
+        assert "Nothing has stopped matching yet." in client.get("/in/f/gone/").content.decode()
         arrive(tables, "because", "why")
         run()
         page = client.get("/in/f/").content.decode()
@@ -136,7 +136,7 @@ class TestPages:
         page = as_user(carol).get("/filters/").content.decode()
         assert ">live</span>" in page
         assert "<strong>1</strong> match now" in page
-        assert '<a href="/in/f/gone/"><strong>1</strong> has left</a>' in page
+        assert '<a href="/in/f/gone/"><strong>1</strong> no longer matches</a>' in page
 
     def test_an_empty_one_says_that_nothing_matches_now(
         self, tables: Tables, carol: User, as_user: SignIn

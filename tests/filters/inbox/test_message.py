@@ -83,9 +83,7 @@ def test_only_those_it_is_for_see_a_message(
 ) -> None:
     client = as_user({"alice": alice, "bob": bob, "carol": carol}[who])
     assert client.get("/message/", {"id": msgid}).status_code == status
-    assert say(client, msgid, kind="vote", number="-1") == (
-        302 if status == 200 else 400 if not msgid else 404
-    )
+    assert say(client, msgid, kind="vote", number="-1") == (302 if status == 200 else 404)
     assert OutboxAnnotation.objects.count() == (1 if status == 200 else 0)
 
 
@@ -187,6 +185,27 @@ def test_nonsense_is_refused(
     assert not OutboxAnnotation.objects.exists()
 
 
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        ("   ", "Write the tag first: urgent, for example."),
+        ("x" * 101, "A tag has at most 100 characters: write a shorter one."),
+    ],
+)
+def test_a_tag_that_is_none_is_refused_in_a_sentence_beside_it(
+    mail: Tables, bob: User, as_user: SignIn, value: str, sentence: str
+) -> None:
+    client = as_user(bob)
+    said = {"id": "plan@example.org", "kind": "tag", "value": value}
+    part = client.post("/message/annotate/", said, headers={"HX-Request": "true"})
+    assert part.status_code == 422 and '{"code": "422", "swap": true}' in show(client, said["id"])
+    page = client.post("/message/annotate/", said)
+    assert page.status_code == 400 and "<h1>The plan</h1>" in page.content.decode()
+    for shown in (part.content.decode(), page.content.decode()):
+        assert f'<p class="fault" id="refusal" role="alert">{sentence}</p>' in shown
+        assert f'required value="{value}" aria-invalid="true" aria-describedby="refusal">' in shown
+
+
 def test_when_the_queue_is_down_the_vote_is_kept_and_the_page_says_so(
     mail: Tables, bob: User, as_user: SignIn
 ) -> None:
@@ -196,7 +215,7 @@ def test_when_the_queue_is_down_the_vote_is_kept_and_the_page_says_so(
         headers={"HX-Request": "true"},
     )
     assert response.status_code == 200
-    assert "That is kept." in response.content.decode()
+    assert "That is saved." in response.content.decode()
     assert append_outbox(mail) == 1
 
 

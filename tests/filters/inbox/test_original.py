@@ -52,6 +52,6 @@ def test_others_do_not_learn_that_it_is_there(letter, carol, as_user: SignIn, pa
 
 def test_mail_without_an_original_says_nothing_of_one(mail, alice, as_user: SignIn) -> None:
     page = as_user(alice).get("/message/", {"id": "plan@example.org"}).content.decode()
-    assert "As it came" not in page
+    assert "Original message" not in page
     answer = as_user(alice).get("/message/original/", {"id": "plan@example.org"})
     assert answer.status_code == 404

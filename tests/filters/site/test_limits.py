@@ -82,7 +82,7 @@ def test_a_form_of_usual_size_is_taken(alice: User, as_user: SignIn) -> None:
 def test_a_request_that_is_wrong_otherwise_is_still_400(client: Client, db: None) -> None:
     response = client.get("/sign-in/", headers={"Host": "evil.example"})
     assert response.status_code == 400
-    assert "That request made no sense" in response.content.decode()
+    assert "That request could not be understood" in response.content.decode()
 
 
 def test_a_bounce_may_be_as_long_as_the_web_server_takes(client: Client, db: None) -> None:

@@ -91,7 +91,7 @@ def test_a_source_is_added_tried_chosen_from_and_pulled(
     Source.objects.update(failures=3)
     assert due() == []
     page = as_user(alice).get(f"/source/{source.pk}/").content.decode()
-    assert "INBOX" in page and "Lists" in page and "pulled just now" in page
+    assert "INBOX" in page and "Lists" in page and "last checked just now" in page
     assert "connection security: " in page
     assert [(p.read, p.added) for p in Folder.objects.all()] == [(3, 3), (1, 1)]
     assert [(p.read, p.added, p.error) for p in Pull.objects.all()] == [(4, 4, "")]
@@ -182,7 +182,7 @@ def test_what_is_deleted_while_an_edit_is_tried_does_not_come_back(
 ) -> None:
     monkeypatch.setattr(writing, "try_out", lambda _account: Source.objects.all().delete())
     response = as_user(alice).post(f"/source/{source.pk}/edit/", described(server))
-    assert "The source was deleted meanwhile." in response.content.decode()
+    assert "The source has been deleted in the meantime." in response.content.decode()
     assert not Source.objects.exists()
 
 
@@ -301,7 +301,7 @@ def test_deleting_a_source_asks_first_and_leaves_its_mail(
         ({"port": "99999"}, "less than or equal to 65535"),
         ({"user": ""}, "Give the name with which you log in"),
         ({"secret": ""}, "Give the password, or the token."),
-        ({"secret": "a\r\nb"}, "cannot be seen"),
+        ({"secret": "a\r\nb"}, "an invisible character"),
         ({"user": "a\x00b"}, "Null characters are not allowed"),
         ({"token_url": "http://x.org/token"}, "from an https:// address only"),
         ({"security": "rot13"}, "Select a valid choice"),

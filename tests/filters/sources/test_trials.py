@@ -61,7 +61,7 @@ def test_pages_answer_at_once_whatever_the_server_does(
     assert sent == [trial.pk] and f'hx-get="/trial/{trial.pk}/"' in page
     assert "s3cret" not in page + trial.question
     waiting = client.get(f"/trial/{trial.pk}/", headers=HTMX).content.decode()
-    assert "The server is being asked" in waiting and "hx-get" in waiting
+    assert "Connecting to the server" in waiting and "hx-get" in waiting
     assert not Source.objects.exists()
 
 

@@ -183,7 +183,7 @@ class TestTheForm:
             ("9999-12-31", "Choose a day before 9001, or none."),
             (
                 f"{datetime.now(UTC).date() - timedelta(days=1)}",
-                "That day is over; choose a later one, or none.",
+                "That day has passed; choose a later one, or none.",
             ),
         ],
         ids=["no day", "too late", "over"],

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from support.paths import ROOT
 
@@ -50,9 +51,27 @@ def running_web(
     code = "import sys; sys.path[:0] = ['tests', '.']; from support.servers import web; "
     code += "web.main(int(sys.argv[1]), sys.argv[2:])"
     argv = [sys.executable, "-c", code, str(port), *options]
-    environ = os.environ | (environment or {})
+    with _running(argv, port, **(environment or {})) as connect:
+        yield connect
+
+
+@contextmanager
+def running_site(data: Path) -> Iterator[Callable[..., socket.socket]]:
+    """Run it before the site, on a data directory; yield what opens a connection."""
+    port = free_port()
+    argv = [sys.executable, "-m", "filters.launch.web_server", str(port)]
+    with _running(argv, port, TAPESTRY_DATA=str(data)) as connect:
+        yield connect
+
+
+@contextmanager
+def _running(argv: list[str], port: int, **env: str) -> Iterator[Callable[..., socket.socket]]:
     process = subprocess.Popen(
-        argv, cwd=ROOT, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        argv,
+        cwd=ROOT,
+        env=os.environ | env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
     )
     opened = []
 

@@ -1,0 +1,113 @@
+"""Reading a message in a browser: a blank tag, a long one, and whether all can be read."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+from playwright.sync_api import Page, expect
+from support.contrast import too_faint
+
+from filters.inbox import outbox
+from filters.models import Card, Filter, Match
+from filters.store.filter_store import DjangoClock
+from tapestry.core.clock import wall_clock
+from tapestry.core.message import Message
+from tapestry.tables.append import append_messages
+from tapestry.tables.delta.log import Tables
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(180)]
+
+SIZES = {"desk": {"width": 1280, "height": 800}, "phone": {"width": 390, "height": 844}}
+PAGES = (
+    "/",
+    "/in/jones/",
+    "/filters/",
+    "/filters/new/?text=nonsense%20of",
+    "/me/",
+    "/sources/",
+    "/sources/new/",
+    "/delivery/",
+    "/delivery/new/digest/",
+    "/feeds/",
+    "/message/?id=m1",
+)
+
+
+@pytest.fixture
+def jones(transactional_db, settings, tmp_path, monkeypatch):
+    """A thread of four messages, which a filter of terry's has found."""
+    settings.DATA = tmp_path
+    settings.SECRET_KEY = "of the tests"
+    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
+    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # playwright has a loop of its own
+    terry = User.objects.create_user("terry", password="secret")
+    made = Filter.objects.create(owner=terry, name="jones", text="from jones", phrase="from Jones")
+    now = wall_clock()
+    for number in range(4):
+        letter = Message(
+            f"m{number}", sender="j@x.org", sender_name="Mary Jones", subject=f"Plan {number}",
+            inreplyto=f"m{number - 1}" if number else None, references=("m0",) if number else (),
+            body="> Shall we?\n>> Why\n\nYes, see https://x.org/a.\n-- \nMary\n", received=now,
+        )  # fmt: skip
+        append_messages(Tables(tmp_path / "tables"), DjangoClock(), [letter])
+        card = Card.objects.create(
+            msgid=letter.msgid, audience="public", ts=now, received=now, sender="j@x.org",
+            sender_name="Mary Jones", subject=letter.subject,
+        )  # fmt: skip
+        Match.objects.create(
+            filter=made, msgid=letter.msgid, audience="public", card=card, matched_at=now,
+            stored_at=now, shown_at=now, refreshed_at=now, explanation="from Mary Jones",
+        )  # fmt: skip
+    outbox.annotate(terry, "m1", "public", "vote", private=False, number=1.0)
+    return made
+
+
+def open_page(browser, live_server, size: str, scheme: str = "light") -> Page:
+    """Return terry's page of the second message beside the list."""
+    context = browser.new_context(viewport=SIZES[size], color_scheme=scheme)
+    opened = context.new_page()
+    opened.set_default_timeout(20_000)
+    opened.goto(f"{live_server.url}/in/jones/?open=m1")
+    opened.get_by_label("Name").fill("terry")
+    opened.get_by_label("Password").fill("secret")
+    opened.get_by_role("button", name="Sign in").click()
+    opened.wait_for_url("**/in/jones/?open=m1")
+    return opened
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_blank_tag_is_refused_and_a_long_one_fits(browser, jones, live_server, size, pictures):
+    page = open_page(browser, live_server, size)
+    field = page.get_by_label("Tag", exact=True)
+    tag = page.get_by_role("button", name="Tag it")
+    tag.click()
+    assert field.evaluate("field => field.validity.valueMissing")
+    field.fill("  ")
+    tag.click()
+    expect(page.get_by_role("alert")).to_have_text("Write the tag first: urgent, for example.")
+    expect(field).to_have_attribute("aria-invalid", "true")
+    page.screenshot(path=pictures / f"blank-{size}.png")
+    field.fill("x" * 100)
+    tag.click()
+    shown = page.locator(".tag")
+    expect(shown).to_have_text("x" * 100)
+    assert page.get_by_role("alert").count() == 0
+    pane, box = page.locator("#reading").bounding_box(), shown.bounding_box()
+    assert pane["x"] <= box["x"] and box["x"] + box["width"] <= pane["x"] + pane["width"]
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.screenshot(path=pictures / f"long-{size}.png")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_all_text_can_be_read(browser, jones, live_server, scheme, pictures):
+    page = open_page(browser, live_server, "desk", scheme)
+    Match.objects.filter(msgid="m2").update(read_at=1)
+    page.reload()
+    faint = {"open message": too_faint(page)}
+    page.screenshot(path=pictures / f"selected-{scheme}.png")
+    page.locator("a.row[aria-current]").hover()
+    faint["row under the pointer"] = too_faint(page)
+    for path in PAGES:
+        page.goto(live_server.url + path)
+        faint[path] = too_faint(page)
+    assert {where: found for where, found in faint.items() if found} == {}
