@@ -78,7 +78,7 @@ def open_list(browser, live_server, size: str) -> Page:
 def open_row(page: Page, subject: str) -> int:
     """Scroll to a row and open it; return how far down the list was."""
     row = page.locator("a.row", has=page.get_by_text(subject, exact=True))
-    row.scroll_into_view_if_needed()
+    row.evaluate("row => row.scrollIntoView({ block: 'center' })")
     top = page.evaluate(TOP)
     assert top > 200
     row.click()

@@ -79,8 +79,9 @@ def failure(account):
 
 @pytest.mark.parametrize("kind", ["imap", "nntp"])
 @pytest.mark.parametrize("security", ["tls", "starttls"])
-def test_all_that_fails_before_tls_is_told_alike(kind, security, caplog):
-    caplog.set_level("INFO")
+def test_all_that_fails_before_tls_is_told_alike(kind, security, caplog, monkeypatch):
+    caplog.set_level("INFO", connection.__name__)
+    monkeypatch.setattr(connection.log, "disabled", False)  # whatever other tests configured
     told = set()
     with server(None) as (silent, _), server(b"SSH-2.0\r\n") as (other, _):
         for host, port, allowed in (

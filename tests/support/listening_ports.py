@@ -17,4 +17,9 @@ def listening_of_family(pid: int) -> dict[int, set[tuple[str, int]]]:
     """Return the same of a process and all its descendants, by process."""
     parent = psutil.Process(pid)
     family = (parent, *parent.children(recursive=True))
-    return {member.pid: listening(member.pid) for member in family}
+    return {member.pid: listening(member.pid) for member in family if not has_ended(member)}
+
+
+def has_ended(process: psutil.Process) -> bool:
+    """Return whether a process has ended, though its parent does not know yet."""
+    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
