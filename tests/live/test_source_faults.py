@@ -1,7 +1,7 @@
 """Whatever happens while mail is pulled, every message is there in the end, once.
 
 Each fault comes at a random point: the puller is killed with -9, the server cuts the line
-in the middle of a message, the server numbers everything anew, messages vanish.  Twelve of
+in the middle of a message, the server numbers everything anew, messages vanish.  Eight of
 each kind of server in `make test`, two hundred in `make test-long`.
 """
 
@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 
 AT_FIRST = 40
 ROUNDS = [
-    pytest.param(12, id="12"),
+    pytest.param(8, id="8"),
     pytest.param(200, id="200", marks=[pytest.mark.long, pytest.mark.timeout(3600)]),
 ]
 

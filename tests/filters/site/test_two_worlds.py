@@ -362,6 +362,7 @@ FAULTS: dict[str, tuple[Any, str, Any]] = {
 """What could be wrong: where it is, and what does it wrongly."""
 
 
+@pytest.mark.long
 def test_planted_faults_are_caught(worlds: Worlds, sqlite: None) -> None:
     seen: dict[str, list[World]] = {fault: [] for fault in ("", *FAULTS)}
     for secrets in (True, False):
