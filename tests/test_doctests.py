@@ -31,6 +31,7 @@ ROOMS_WITH_EXAMPLES = {
     "filters.bench",
     "filters.management",
     "filters.runtime",
+    "filters.search",
     "filters.sources",
     "filters.store",
     "filters.templatetags",
