@@ -52,10 +52,10 @@ def content_hash(
     False
     """
     author = (sender or "").strip(" <>").casefold()
-    said = [author, *words(subject_of(subject or "")), "", *words(without_footers(body or ""))]
+    texts = [author, *words(subject_of(subject or "")), "", *words(without_footers(body or ""))]
     if others:
-        said += "", others
-    return blake2b("\n".join(said).encode(), digest_size=16).hexdigest()
+        texts += "", others
+    return blake2b("\n".join(texts).encode(), digest_size=16).hexdigest()
 
 
 def copy_key(msgid: str, content: str) -> str:

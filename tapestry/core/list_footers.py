@@ -16,7 +16,7 @@ _FOOTERS = 3
 """Each list that a message passes adds a footer."""
 
 _LONGEST_LINE = 300
-_QUOTE = re.compile(r"[>|#.\s]*")
+_QUOTE = re.compile(r"\A[>|#.\s]*")
 _LINK = re.compile(r"<?(?:https?://|mailto:)[^\s<>]*>?", re.IGNORECASE)
 _ADDRESS = re.compile(r"<?[\w.+-]+(?:@| at | \(at\) )[\w-]+(?:\.[\w-]+)+>?", re.IGNORECASE)
 _HOST = re.compile(r"(?<![\w.-])[\w-]+(?:\.[\w-]+)+(?![\w.-]*\w)")
@@ -80,7 +80,7 @@ def _is_of_a_list(line: str) -> bool:
         return False
     if _SEPARATOR.fullmatch(line):
         return True
-    line = line[_QUOTE.match(line).end() :]  # type: ignore[union-attr]
+    line = _QUOTE.sub("", line, count=1)
     about_a_list = _OF_A_LIST.search(line) is not None
     for place in (_LINK, _ADDRESS, _HOST):
         for found in place.findall(line):

@@ -141,9 +141,9 @@ def _found_in_html(html: str, body: str) -> Iterator[bytes]:
         text = html_text(html)
     except Exception:
         text = html  # the standard parser raises various errors at HTML made to break it
-    said = list(words(without_footers(text)))
-    if said != list(words(without_footers(body))):
-        yield _hash(b"html", *(word.encode() for word in said))
+    in_html = list(words(without_footers(text)))
+    if in_html != list(words(without_footers(body))):
+        yield _hash(b"html", *(word.encode() for word in in_html))
     if len(html) > LONGEST_HTML:
         yield _hash(b"html", html[LONGEST_HTML:].encode())
     known = {token.strip(_PUNCTUATION) for token in _AROUND.split(body)}

@@ -196,10 +196,10 @@ def test_a_tag_that_is_none_is_refused_in_a_sentence_beside_it(
     mail: Tables, bob: User, as_user: SignIn, value: str, sentence: str
 ) -> None:
     client = as_user(bob)
-    said = {"id": "plan@example.org", "kind": "tag", "value": value}
-    part = client.post("/message/annotate/", said, headers={"HX-Request": "true"})
-    assert part.status_code == 422 and '{"code": "422", "swap": true}' in show(client, said["id"])
-    page = client.post("/message/annotate/", said)
+    tag = {"id": "plan@example.org", "kind": "tag", "value": value}
+    part = client.post("/message/annotate/", tag, headers={"HX-Request": "true"})
+    assert part.status_code == 422 and '{"code": "422", "swap": true}' in show(client, tag["id"])
+    page = client.post("/message/annotate/", tag)
     assert page.status_code == 400 and "<h1>The plan</h1>" in page.content.decode()
     for shown in (part.content.decode(), page.content.decode()):
         assert f'<p class="fault" id="refusal" role="alert">{sentence}</p>' in shown

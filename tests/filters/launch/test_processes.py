@@ -13,5 +13,5 @@ def test_parts_give_memory_back_unless_the_operator_says_otherwise(
     for name in MALLOC:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("MALLOC_ARENA_MAX", "8")
-    told = environment(Path("data"), "redis://", "http://127.0.0.1:8000/")
-    assert {name: told[name] for name in MALLOC} == MALLOC | {"MALLOC_ARENA_MAX": "8"}
+    variables = environment(Path("data"), "redis://", "http://127.0.0.1:8000/")
+    assert {name: variables[name] for name in MALLOC} == MALLOC | {"MALLOC_ARENA_MAX": "8"}
