@@ -4,16 +4,29 @@ import os
 
 import hypothesis
 import pytest
+import redis
 
 pytest_plugins = ["support.datadriven"]
+
+NO_REDIS = "redis://127.0.0.1:1/0"
+"""Where nothing answers."""
 
 LOOPBACK = ["127.0.0.0/8", "::1/128"]
 """What the operator of the tests allows: the servers of sources and webhooks are here."""
 
 
 def pytest_configure():
-    """Allow loopback, in this process and in those that it starts; time no example."""
+    """Allow loopback, in this process and in those that it starts; time no example.
+
+    Celery reads its settings once: here, where there is no Redis.
+    """
     from django.conf import settings
+
+    from tapestry.celery import app
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("REDIS_URL", NO_REDIS)
+        assert app.conf.broker_url == NO_REDIS
 
     hypothesis.settings.register_profile("untimed", deadline=None)
     hypothesis.settings.load_profile("untimed")
@@ -54,7 +67,7 @@ def spark_server(run_directory):
 
 
 @pytest.fixture(scope="session")
-def redis_url(run_directory):
+def redis_of_tests(run_directory):
     """The address of a Redis that runs as long as the tests do."""
     from filters.launch import redis_server
     from tapestry.core.child_process import stop
@@ -66,6 +79,14 @@ def redis_url(run_directory):
     finally:
         if server.child is not None:
             stop([server.child])
+
+
+@pytest.fixture
+def redis_url(redis_of_tests):
+    """The address of a Redis that holds nothing yet."""
+    with redis.Redis.from_url(redis_of_tests) as server:
+        server.flushall()
+    return redis_of_tests
 
 
 @pytest.fixture(scope="module")

@@ -20,6 +20,9 @@ UNITS = {"week": WEEK, "day": DAY, "hour": HOUR, "minute": MINUTE, "second": SEC
 BEGINNING = -(2**62)
 """Minus infinity: where the first window of a filter over existing mail begins."""
 
+NEVER = -BEGINNING
+"""Plus infinity: when something ends that has no end."""
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ISO = re.compile(
     r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?))?(Z|[+-]\d\d:?\d\d)?", re.ASCII

@@ -65,14 +65,14 @@ def html_text(html: str) -> str:
     'Café\nau lait'
     """
     reader = _Reader()
-    reader.feed(_tamed(html[:LONGEST]))
+    reader.feed(tamed(html[:LONGEST]))
     reader.close()
     text = _SPACES.sub(" ", "".join(reader.pieces))
     lines = "\n".join(line.strip() for line in text.split("\n"))
     return _BLANKS.sub("\n\n", lines).strip()
 
 
-def _tamed(html: str) -> str:
+def tamed(html: str) -> str:
     """Return HTML in which every ``<`` opens a tag that ends before the next ``<``.
 
     The standard library's parser searches the rest of the text for the end of each unclosed

@@ -93,7 +93,8 @@ def require_private_connection(account: Account) -> None:
     if account.secret and not is_this_machine(account.host):
         raise RefusedError(
             f"{account.where} offers no TLS, so the password would travel for all to read.",
-            hint="Use the port with TLS (imaps is 993, nntps 563), or a server that has STARTTLS.",
+            hint="Use the port with TLS (imaps is 993, nntps 563, submissions 465), or a server "
+            "that has STARTTLS.",
         )
 
 
@@ -135,7 +136,8 @@ def explain_os_error(account: Account, error: OSError) -> TapestryError:
     if isinstance(error, ssl.SSLError):
         return ConnectionLostError(
             f"{account.where} does not speak TLS as it should: {error.reason or error}.",
-            hint="Check the port (imaps is 993, nntps 563) and the server's certificate.",
+            hint="Check the port (imaps is 993, nntps 563, submissions 465) and the "
+            "certificate of the server.",
         )
     unreachable = f"cannot be reached: {error.strerror or error}"
     return ConnectionLostError(

@@ -9,8 +9,8 @@ import imaplib
 import logging
 import socket
 import ssl
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -25,9 +25,8 @@ from tapestry.servers.account import (
     ConnectionLostError,
     RefusedError,
     protocol_explained,
-    require_private_connection,
 )
-from tapestry.servers.connection import limited, reached
+from tapestry.servers.opening import opened
 
 # At level DEBUG the library logs every line it sends, passwords and tokens too.
 logging.getLogger("imapclient").setLevel(logging.WARNING)
@@ -48,12 +47,12 @@ DELIVERED_KEYWORD = "$TapestryDelivered"
 class _OpenConnection(imaplib.IMAP4):
     """IMAP over a socket that is connected already, with TLS where that is from the start."""
 
-    def __init__(self, account: Account, opened: socket.socket) -> None:
-        self._opened = opened
+    def __init__(self, account: Account, over: socket.socket) -> None:
+        self._over = over
         super().__init__(account.host, account.port)
 
     def _create_socket(self, _timeout: float | None) -> socket.socket:
-        return self._opened
+        return self._over
 
     def read(self, size: int) -> bytes:
         """Read a literal; raise ``abort`` if it is larger than anything that is asked for."""
@@ -65,71 +64,60 @@ class _OpenConnection(imaplib.IMAP4):
 class _Client(IMAPClient):
     """A client over an open connection; ``starttls`` verifies the account's host name."""
 
-    def __init__(self, account: Account, opened: socket.socket, timeout: float) -> None:
-        self._connection = partial(_OpenConnection, account, opened)
+    def __init__(self, account: Account, over: socket.socket, timeout: float) -> None:
+        self._connection = partial(_OpenConnection, account, over)
         super().__init__(account.host, account.port, ssl=account.security == "tls", timeout=timeout)
 
     def _create_IMAP4(self) -> imaplib.IMAP4:  # noqa: N802
         return self._connection()
 
+    def offers_tls(self) -> bool:
+        return bool(self.has_capability("STARTTLS"))
 
-@contextmanager
+    def begin_tls(self, context: ssl.SSLContext) -> None:
+        self.starttls(context)
+
+    def set_timeout(self, seconds: float) -> None:
+        self.socket().settimeout(seconds)
+
+    def authenticate(self, account: Account) -> None:
+        """Log in with LOGIN, PLAIN or XOAUTH2."""
+        try:
+            if account.method == "xoauth2":
+                self.oauth2_login(account.user, account.secret)
+            elif not (account.user + account.secret).isascii():
+                # LOGIN takes ASCII only.
+                self.plain_login(account.user, account.secret)
+            else:
+                self.login(account.user, account.secret)
+        except LoginError as error:
+            if isinstance(error.__context__, IMAPClientAbortError):
+                raise error.__context__ from None
+            if any(code in str(error).upper() for code in SERVER_FAULTS):
+                raise ConnectionLostError(
+                    f"{account.host} cannot let anybody in just now.",
+                    hint="It is tried again later.",
+                ) from error
+            credential = "token" if account.method == "xoauth2" else "user name or password"
+            raise RefusedError(
+                f"{account.host} refused the {credential} of {account.user}.",
+                hint="Check both. Many providers require an app password, for this program alone.",
+            ) from None
+
+    def leave(self) -> None:
+        with suppress(OSError, IMAPClientError):  # the connection may be lost already
+            self.shutdown()
+
+
 def connected(
     account: Account, timeout: float = TIMEOUT, seconds: float | None = None
-) -> Iterator[IMAPClient]:
+) -> AbstractContextManager[IMAPClient]:
     """Connect and authenticate; the connection is closed when the block ends, in any way.
 
     ``timeout`` is seconds an answer, ``seconds`` limits all of it.  Raises ConnectionLostError or
     RefusedError, in words; UnreachableError if there is no TLS.
     """
-    context = ssl.create_default_context()
-    with ExitStack() as stack:
-        with (
-            explained(account),
-            reached(account, timeout) as opened,
-            explained(account),
-        ):
-            stack.enter_context(limited(opened, seconds))
-            if account.security == "tls":
-                opened = context.wrap_socket(opened, server_hostname=account.host)
-            client: IMAPClient = _Client(account, opened, timeout)
-            stack.callback(_shut_down, client)
-            if account.security == "starttls" and client.has_capability("STARTTLS"):
-                client.starttls(context)
-            elif account.security != "tls":
-                require_private_connection(account)
-        with explained(account):
-            client.socket().settimeout(timeout)
-            _authenticate(client, account)
-        yield client
-
-
-def _shut_down(client: IMAPClient) -> None:
-    with suppress(OSError, IMAPClientError):  # the connection may be lost already
-        client.shutdown()
-
-
-def _authenticate(client: IMAPClient, account: Account) -> None:
-    try:
-        if account.method == "xoauth2":
-            client.oauth2_login(account.user, account.secret)
-        elif not (account.user + account.secret).isascii():
-            # LOGIN takes ASCII only.
-            client.plain_login(account.user, account.secret)
-        else:
-            client.login(account.user, account.secret)
-    except LoginError as error:
-        if isinstance(error.__context__, IMAPClientAbortError):
-            raise error.__context__ from None
-        if any(code in str(error).upper() for code in SERVER_FAULTS):
-            raise ConnectionLostError(
-                f"{account.host} cannot let anybody in just now.", hint="It is tried again later."
-            ) from error
-        credential = "token" if account.method == "xoauth2" else "user name or password"
-        raise RefusedError(
-            f"{account.host} refused the {credential} of {account.user}.",
-            hint="Check both. Many providers require an app password, for this program alone.",
-        ) from None
+    return opened(_Client, explained, account, timeout, seconds)
 
 
 def explained(account: Account) -> AbstractContextManager[None]:

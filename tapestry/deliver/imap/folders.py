@@ -240,8 +240,17 @@ class MailFolders:
                 self._raise_for_all(error)
                 raise
         self.client.add_flags(uids, [rb"\Deleted"], silent=True)
-        if self.client.has_capability("UIDPLUS"):
-            self.client.uid_expunge(uids)
+        self.expunge(uids)
+
+    def expunge(self, uids: list[int]) -> bool:
+        r"""Expunge messages of the open folder that are marked as \Deleted, and no other.
+
+        Return False if the server cannot do that (without UIDPLUS).
+        """
+        if not self.client.has_capability("UIDPLUS"):
+            return False
+        self.client.uid_expunge(uids)
+        return True
 
     def _raise_for_all(self, error: IMAPClientError) -> None:
         """Raise an error that concerns every message, if this is one."""

@@ -72,9 +72,9 @@ def _results(field: str, authserv_id: str) -> tuple[str, ...]:
 
 def _words(result: Any) -> str:
     domains = [
-        str(each.value)
-        for each in result.properties
-        if f"{each.type}.{each.name}" == METHODS[result.method]
+        str(prop.value)
+        for prop in result.properties
+        if f"{prop.type}.{prop.name}" == METHODS[result.method]
     ]
     of = f" ({domains[0]})" if domains else ""
     return f"{result.method.upper()} {result.result}{of}"

@@ -9,11 +9,11 @@ from typing import Any
 from tapestry.core.ports import SyncStates
 from tapestry.ingest.first_look import FirstLook
 from tapestry.ingest.large_message import MessageBytes
-from tapestry.ingest.nntp.client import Client, NNTPError, code_of
 from tapestry.ingest.nntp.token_bucket import TokenBucket
 from tapestry.ingest.stream import Item
 from tapestry.ingest.unavailable import FetchResult, UnavailableMessages, hold_server_faults
 from tapestry.servers.account import MALFORMED
+from tapestry.servers.nntp import Client, NNTPError, code_of
 from tapestry.servers.quoted_reply import is_plain
 
 _WINDOW = 500

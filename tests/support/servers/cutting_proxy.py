@@ -51,6 +51,8 @@ class CuttingProxy:
             except OSError:
                 client.close()
                 continue
+            for line in (client, server):
+                line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._open += [client, server]
             left = self.cuts.pop(0) if self.cuts else None
             for source, sink, limit in ((client, server, None), (server, client, left)):

@@ -33,6 +33,7 @@ listen = 127.0.0.1
 ssl = {ssl}
 disable_plaintext_auth = no
 auth_mechanisms = plain login {mechanisms}
+auth_failure_delay = 0
 auth_username_chars =
 default_internal_user = {user}
 default_internal_group = {group}
@@ -55,6 +56,9 @@ namespace inbox {{
 }}
 service anvil {{
   chroot =
+  unix_listener anvil-auth-penalty {{
+    mode = 0
+  }}
 }}
 service stats {{
   chroot =
@@ -98,6 +102,15 @@ plugin {{
 }}
 """
 
+SENT = """\
+namespace inbox {{
+  mailbox "{name}" {{
+    auto = subscribe
+    special_use = \\Sent
+  }}
+}}
+"""
+
 OAUTH2 = """\
 introspection_mode = get
 introspection_url = {url}
@@ -137,13 +150,14 @@ class Dovecot:
 
 @contextmanager
 def running_dovecot(
-    authority: object = None, tokens: str = "", quota: str = "", prefix: str = ""
+    authority: object = None, tokens: str = "", quota: str = "", prefix: str = "", sent: str = ""
 ) -> Iterator[Dovecot]:
     """Start a server, and stop it at the end; skip the test where it is not installed.
 
     ``authority`` (of trustme) gives it a certificate for 127.0.0.1; ``tokens`` is the URL
     at which it asks whether a token is good.  ``quota`` is the rule of how much a person may
-    keep; ``prefix`` is that of all folders, and ends with the delimiter (RFC 2342).
+    keep; ``prefix`` is that of all folders, and ends with the delimiter (RFC 2342).  ``sent`` is
+    the folder with the special use \\Sent (RFC 6154).
     """
     if not PROGRAM.exists():
         missing = "There is no Dovecot; `make test` installs dovecot-imapd on Debian."
@@ -163,6 +177,8 @@ def running_dovecot(
         certificate.private_key_pem.write_to_path(str(home / "key.pem"))
     if quota:
         more += QUOTA.format(rule=quota)
+    if sent:
+        more += SENT.format(name=sent)
     if tokens:
         more += TOKENS.format(home=home)
         (home / "oauth2.conf").write_text(OAUTH2.format(url=tokens))

@@ -47,6 +47,7 @@ class _Server:
 
     def _talk(self, caller):
         caller.settimeout(20)
+        caller.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
         def say(*lines):
             raws = [line if isinstance(line, bytes) else line.encode() for line in lines]

@@ -53,6 +53,8 @@ def recording_server(*replies: Reply, authority: Any = None, host: str = "") -> 
     recorder = Recorder(0, "https" if authority else "http", list(replies) or [Reply()])
 
     class Handler(BaseHTTPRequestHandler):
+        disable_nagle_algorithm = True
+
         def do_POST(self):
             body = self.rfile.read(int(self.headers["Content-Length"]))
             reply = recorder.replies[0] if len(recorder.replies) == 1 else recorder.replies.pop(0)

@@ -12,7 +12,7 @@ from email.message import EmailMessage
 from typing import Any
 
 from aiosmtpd.controller import Controller
-from aiosmtpd.smtp import SMTP
+from aiosmtpd.smtp import SMTP, AuthResult
 
 
 @dataclass
@@ -30,6 +30,7 @@ class SmtpServer:
     data: str = ""
     after_data: str = ""
     connections: int = 0
+    needs_login: bool = False
 
     @property
     def url(self) -> str:
@@ -54,6 +55,8 @@ class _Handler:
     async def handle_RCPT(  # noqa: N802
         self, server: SMTP, session: Any, envelope: Any, address: str, options: list[str]
     ) -> str:
+        if self.server.needs_login and not session.authenticated:
+            return "530 5.7.0 Authentication required"
         if self.server.rcpt:
             return self.server.rcpt
         envelope.rcpt_tos.append(address)
@@ -74,20 +77,36 @@ class _Handler:
 class _Controller(Controller):
     """A controller that listens on a socket it is given: the port is free for certain."""
 
-    def __init__(self, handler: _Handler, listener: socket.socket) -> None:
-        super().__init__(handler, "127.0.0.1", listener.getsockname()[1], server_hostname="mx")
+    def __init__(self, handler: _Handler, listener: socket.socket, **options: Any) -> None:
+        port = listener.getsockname()[1]
+        super().__init__(handler, "127.0.0.1", port, server_hostname="mx", **options)
         self.listener = listener
 
     def _create_server(self) -> Any:
-        return self.loop.create_server(self._factory_invoker, sock=self.listener)
+        return self.loop.create_server(
+            self._factory_invoker, sock=self.listener, ssl=self.ssl_context
+        )
 
 
 @contextmanager
-def running_smtp() -> Iterator[SmtpServer]:
-    """Run an SMTP server on a free port of loopback."""
+def running_smtp(user: str = "", password: str = "", **options: Any) -> Iterator[SmtpServer]:
+    """Run an SMTP server on a free port of loopback.
+
+    With a user it takes no mail from others; ``options`` are those of aiosmtpd: ``ssl_context`` for
+    TLS from the start, ``tls_context`` for STARTTLS.
+    """
+
+    def authenticate(
+        _server: Any, _session: Any, _envelope: Any, _how: str, data: Any
+    ) -> AuthResult:
+        given = (data.login.decode(), data.password.decode())
+        return AuthResult(success=given == (user, password), handled=False)
+
+    if user:
+        options |= {"authenticator": authenticate, "auth_require_tls": "tls_context" in options}
     listener = socket.create_server(("127.0.0.1", 0))
-    server = SmtpServer(listener.getsockname()[1])
-    controller = _Controller(_Handler(server), listener)
+    server = SmtpServer(listener.getsockname()[1], needs_login=bool(user))
+    controller = _Controller(_Handler(server), listener, **options)
     controller.start()
     try:
         yield server

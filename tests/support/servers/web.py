@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -59,6 +60,8 @@ def running_web(
 def running_site(data: Path) -> Iterator[Callable[..., socket.socket]]:
     """Run it before the site, on a data directory; yield what opens a connection."""
     port = free_port()
+    migrate = [sys.executable, "manage.py", "migrate", "--verbosity", "0", "--data", str(data)]
+    subprocess.run(migrate, cwd=ROOT, check=True, timeout=120)
     argv = [sys.executable, "-m", "filters.launch.web_server", str(port)]
     with _running(argv, port, TAPESTRY_DATA=str(data)) as connect:
         yield connect
@@ -66,36 +69,34 @@ def running_site(data: Path) -> Iterator[Callable[..., socket.socket]]:
 
 @contextmanager
 def _running(argv: list[str], port: int, **env: str) -> Iterator[Callable[..., socket.socket]]:
-    process = subprocess.Popen(
-        argv,
-        cwd=ROOT,
-        env=os.environ | env,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    opened = []
+    with tempfile.TemporaryFile() as output:  # a pipe that nobody reads stops who writes
+        process = subprocess.Popen(
+            argv, cwd=ROOT, env=os.environ | env, stdout=output, stderr=subprocess.STDOUT
+        )
+        opened = []
 
-    def connect(data: bytes = b"", window: int | None = None) -> socket.socket:
-        made = socket.socket()
-        if window is not None:
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window)
-        made.settimeout(60)
-        made.connect(("127.0.0.1", port))
-        made.sendall(data)
-        opened.append(made)
-        return made
+        def connect(data: bytes = b"", window: int | None = None) -> socket.socket:
+            made = socket.socket()
+            if window is not None:
+                made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window)
+            made.settimeout(60)
+            made.connect(("127.0.0.1", port))
+            made.sendall(data)
+            opened.append(made)
+            return made
 
-    try:
-        while process.poll() is None:
-            try:
-                connect().close()
-                break
-            except ConnectionRefusedError:
-                continue
-        yield connect
-    finally:
-        for made in opened:
-            made.close()
-        process.terminate()
-        output, _ = process.communicate(timeout=30)
-        print(output.decode())
+        try:
+            while process.poll() is None:
+                try:
+                    connect().close()
+                    break
+                except ConnectionRefusedError:
+                    continue
+            yield connect
+        finally:
+            for made in opened:
+                made.close()
+            process.terminate()
+            process.wait(timeout=30)
+            output.seek(0)
+            print(output.read().decode())

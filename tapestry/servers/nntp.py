@@ -11,7 +11,7 @@ import socket
 import ssl
 import warnings
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 
 from tapestry.servers.account import (
     Account,
@@ -19,9 +19,8 @@ from tapestry.servers.account import (
     RefusedError,
     connection_lost,
     protocol_explained,
-    require_private_connection,
 )
-from tapestry.servers.connection import limited, reached
+from tapestry.servers.opening import opened
 from tapestry.servers.quoted_reply import cause_without_secret, quoted_reply
 
 with warnings.catch_warnings():
@@ -39,12 +38,12 @@ class Client(nntplib.NNTP):
     It is over a socket that is connected already, with TLS where that is from the start.
     """
 
-    def __init__(self, account: Account, opened: socket.socket, timeout: float) -> None:
-        self._opened = opened
+    def __init__(self, account: Account, over: socket.socket, timeout: float) -> None:
+        self._over = over
         super().__init__(account.host, account.port, readermode=True, timeout=timeout)
 
     def _create_socket(self, _timeout: float) -> socket.socket:
-        return self._opened
+        return self._over
 
     def _getline(self, strip_crlf: bool = True) -> bytes:
         """Return one line; raise EOFError if the connection ended within it."""
@@ -62,58 +61,53 @@ class Client(nntplib.NNTP):
             if len(words) == 4 and words[1].isdecimal() and words[2].isdecimal()
         ]
 
+    def offers_tls(self) -> bool:
+        """Return whether the server takes STARTTLS (RFC 4642)."""
+        return "STARTTLS" in self.getcapabilities()
 
-@contextmanager
-def connected(account: Account, timeout: float, seconds: float | None = None) -> Iterator[Client]:
+    def begin_tls(self, context: ssl.SSLContext) -> None:
+        """Have the connection encrypted from now on."""
+        self.starttls(context)
+
+    def set_timeout(self, seconds: float) -> None:
+        """Wait so long for each response."""
+        self.sock.settimeout(seconds)
+
+    def authenticate(self, account: Account) -> None:
+        """Log in (RFC 4643), if there is a user."""
+        if not account.user:
+            return
+        try:
+            self.login(account.user, account.secret, usenetrc=False)
+        except (nntplib.NNTPPermanentError, nntplib.NNTPTemporaryError) as error:
+            if code_of(error) == 400:
+                raise
+            raise RefusedError(
+                f"{account.host} refused the user name or password of {account.user}.",
+                hint="Check both.",
+            ) from None
+        except nntplib.NNTPProtocolError:
+            # A malformed response may repeat the command, with the password.
+            raise ConnectionLostError(
+                f"{account.where} does not answer to a user name and password as it should.",
+                hint="Check that host and port are those of a news server.",
+            ) from None
+
+    def leave(self) -> None:
+        """Close the connection, which may be lost already."""
+        with suppress(OSError, EOFError, NNTPError, ValueError):
+            self.set_timeout(2)
+            self.quit()
+
+
+def connected(
+    account: Account, timeout: float, seconds: float | None = None
+) -> AbstractContextManager[Client]:
     """Connect, start TLS, authenticate if there is a user; close the connection at the end.
 
     ``timeout`` is seconds an answer, ``seconds`` limits all of it.
     """
-    tls = ssl.create_default_context()
-    with ExitStack() as stack:
-        with (
-            explained(account),
-            reached(account, timeout) as opened,
-            explained(account),
-        ):
-            stack.enter_context(limited(opened, seconds))
-            if account.security == "tls":
-                opened = tls.wrap_socket(opened, server_hostname=account.host)
-            client = Client(account, opened, timeout)
-            stack.callback(_quit, client)
-            if account.security == "starttls" and "STARTTLS" in client.getcapabilities():
-                client.starttls(tls)
-            elif account.security != "tls":
-                require_private_connection(account)
-        with explained(account):
-            client.sock.settimeout(timeout)
-            if account.user:
-                _authenticate(client, account)
-        yield client
-
-
-def _quit(client: Client) -> None:
-    with suppress(OSError, EOFError, NNTPError, ValueError):
-        client.sock.settimeout(2)
-        client.quit()
-
-
-def _authenticate(client: Client, account: Account) -> None:
-    try:
-        client.login(account.user, account.secret, usenetrc=False)
-    except (nntplib.NNTPPermanentError, nntplib.NNTPTemporaryError) as error:
-        if code_of(error) == 400:
-            raise
-        raise RefusedError(
-            f"{account.host} refused the user name or password of {account.user}.",
-            hint="Check both.",
-        ) from None
-    except nntplib.NNTPProtocolError:
-        # A malformed response may repeat the command, with the password.
-        raise ConnectionLostError(
-            f"{account.where} does not answer to a user name and password as it should.",
-            hint="Check that host and port are those of a news server.",
-        ) from None
+    return opened(Client, explained, account, timeout, seconds)
 
 
 def code_of(error: Exception) -> int:

@@ -1,0 +1,1 @@
+"""Mail that people write: whom a reply goes to, what it quotes, and the bytes that are sent."""
