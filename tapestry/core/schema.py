@@ -60,6 +60,23 @@ COLUMNS: dict[str, dict[str, Type]] = {
     },
 }
 
+RETRACTION = "retraction"
+"""The kind of an annotation that takes another back: ``value`` is the annid of that.
+
+It has the same message, owner and audience; one that has not has no effect.
+"""
+
+RETRACTED = "retracted"
+"""A derived column of annotations: the instant from which on a row does not stand any more.
+
+It is the ``ts`` of the first retraction of the row, NEVER if it has none; a retraction itself
+never stands, so of it that is its own ``ts``.  No text of a filter can name the column: the table
+``annotations`` has at any instant the rows that stand then.
+"""
+
+RETRACTION_KEY = ("annid", "msgid", "owner", "audience")
+"""The columns of an annotation that a retraction of it names, ``annid`` as its ``value``."""
+
 KEY_COLUMN: dict[str, str] = {MESSAGES: "msgid", ANNOTATIONS: "annid"}
 """The key column of each table; there is a row for each key and audience."""
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tapestry.core.message import PUBLIC, Annotation
+from tapestry.core.schema import RETRACTION
 
 
 def annotation_audience(message_audience: str, owner: str, *, private: bool) -> str:
@@ -21,14 +22,43 @@ def annotation_audience(message_audience: str, owner: str, *, private: bool) -> 
 
 @dataclass(frozen=True, slots=True)
 class AnnotationSummary:
-    """The votes and tags on a message, each with its owners.
+    """The votes, tags, notes and priorities on a message that stand, each with its owners.
 
-    A person's last vote counts here; all votes are rows of the table.
+    A person's last vote counts here, and their last priority; all are rows of the table.
     """
 
     voted_for: tuple[str, ...]
     voted_against: tuple[str, ...]
     tags: tuple[tuple[str, tuple[str, ...]], ...]
+    notes: tuple[Annotation, ...] = ()
+    priorities: tuple[tuple[str, int], ...] = ()
+
+
+def standing(annotations: Iterable[Annotation]) -> list[Annotation]:
+    """Return those that stand, in their order, each annid once: what nobody took back.
+
+    Only the owner of an annotation takes it back, for the audience that sees it.
+
+    >>> tag = Annotation("a1", "m", "terry", "tag", "lunch")
+    >>> standing([tag, Annotation("r1", "m", "terry", RETRACTION, "a1")])
+    []
+    >>> len(standing([tag, Annotation("r1", "m", "mary", RETRACTION, "a1")]))
+    1
+    """
+    every: dict[str, Annotation] = {}
+    for annotation in annotations:
+        every.setdefault(annotation.annid, annotation)
+    retracted = {
+        (row.value, row.msgid, row.owner, row.audience)
+        for row in every.values()
+        if row.kind == RETRACTION
+    }
+    return [
+        row
+        for row in every.values()
+        if row.kind != RETRACTION
+        and (row.annid, row.msgid, row.owner, row.audience) not in retracted
+    ]
 
 
 def summarize(annotations: Iterable[Annotation]) -> AnnotationSummary:
@@ -39,20 +69,24 @@ def summarize(annotations: Iterable[Annotation]) -> AnnotationSummary:
     """
     votes: dict[str, float] = {}
     tags: dict[str, dict[str, None]] = {}
-    seen: set[str] = set()
-    for annotation in annotations:
-        if annotation.annid in seen:
-            continue
-        seen.add(annotation.annid)
+    notes: list[Annotation] = []
+    priorities: dict[str, int] = {}
+    for annotation in standing(annotations):
         if annotation.kind == "vote" and annotation.number:
             votes.pop(annotation.owner, None)
             votes[annotation.owner] = annotation.number
         elif annotation.kind == "tag" and annotation.value:
             tags.setdefault(annotation.value, {})[annotation.owner] = None
+        elif annotation.kind == "note" and annotation.value:
+            notes.append(annotation)
+        elif annotation.kind == "priority" and annotation.number:
+            priorities[annotation.owner] = round(annotation.number)
     return AnnotationSummary(
         tuple(owner for owner, number in votes.items() if number > 0),
         tuple(owner for owner, number in votes.items() if number < 0),
         tuple((tag, tuple(owners)) for tag, owners in sorted(tags.items())),
+        tuple(notes),
+        tuple(sorted(priorities.items(), key=lambda pair: (-pair[1], pair[0]))),
     )
 
 

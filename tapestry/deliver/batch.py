@@ -27,6 +27,7 @@ class DeliveredMatch:
     or left that of a live filter.  ``filter_text`` describes the filter and ``explanation`` why the
     message matches; both are words of its owner's audiences.  ``votes`` counts those for it less
     those against it.  ``url`` is its page; ``links`` act without signing in.
+    ``filter_name`` is the filter's slug, ``filter_title`` what its owner calls it, if not that.
     """
 
     sequence: int
@@ -45,6 +46,12 @@ class DeliveredMatch:
     votes: int = 0
     url: str = ""
     links: tuple[Link, ...] = ()
+    filter_title: str = ""
+
+    @property
+    def filter_label(self) -> str:
+        """Return what the owner of the filter calls it."""
+        return self.filter_title or self.filter_name
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,10 @@ from tapestry.deliver.batch import DeliveredMatch
 
 @dataclass(frozen=True, slots=True)
 class FilterGroup:
-    """The matches of one filter that are shown, best first, and how many ``more`` it has."""
+    """The matches of one filter that are shown, best first, and how many ``more`` it has.
+
+    ``filter_name`` is what its owner calls it.
+    """
 
     filter_id: int
     filter_name: str
@@ -47,13 +50,13 @@ def grouped(matches: Iterable[DeliveredMatch], limit: int) -> tuple[FilterGroup,
         by_filter.setdefault(match.filter_id, []).append(match)
     ranked = sorted(
         map(rank, by_filter.values()),
-        key=lambda group: (group[0].filter_name.casefold(), group[0].filter_id),
+        key=lambda group: (group[0].filter_label.casefold(), group[0].filter_id),
     )
     shares = fair_shares([len(group) for group in ranked], limit)
     return tuple(
         FilterGroup(
             group[0].filter_id,
-            group[0].filter_name,
+            group[0].filter_label,
             group[0].filter_text,
             group[:share],
             len(group) - share,

@@ -21,7 +21,7 @@ def subject_of(
     """
     news = tuple(entered)
     if len(news) == 1:
-        name = one_line(news[0].filter_name, 60)
+        name = one_line(news[0].filter_label, 60)
         return f"New in {name}: {shown_subject(news[0], 120)}"
     return heading_of(news, left, site_name)
 
@@ -31,7 +31,7 @@ def heading_of(
 ) -> str:
     """Return how many messages entered the lists of how many filters."""
     news, gone = tuple(entered), tuple(left)
-    names = {match.filter_id: one_line(match.filter_name, 60) for match in news or gone}
+    names = {match.filter_id: one_line(match.filter_label, 60) for match in news or gone}
     if not names:
         return f"A note from {one_line(site_name, 60)}"
     (name, *others) = names.values()

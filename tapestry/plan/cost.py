@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from tapestry.core.schema import RETRACTED
 from tapestry.plan.compile import Compiled
 from tapestry.plan.key_extractor import KeyExtractor
 from tapestry.plan.predicate_keys import PredicateKey, predicate_keys
@@ -34,7 +37,16 @@ def cost(compiled: Compiled) -> str:
     >>> [cost(compile_filter(text, Context())) for text in ("from joe", "m.size > 9")]
     ['light', 'shared']
     """
-    kinds = {KeyExtractor.parse(key.extractor).kind for _, key in disjunct_keys(compiled)}
+    return cost_of_extractors(key.extractor for _, key in disjunct_keys(compiled))
+
+
+def cost_of_extractors(names: Iterable[str]) -> str:
+    """Return the last of ``COSTS`` that holds for a key of one of these key extractors.
+
+    >>> cost_of_extractors(["messages is sender", "messages any -"])
+    'shared'
+    """
+    kinds = {KeyExtractor.parse(name).kind for name in names}
     if "always" in kinds:
         return "heavy"
     return "shared" if "any" in kinds else "light"
@@ -52,7 +64,8 @@ def _rows(key: PredicateKey) -> str:
     extractor = KeyExtractor.parse(key.extractor)
     if extractor.kind == "always":
         return "none: it is evaluated in every run"
-    rows = f"any of {extractor.table}"
+    retracted = "retracted " if extractor.by == RETRACTED else ""
+    rows = f"any of {retracted}{extractor.table}"
     if extractor.hop is not None:
         column, table, other = extractor.hop
         rows = f"{extractor.table} whose {column} is the {other} of any of {table}"

@@ -14,17 +14,18 @@ filter that is triggered is run exactly.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import NamedTuple
 
-from tapestry.core.schema import INDEXED, MESSAGES, Type
+from tapestry.core.schema import INDEXED, MESSAGES, RETRACTED, Type
 from tapestry.plan.key_extractor import KeyExtractor, Kind, like_prefix, like_suffix, tokenize
 from tapestry.plan.signature import Value, constant_value, integer_value
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.walk import equalities
 from tapestry.rewrite.monotone.bound_in_time import arrival
+from tapestry.rewrite.pipeline import standing
 from tapestry.rewrite.stages import DeltaQuery, EventPoint, IncrementalDisjunct
 
 COMMON = {"kind": 9, "audience": 9, "source": 8, "body": 5, "subject": 4, "sender_name": 3}
@@ -62,8 +63,27 @@ def predicate_keys(
     >>> predicate_keys(plan.disjunct, values_by_slot(plan.signature.constants))
     frozenset({PredicateKey(extractor='messages is sender', offset=0, token='joe@x.org')})
     """
+    keys = _keys(disjunct.delta_queries, constants)
+    if (while_standing := standing(disjunct)) is disjunct:
+        return frozenset(keys)
+    keys |= _keys(while_standing.delta_queries, constants)
+    return frozenset(key for key in keys if _of_arrival(key) not in keys - {key})
+
+
+def _of_arrival(key: PredicateKey) -> PredicateKey:
+    """Return the key that an annotation has as it arrives, if this is one of its retraction.
+
+    A retracted row has both.
+    """
+    extractor = KeyExtractor.parse(key.extractor)
+    if extractor.by != RETRACTED:
+        return key
+    return key._replace(extractor=replace(extractor, by="ts").name)
+
+
+def _keys(delta_queries: Iterable[DeltaQuery], constants: Mapping[int, Value]) -> set[PredicateKey]:
     keys: set[PredicateKey] = set()
-    for delta in disjunct.delta_queries:
+    for delta in delta_queries:
         row, point, by = _trigger(delta)
         offset = _offset(point, constants)
         for access in _access_predicates(delta, row, by):
@@ -75,7 +95,7 @@ def predicate_keys(
                     for extractor, token in pairs
                 }
                 break
-    return frozenset(keys)
+    return keys
 
 
 def _trigger(delta: DeltaQuery) -> tuple[n.Binding | None, EventPoint, str]:

@@ -43,7 +43,7 @@ def witnesses(conjunction: Conjunction, message: str) -> list[Witnesses]:
     for top in conjunction.top_k_tests:
         if not top.negated:
             found.append(_counted(top.aggregate.bindings, top.aggregate.rows, top.binding.var))
-    return list(dict.fromkeys(each for each in found if each is not None))
+    return list(dict.fromkeys(counted for counted in found if counted is not None))
 
 
 def _absent(part: Conjunction, message: str) -> Witnesses | None:

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tapestry.core.clock import BEGINNING
+from tapestry.core.schema import ANNOTATIONS, RETRACTED
 from tapestry.plan.group import merge
 from tapestry.plan.key_extractor import KeyExtractor, extract_tokens
 from tapestry.plan.predicate_keys import PredicateKey
@@ -24,6 +25,7 @@ from tapestry.plan.relation import Range
 from tapestry.tables.delta.data_files import DataFiles
 from tapestry.tables.delta.log import Snapshot
 from tapestry.tables.find import ReadLimit, by_key, by_time, within
+from tapestry.tables.retractions import retracted_between
 
 AT_ONCE = ReadLimit(rows=200_000, bytes=512 * 1024 * 1024)
 """Rows, and bytes of their columns, up to which they are read together; an import has more."""
@@ -42,7 +44,13 @@ class SnapshotRows:
         columns: Sequence[str],
         by: str = "ts",
     ) -> pa.Table | None:
-        """Return the rows whose ``by`` lies in one of the ranges; None if they are too many."""
+        """Return the rows whose ``by`` lies in one of the ranges; None if they are too many.
+
+        Annotations may be read by when they were retracted.
+        """
+        if by == RETRACTED:
+            files, root = self.snapshot.data_files(table), self.snapshot.root
+            return retracted_between(files, root, ranges, columns)
         return by_time(self.snapshot.data_files(table), table, ranges, columns, AT_ONCE, by)
 
     def parts_between(
@@ -76,19 +84,20 @@ def candidate_keys(
             keys.update(PredicateKey(name, offset, "") for offset in offsets)
         else:
             by_slice[extractor.table, extractor.by][name] = extractor
+    window = (since, until)
     for (table, by), reading in sorted(by_slice.items()):
         columns = {e.hop[0] if e.hop else e.column for e in reading.values()} - {"", by}
         every_offset = {offset for name in reading for offset in extractors[name]}
         slices = merge((max(since - o, BEGINNING), until - o) for o in every_offset)
         read = [by, *sorted(columns)]
-        parts = ((part, since) for part in rows.parts_between(table, slices, read, by))
-        arrived = [(since, until)] if by != "ts" else []
-        old = ((part, None) for part in rows.parts_between(table, arrived, read))
-        for part, after in chain(parts, old):
+        parts = ((part, by, since) for part in rows.parts_between(table, slices, read, by))
+        arrived = [(since, until)] if by == "received" else []
+        old = ((part, by, None) for part in rows.parts_between(table, arrived, read))
+        for part, instant, after in chain(parts, old, _retracted(rows, table, by, columns, window)):
             for offset in sorted(every_offset):
                 # What came in the window may have been of that age on arrival.
                 low = BEGINNING if after is None else after - offset
-                new = within(part, [(low, until - offset)], by)
+                new = within(part, [(low, until - offset)], instant)
                 keys |= {
                     PredicateKey(name, offset, token)
                     for name, extractor in reading.items()
@@ -96,6 +105,16 @@ def candidate_keys(
                     for token in _tokens(rows, extractor, new)
                 }
     return keys
+
+
+def _retracted(
+    rows: SnapshotRows, table: str, by: str, columns: Collection[str], window: Range
+) -> Iterator[tuple[pa.Table, str, int]]:
+    """Yield the annotations retracted in a window: they have the keys that they had on arrival."""
+    if (table, by) == (ANNOTATIONS, "ts"):
+        read = [RETRACTED, *sorted(columns)]
+        for part in rows.parts_between(table, [window], read, RETRACTED):
+            yield part, RETRACTED, window[0]
 
 
 def _tokens(rows: SnapshotRows, extractor: KeyExtractor, new: pa.Table) -> set[str]:

@@ -58,7 +58,7 @@ REPRESENTATIVES = pa.schema(
     [pa.field(name, pa.string(), nullable=False) for name in ("signature", "text")]
 )
 
-VERSION = 3
+VERSION = 4
 """Of columns, signatures, keys and tokens: an index of another version counts as missing."""
 
 MOST_ENTRIES = 10_000_000
@@ -212,6 +212,19 @@ class PredicateIndex:
             for row in counted.to_pylist():
                 counts[row["signature"]] += row["filter_id_count_distinct"]
         return counts
+
+    def extractors_by_signature(self) -> dict[str, set[str]]:
+        """Return the names of the key extractors that are entered for each signature."""
+        names: dict[str, set[str]] = defaultdict(set)
+        columns = ["signature", "extractor"]
+        for path in self.files():
+            rows = read_parquet(path, columns, read_dictionary=columns)
+            pairs = rows.group_by(columns).aggregate([])
+            for signature, extractor in zip(
+                pairs["signature"].to_pylist(), pairs["extractor"].to_pylist(), strict=True
+            ):
+                names[signature].add(extractor)
+        return dict(names)
 
     def compact(
         self, current: Callable[[Collection[int]], Mapping[int, int]], *, full: bool = False

@@ -44,6 +44,7 @@ from tapestry.rewrite.stages import (
     MonotoneQuery,
     NormalQuery,
 )
+from tapestry.rewrite.standing import while_standing
 
 Strategy = OneOf["fast", "general"]
 """Which delta queries a filter gets: the cheapest that are exact, or the general ones."""
@@ -165,6 +166,32 @@ def incremental(query: MonotoneQuery, strategy: Strategy = "fast") -> Incrementa
         if left < 0:
             raise too_many_plans()
     return IncrementalQuery(query.var, query.normal, tuple(disjuncts))
+
+
+def standing(disjunct: IncrementalDisjunct) -> IncrementalDisjunct:
+    """Return a disjunct in which annotations count while they stand; itself if it reads none.
+
+    It finds the same where no annotation was taken back, and has the same constants.
+
+    >>> from tapestry.query.context import Context
+    >>> from tapestry.query.frontend import read
+    >>> from tapestry.rewrite.examples import show
+    >>> (tagged,) = rewrite(read("tagged later", Context())).disjuncts
+    >>> tagged.rule, standing(tagged).rule
+    ('positive_join', 'positive_join')
+    >>> (untagged,) = rewrite(read("not tagged later", Context())).disjuncts
+    >>> untagged.rule, standing(untagged).rule
+    ('absent_at_start', 'absent_after_end')
+    """
+    conjunction = while_standing(disjunct.monotone.conjunction)
+    if conjunction is disjunct.monotone.conjunction:
+        return disjunct
+    bounded = bound_in_time(disjunct.monotone.index, disjunct.message, conjunction)
+    if bounded is None:
+        raise ValueError("a disjunct that can hold cannot do so while its annotations stand")
+    strategy: Strategy = "general" if disjunct.rule == "general" else "fast"
+    delta_queries = _delta_queries(disjunct.message, bounded, strategy)
+    return IncrementalDisjunct(disjunct.message, bounded, delta_queries[0].rule, delta_queries)
 
 
 def too_many_plans() -> TapestryError:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tapestry.core.schema import BOUNDED, MESSAGES
+from tapestry.core.schema import BOUNDED, MESSAGES, RETRACTED
 from tapestry.query.tree import nodes as n
 
 
@@ -211,7 +211,7 @@ class DeltaQuery:
         ['ts', 'received', None]
         """
         anchor = self.event.anchor
-        if anchor is None or anchor[0].name not in BOUNDED[MESSAGES]:
+        if anchor is None or anchor[0].name not in (*BOUNDED[MESSAGES], RETRACTED):
             return None
         var, name = anchor[0].var, anchor[0].name
         return next(binding for binding in self.bindings if binding.var == var), name

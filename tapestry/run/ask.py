@@ -11,6 +11,7 @@ from tapestry.core.schema import MESSAGES
 from tapestry.plan.compile import compile_filter
 from tapestry.plan.engine import Engine, evaluate
 from tapestry.plan.lowering.lower import lower_at
+from tapestry.plan.standing import standing_groups
 from tapestry.query.context import Context
 from tapestry.run.execute import Subscription, execute, signature_groups
 from tapestry.tables.delta.log import Snapshot, Tables, snapshot
@@ -73,7 +74,29 @@ def find(
     """
     instants = _instants(engine_on, tables, text, context, audiences, at, seconds=seconds)
     found = instants.keys() if among is None else instants.keys() & among
-    return _newest(tables, dict.fromkeys(found, 0), audiences, None)
+    return list(_newest(tables, dict.fromkeys(found, 0), audiences, None))
+
+
+def find_received(
+    engine_on: EngineOn,
+    tables: Tables,
+    text: str,
+    context: Context,
+    audiences: Sequence[str],
+    at: int,
+    *,
+    so_far: bool = False,
+    seconds: float = math.inf,
+) -> dict[str, int]:
+    """Return when each message of Q(at), or with ``so_far`` of QM(at), was received.
+
+    All of them, in the order of ``ask``, by msgid.  Raise TooSlowError if the engine takes more
+    than so many seconds.
+    """
+    instants = _instants(
+        engine_on, tables, text, context, audiences, at, so_far=so_far, seconds=seconds
+    )
+    return _newest(tables, instants, audiences, None)
 
 
 def _instants(
@@ -95,7 +118,8 @@ def _instants(
         if so_far:
             matches = execute(engine, [asked], at, lambda _: set())
             return {match.msgid: match.matched_at for match in matches}
-        rows = evaluate(engine, lower_at(signature_groups([(asked, at)]), at))
+        groups = standing_groups(signature_groups([(asked, at)]), engine.covers)
+        rows = evaluate(engine, lower_at(groups, at))
     for _, msgid, _, ts, *_ in rows:
         instants[msgid] = min(ts, instants.get(msgid, ts))
     return instants
@@ -103,8 +127,11 @@ def _instants(
 
 def _newest(
     tables: Tables, instants: Mapping[str, int], audiences: Sequence[str], limit: int | None
-) -> list[str]:
-    """Return the newest messages by their instants, and among equals those received last."""
+) -> dict[str, int]:
+    """Return the newest messages by their instants, and among equals those received last.
+
+    Each with the instant at which it was received.
+    """
     found = sorted(instants, key=instants.__getitem__, reverse=True)
     if limit is not None and 0 < limit < len(found):
         last = instants[found[limit - 1]]
@@ -112,4 +139,5 @@ def _newest(
     columns = ("msgid", "received", "audience")
     rows = narrowest_first(lookup(tables, MESSAGES, "msgid", found, audiences, columns))
     received = {row["msgid"]: row["received"] for row in reversed(rows)}  # as its card has it
-    return sorted(found, key=lambda msgid: (-instants[msgid], -received[msgid], msgid))[:limit]
+    newest = sorted(found, key=lambda msgid: (-instants[msgid], -received[msgid], msgid))[:limit]
+    return {msgid: received[msgid] for msgid in newest}

@@ -17,6 +17,7 @@ from tapestry.core.clock import BEGINNING
 from tapestry.core.ports import Change
 from tapestry.plan.engine import Engine, Row, evaluate
 from tapestry.plan.lowering.lower import lower_among, lower_each, lower_events
+from tapestry.plan.standing import standing_groups
 from tapestry.run.execute import (
     Pair,
     Subscription,
@@ -95,7 +96,8 @@ def _states(
         for at in {by_id[filter_id].since, *instants} - {BEGINNING}
     )
     states: dict[State, Row] = {}
-    for batch in batched_groups(signature_groups((s, until) for s in by_id.values())):
+    groups = signature_groups((s, until) for s in by_id.values())
+    for batch in batched_groups(standing_groups(groups, engine.covers)):
         filter_ids = {row.filter_id for group in batch for row in group.rows}
         among = [state for state in of_messages if state[0] in filter_ids]
         at_all = [instant for instant in of_filters if instant[0] in filter_ids]
@@ -114,7 +116,7 @@ def _events(
     message_events: dict[Pair, set[int]] = defaultdict(set)
     filter_events: dict[int, set[int]] = defaultdict(set)
     groups = signature_groups((s, until) for s in subscriptions)
-    for batch in batched_delta_queries(groups):
+    for batch in batched_delta_queries(standing_groups(groups, engine.covers)):
         statement = lower_events(batch, until, engine.covers)
         for filter_id, msgid, _, _, c, *_ in evaluate(engine, statement) if statement else ():
             if msgid is None:

@@ -11,7 +11,7 @@ import logging
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any
 from uuid import uuid4
@@ -22,8 +22,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql.pandas.types import from_arrow_schema
 from sqlglot import exp
 
+from tapestry.core.clock import NEVER
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
+from tapestry.core.schema import ANNOTATIONS, RETRACTED, RETRACTION, RETRACTION_KEY
 from tapestry.plan.engine import Row, TooManyError, TooMuchError, TooSlowError
 from tapestry.plan.relation import Range, Relation, Statement, View
 from tapestry.spark import client
@@ -34,6 +36,7 @@ from tapestry.spark.time_limit import GivenUpError, call_within
 from tapestry.tables.delta.data_files import DataFiles
 from tapestry.tables.delta.log import Snapshot
 from tapestry.tables.delta.parquet_file import parquet_footer, verify_whole
+from tapestry.tables.retractions import has_retractions, retraction_files
 from tapestry.tables.rows import ARROW, arrow_schema
 
 INTERPRETED = 100_000
@@ -218,14 +221,36 @@ class SparkEngine:
             paths = [data_file.path for data_file in self.local_rows.files(view)]
             for path in paths:
                 parquet_footer(path)  # Spark verifies pages, and no footers
-            files = self.session.read.schema(from_arrow_schema(arrow_schema(view.table)))
-            return files.parquet(*paths).select(selected_columns(view.table, columns))
+            names = selected_columns(view.table, columns)
+            if RETRACTED not in names:
+                return self._scanned(view.table, paths).select(names)
+            return self._with_retracted(self._scanned(view.table, paths)).select(names)
         key = self.local_rows.key(view, statement, columns)
         if key not in self._sent:
             self._sent[key] = client.frame_of(self.session, rows)
         return self._sent[key]
 
+    def _scanned(self, table: str, paths: Sequence[str]) -> Any:
+        files = self.session.read.schema(from_arrow_schema(arrow_schema(table)))
+        return files.parquet(*paths)
+
+    def _with_retracted(self, rows: Any) -> Any:
+        """Return annotations with the column that says until when they stand."""
+        files = retraction_files(self.snapshot.data_files(ANNOTATIONS))
+        retractions = self._scanned(ANNOTATIONS, [data_file.path for data_file in files])
+        annid, *others = RETRACTION_KEY
+        first = (
+            retractions.filter(retractions["kind"] == RETRACTION)
+            .groupBy(retractions["value"].alias(annid), *others)
+            .agg({"ts": "min"})
+        )
+        joined = rows.join(first, [*RETRACTION_KEY], "left")
+        retracted = f"CASE WHEN kind = '{RETRACTION}' THEN ts ELSE coalesce(`min(ts)`, {NEVER}) END"
+        return joined.selectExpr("*", f"{retracted} AS {RETRACTED}")
+
     def covers(self, table: str, ranges: tuple[Range, ...], by: str = "ts") -> bool:
+        if by == RETRACTED:
+            return has_retractions(self.snapshot.data_files(table), ranges)
         return bool(DataFiles.of(self.snapshot.data_files(table)).overlapping(ranges, by))
 
     def _relation(self, relation: Relation) -> Any:

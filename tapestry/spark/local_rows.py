@@ -7,18 +7,19 @@ in milliseconds, whatever the size of the table.  Where they are many, Spark sca
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tapestry.core.schema import COLUMNS, Type
+from tapestry.core.schema import ANNOTATIONS, COLUMNS, RETRACTED, Type
 from tapestry.plan.relation import KeyLookup, Statement, View
 from tapestry.tables.delta.data_files import DataFile, DataFiles
 from tapestry.tables.delta.log import Snapshot
 from tapestry.tables.find import ReadLimit, by_key, by_time, unindexed, within
 from tapestry.tables.hash_runs import text_array
+from tapestry.tables.retractions import add_retracted, retracted_between, stored_columns
 from tapestry.tables.rows import arrow_schema
 
 
@@ -73,8 +74,22 @@ class LocalRows:
         return self._read[key]
 
     def _rows(self, view: View, statement: Statement, columns: Collection[str]) -> pa.Table | None:
-        data_files = self.snapshot.data_files(view.table)
         names = selected_columns(view.table, columns)
+        if RETRACTED not in names:
+            return self._stored_rows(view, names, statement, columns)
+        data_files, root = self.snapshot.data_files(view.table), self.snapshot.root
+        if view.by == RETRACTED and view.ranges is not None and not self.is_small(view.table):
+            most = ReadLimit(self.limits.read, self.limits.bytes)
+            return retracted_between(data_files, root, view.ranges, names, most)
+        stored = stored_columns(names)
+        rows = self._stored_rows(view, stored, statement, columns)
+        return None if rows is None else add_retracted(rows, data_files, root, names)
+
+    def _stored_rows(
+        self, view: View, names: Sequence[str], statement: Statement, columns: Collection[str]
+    ) -> pa.Table | None:
+        """Return columns of a view that its table has; None if its rows are many."""
+        data_files = self.snapshot.data_files(view.table)
         if self.is_small(view.table):
             always = [(data_file.min_ts - 1, data_file.max_ts) for data_file in data_files]
             return by_time(data_files, view.table, always, names)
@@ -140,7 +155,7 @@ class LocalRows:
     def files(self, view: View) -> list[DataFile]:
         """Return the files of the snapshot that can hold rows of a view."""
         data_files = DataFiles.of(self.snapshot.data_files(view.table))
-        if view.ranges is None:
+        if view.ranges is None or view.by == RETRACTED:
             return list(data_files)
         return data_files.overlapping(view.ranges, view.by)
 
@@ -176,4 +191,6 @@ def selected_columns(table: str, columns: Collection[str]) -> list[str]:
     >>> selected_columns("annotations", {"owner", "annid", "elsewhere"})
     ['annid', 'owner']
     """
-    return [name for name in arrow_schema(table).names if name in columns] or ["ts"]
+    names = [name for name in arrow_schema(table).names if name in columns] or ["ts"]
+    derived = [RETRACTED] if table == ANNOTATIONS and RETRACTED in columns else []
+    return names + derived

@@ -166,6 +166,15 @@ def audiences_in(snapshot: Snapshot) -> frozenset[str]:
     return frozenset().union(*(_audiences(data_file.path) for data_file in data_files))
 
 
+def has_messages_for(snapshot: Snapshot, audiences: Collection[str]) -> bool:
+    """Tell whether there is any message for one of these audiences; the newest are looked at first.
+
+    Each file is read once, and those before the first that has one are not read at all.
+    """
+    newest_first = reversed(snapshot.messages)
+    return any(not _audiences(file.path).isdisjoint(audiences) for file in newest_first)
+
+
 @lru_cache(maxsize=8192)
 def _audiences(path: str) -> frozenset[str]:
     return frozenset(pc.unique(read_parquet(path, ["audience"])["audience"]).to_pylist())

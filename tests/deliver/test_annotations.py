@@ -56,5 +56,5 @@ def test_tags_are_sorted_and_say_who_gave_them() -> None:
 
 
 def test_other_kinds_and_empty_ones_stand_for_nothing() -> None:
-    odd = [Annotation("1", "m", "bob", "note", "hm"), vote("2", "bob", 0), tag("3", "bob", "")]
+    odd = [Annotation("1", "m", "bob", "smile", "hm"), vote("2", "bob", 0), tag("3", "bob", "")]
     assert summarize(odd) == summarize([])

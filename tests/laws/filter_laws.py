@@ -25,6 +25,7 @@ from tapestry.core.schema import KEY_COLUMN
 from tapestry.plan.compile import Compiled, compile_query
 from tapestry.plan.engine import evaluate
 from tapestry.plan.lowering.lower import lower_at
+from tapestry.plan.standing import standing_groups
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.query.tree import nodes as n
@@ -144,7 +145,8 @@ def asking_gives_the_answer_of_that_instant(draw: st.DataObject, aggregates: boo
     subscription = Subscription(0, compiled(world.query), world.audiences, BEGINNING)
     judge = oracle.Oracle(world.query, world.data, world.audiences)
     for t in world.schedule[:5]:
-        statement = lower_at(signature_groups([(subscription, 0)]), t)
+        groups = standing_groups(signature_groups([(subscription, 0)]), engine.covers)
+        statement = lower_at(groups, t)
         answer = {msgid for _, msgid, *_ in evaluate(engine, statement)}
         assert answer == judge.answer(t)
 

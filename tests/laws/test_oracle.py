@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import oracle
+from support import oracle, oracle_values
 from support.engines import nested_loops
 from support.generators import random_filters
 from support.generators.terms import column, integer, number, text
@@ -152,7 +152,7 @@ def test_a_message_of_two_audiences_has_one_rank():
     ],
 )
 def test_like_ignores_case_and_escapes(pattern, value, expected):
-    assert oracle.like(value, pattern) is expected
+    assert oracle_values.like(value, pattern) is expected
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_like_ignores_case_and_escapes(pattern, value, expected):
     ],
 )
 def test_has_finds_adjacent_words(value, wanted, expected):
-    assert oracle.has(value, wanted) is expected
+    assert oracle_values.has(value, wanted) is expected
 
 
 @pytest.mark.parametrize(

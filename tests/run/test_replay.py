@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from support.engines.sqlite_engine import engine_of
 
 from tapestry.core.clock import parse_instant
 from tapestry.core.errors import TapestryError
@@ -110,3 +111,27 @@ def test_a_filter_that_does_not_compile_is_told_with_its_offset(tmp_path):
     assert first["filter"] == "x"
     assert first["at"] == 0
     assert "cannot be compared" in str(first["error"])
+
+
+def test_a_replay_honours_annotations_that_are_taken_back(tmp_path):
+    times = {at: f"2026-01-0{at}T12:00:00Z" for at in range(1, 7)}
+    tag = {"annid": "t", "msgid": "m", "owner": "joe", "kind": "tag", "value": "later"}
+    back = {"annid": "r", "msgid": "m", "owner": "joe", "kind": "retraction", "value": "t"}
+    rows = [tag | {"ts": times[2]}, back | {"ts": times[4]}]
+    (tmp_path / "messages.jsonl").write_text(json.dumps({"msgid": "m", "ts": times[2]}))
+    (tmp_path / "annotations.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    texts = {"tagged": "tagged later", "untagged": "not tagged later"}
+    lines = [json.dumps({"id": name, "text": text}) for name, text in texts.items()]
+    (tmp_path / "filters.jsonl").write_text("\n".join(lines))
+    instants = [parse_instant(times[at]) for at in (1, 3, 5)]
+
+    def told(**options):
+        found = replay(engine_of(), tmp_path, tmp_path / "filters.jsonl", instants, **options)
+        return [(row["filter"], row.get("op", ""), row["run"]) for row in found]
+
+    assert told() == [("tagged", "", 1), ("untagged", "", 2)]
+    assert told(deltas="transactional") == [
+        ("tagged", "insert", 1),
+        ("tagged", "delete", 2),
+        ("untagged", "insert", 2),
+    ]

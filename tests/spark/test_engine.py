@@ -12,7 +12,7 @@ from support.covered import decided_and_evaluated
 from support.datadriven import parse
 from support.engines.sqlite_engine import SqliteEngine
 from support.generators import random_filters
-from support.oracle import received
+from support.oracle_values import received
 from support.paths import FIXTURES
 
 from tapestry.core.clock import BEGINNING, DAY, WEEK
@@ -145,6 +145,42 @@ def test_spark_delivers_what_sqlite_does(session, tmp_path, limits):
     expected = execute_windows(SqliteEngine(ROWS), asked, instants)
     assert execute_windows(engine, asked, instants) == expected
     assert {m.filter_id for run in expected for m in run} == set(range(len(FILTERS)))
+
+
+OF_VOTES = [
+    "voted for by bob",
+    "not voted for by bob",
+    "voted for by more than zero people",
+    "with a score below 0",
+    "among the top one by votes",
+    "not annotated by bob",
+]
+
+
+@pytest.mark.parametrize(
+    "limits", [ALL_SENT, LOOKED_UP, ALL_READ], ids=["sent along", "looked up", "read by Spark"]
+)
+def test_spark_lets_go_of_votes_that_are_taken_back_as_sqlite_does(session, tmp_path, limits):
+    names = ("annid", "ts", "msgid", "owner", "kind", "value", "audience")
+    rows = [
+        ("r0", 3_500_000, "m0", "bob", "retraction", "a0", "public"),
+        ("r1", 3_500_000, "m1", "bob", "retraction", "a1", "public"),
+        ("r2", 4_500_000, "m2", "alice", "retraction", "a2", "public"),
+    ]
+    taken_back = [dict(zip(names, row, strict=True)) for row in rows]
+    data = ROWS | {ANNOTATIONS: ROWS[ANNOTATIONS] + taken_back}
+    engine, judge = (
+        spark.SparkEngine(session, snapshot_of(data, tmp_path), limits),
+        SqliteEngine(data),
+    )
+    instants = [1_500_000, 3_000_000, 4_000_001, 30_000_000]
+    asked = subscriptions([compile_filter(text, Context("alice")) for text in OF_VOTES])
+    expected = execute_windows(judge, asked, instants)
+    assert execute_windows(engine, asked, instants) == expected
+    live = subscriptions([compile_filter(text, Context("alice"), "general") for text in OF_VOTES])
+    changes = change_windows(judge, live, instants, net=False)
+    assert change_windows(engine, live, instants, net=False) == changes
+    assert any(change.op == "delete" and change.at == 3_500_000 for change in changes[2])
 
 
 def test_like_is_linear_in_the_text_on_spark(session, tmp_path):

@@ -114,6 +114,7 @@ def test_a_stranger_with_a_guess_is_refused(spark):
     check_engine(engine)
 
 
+@pytest.mark.long
 def test_without_a_secret_the_message_ends_the_executor_and_a_check_says_so(
     open_spark, monkeypatch
 ):

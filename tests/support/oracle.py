@@ -2,8 +2,8 @@
 
 The judge of everything that is rewritten, planned and run.  A filter's tree is printed as
 one correlated query, ``now()`` is ``:t``, every table reference is limited to the rows with
-``ts <= :t`` of the allowed audiences, and sqlite is asked at every instant at which the
-answer can change.  Nothing here knows how the product computes it.
+``ts <= :t`` of the allowed audiences, annotations to those that stand, and sqlite is asked at
+every instant at which the answer can change.  Nothing here knows how the product computes it.
 
 ``data`` maps "messages" and "annotations" to lists of rows, dicts with the columns of
 LANGUAGE.md: a missing column is NULL, a missing set empty, a missing audience public.
@@ -12,76 +12,18 @@ LANGUAGE.md: a missing column is NULL, a missing set empty, a missing audience p
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from functools import cached_property
 from itertools import product
 
+from support.oracle_values import Row, cell, compare, has, like, some
+
 from tapestry.core.schema import COLUMNS, Type
 from tapestry.query.tree import nodes as n
 
-Row = dict[str, object]
 Data = dict[str, list[Row]]
-
-# The language's own tests on values: None is unknown.
-
-
-def words(text: str) -> list[str]:
-    """Return the runs of Unicode letters and digits, in lower case.
-
-    >>> words("Re: Grüße, x_2")
-    ['re', 'grüße', 'x', '2']
-    """
-    return "".join(c if c.isalnum() else " " for c in text.lower()).split()
-
-
-def has(text: str | None, wanted: str | None) -> bool | None:
-    """Test that the wanted words stand in the text, in order and adjacent, ignoring case."""
-    if text is None or wanted is None:
-        return None
-    here, there = words(text), words(wanted)
-    return any(here[i : i + len(there)] == there for i in range(len(here) - len(there) + 1))
-
-
-def like(text: str | None, pattern: str | None) -> bool | None:
-    r"""Test a pattern of ``%``, ``_`` and ``\``-escapes, ignoring case.
-
-    >>> like("100% OK", r"100\% o_")
-    True
-    """
-    if text is None or pattern is None:
-        return None
-    parts = re.findall(r"\\(?s:.)|(?s:.)", pattern.lower())
-    wild = {"%": "(?s:.*)", "_": "(?s:.)"}
-    expression = "".join(wild[part] if part in wild else re.escape(part[-1]) for part in parts)
-    return re.fullmatch(expression, text.lower()) is not None
-
-
-def compare(left: object, op: str, right: object) -> bool | None:
-    """Compare two values as SQL does: unknown if either is NULL."""
-    if left is None or right is None:
-        return None
-    if op == "=":
-        return left == right
-    if op == "<>":
-        return left != right
-    less, equal = left < right, left == right  # type: ignore[operator]
-    return {"<": less, "<=": less or equal, ">": not less and not equal, ">=": not less}[op]
-
-
-def some(results: Iterable[bool | None]) -> bool | None:
-    """Return what SQL's ANY makes of the elements' results: true, else unknown, else false."""
-    unknown = False
-    for result in results:
-        if result:
-            return True
-        unknown = unknown or result is None
-    return None if unknown else False
-
-
-# One correlated query.
 
 
 class _Printer:
@@ -103,7 +45,9 @@ class _Printer:
     def rows(self, bindings: Sequence[n.Binding], condition: n.Condition) -> str:
         tables = ", ".join(f"{b.table} AS {b.var}" for b in bindings)
         seen = " AND ".join(
-            f"{b.var}.ts <= :t AND {b.var}.audience IN ({self.allowed})" for b in bindings
+            f"{b.var}.ts <= :t AND {b.var}.audience IN ({self.allowed})"
+            + (f" AND {stands(b.var)}" if b.table == "annotations" else "")
+            for b in bindings
         )
         return f"FROM {tables} WHERE {seen} AND {self.condition(condition)}"
 
@@ -179,6 +123,20 @@ class _Printer:
         raise TypeError(f"{type(term).__name__} is not a term of a checked tree")
 
 
+def stands(var: str) -> str:
+    """Print that an annotation is none that takes another back, and was not taken back by ``:t``.
+
+    A retraction of it has its annid for a value, and the same message, owner and audience.  This
+    is said here once more, in SQL of its own: the judge takes nothing from what it judges.
+    """
+    same = " AND ".join(f"taken.{name} = {var}.{name}" for name in ("msgid", "owner", "audience"))
+    return (
+        f"{var}.kind IS NOT 'retraction' AND NOT EXISTS (SELECT 1 FROM annotations AS taken"
+        f" WHERE taken.kind = 'retraction' AND taken.value = {var}.annid AND {same}"
+        " AND taken.ts <= :t)"
+    )
+
+
 FUNCTIONS = {
     "lower": "lower_",
     "upper": "upper_",
@@ -228,22 +186,6 @@ def _open(data: Data) -> sqlite3.Connection:
 def _stored(row: Row, name: str, kind: Type) -> object:
     value = cell(row, name, kind)
     return json.dumps(list(value)) if kind is Type.SET else value  # type: ignore[call-overload]
-
-
-def cell(row: Row, name: str, kind: Type) -> object:
-    """Return a column of a row, with what stands for one that is missing."""
-    value = row.get(name)
-    if name == "received":
-        return received(row)
-    if kind is Type.SET:
-        return () if value is None else value
-    return "public" if name == "audience" and value is None else value
-
-
-def received(row: Row) -> int:
-    """Return when a message was received: never later than its ``ts``, which stands for none."""
-    ts, at = row["ts"], row.get("received")
-    return ts if at is None else min(at, ts)  # type: ignore[return-value,type-var]
 
 
 class Oracle:

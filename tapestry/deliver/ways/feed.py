@@ -82,10 +82,17 @@ def _add_entry(feed: ET.Element, match: DeliveredMatch, page_url: str) -> None:
     _add(author, "name", name)
     if _MAILBOX.fullmatch(xml_text(match.sender)):
         _add(author, "email", match.sender)
-    ET.SubElement(entry, "category", {"term": xml_text(match.filter_name)})
+    ET.SubElement(entry, "category", _category(match))
     ET.SubElement(entry, "link", {"rel": "alternate", "href": xml_text(match.url or page_url)})
     if _one_line(match.explanation):
         _add(entry, "summary", match.explanation)
+
+
+def _category(match: DeliveredMatch) -> dict[str, str]:
+    category = {"term": xml_text(match.filter_name)}
+    if match.filter_label != match.filter_name:
+        category["label"] = _one_line(match.filter_label)
+    return category
 
 
 def _add(parent: ET.Element, name: str, text: str) -> None:

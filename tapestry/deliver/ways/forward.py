@@ -101,7 +101,7 @@ def _attachment(original: bytes, end: bytes) -> tuple[Headers, bytes]:
 
 
 def _note(match: DeliveredMatch, envelope: Envelope) -> str:
-    name, text = one_line(match.filter_name, 80), one_line(match.filter_text, 300)
+    name, text = one_line(match.filter_label, 80), one_line(match.filter_text, 300)
     lines = [wrap(f"Your filter {name} found the attached message: {text}")]
     if match.explanation:
         lines.append(wrap(f"Why: {one_line(match.explanation, 300)}"))

@@ -185,12 +185,24 @@ class Mailbox:
         folder = self.folders.existing_below(filter_name)
         copies = self.folders.find(folder, identity) if folder else {}
         uids = [uid for uid, is_deleted in copies.items() if not is_deleted]
-        if not folder or not uids:
+        if not folder:
             return "untouched"
+        if not uids:
+            return self._expunge(filter_name, folder, list(copies), identity)
         target = self.folders.below(filter_name, LEFT)
         self.folders.select(folder)
         self.folders.move(uids, target, identity)
         return "moved"
+
+    def _expunge(
+        self, filter_name: str, folder: str, marked: list[int], identity: MessageIdentity
+    ) -> Action:
+        r"""Expunge copies with \Deleted if one has been moved: an attempt broke off after STORE."""
+        left = self.folders.existing_below(filter_name, LEFT) if marked else None
+        if left is None or False not in self.folders.find(left, identity).values():
+            return "untouched"
+        self.folders.select(folder)
+        return "moved" if self.folders.expunge(marked) else "untouched"
 
     def _move_back(self, filter_name: str, identity: MessageIdentity) -> bool:
         """Move a message back that had left its list; return whether it was there."""

@@ -119,9 +119,9 @@ def _json(words: str, lines: Sequence[str], url: str, tag: str) -> bytes:
 
 def title(matches: Sequence[DeliveredMatch]) -> str:
     """Return how many messages are new, and where: ``3 new in jones-replies``."""
-    filters = {match.filter_id: match.filter_name for match in matches}
+    filters = {match.filter_id: match.filter_label for match in matches}
     if len(filters) == 1:
-        return f"{len(matches)} new in {matches[0].filter_name}"
+        return f"{len(matches)} new in {matches[0].filter_label}"
     return f"{len(matches)} new in {len(filters)} filters"
 
 

@@ -79,6 +79,7 @@ def document_of(match: DeliveredMatch) -> dict[str, object]:
         "sequence": match.sequence,
         "op": match.op,
         "filter": match.filter_name,
+        "title": match.filter_label,
         "msgid": match.msgid,
         "subject": match.subject,
         "from": {"name": match.sender_name, "address": match.sender},

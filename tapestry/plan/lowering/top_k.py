@@ -16,7 +16,7 @@ from operator import add, attrgetter
 from sqlglot import exp
 
 from tapestry.core.clock import BEGINNING
-from tapestry.core.schema import Type
+from tapestry.core.schema import RETRACTED, Type
 from tapestry.plan.group import ConstantRow, constant_table
 from tapestry.plan.lowering import running_aggregates, sql
 from tapestry.plan.lowering.aggregates import AggregateLowering, aggregate_over
@@ -100,8 +100,11 @@ class TopKLowering:
             assembly = Assembly(spans)
             running = RunningAggregates(assembly, self.aggregates.joins.elsewhere(assembly))
             aggregate = _with_messages(top)
-            most = None if adds_fractions(aggregate) else max(limits)
-            statement = value_changes(running, aggregate, top.binding, rows, most)
+            exact, apart = adds_fractions(aggregate), only_retracted(aggregate)
+            most = None if exact and not apart else max(limits)
+            statement = value_changes(
+                running, aggregate, top.binding, rows, most, apart=exact and apart
+            )
             sweep = SweepLine(aggregate.function, tops)
             self.assembly.derived.append(Derived(name, PERIODS, statement, sweep))
             self._periods[top] = name
@@ -181,6 +184,16 @@ def adds_fractions(aggregate: NormalAggregate) -> bool:
     counted = running_aggregates.counts_over_intervals(aggregate)
     expires = running_aggregates.expires(aggregate)
     return summed and counted and expires and _type(aggregate) is Type.NUMBER
+
+
+def only_retracted(aggregate: NormalAggregate) -> bool:
+    """Tell whether rows of an aggregate cease to count only as they are taken back.
+
+    They are few: all others are added up in the statement.
+    """
+    times = (time for row in aggregate.rows for time in row.temporal_predicates)
+    ends = [time.right for time in times if time.op in ("<", "<=")]
+    return all(isinstance(end, n.Column) and end.name == RETRACTED for end in ends)
 
 
 def _with_messages(top: TopKTest) -> NormalAggregate:

@@ -25,12 +25,15 @@ def value_changes(
     message: n.Binding,
     constant_rows: Sequence[ConstantRow],
     most: int | None,
+    *,
+    apart: bool = False,
 ) -> Statement:
     """Return the statement for the values at the start of each span, and their changes in it.
 
     Its rows are ``(filter_id, disjunct, msgid, audience, at, v, n)``.  Of the messages whose
     values do not change only the ``most`` with the highest can matter; without ``most``, each row
-    that counts at the start is told by itself.
+    that counts at the start is told by itself.  ``apart``: so is each that ceases to count within
+    the span, for its number is to be taken out again exactly.
     """
     assembly = running.assembly
     assembly.relations.append(constant_table("k", constant_rows))
@@ -41,7 +44,7 @@ def value_changes(
     if most is None:
         begun = _at(rows, sql.column("since"), sql.column("v"), sql.column("n"))
         return assembly.statement(sql.union([sql.where(begun, *_lasting()), every_change]))
-    at_start = assembly.name(_at_start(aggregate, rows))
+    at_start = assembly.name(_at_start(aggregate, rows, apart))
     touched = assembly.name(sql.distinct(sql.select_from(change, MESSAGE_ROW[:3])))
     start_columns = [*MESSAGE_ROW, "since", "v", "n"]
     valued = sql.left_join(
@@ -67,7 +70,12 @@ def value_changes(
     kept = _at(assembly.name(placed), sql.column("since"), sql.column("v"), sql.column("n"))
     matters = sql.le(sql.column("place"), sql.literal(most))
     sql.where(kept, sql.any_of(sql.negate(sql.column("still")), matters))
-    return assembly.statement(sql.union([kept, every_change]))
+    told = [kept, every_change]
+    if apart:
+        begun = _at(rows, sql.column("since"), sql.column("v"), sql.column("n"))
+        ceasing = sql.le(sql.column("omega"), sql.column("until"))
+        told.append(sql.where(begun, *_lasting(), ceasing))
+    return assembly.statement(sql.union(told))
 
 
 def _counting_rows(
@@ -116,8 +124,11 @@ def _at(rows: str, instant: exp.Expr, *changes: exp.Expr) -> exp.Select:
     return sql.select_from(rows, MESSAGE_ROW, sql.alias(instant, "at"), *changes)
 
 
-def _at_start(aggregate: NormalAggregate, rows: str) -> exp.Select:
-    """Return the sums of what counts at the start of the span, for each message row."""
+def _at_start(aggregate: NormalAggregate, rows: str, apart: bool) -> exp.Select:
+    """Return the sums of what counts at the start of the span, for each message row.
+
+    ``apart``: of what counts throughout the span.
+    """
     keys = [*MESSAGE_ROW, "since"]
     sums = sql.select_from(
         rows,
@@ -125,12 +136,12 @@ def _at_start(aggregate: NormalAggregate, rows: str) -> exp.Select:
         v=SUMS[aggregate.function](this=sql.column("v")),
         n=exp.Sum(this=sql.column("n")),
     )
-    sql.where(sums, *_lasting())
+    sql.where(sums, *_lasting("until" if apart else "since"))
     return sql.group_by(sums, *(sql.column(key, rows) for key in keys))
 
 
-def _lasting() -> tuple[exp.Expr, exp.Expr]:
-    """Return the tests that a row counts at the start of the span."""
+def _lasting(to: str = "since") -> tuple[exp.Expr, exp.Expr]:
+    """Return the tests that a row counts at the start of the span, and on to its start or end."""
     alpha, omega, since = map(sql.column, ("alpha", "omega", "since"))
-    lasts = sql.any_of(sql.is_null(omega), sql.gt(omega.copy(), since.copy()))
+    lasts = sql.any_of(sql.is_null(omega), sql.gt(omega.copy(), sql.column(to)))
     return sql.le(alpha, since), lasts

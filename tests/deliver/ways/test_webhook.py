@@ -36,6 +36,7 @@ def test_the_receiver_gets_signed_json():
         "sequence": 1,
         "op": "insert",
         "filter": "filter-1",
+        "title": "filter-1",
         "msgid": "m1@example.com",
         "subject": "Subject 1",
         "from": {"name": "Brian Jones", "address": "jones@example.com"},

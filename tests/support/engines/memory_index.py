@@ -4,9 +4,10 @@ from dataclasses import fields, replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from support.oracle import cell
+from support.oracle_values import cell
+from support.standing import retracted
 
-from tapestry.core.schema import COLUMNS, Type
+from tapestry.core.schema import ANNOTATIONS, COLUMNS, RETRACTED, Type
 from tapestry.predicate_index.groups import EvaluationGroup, Member, visible_audiences
 from tapestry.predicate_index.store import IndexEntry
 from tapestry.tables.rows import arrow_schema
@@ -72,7 +73,7 @@ class DictRows:
     def between(self, table, ranges, columns, by="ts"):
         within = [
             row
-            for row in self.data[table]
+            for row in _with_retracted(self.data, table)
             if any(low < cell(row, by, Type.INSTANT) <= high for low, high in ranges)
         ]
         return _arrow(table, within, columns)
@@ -86,9 +87,16 @@ class DictRows:
         return _arrow(table, [r for r in self.data[table] if r.get(column) in values], columns)
 
 
+def _with_retracted(data, table):
+    rows = data[table]
+    if table != ANNOTATIONS:
+        return rows
+    return [row | {RETRACTED: retracted(row, rows)} for row in rows]
+
+
 def _arrow(table, rows, columns):
-    kinds = COLUMNS[table]
-    schema = arrow_schema(table)
+    kinds = COLUMNS[table] | {RETRACTED: Type.INSTANT}
+    schema = arrow_schema(table).append(pa.field(RETRACTED, pa.int64()))
     return pa.table(
         [
             pa.array(

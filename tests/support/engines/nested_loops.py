@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from itertools import product
 
-from support.oracle import Data, Row, cell, compare, has, like, some
+from support.oracle import Data
+from support.oracle_values import Row, cell, compare, has, like, some
+from support.standing import stands
 
 from tapestry.core.schema import COLUMNS, Type
 from tapestry.query.tree import nodes as n
@@ -21,7 +23,9 @@ def answer(query: n.CheckedQuery, data: Data, audiences: Collection[str], t: int
         table: [
             row
             for row in rows
-            if row["ts"] <= t and row.get("audience", "public") in audiences  # type: ignore[operator]
+            if row["ts"] <= t  # type: ignore[operator]
+            and row.get("audience", "public") in audiences
+            and (table == "messages" or stands(row, rows, t))
         ]
         for table, rows in data.items()
     }

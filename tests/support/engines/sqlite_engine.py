@@ -8,9 +8,10 @@ from itertools import groupby
 
 import pyarrow.parquet as pq
 from sqlglot import exp
-from support.oracle import cell
+from support.oracle_values import cell
+from support.standing import retracted
 
-from tapestry.core.schema import COLUMNS, Type
+from tapestry.core.schema import ANNOTATIONS, COLUMNS, RETRACTED, Type
 
 
 def matches(value, regex):
@@ -84,13 +85,18 @@ class SqliteEngine:
         for name, (count, function) in FUNCTIONS.items():
             self.db.create_function(name, count, function, deterministic=True)
         for table, columns in COLUMNS.items():
-            names = ", ".join(f'"{name}"' for name in columns)
+            names = ", ".join([*(f'"{name}"' for name in columns), RETRACTED])
             self.db.execute(f"CREATE TABLE {table} ({names})")
+            stored = list(data.get(table, ()))
+            notes = stored if table == ANNOTATIONS else []
             rows = [
-                [_cell(cell(row, name, kind), kind) for name, kind in columns.items()]
-                for row in data.get(table, ())
+                [
+                    *(_cell(cell(row, name, kind), kind) for name, kind in columns.items()),
+                    retracted(row, notes) if notes else None,
+                ]
+                for row in stored
             ]
-            marks = ", ".join("?" * len(columns))
+            marks = ", ".join("?" * (len(columns) + 1))
             self.db.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
 
     def limit(self, seconds):

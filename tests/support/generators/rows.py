@@ -9,9 +9,10 @@ later" meets another event as often as not.
 from __future__ import annotations
 
 from hypothesis import strategies as st
-from support.oracle import Data, Row
+from support.oracle import Data
+from support.oracle_values import Row
 
-from tapestry.core.schema import ANNOTATIONS, MESSAGES
+from tapestry.core.schema import ANNOTATIONS, MESSAGES, RETRACTION
 
 LAST = 12  # the newest ts of a table
 MSGIDS = tuple(f"m{i}" for i in range(8))
@@ -179,6 +180,31 @@ def votes(draw: st.DrawFn, batches: tuple[int, ...], about: tuple[str, ...]) -> 
     return [{"annid": f"a{i}"} | dict(zip(names, row, strict=True)) for i, row in enumerate(drawn)]
 
 
+_CLAIMS: tuple[Row, ...] = (
+    *[{}] * 6,
+    {"owner": "bob"},
+    {"audience": "user:alice"},
+    {"msgid": "m0"},
+    {"value": "r0"},
+)
+"""What a retraction says that may be wrong: then it has no effect."""
+
+
+@st.composite
+def retractions(draw: st.DrawFn, notes: list[Row], instants: st.SearchStrategy[int]) -> list[Row]:
+    """Draw up to four rows that take back some annotations, or claim to; often none."""
+    if not notes or draw(st.sampled_from((False, True, True))):
+        return []
+    one = st.tuples(st.sampled_from(notes), instants, st.sampled_from(_CLAIMS))
+    names = ("msgid", "owner", "audience")
+    return [
+        {"annid": f"r{i}", "ts": ts, "kind": RETRACTION, "value": note["annid"]}
+        | {name: note.get(name) for name in names}
+        | claim
+        for i, (note, ts, claim) in enumerate(draw(st.lists(one, min_size=1, max_size=4)))
+    ]
+
+
 @st.composite
 def data(draw: st.DrawFn, unit: int = 1, crowded: bool = False) -> Data:
     """Draw both tables; they share their batches.  ``crowded``: with many votes."""
@@ -187,7 +213,9 @@ def data(draw: st.DrawFn, unit: int = 1, crowded: bool = False) -> Data:
     mail = draw(messages(batches, unit, (3, 5, 1) if crowded else (3, 1, 6, 0)))
     about = tuple(str(row["msgid"]) for row in mail)
     notes = votes(batches, about or MSGIDS[:2]) if crowded else annotations(batches, about)
-    return {MESSAGES: mail, ANNOTATIONS: draw(notes)}
+    made = draw(notes)
+    taken_back = draw(retractions(made, st.sampled_from(batches)))
+    return {MESSAGES: mail, ANNOTATIONS: made + taken_back}
 
 
 @st.composite
@@ -212,6 +240,7 @@ def crowds(draw: st.DrawFn) -> Data:
         {"annid": f"a{i}", "kind": "vote"} | dict(zip(names, row, strict=True))
         for i, row in enumerate(draw(st.lists(vote, min_size=3, max_size=8)))
     ]
+    notes += draw(retractions(notes, soon))
     return {MESSAGES: [{"audience": "public"} | row for row in mail], ANNOTATIONS: notes}
 
 

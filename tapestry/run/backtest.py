@@ -1,0 +1,64 @@
+"""Backtest a filter: replay it over a window that has passed, as if it had been there.
+
+A kept filter is one that began at the window's start, from then on; of a live one all changes of
+its answer.  Votes and replies count from when they came, so what it delivers is what it would have
+delivered then.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from tapestry.plan.compile import compile_filter
+from tapestry.query.context import Context
+from tapestry.run.ask import EngineOn
+from tapestry.run.changes import change_windows
+from tapestry.run.execute import Subscription, execute
+from tapestry.tables.delta.log import Tables, snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class BacktestDelivery:
+    """A message that would have entered a filter's list, or left it, at an instant."""
+
+    msgid: str
+    op: Literal["insert", "delete"]
+    at: int
+
+
+def backtest(
+    engine_on: EngineOn,
+    tables: Tables,
+    text: str,
+    context: Context,
+    audiences: Sequence[str],
+    since: int,
+    until: int,
+    *,
+    live: bool = False,
+    seconds: float = math.inf,
+) -> list[BacktestDelivery]:
+    """Return what a filter would have delivered with ``since < at <= until``, the newest first.
+
+    Raises TooSlowError if the engine takes more than so many seconds.
+    """
+    compiled = compile_filter(text, context, "general" if live else "fast")
+    subscription = Subscription(0, compiled, tuple(audiences), since, since)
+    engine = engine_on(snapshot(tables))
+    with engine.limit(seconds):
+        if live:
+            changes = change_windows(engine, [subscription], [until], net=False)[0]
+            deliveries = [
+                BacktestDelivery(change.msgid, change.op, change.at)
+                for change in changes
+                if change.op != "update"
+            ]
+        else:
+            deliveries = [
+                BacktestDelivery(match.msgid, "insert", match.matched_at)
+                for match in execute(engine, [subscription], until, lambda _: set())
+            ]
+    return sorted(deliveries, key=lambda delivery: (-delivery.at, delivery.msgid))
