@@ -44,12 +44,21 @@ WATERMARK = ("since", "enrolled", "ran_at")
 class FilterAdmin(Pages):
     """Filters of everybody: what others may refer to is for their owners to change."""
 
-    list_display = ["name", "owner", "phrase", "mode", "timeliness", "active", "visibility"]
+    list_display = [
+        "name",
+        "title",
+        "owner",
+        "phrase",
+        "mode",
+        "timeliness",
+        "active",
+        "visibility",
+    ]
     list_display += ["error"]
     list_filter = ["active", "mode", "visibility", "owner"]
-    search_fields = ["name", "text"]
-    readonly_fields = ["owner", "name", "visibility", "text", "phrase", "tql", "display_tql"]
-    readonly_fields += ["mode", "start", "end", *WATERMARK, "revision"]
+    search_fields = ["name", "title", "text"]
+    readonly_fields = ["owner", "name", "title", "visibility", "text", "phrase", "tql"]
+    readonly_fields += ["display_tql", "mode", "start", "end", *WATERMARK, "revision"]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Refuse: filters are written on their own page, which compiles them."""

@@ -23,6 +23,7 @@ class FiltersConfig(AppConfig):
     def ready(self) -> None:
         gc.set_threshold(ALLOCATIONS, *gc.get_threshold()[1:])
         from filters.accounts import known_audiences, retired_names
+        from filters.accounts.second_factor import pending
         from filters.accounts.signing_in import checks
         from filters.authoring import visibility_changes
         from filters.store import schedule
@@ -31,4 +32,5 @@ class FiltersConfig(AppConfig):
         visibility_changes.connect_signals()
         known_audiences.connect_signals()
         retired_names.connect_signals()
+        pending.connect_signals()
         schedule.connect_signals()

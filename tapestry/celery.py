@@ -24,20 +24,29 @@ app = Celery("tapestry", task_cls="filters.runtime.disk_full_tasks:DiskAwareTask
 QUEUES = {
     "shared": ("filters.tick",),
     "own": ("filters.own_windows", "filters.unproven_windows"),
-    "previews": ("filters.preview", "filters.search"),
+    "previews": ("filters.preview", "filters.search", "filters.backtest"),
     "sources": (
         "filters.append_annotations",
+        "filters.appraise",
         "filters.compact",
         "filters.deliver_due",
         "filters.pull_due",
         "filters.pull_source",
         "filters.read_bounces",
+        "filters.tend_accounts",
+        "filters.send_outbox",
     ),
     "mail": (),
     "outbound": (
         "filters.deliver",
+        "filters.send_reset",
+        "filters.send_invitation",
+        "filters.send_message",
+        "filters.send_notice",
         "filters.send_sample",
+        "filters.send_sign_up",
         "filters.try_mailbox",
+        "filters.try_smtp",
         "filters.try_source",
     ),
 }
@@ -96,8 +105,11 @@ def _configuration() -> dict[str, Any]:
                 ("tick", seconds, max(1.0, seconds)),
                 # The shared window has the other lanes follow it, where anything is new.
                 *((name, 3 * seconds, 3 * max(1.0, seconds)) for name in FOLLOWERS),
+                ("send_outbox", 3 * seconds, 3 * max(1.0, seconds)),
+                ("appraise", seconds, max(1.0, seconds)),
                 ("compact", 3600.0, 600),
                 ("read_bounces", 300.0, 300),
+                ("tend_accounts", 60.0, 60),
             )
         },
     }
@@ -107,6 +119,17 @@ app.add_defaults(_configuration)
 app.autodiscover_tasks(
     [
         f"filters.{room}"
-        for room in ("authoring", "delivery", "inbox", "search", "sources", "upkeep")
+        for room in (
+            *(
+                "annotations",
+                "appraisal",
+                "authoring",
+                "compose",
+                "delivery",
+                "membership",
+                "search",
+            ),
+            *("sources", "upkeep"),
+        )
     ]
 )

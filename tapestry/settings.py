@@ -12,8 +12,8 @@ What may be set from outside:
                       mail is kept for a page
     TAPESTRY_FROM     the address that mail comes from, and that bounces are sent to
     TAPESTRY_BOUNCES  the mailbox where these are read: imaps://user:pass@host/INBOX
-    TAPESTRY_PRIVATE_HOSTS   networks and names of hosts that sources, mailboxes, webhooks and
-                      push may reach although they are not public, with commas between
+    TAPESTRY_PRIVATE_HOSTS   networks and names of hosts that sources, mailboxes, mail servers,
+                      webhooks and push may reach although they are not public, with commas between
     TAPESTRY_AUTHSERV   hosts of mailboxes and the authserv-ids of their Authentication-Results
                       that are trusted: imap.example.org=mx.example.org, with commas between
     TAPESTRY_DEBUG    1 shows tracebacks in the browser: for work on Tapestry itself
@@ -21,6 +21,7 @@ What may be set from outside:
     TAPESTRY_SHARED_SECONDS, TAPESTRY_OWN_SECONDS, TAPESTRY_UNPROVEN_SECONDS,
     TAPESTRY_PREVIEW_SECONDS   what a run of each lane may take (40, 20, 30, 20)
     TAPESTRY_DISK_RESERVE   MiB of the disk that mail and runs leave free (256)
+    TAPESTRY_SIGN_UP  who may make an account: off, invitation or on (off)
     TAPESTRY_MOST_FILTERS   how many filters a person may have (5000)
     DATABASE_URL      another database than SQLite, such as postgres://…
     SECRET_KEY        else one is made on first use and kept in the data directory
@@ -38,6 +39,7 @@ from urllib.parse import urlsplit
 import dj_database_url
 from django.utils.functional import SimpleLazyObject
 
+from filters.accounts.signing_up import read_mode
 from filters.runtime.authserv import trusted_servers
 from filters.runtime.email_url import email_settings
 from filters.runtime.proxies import number_of_proxies
@@ -97,6 +99,8 @@ MIDDLEWARE = [
     "filters.site.limits.limit_forms",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "filters.accounts.second_factor.pending.second_factor_first",
+    "filters.accounts.sessions.record.sessions_recorded",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -115,12 +119,17 @@ TEMPLATES = [
         "DIRS": [BASE / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
-            "libraries": {"source_words": "filters.sources.template_filters"},
+            "libraries": {
+                "appraisal_words": "filters.appraisal.template_filters",
+                "sharing_words": "filters.sharing.template_filters",
+                "source_words": "filters.sources.template_filters",
+            },
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "filters.inbox.context_processors.sidebar",
+                "filters.triage.context_processors.triage",
             ],
         },
     },
@@ -159,6 +168,8 @@ AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
         ("NumericPasswordValidator", {}),
     )
 ] + [{"NAME": "filters.accounts.name_in_password.NameInPasswordValidator"}]
+SIGN_UP = read_mode(os.environ.get("TAPESTRY_SIGN_UP", ""))
+PASSWORD_RESET_TIMEOUT = 3600
 LOGIN_URL = "sign-in"
 LOGIN_REDIRECT_URL = "inbox"
 LOGOUT_REDIRECT_URL = "sign-in"

@@ -13,6 +13,7 @@ import tapestry
 from tapestry import rewrite
 
 ROOMS_WITH_EXAMPLES = {
+    "tapestry.compose",
     "tapestry.core",
     "tapestry.deliver",
     "tapestry.ingest",
@@ -25,16 +26,21 @@ ROOMS_WITH_EXAMPLES = {
     "tapestry.spark",
     "tapestry.tables",
     "filters.accounts",
+    "filters.appraisal",
     "filters.authoring",
     "filters.delivery",
-    "filters.inbox",
+    "filters.lists",
     "filters.bench",
     "filters.management",
+    "filters.membership",
+    "filters.operator",
+    "filters.reading",
     "filters.runtime",
     "filters.search",
     "filters.sources",
     "filters.store",
     "filters.templatetags",
+    "filters.triage",
 }
 
 

@@ -1,4 +1,4 @@
-"""The form of a person: addresses, time zone, and when new matches are shown and sent."""
+"""The form of a person: other addresses, time zone, and when new matches are shown and sent."""
 
 from __future__ import annotations
 
@@ -35,7 +35,6 @@ def _zones() -> list[tuple[str, str]]:
 class ProfileForm(forms.Form):
     """What a person says of themselves."""
 
-    email = forms.EmailField(label="E-mail", required=False)
     aliases = forms.CharField(
         label="Your other addresses",
         required=False,
@@ -58,19 +57,24 @@ class ProfileForm(forms.Form):
         help_text="The day you are back. Until then nothing is shown or sent.",
         error_messages={"invalid": "Write the day as 2027-01-31, or leave it empty."},
     )
+    shortcuts = forms.BooleanField(
+        label="Single keys act on messages",
+        required=False,
+        help_text="The key ? shows them.",
+    )
 
     @staticmethod
     def initial_of(profile: Profile) -> dict[str, Any]:
         """Return what the form shows of a profile; a holiday that is over is not shown."""
         until = profile.holiday_until
         return {
-            "email": profile.user.email,
             "aliases": "\n".join(profile.aliases),
             "time_zone": profile.time_zone,
             "timeliness": profile.timeliness,
             "quiet_from": _time_of(profile.quiet_from),
             "quiet_to": _time_of(profile.quiet_to),
             "holiday_until": until if until and until > timezone.localdate() else None,
+            "shortcuts": profile.shortcuts,
         }
 
     def clean_aliases(self) -> list[str]:
@@ -106,9 +110,7 @@ class ProfileForm(forms.Form):
         """Store the profile; what waits in the person's filters is planned anew with it."""
         given = self.cleaned_data
         with transaction.atomic():
-            profile.user.email = given["email"]
-            profile.user.save(update_fields=["email"])
-            for name in ("time_zone", "aliases", "timeliness", "holiday_until"):
+            for name in ("time_zone", "aliases", "timeliness", "holiday_until", "shortcuts"):
                 setattr(profile, name, given[name])
             profile.quiet_from = _minute_of(given["quiet_from"])
             profile.quiet_to = _minute_of(given["quiet_to"])

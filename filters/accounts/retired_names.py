@@ -37,6 +37,11 @@ def check_available(model: type[User] | type[Group], name: str, key: int = 0) ->
     """
     kind, _, called = _KINDS[model]
     audience = f"{kind}:{name}"
+    if RetiredName.objects.filter(name=audience, is_kept=True).exists():
+        raise ValidationError(
+            f"{name} was the name of somebody who has left, and is given to nobody else; "
+            "choose another name."
+        )
     keys = set(RetiredName.objects.filter(name=audience).values_list("key", flat=True))
     if key not in keys and has_rows(services.tables(), audience):
         whose = (

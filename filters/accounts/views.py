@@ -1,16 +1,14 @@
-"""The pages of one's own account: what a person says of themselves, and their password."""
+"""The page of one's own account: what a person says of themselves."""
 
 from __future__ import annotations
 
 from django.contrib import messages
-from django.contrib.auth import update_session_auth_hash
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
+from filters.accounts.emails import is_unconfirmed
 from filters.accounts.forms import ProfileForm
-from filters.accounts.passwords import PasswordForm
 from filters.accounts.requests import PersonRequest
 from filters.models import Profile
 
@@ -25,18 +23,5 @@ def profile(request: PersonRequest) -> HttpResponse:
         messages.success(request, "Saved.")
         return redirect("me")
     status = 400 if form.errors else 200
-    return render(request, "filters/accounts/me.html", {"form": form}, status=status)
-
-
-@sensitive_post_parameters()
-@require_http_methods(["GET", "HEAD", "POST"])
-def password(request: PersonRequest) -> HttpResponse:
-    """Change one's own password: all other sessions end, this one stays."""
-    form = PasswordForm(request, request.POST if request.method == "POST" else None)
-    if form.is_valid():
-        form.save()
-        update_session_auth_hash(request, form.user)
-        messages.success(request, "Your password is changed. You are signed out everywhere else.")
-        return redirect("me")
-    status = 400 if form.errors else 200
-    return render(request, "filters/accounts/password.html", {"form": form}, status=status)
+    context = {"form": form, "unconfirmed": is_unconfirmed(request.user)}
+    return render(request, "filters/accounts/me.html", context, status=status)

@@ -15,7 +15,7 @@ from filters.accounts import people
 from filters.accounts.forms import LAST_YEAR
 from filters.accounts.timeliness_field import TimelinessField
 from filters.authoring.lifecycle import change, install
-from filters.models import Destination, Filter, filter_name
+from filters.models import LONGEST_TITLE, Destination, Filter, filter_name, filter_title
 from filters.store.expiry import last_instant
 from filters.store.subscriptions import choose_destinations
 from filters.templatetags.mail import moment
@@ -27,7 +27,7 @@ MODES = {
 }
 """What each mode does, in a sentence."""
 
-OPTIONS = ("name", "timeliness", "while_unread", "visibility", "mode")
+OPTIONS = ("name", "title", "timeliness", "while_unread", "visibility", "mode")
 
 
 class FilterForm(forms.Form):
@@ -39,8 +39,18 @@ class FilterForm(forms.Form):
         strip=True,
         error_messages={"required": "Describe the messages you want: replies by Jones."},
     )
+    title = forms.CharField(
+        label="Name",
+        max_length=LONGEST_TITLE,
+        required=False,
+        strip=True,
+        error_messages={
+            "max_length": "A name has at most %(limit_value)d characters; this one has "
+            "%(show_value)d."
+        },
+    )
     name = forms.CharField(
-        label="Name", max_length=60, required=False, strip=True, validators=[filter_name]
+        label="Short name", max_length=60, required=False, strip=True, validators=[filter_name]
     )
     mail = forms.ChoiceField(
         label="Which mail",
@@ -138,8 +148,15 @@ class FilterForm(forms.Form):
         name: str = self.cleaned_data["name"]
         others = self.owner.filters.exclude(pk=self.changed.pk if self.changed else 0)
         if others.filter(name=name).exists():
-            raise ValidationError("You already have a filter of that name; choose another.")
+            raise ValidationError("You already have a filter of that short name; choose another.")
         return name
+
+    def clean_title(self) -> str:
+        """Refuse a name of which nothing can be seen; only a new filter may do without."""
+        title: str = self.cleaned_data["title"]
+        if title or (self.changed is not None and "title" in self.data):
+            filter_title(title)
+        return title
 
     def clean_until(self) -> date | None:
         """Refuse a last day that is over, unless it is the filter's present one."""

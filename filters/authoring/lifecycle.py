@@ -10,6 +10,7 @@ from typing import Literal
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.utils.text import slugify
 
 from filters.accounts import people
 from filters.authoring.dependents import (
@@ -21,7 +22,7 @@ from filters.authoring.dependents import (
     store_references,
 )
 from filters.authoring.understanding import FilterName, Understood, track_references, understand
-from filters.models import Destination, Filter, SharedWindow
+from filters.models import LONGEST_TITLE, Destination, Filter, SharedWindow
 from filters.store.schedule import replan
 from filters.store.shared_window import detach
 from filters.store.subscriptions import choose_destinations
@@ -35,6 +36,7 @@ def install(
     text: str,
     *,
     name: str = "",
+    title: str = "",
     existing: bool = True,
     timeliness: str = "",
     while_unread: bool = False,
@@ -43,8 +45,9 @@ def install(
     end: int | None = None,
     destinations: Collection[Destination] = (),
 ) -> Filter:
-    """Install a filter, with existing mail or from now on; name it by its phrase if need be.
+    """Install a filter, with existing mail or from now on; call it by its phrase if need be.
 
+    The name is made of the title, and the title of the name, where only one is given.
     What matches after the instant ``end`` is not kept; None has no end.  What it finds is sent to
     the ``destinations``, and to those that take all filters.
     Raises TapestryError where the text is not a filter, ValidationError for a bad name.
@@ -56,9 +59,11 @@ def install(
         )
     context, references = track_references(people.context(owner, name or None))
     understood = understand(text, context)
+    title = title or name or title_of(understood.phrase or "Filter")
     made = Filter(
         owner=owner,
-        name=name or free_name(owner, understood.phrase or "filter"),
+        name=name or free_name(owner, title),
+        title=title,
         timeliness=timeliness,
         while_unread=while_unread,
         visibility=visibility,
@@ -87,6 +92,7 @@ def change(
     *,
     existing: bool | None = None,
     name: str = "",
+    title: str = "",
     timeliness: str | None = None,
     while_unread: bool | None = None,
     visibility: str = "",
@@ -134,6 +140,7 @@ def change(
             detached.mode = mode or detached.mode
             detached.revision += 1
         detached.name = name or detached.name
+        detached.title = title or detached.title
         choices = (detached.timeliness, detached.while_unread)
         if timeliness is not None:
             detached.timeliness = timeliness
@@ -180,9 +187,23 @@ def delete(doomed: Filter) -> None:
         recompile_dependents([name], at)
 
 
-def free_name(owner: User, phrase: str) -> str:
-    """Return a name made of a phrase's words that this owner has not used yet."""
-    stem = re.sub(r"[^a-z0-9]+", "-", phrase.lower()).strip("-")[: LONGEST_NAME - 4].strip("-")
+def title_of(phrase: str) -> str:
+    """Return what a filter is called that was given no name.
+
+    >>> title_of("replies by Jones")
+    'Replies by Jones'
+    """
+    title = phrase[0].upper() + phrase[1:]
+    return title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1].rstrip()}…"
+
+
+def free_name(owner: User, title: str) -> str:
+    """Return a name made of a title's words that this owner has not used yet.
+
+    Letters lose their accents; a title in another script than the Latin one gives ``filter``.
+    """
+    spaced = re.sub(r"[^\w]+", " ", re.sub("['’]", "", title))
+    stem = re.sub(r"[^a-z0-9]+", "-", slugify(spaced)).strip("-")[: LONGEST_NAME - 4].strip("-")
     stem = stem or "filter"
     used = set(owner.filters.values_list("name", flat=True))
     candidates = (f"{stem}-{number}" for number in count(2))

@@ -6,6 +6,7 @@ them then.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -13,13 +14,18 @@ import redis
 from django.contrib.auth.models import User
 
 from filters.accounts import people
+from filters.authoring.overlap import named
+from filters.authoring.weeks import chart_of
 from filters.runtime import services
 from filters.runtime.answers import Answer, Answers, IsWanted
-from tapestry.tables.read import cards
+from tapestry.tables.read import Card, cards
 
 PREVIEWS = Answers("preview")
-"""``{"count", "msgids", "live", "audiences"}``: the newest message first, and the audiences for
-which it was computed."""
+"""``{"count", "msgids", "live", "audiences", "text", "weeks", "overlap"}``: the newest message
+first, the audiences for which it was computed, and what ``weeks`` and ``overlap`` count."""
+
+FIRST = 10
+"""Messages that the page shows on which a filter is written."""
 
 
 def question(text: str, *, live: bool) -> str:
@@ -50,18 +56,36 @@ def preview_of_text(text: str, user: User, *, live: bool) -> dict[str, Any] | No
 def preview_result(task_id: str, user: User) -> dict[str, Any] | None:
     """Return the result of this user's preview, None while there is none.
 
-    ``{"count", "rows": cards, "live"}`` or ``{"error": sentence}``.
+    ``{"count", "rows": cards, "live", "text", "chart", "overlap"}`` or ``{"error": sentence}``.
     """
     answer = PREVIEWS.of_task(task_id, user.pk)
     return None if answer is None else _visible(answer, user)
 
 
-def _visible(answer: Answer, user: User) -> dict[str, Any]:
+def refusal(answer: Answer, user: User) -> str:
+    """Return why an answer is not shown to this user now; empty if it is."""
     if "error" in answer:
-        return answer
-    audiences = people.audiences(user)
-    if answer["audiences"] != list(audiences):
-        return {"error": "You joined or left a group meanwhile: look again."}
-    visible = cards(services.tables(), answer["msgids"], audiences)
-    rows = [visible[msgid] for msgid in answer["msgids"] if msgid in visible]
-    return {"count": answer["count"], "rows": rows, "live": answer["live"]}
+        return str(answer["error"])
+    if answer["audiences"] != list(people.audiences(user)):
+        return "You joined or left a group meanwhile: look again."
+    return ""
+
+
+def visible_cards(msgids: Sequence[str], user: User) -> dict[str, Card]:
+    """Return those of some messages that this user may see now."""
+    return cards(services.tables(), msgids, people.audiences(user))
+
+
+def _visible(answer: Answer, user: User) -> dict[str, Any]:
+    if sentence := refusal(answer, user):
+        return {"error": sentence}
+    first = answer["msgids"][:FIRST]
+    visible = visible_cards(first, user)
+    return {
+        "count": answer["count"],
+        "rows": [visible[msgid] for msgid in first if msgid in visible],
+        "live": answer["live"],
+        "text": answer["text"],
+        "chart": chart_of(answer["weeks"]),
+        "overlap": named(user, answer["overlap"], answer["text"]),
+    }

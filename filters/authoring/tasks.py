@@ -1,4 +1,4 @@
-"""The worker's task for those who write a filter: the preview."""
+"""The worker's tasks for those who write a filter: the preview, and the backtest."""
 
 from __future__ import annotations
 
@@ -10,13 +10,18 @@ from django.conf import settings
 from django.contrib.auth.models import User
 
 from filters.accounts import people
+from filters.authoring.backtests import BACKTESTS, MOST_DELIVERIES, backtest_question
+from filters.authoring.overlap import count_overlap
 from filters.authoring.previews import PREVIEWS, question
+from filters.authoring.weeks import count_weeks
 from filters.runtime import services
 from filters.runtime.answers import EXPIRES, IsWanted
 from filters.store.filter_store import latest_instant
 from tapestry.celery import app
+from tapestry.core.clock import WEEK
 
-PREVIEW_ROWS = 10
+LISTED = 10_000
+"""Messages of a preview that can be paged through: the newest."""
 
 
 @app.task(name="filters.preview", bind=True, ignore_result=True, expires=EXPIRES, needs_room=False)
@@ -36,26 +41,82 @@ def preview(self: Task, text: str, user_id: int, live: bool = False) -> None:
 def preview_for(
     user: User, text: str, live: bool = False, is_wanted: IsWanted = lambda: True
 ) -> dict[str, Any]:
-    """Return how many messages a filter of this user would have matched, and the newest."""
-    from tapestry.run.ask import ask
+    """Return how many messages a filter of this user would have matched, the newest first.
+
+    With them how many were received in each week, and which filters have them already.
+    """
+    from tapestry.run.ask import find_received
 
     audiences, context = people.audiences(user), people.context(user)
     tables, at = services.tables(), latest_instant()
-    answer = ask(
+    received = find_received(
         partial(services.unproven_engine_on, is_wanted=is_wanted),
         tables,
         text,
         context,
         audiences,
         at,
-        PREVIEW_ROWS,
         so_far=not live,
         seconds=settings.PREVIEW_SECONDS,
     )
-    msgids = [card.msgid for card in answer.cards]
-    return {"count": answer.count, "msgids": msgids, "live": live, "audiences": audiences}
+    msgids = list(received)[:LISTED]
+    return {
+        "count": len(received),
+        "msgids": msgids,
+        "live": live,
+        "audiences": audiences,
+        "text": text,
+        "weeks": count_weeks(received.values(), people.time_zone(user), at),
+        "overlap": count_overlap(user, msgids),
+    }
 
 
 def start_preview(text: str, user_id: int, *, live: bool = False) -> str:
     """Ask the worker what a filter would have matched, or matches now; return the task's id."""
     return PREVIEWS.start(preview, user_id, question(text, live=live), text, user_id, live)
+
+
+@app.task(name="filters.backtest", bind=True, ignore_result=True, expires=EXPIRES, needs_room=False)
+def backtest(self: Task, text: str, user_id: int, live: bool, weeks: int) -> None:
+    """Keep what a filter would have delivered in the last weeks, for the user who writes it."""
+
+    def compute(is_wanted: IsWanted) -> dict[str, Any]:
+        return backtest_for(User.objects.get(pk=user_id), text, live, weeks, is_wanted)
+
+    asked = backtest_question(text, live=live, weeks=weeks)
+    BACKTESTS.answer_to(self.request.id, user_id, asked, compute)
+
+
+def backtest_for(
+    user: User, text: str, live: bool, weeks: int, is_wanted: IsWanted = lambda: True
+) -> dict[str, Any]:
+    """Return what a filter of this user would have delivered in the last weeks, and when."""
+    from tapestry.run.backtest import backtest as run_backtest
+
+    audiences, at = people.audiences(user), latest_instant()
+    since = at - weeks * WEEK
+    deliveries = run_backtest(
+        partial(services.unproven_engine_on, is_wanted=is_wanted),
+        services.tables(),
+        text,
+        people.context(user),
+        audiences,
+        since,
+        at,
+        live=live,
+        seconds=settings.PREVIEW_SECONDS,
+    )
+    rows = [(delivery.msgid, delivery.op, delivery.at) for delivery in deliveries[:MOST_DELIVERIES]]
+    return {
+        "count": len(deliveries),
+        "deliveries": rows,
+        "since": since,
+        "until": at,
+        "audiences": audiences,
+    }
+
+
+def start_backtest(text: str, user_id: int, *, live: bool, weeks: int) -> str:
+    """Ask the worker what a filter would have delivered in the last weeks; return the task's id."""
+    asked = backtest_question(text, live=live, weeks=weeks)
+    return BACKTESTS.start(backtest, user_id, asked, text, user_id, live, weeks)

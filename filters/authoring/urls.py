@@ -2,14 +2,20 @@
 
 from django.urls import path
 
-from filters.authoring.views import editor, filter_list
+from filters.authoring.views import editor, filter_list, importing, like, results
 
 urlpatterns = [
     path("filters/", filter_list.filter_list, name="filters"),
     path("filters/new/", editor.write, name="new-filter"),
+    path("filters/import/", importing.choose, name="import-filters"),
+    path("filters/import/create/", importing.create, name="create-imported"),
+    path("filters/export/", importing.export, name="export-filters"),
+    path("filters/like/", like.like, name="filter-like"),
     path("filters/understand/", editor.understand, name="understand"),
     path("filters/complete/", editor.completions, name="complete"),
     path("filters/preview/", editor.preview, name="preview"),
+    path("filters/preview/all/", results.all_results, name="preview-all"),
+    path("filters/backtest/", results.backtest, name="backtest"),
     path("filters/preview/<uuid:task>/", editor.preview_result, name="preview-result"),
     path("filter/<slug:name>/preview/", editor.preview_of_filter, name="filter-preview"),
     path("filter/<slug:name>/edit/", editor.write, name="edit-filter"),

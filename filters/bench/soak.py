@@ -23,11 +23,11 @@ from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_K
 from django.contrib.auth.models import User
 from django.db import connection
 
+from filters.annotations.outbox import annotate
+from filters.annotations.tasks import append_soon
 from filters.bench.support import footprint
 from filters.bench.support.bulk_install import Population
 from filters.bench.support.site import running_site, wait_until
-from filters.inbox.outbox import annotate
-from filters.inbox.tasks import append_soon
 from filters.models import Filter, Match
 from filters.runtime import services
 from filters.runtime.queue import TICK, UNPROVEN_WINDOWS, run_soon

@@ -16,8 +16,8 @@ from filters.delivery import links
 from filters.delivery.claims import Claim
 from filters.delivery.scope import matches_in, scopes_of
 from filters.delivery.votes import balance, votes_on
-from filters.inbox.explanation import EvidenceRow
-from filters.inbox.sentences import sentences
+from filters.lists.explanation import EvidenceRow
+from filters.lists.sentences import sentences
 from filters.models import Destination, Match
 from tapestry.deliver.batch import Batch, DeliveredMatch
 
@@ -108,6 +108,7 @@ class _Row(NamedTuple):
     sender_name: str
     received: int
     filter_name: str
+    filter_title: str
     phrase: str
     display_tql: str
     tql: str
@@ -117,7 +118,7 @@ _FIELDS = (
     *("pk", "sequence", "filter_id", "msgid", "audience", "matched_at", "explanation"),
     *("evidence_rows", "retracted_at", "refreshed_at"),
     *("card__root", "card__subject", "card__sender", "card__sender_name", "card__received"),
-    *("filter__name", "filter__phrase", "filter__display_tql", "filter__tql"),
+    *("filter__name", "filter__title", "filter__phrase", "filter__display_tql", "filter__tql"),
 )
 """The fields of a _Row."""
 
@@ -140,6 +141,7 @@ def _delivered(
                 op="insert" if row.retracted_at is None else "delete",
                 filter_id=row.filter_id,
                 filter_name=row.filter_name,
+                filter_title=row.filter_title,
                 filter_text=row.phrase or row.display_tql or row.tql,
                 msgid=row.msgid,
                 audience=row.audience,

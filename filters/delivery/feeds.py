@@ -60,7 +60,7 @@ def state_of(feed: Feed) -> FeedState:
     parts = [
         *(settings.SITE_URL, feed.token),
         list(summary.values()),
-        list(named.order_by("pk").values_list("pk", "name")),
+        list(named.order_by("pk").values_list("pk", "name", "title")),
         list(Mute.objects.filter(owner=feed.owner).aggregate(Count("pk"), Max("pk")).values()),
         audiences,
         people.time_zone(feed.owner).key,
@@ -125,7 +125,7 @@ def rows_of(owner: User) -> list[FeedRow]:
 
 def title_of(feed: Feed) -> str:
     """Return the title of a feed: ``Tapestry: jones-replies``."""
-    return f"Tapestry: {feed.filter.name if feed.filter else 'all filters'}"
+    return f"Tapestry: {feed.filter.display_name if feed.filter else 'all filters'}"
 
 
 def _released(feed: Feed, audiences: Collection[str]) -> QuerySet[Match]:

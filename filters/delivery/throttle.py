@@ -41,7 +41,7 @@ def flooding(
     ]
     names = Filter.objects.in_bulk(floods)
     return {
-        key: f"{filter_.name} found {counts[key]:,} messages, far more than usual, "
+        key: f"{filter_.display_name} found {counts[key]:,} messages, far more than usual, "
         "so they come as one digest."
         for key, filter_ in names.items()
     }

@@ -11,7 +11,6 @@ from filters.delivery.views import (
     muted,
     push,
     samples,
-    web_app,
     webhook,
     write,
 )
@@ -45,6 +44,4 @@ urlpatterns = [
     path("delivery/push/subscribe/", push.subscribe, name="subscribe-push"),
     path("delivery/push/<int:pk>/remove/", push.remove, name="remove-push"),
     path("delivery/webhook/<int:pk>/secret/", webhook.secret, name="webhook-secret"),
-    path("manifest.webmanifest", web_app.manifest, name="manifest"),
-    path("sw.js", web_app.service_worker, name="service-worker"),
 ]

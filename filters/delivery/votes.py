@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 
 from filters.runtime import services
 from tapestry.core.message import Annotation
-from tapestry.core.schema import ANNOTATIONS
+from tapestry.core.schema import ANNOTATIONS, RETRACTION
 from tapestry.deliver.annotations import summarize
 from tapestry.tables.read import lookup
 
@@ -15,12 +15,15 @@ _COLUMNS = ("annid", "msgid", "owner", "kind", "value", "number", "audience")
 
 
 def votes_on(msgids: Collection[str], audiences: Collection[str]) -> Mapping[str, list[Annotation]]:
-    """Return the votes on messages that anybody in these audiences sees, oldest first."""
+    """Return the votes on messages that anybody in these audiences sees, oldest first.
+
+    And what takes them back.
+    """
     votes: dict[str, list[Annotation]] = defaultdict(list)
     if msgids:
         rows = lookup(services.tables(), ANNOTATIONS, "msgid", msgids, audiences, _COLUMNS)
         for row in rows:
-            if row["kind"] == "vote":
+            if row["kind"] in ("vote", RETRACTION):
                 votes[row["msgid"]].append(Annotation(**row))
     return votes
 

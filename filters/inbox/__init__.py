@@ -1,1 +1,1 @@
-"""What filters found: lists, messages, votes and tags."""
+"""The inbox and the lists of filters, with the sidebar beside them."""

@@ -8,9 +8,9 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
-from filters.inbox import listing
+from filters.inbox import counts
 
 
 def sidebar(request: HttpRequest) -> dict[str, Any]:
     """Return the sidebar of who is signed in; it is looked up only where a page shows it."""
-    return {"sidebar": SimpleLazyObject(lambda: listing.sidebar(cast(User, request.user)))}
+    return {"sidebar": SimpleLazyObject(lambda: counts.sidebar(cast(User, request.user)))}

@@ -1,18 +1,21 @@
-"""Addresses of the inbox: lists and messages."""
+"""Addresses of the inbox and of the lists of filters."""
 
 from django.urls import path
 
-from filters.inbox.views import inbox, message
+from filters.inbox import views
 
 urlpatterns = [
-    path("", inbox.inbox, name="inbox"),
-    path("in/<slug:name>/", inbox.inbox, name="filter"),
-    path("in/<slug:name>/gone/", inbox.inbox, {"retracted": True}, name="filter-retracted"),
-    path("in/<slug:name>/show/", inbox.show_now, name="show-now"),
-    path("sidebar/", inbox.sidebar, name="sidebar"),
-    path("read/", inbox.mark_all_read, name="mark-all-read"),
-    path("message/", message.message, name="message"),
-    path("message/original/", message.original, name="original"),
-    path("message/original/file/", message.download, name="original-file"),
-    path("message/annotate/", message.annotate, name="annotate"),
+    path("", views.inbox, name="inbox"),
+    path("by-importance/", views.inbox, {"by_importance": True}, name="inbox-by-importance"),
+    path("in/<slug:name>/", views.inbox, name="filter"),
+    path(
+        "in/<slug:name>/by-importance/",
+        views.inbox,
+        {"by_importance": True},
+        name="filter-by-importance",
+    ),
+    path("in/<slug:name>/gone/", views.inbox, {"retracted": True}, name="filter-retracted"),
+    path("in/<slug:name>/show/", views.show_now, name="show-now"),
+    path("first-steps/", views.show_first_steps, name="first-steps"),
+    path("sidebar/", views.sidebar, name="sidebar"),
 ]

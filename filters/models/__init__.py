@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from filters.models.account import Profile, RetiredName
 from filters.models.annotation import OutboxAnnotation
+from filters.models.appraisal import Appraisal, AppraisalPosition, Appraiser, AppraiserRule
+from filters.models.compose import Attachment, OutgoingMessage, SmtpAccount
 from filters.models.delivery import (
     Address,
     BounceMailbox,
@@ -19,37 +21,74 @@ from filters.models.delivery import (
     ReleaseCounter,
     Subscription,
 )
-from filters.models.filter import Filter, PendingWindow, Reference, filter_name
+from filters.models.filter import (
+    LONGEST_TITLE,
+    Filter,
+    PendingWindow,
+    Reference,
+    filter_name,
+    filter_title,
+)
 from filters.models.match import Card, Match
+from filters.models.membership import Export, Invitation, Removal
 from filters.models.runtime import Clock, Heartbeat, SharedWindow
+from filters.models.security import AuthenticatorApp, BrowserSession, Passkey, RecoveryCode
 from filters.models.source import Folder, Import, Pull, Source, Trial
+from filters.models.triage import (
+    MessageState,
+    Selection,
+    SelectionPart,
+    TriageStep,
+    TriageStepPart,
+)
 
 __all__ = [
+    "LONGEST_TITLE",
     "Address",
+    "Appraisal",
+    "AppraisalPosition",
+    "Appraiser",
+    "AppraiserRule",
+    "Attachment",
+    "AuthenticatorApp",
     "BounceMailbox",
+    "BrowserSession",
     "Card",
     "Clock",
     "ConfirmationMail",
     "Delivery",
     "Destination",
+    "Export",
     "Feed",
     "Filter",
     "Folder",
     "Heartbeat",
     "Import",
+    "Invitation",
     "KeptMail",
     "Match",
+    "MessageState",
     "Mute",
     "OutboxAnnotation",
+    "OutgoingMessage",
+    "Passkey",
     "PendingWindow",
     "Profile",
     "Pull",
+    "RecoveryCode",
     "Reference",
     "ReleaseCounter",
+    "Removal",
     "RetiredName",
+    "Selection",
+    "SelectionPart",
     "SharedWindow",
+    "SmtpAccount",
     "Source",
     "Subscription",
+    "TriageStep",
+    "TriageStepPart",
     "Trial",
     "filter_name",
+    "filter_title",
 ]

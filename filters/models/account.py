@@ -28,7 +28,7 @@ class Profile(models.Model):
 
     ``timeliness`` is that of all their filters that have none of their own.  Quiet hours are
     minutes after midnight, and may span it; there are none while either is null.  Nothing is shown
-    or sent before the day ``holiday_until`` begins.
+    or sent before the day ``holiday_until`` begins.  ``shortcuts``: single keys act on messages.
     """
 
     user = models.OneToOneField(User, models.CASCADE, related_name="profile")
@@ -44,6 +44,7 @@ class Profile(models.Model):
         null=True, blank=True, validators=[MaxValueValidator(LAST_MINUTE)]
     )
     holiday_until = models.DateField(null=True, blank=True)
+    shortcuts = models.BooleanField(default=True)
 
     @property
     def rules(self) -> Rules:
@@ -58,10 +59,12 @@ class RetiredName(models.Model):
     """The audience of an account or group that is gone, or has another name, and its key.
 
     While its mail is here nobody else may have that name (filters.accounts.retired_names).
+    ``is_kept``: nobody may ever, for its person has left, and what they said stays under it.
     """
 
     name = models.CharField(max_length=200, unique=True)
     key = models.BigIntegerField()
+    is_kept = models.BooleanField(default=False)
 
     def __str__(self) -> str:
         return self.name

@@ -1,4 +1,4 @@
-"""The annotation outbox: votes and tags that are kept here until they are in their table."""
+"""The annotation outbox: what people say of messages is kept here until it is in its table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tapestry.core.message import Annotation
 
 
 class OutboxAnnotation(models.Model):
-    """A vote or a tag of a person, kept here until it is in the annotations table."""
+    """A vote, tag, note, priority or retraction, kept here until it is in the annotations table."""
 
     annid = models.CharField(max_length=40, unique=True)
     msgid = models.TextField()

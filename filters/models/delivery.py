@@ -36,12 +36,14 @@ class Address(models.Model):
     """An address that mail may be sent to, once its owner has confirmed it.
 
     ``problem`` says why nothing is sent to it for now: it bounced, or its server refused it.
+    It is ``proven`` to be theirs unless the link was on a page, for want of a mail server.
     """
 
     owner = models.ForeignKey(User, models.CASCADE, related_name="mail_addresses")
     email = models.EmailField(max_length=254)
     asked_at = models.BigIntegerField(default=0)
     confirmed_at = models.BigIntegerField(null=True, blank=True)
+    proven = models.BooleanField(default=True)
     problem = models.TextField(default="", blank=True)
 
     class Meta:
@@ -222,10 +224,15 @@ class Feed(models.Model):
 
 
 class Mute(models.Model):
-    """A thread that a person wants no more deliveries of; ``root`` is its first msgid."""
+    """A thread that a person muted: it is not sent, nor in their inbox.
+
+    ``root`` is its first msgid, as cards name it.  ``step`` is the instant of the step on the
+    site's pages that muted it (filters.models.triage).
+    """
 
     owner = models.ForeignKey(User, models.CASCADE, related_name="mutes")
     root = models.TextField()
+    step = models.BigIntegerField(null=True, blank=True, editable=False)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["owner", "root"], name="mute_once")]

@@ -5,7 +5,10 @@ Instants are microseconds (tapestry.core.clock).
 
 from __future__ import annotations
 
+import unicodedata
+
 from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q
@@ -17,13 +20,32 @@ from tapestry.core.clock import BEGINNING
 
 filter_name = RegexValidator(
     r"\A[a-z0-9]+(-[a-z0-9]+)*\Z",
-    "A name is small letters and digits, with single hyphens between: jones-replies.",
+    "A short name is small letters and digits, with single hyphens between: jones-replies.",
 )
+
+LONGEST_TITLE = 100
+
+_REORDERING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Characters that let a text appear in another order than it is written in."""
+
+
+def filter_title(title: str) -> None:
+    """Refuse a title in which nothing can be seen, or that would spoil the line it stands in.
+
+    Raises ValidationError.
+    """
+    kinds = [unicodedata.category(character) for character in title]
+    if not any(kind[0] in "LNPS" for kind in kinds):
+        raise ValidationError("Write a name that can be seen: Replies by Jones.")
+    if _REORDERING.intersection(title) or {"Cc", "Cs", "Zl", "Zp"}.intersection(kinds):
+        raise ValidationError("Write the name in one line, without control characters.")
 
 
 class Filter(models.Model):
     """A filter: its text, who wrote it, and how far it has been run.
 
+    ``name`` is its slug, by which addresses and other filters refer to it; ``title`` is what
+    people call it, and empty if that is the name.
     ``tql`` is what runs: the text as last compiled, with the filters that it refers to
     expanded.  ``display_tql`` names the filters of others instead, for the owner to see; it is
     empty if there are none.  ``since`` is the watermark: the end of the last window.  While the
@@ -52,6 +74,9 @@ class Filter(models.Model):
 
     owner = models.ForeignKey(User, models.CASCADE, related_name="filters")
     name = models.CharField(max_length=60, validators=[filter_name])
+    title = models.CharField(
+        max_length=LONGEST_TITLE, default="", blank=True, validators=[filter_title]
+    )
     text = models.TextField(max_length=65536)
     phrase = models.TextField(default="", blank=True)
     tql = models.TextField(default="", blank=True)
@@ -87,6 +112,8 @@ class Filter(models.Model):
             models.Index(
                 fields=["end"], condition=Q(active=True, end__isnull=False), name="filter_ends"
             ),
+            models.Index(fields=["since"], condition=~Q(error=""), name="filter_failed"),
+            models.Index(fields=["id"], condition=Q(active=False), name="filter_paused"),
         ]
 
     def __str__(self) -> str:
@@ -116,6 +143,11 @@ class Filter(models.Model):
     @property
     def is_live(self) -> bool:
         return self.mode == self.Mode.LIVE
+
+    @property
+    def display_name(self) -> str:
+        """Return what people call it."""
+        return self.title or self.name
 
     @property
     def display_text(self) -> str:

@@ -72,7 +72,18 @@ class Match(models.Model):
         verbose_name_plural = "matches"
         constraints = [models.UniqueConstraint(fields=["filter", "msgid"], name="match_once")]
         indexes = [
-            models.Index(fields=["filter", "read_at"], name="match_unread"),
+            models.Index(
+                fields=["filter", "shown_at", "stored_at", "card"],
+                condition=Q(read_at=None, retracted_at=None),
+                name="match_unread",
+            ),
+            models.Index(fields=["filter", "matched_at"], name="match_by_time"),
+            models.Index(fields=["filter", "refreshed_at"], name="match_refreshed"),
+            models.Index(
+                fields=["filter", "retracted_at"],
+                condition=Q(retracted_at__isnull=False),
+                name="match_retracted",
+            ),
             models.Index(fields=["msgid"], name="match_msgid"),
             models.Index(
                 fields=["id"],

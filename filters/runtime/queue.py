@@ -19,6 +19,7 @@ log = logging.getLogger(__name__)
 
 TICK, UNPROVEN_WINDOWS = "filters.tick", "filters.unproven_windows"
 DELIVER_DUE, PULL_DUE = "filters.deliver_due", "filters.pull_due"
+APPRAISE = "filters.appraise"
 """Tasks that are sent by name: those who send them do not know the lanes."""
 
 SOON = 5.0

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from django.contrib.auth.models import User
 
 from filters.accounts import people
-from filters.inbox import listing
+from filters.lists import listing
 from filters.models import Filter
 from filters.runtime.answers import Answer, Answers
 

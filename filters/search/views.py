@@ -16,7 +16,8 @@ from django.views.decorators.http import require_safe
 from filters.accounts import people
 from filters.accounts.requests import PersonRequest
 from filters.authoring.views.editor import EXAMPLES, PATIENCE
-from filters.inbox import listing, reading
+from filters.lists import listing
+from filters.message import reading
 from filters.models import Filter
 from filters.search.highlights import highlights
 from filters.search.lines import lines

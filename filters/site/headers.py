@@ -49,8 +49,6 @@ UNUSED = (
     "midi",
     "payment",
     "picture-in-picture",
-    "publickey-credentials-create",
-    "publickey-credentials-get",
     "screen-wake-lock",
     "serial",
     "storage-access",
@@ -60,8 +58,13 @@ UNUSED = (
 )
 """Features of browsers that no page uses; those of which browsers know no more warn in them."""
 
-PERMISSIONS = ", ".join([*(f"{feature}=()" for feature in UNUSED), "clipboard-write=(self)"])
-"""The permissions policy: all off but the clipboard, to which the button “Copy” writes."""
+USED = ("clipboard-write", "publickey-credentials-create", "publickey-credentials-get")
+"""Those that pages of this site use: the button “Copy”, and passkeys."""
+
+PERMISSIONS = ", ".join(
+    [*(f"{feature}=()" for feature in UNUSED), *(f"{feature}=(self)" for feature in USED)]
+)
+"""The permissions policy: all off but what is used, and that for this site alone."""
 
 HEADERS = {
     "Content-Security-Policy": POLICY,

@@ -55,6 +55,13 @@ LEAST_FREE, LEAST_FREE_PART = 1 << 30, 0.01
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
     """Answer with one entry per part: ``{"ok": bool, "says": sentence}``."""
+    parts = states()
+    well = all(state["ok"] for state in parts.values())
+    return JsonResponse({"ok": well, "parts": parts}, status=200 if well else 503)
+
+
+def states() -> dict[str, dict[str, object]]:
+    """Return whether each part is well, and a sentence of it, by the part's name."""
     checks = (
         _database,
         _tables,
@@ -68,9 +75,7 @@ def healthz(request: HttpRequest) -> JsonResponse:
         _sources,
         _deliveries,
     )
-    parts = {check.__name__[1:]: _state(check) for check in checks}
-    well = all(state["ok"] for state in parts.values())
-    return JsonResponse({"ok": well, "parts": parts}, status=200 if well else 503)
+    return {check.__name__[1:]: _state(check) for check in checks}
 
 
 class _UnwellError(Exception):

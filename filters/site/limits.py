@@ -15,6 +15,10 @@ Page = Callable[[HttpRequest], HttpResponse]
 
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
+UPLOADS = {"/compose/": 16 * 1024 * 1024}
+"""Bytes of a form with files, by its address: for who has a session.  The web server takes as many
+(filters.launch.web_server)."""
+
 HINT = "Nothing was changed: go back, and send less at once."
 
 
@@ -23,17 +27,23 @@ def limit_forms(page: Page) -> Page:
 
     def answer(request: HttpRequest) -> HttpResponse:
         length = str(request.META.get("CONTENT_LENGTH") or "0")
-        most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0
-        if request.content_type in FORMS and length.isdecimal() and int(length) > most:
+        is_large = length.isdecimal() and int(length) > _most_bytes(request)
+        if request.content_type in FORMS and is_large:
             raise RequestDataTooBig
         return page(request)
 
     return answer
 
 
+def _most_bytes(request: HttpRequest) -> int:
+    most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0
+    has_session = settings.SESSION_COOKIE_NAME in request.COOKIES
+    return max(most, UPLOADS.get(request.path_info, 0) if has_session else 0)
+
+
 def refuse(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Answer 413 where a form has too much of something, and 400 to what is wrong otherwise."""
-    sentence = _sentence(exception)
+    sentence = _sentence(request, exception)
     if sentence is None:
         return bad_request(request, exception)
     if request.headers.get("HX-Request"):
@@ -43,9 +53,9 @@ def refuse(request: HttpRequest, exception: Exception) -> HttpResponse:
     return render(request, "error.html", context, status=413)
 
 
-def _sentence(exception: Exception) -> str | None:
+def _sentence(request: HttpRequest, exception: Exception) -> str | None:
     if isinstance(exception, RequestDataTooBig):
-        return f"A form may have at most {(settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0) >> 20} MiB."
+        return f"A form may have at most {_most_bytes(request) >> 20} MiB."
     if isinstance(exception, TooManyFieldsSent):
         return f"A form may have at most {settings.DATA_UPLOAD_MAX_NUMBER_FIELDS:,} fields."
     if isinstance(exception, TooManyFilesSent):

@@ -7,6 +7,7 @@ from urllib.parse import urlencode, urlsplit
 
 from django.conf import settings
 from django.contrib.auth import REDIRECT_FIELD_NAME
+from django.db import DataError
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render, resolve_url
 from django.utils import timezone
@@ -121,6 +122,8 @@ class ErrorPages:
         elif is_disk_full(error):
             full = DiskFullError()
             sentence, hint, status = full.message, full.hint or "", 507
+        elif isinstance(error, DataError) and "NUL" in str(error):  # PostgreSQL stores none
+            sentence, hint, status = "No text has the character NUL.", "Leave it out.", 400
         elif isinstance(error, TapestryError):
             sentence, hint, status = error.message, error.hint or "", 503
         else:
@@ -128,5 +131,6 @@ class ErrorPages:
         if request.headers.get("HX-Request"):
             notice = format_html('<p class="banner bad" role="alert">{} {}</p>', sentence, hint)
             return HttpResponse(notice, status=status)
-        context = {"title": "Not just now", "sentence": sentence, "hint": hint}
+        title = "Not just now" if status >= 500 else "That cannot be read"
+        context = {"title": title, "sentence": sentence, "hint": hint}
         return render(request, "error.html", context, status=status)

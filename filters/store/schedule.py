@@ -22,6 +22,7 @@ from filters.accounts import people
 from filters.models import Filter, Profile, SharedWindow
 from filters.models import Match as StoredMatch
 from filters.runtime.batching import by_key, in_batches
+from filters.store.message_states import hidden_match
 from tapestry.core.clock import wall_clock
 from tapestry.core.ports import Change, Match
 from tapestry.deliver.timing.quiet import Rules
@@ -158,7 +159,7 @@ def _with_unread(filter_ids: Iterable[int]) -> set[int]:
 
 
 def _has_unread() -> Exists:
-    unread = StoredMatch.objects.filter(is_due(), read_at=None, retracted_at=None)
+    unread = StoredMatch.objects.filter(is_due(), ~hidden_match(), read_at=None, retracted_at=None)
     return Exists(unread.filter(filter=OuterRef("pk")))
 
 

@@ -11,9 +11,10 @@ from collections.abc import Collection
 
 from django.contrib.auth.models import User
 from django.db.models import QuerySet
+from django.utils import timezone
 
 from filters.accounts import people
-from filters.models import Match
+from filters.models import Filter, Match, MessageState
 from filters.runtime import services
 from filters.runtime.batching import in_batches
 from filters.store.schedule import plan_held
@@ -56,6 +57,10 @@ def drop_invisible(matches: QuerySet[Match], lost: Collection[str] = ()) -> int:
                 match.audience, match.card, match.refreshed_at = left[0], None, None
                 moved.append(match)
         Match.objects.bulk_update(moved, ["audience", "card", "refreshed_at"])
+        for match in moved:
+            states = MessageState.objects.filter(owner=match.filter.owner_id, msgid=match.msgid)
+            states.update(audience=match.audience)
         deleted += Match.objects.filter(pk__in=invisible).delete()[0]
+    Filter.objects.filter(pk__in=losing).update(updated=timezone.now())  # counts are made anew
     plan_held(losing)
     return deleted

@@ -1,8 +1,7 @@
-"""How mail is shown: ages, initials and colours of people, bodies with their quotes and links."""
+"""How mail is shown: ages, initials and colours of people, addresses of pages."""
 
 from __future__ import annotations
 
-import re
 from datetime import date, datetime, timedelta
 from hashlib import sha256
 from urllib.parse import urlencode
@@ -11,8 +10,6 @@ from zlib import crc32
 from django import template
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import escape, format_html, format_html_join
-from django.utils.safestring import SafeString, mark_safe
 
 from tapestry.core.clock import DAY, HOUR, MINUTE, to_datetime, wall_clock
 from tapestry.core.content import message_id_of
@@ -22,10 +19,6 @@ register = template.Library()
 
 HUES = 8
 DEEPEST = 6
-
-_URL = re.compile(r"https?://[^\s<>\"]+")
-_AFTER_URL = ".,;:!?'”’)]}"
-_QUOTE = re.compile(r"(?:\s{0,2}>)+")
 
 
 @register.filter
@@ -164,37 +157,3 @@ def message_address(msgid: str, audience: str | None = None, page: str = "messag
     """Return the address of a message's page, or other ``page``; of an audience's copy of it."""
     query = {"id": msgid} | ({} if audience is None else {"in": audience})
     return f"{reverse(page)}?{urlencode(query)}"
-
-
-@register.filter
-def body(text: str | None) -> SafeString:
-    """Return a body as HTML: escaped, quoted lines muted by depth, addresses of pages linked."""
-    lines = (text or "").replace("\r\n", "\n").strip("\n").split("\n")
-    shown = []
-    signature = False
-    for line in lines:
-        signature = signature or line == "-- "
-        quoted = _QUOTE.match(line)
-        if signature:
-            shown.append(format_html('<span class="signature">{}</span>', _linked(line)))
-        elif quoted:
-            level = min(quoted[0].count(">"), 3)
-            shown.append(format_html('<span class="quote q{}">{}</span>', level, _linked(line)))
-        else:
-            shown.append(_linked(line))
-    return mark_safe("\n".join(shown))  # every piece has been escaped
-
-
-def _linked(line: str) -> SafeString:
-    pieces = []
-    last = 0
-    for address in _URL.finditer(line):
-        url = address[0].rstrip(_AFTER_URL)
-        if url.count("(") > url.count(")") and address[0][len(url) : len(url) + 1] == ")":
-            url += ")"
-        pieces.append((escape(line[last : address.start()]),))
-        link = '<a href="{0}" rel="noopener noreferrer nofollow" target="_blank">{0}</a>'
-        pieces.append((format_html(link, url),))
-        last = address.start() + len(url)
-    pieces.append((escape(line[last:]),))
-    return format_html_join("", "{}", pieces)

@@ -11,6 +11,7 @@ import numpy as np
 from django.db import DatabaseError, connection, transaction
 
 from filters.models import (
+    AuthenticatorApp,
     Clock,
     Destination,
     Filter,
@@ -19,6 +20,7 @@ from filters.models import (
     OutboxAnnotation,
     ReleaseCounter,
     SharedWindow,
+    SmtpAccount,
     Source,
 )
 from filters.runtime import services
@@ -131,13 +133,15 @@ def _check_keys(report: Report) -> None:
     stored = [
         *Source.objects.exclude(secret="").values_list("secret", flat=True),
         *Destination.objects.exclude(secret="").values_list("secret", flat=True),
+        *AuthenticatorApp.objects.values_list("secret", flat=True),
+        *SmtpAccount.objects.exclude(secret="").values_list("secret", flat=True),
     ]
     report.read(KEYS, "secrets", len(stored))
     for secret in stored:
         try:
             decrypt(secret, data)
         except TapestryError as error:
-            meaning = "passwords of sources and destinations cannot be read"
+            meaning = "passwords of sources and destinations, and secrets of apps, cannot be read"
             remedy = error.hint or _BACKUP
             report.damaged(KEYS, data / KEY_FILE, error.message.rstrip("."), meaning, remedy)
             return

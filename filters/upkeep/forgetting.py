@@ -12,7 +12,17 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 
-from filters.models import Card, Filter, KeptMail, Match, OutboxAnnotation, RetiredName
+from filters.models import (
+    Card,
+    Filter,
+    KeptMail,
+    Match,
+    MessageState,
+    OutboxAnnotation,
+    OutgoingMessage,
+    RetiredName,
+    TriageStep,
+)
 from filters.models.source import Source
 from filters.runtime import services
 from filters.store.filter_store import DjangoClock
@@ -45,7 +55,7 @@ def forget(audience: str, before: int | None = None) -> Report:
     If all goes, the sources that bring such mail are paused.  A match stays if its owner sees
     another copy of the message; it stays, without that evidence, if evidence is removed.  Filters
     begin again; if only old mail goes, the live ones do.  Kept mail of those who see the audience
-    goes, or that of before the instant.
+    goes, or that of before the instant; so do drafts and sent messages that may quote it.
     """
     check_audience(audience)
     with rounds.all_lanes(), _overwriting():
@@ -58,11 +68,12 @@ def forget(audience: str, before: int | None = None) -> Report:
         with transaction.atomic():
             matches = _forget_deliveries(audience, before, gone.keys)
             _forget_kept_mail(audience, before)
+            _forget_written(audience, before)
             if any(gone.rows.values()):
                 live = Q() if before is None else Q(mode=Filter.Mode.LIVE)
                 _begin_again(audience, Filter.objects.filter(live))
             if before is None:
-                RetiredName.objects.filter(name=audience).delete()
+                RetiredName.objects.filter(name=audience, is_kept=False).delete()
     rows = gone.rows
     return Report(rows["messages"], rows["annotations"], rows["originals"], matches, paused)
 
@@ -72,6 +83,7 @@ def _forget_deliveries(audience: str, before: int | None, keys: frozenset[str]) 
     cards = Card.objects.filter(of_audience if before is None else of_audience & Q(ts__lt=before))
     old = Q() if before is None else Q(card__ts__lt=before) | Q(card=None)
     count = drop_invisible(Match.objects.filter(of_audience & old))
+    _forget_states(audience, None if before is None else cards)
     cards.delete()
     for match in Match.objects.exclude(evidence=[], evidence_rows=[]).iterator() if keys else ():
         tallied = [row for row in match.evidence_rows if "names" in row]
@@ -86,6 +98,15 @@ def _forget_deliveries(audience: str, before: int | None, keys: frozenset[str]) 
     return count
 
 
+def _forget_states(audience: str, cards: QuerySet[Card] | None) -> None:
+    """Remove what people did with messages of an audience: all, or those of the cards."""
+    states = MessageState.objects.filter(audience=audience)
+    if cards is not None:
+        states = states.filter(msgid__in=cards.values("msgid"))
+    states.delete()
+    TriageStep.objects.all().delete()  # They name messages, and are of use for some minutes.
+
+
 def _begin_again(audience: str, which: QuerySet[Filter]) -> None:
     """Let filters that have seen an audience begin again: its removal is no event."""
     begin_again(which.filter(owner__in=_members(audience)))
@@ -95,6 +116,19 @@ def _forget_kept_mail(audience: str, before: int | None) -> None:
     """Remove the mail that was written to those who see an audience: it may quote anything."""
     written = KeptMail.objects.filter(owner__in=_members(audience))
     (written if before is None else written.filter(at__lt=before)).delete()
+
+
+def _forget_written(audience: str, before: int | None) -> None:
+    """Remove drafts, and the list of what was sent, where they may quote mail of an audience.
+
+    These are all that one person wrote, or the answers to a group.  What is being sent stays.
+    """
+    kind, _, name = audience.partition(":")
+    may_quote = Q(parent_audience=audience)
+    if kind == "user":
+        may_quote |= Q(owner__username=name)
+    written = OutgoingMessage.objects.filter(may_quote).exclude(state=OutgoingMessage.State.QUEUED)
+    (written if before is None else written.filter(changed_at__lt=before)).delete()
 
 
 def _members(audience: str) -> QuerySet[User]:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 
-from filters.inbox import cards
-from filters.inbox.outbox import append_outbox
+from filters.annotations.outbox import append_outbox
+from filters.lists import cards
 from filters.models import Heartbeat, OutboxAnnotation
 from filters.runtime import addresses, services
 from filters.runtime.queue import DELIVER_DUE, run_soon

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
+from filters.compose import outbox
 from filters.delivery.history import prune
 from filters.runtime import services
 from filters.runtime.queue import send
@@ -52,6 +53,7 @@ def compact() -> None:
     compact_tables(services.tables())
     forget_old()
     prune()
+    outbox.prune()
 
 
 def _run(name: str, lane: Callable[[], bool | None]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,10 @@ from django.test import Client
 
 from filters.accounts.signing_in import counts
 from filters.authoring import known_names
+from filters.inbox import counts as inbox_counts
 from filters.models import Profile
 from filters.sources import oauth, trials
 from filters.store.filter_store import DjangoClock
-from tapestry.celery import app
 from tapestry.core.message import Annotation, Message
 from tapestry.servers import connection
 from tapestry.tables.append import append_annotations, append_messages
@@ -27,7 +28,7 @@ from tapestry.tables.delta.log import Tables
 def data(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A data directory for one test, and neither Redis nor Spark unless the test says so.
 
-    Nor does it know of passwords that were wrong in other tests.
+    Nor does it know of passwords that were wrong in other tests, or of lists counted there.
     """
     settings.DATA = tmp_path
     settings.SECRET_KEY = "of the tests"
@@ -35,7 +36,7 @@ def data(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
     monkeypatch.setenv("SPARK_REMOTE", "sc://127.0.0.1:1")
     counts.forget_all()
-    assert app.conf.broker_url, "Celery reads its settings once: let it be from these"
+    monkeypatch.setattr(inbox_counts, "_kept", OrderedDict())
     return tmp_path
 
 

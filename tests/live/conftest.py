@@ -4,6 +4,10 @@ import shutil
 from contextlib import suppress
 
 import pytest
+from django.contrib.auth.models import User
+
+from filters.models import Filter
+from tapestry.celery import app
 
 
 @pytest.fixture(scope="session")
@@ -35,3 +39,25 @@ def browser(chromium, pictures):
             with suppress(playwright.Error):  # a page that is busy has none
                 page.screenshot(path=pictures / f"last-{number}.png")
         opened.close()
+
+
+@pytest.fixture
+def broker(redis_url, monkeypatch):
+    """Redis for the site of this process and for its tasks, whatever tests asked for before."""
+    monkeypatch.setenv("REDIS_URL", redis_url)
+    monkeypatch.setattr(app.conf, "broker_write_url", redis_url)  # before what it is read from
+    monkeypatch.setattr(app.conf, "broker_url", redis_url)
+    monkeypatch.setattr(app, "_pool", None)
+    monkeypatch.setattr(app.amqp, "_producer_pool", None)
+
+
+@pytest.fixture
+def jones(transactional_db, settings, tmp_path, monkeypatch):
+    """A filter of terry's, on a site of this process without Redis."""
+    settings.DATA = tmp_path
+    settings.SECRET_KEY = "of the tests"
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
+    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # playwright has a loop of its own
+    terry = User.objects.create_user("terry", password="secret")
+    return Filter.objects.create(owner=terry, name="jones", text="from jones", phrase="from Jones")

@@ -20,7 +20,7 @@ SOON = 240_000
 PEOPLE = ("Ann Ames", "Mary Jones", "Bob Cole")
 VOTES = """
 from django.contrib.auth.models import User
-from filters.inbox.outbox import annotate
+from filters.annotations.outbox import annotate
 for number in range(6):
     person = User.objects.create_user(f"voter{{number}}", password=None)
     annotate(person, {msgid!r}, "public", "vote", private=False, number=1)
@@ -94,7 +94,7 @@ def write(page, text, name):
     answer = page.get_by_text(re.compile("would have matched"))
     answer.wait_for(timeout=SOON)
     count = int(re.search(r"matched (\d+) message", answer.inner_text())[1])
-    page.get_by_label("Name").fill(name)
+    page.get_by_label("Name", exact=True).fill(name)
     page.get_by_role("button", name="Create filter").click()
     page.get_by_role("region", name="Messages").wait_for()
     return count
@@ -106,7 +106,7 @@ def test_the_headline_filters_find_what_is_in_an_archive_of_last_year(
     page = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
     page.set_default_timeout(60_000)
     page.goto(site.url)
-    page.get_by_label("Name").fill("terry")
+    page.get_by_label("Name", exact=True).fill("terry")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()
 

@@ -92,23 +92,23 @@ class Planted:
     steps: tuple[str, ...]
     found: str
     kills: int = 3
-    hidden: bool = False
+    long: bool = False
 
 
 PLANTED = [
     Planted("confirm_first", ("batch made",), "is in 0 deliveries"),
-    Planted("other_key", ("sent",), "is in two deliveries|comes after", kills=4),
-    Planted("open_range", ("sent",), "is in two deliveries", kills=6, hidden=True),
-    Planted("muted_too", ("claimed",), "was not to be sent", kills=1),
-    Planted("everybodys", ("claimed",), "was not to be sent", kills=1, hidden=True),
-    Planted("not_looked_for", ("message sent",), "too many", kills=6, hidden=True),
-    Planted("too_early", ("released",), "was not to be sent", kills=1, hidden=True),
+    Planted("other_key", ("sent",), "is in two deliveries|comes after", kills=4, long=True),
+    Planted("open_range", ("sent",), "is in two deliveries", kills=6, long=True),
+    Planted("muted_too", ("claimed",), "was not to be sent", kills=1, long=True),
+    Planted("everybodys", ("claimed",), "was not to be sent", kills=1, long=True),
+    Planted("not_looked_for", ("message sent",), "too many", kills=6, long=True),
+    Planted("too_early", ("released",), "was not to be sent", kills=1, long=True),
 ]
 
 
 @pytest.mark.parametrize(
     "planted",
-    [pytest.param(each, id=each.fault, marks=[pytest.mark.long] * each.hidden) for each in PLANTED],
+    [pytest.param(each, id=each.fault, marks=[pytest.mark.long] * each.long) for each in PLANTED],
 )
 def test_the_campaign_finds_a_planted_fault(campaign, planted):
     found = campaign(planted.kills, 7, planted.fault, planted.steps)

@@ -9,6 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.core import mail
 from playwright.sync_api import Page, expect
+from support.page_errors import page_errors
 
 from filters.delivery import samples
 from filters.models import Card, Delivery, Destination, Filter, Match
@@ -54,7 +55,7 @@ def page(browser, jones, live_server, size):
     opened = browser.new_context(viewport=SIZES[size]).new_page()
     opened.set_default_timeout(20_000)
     opened.goto(live_server.url)
-    opened.get_by_label("Name").fill("terry")
+    opened.get_by_label("Name", exact=True).fill("terry")
     opened.get_by_label("Password").fill("secret")
     opened.get_by_role("button", name="Sign in").click()
     return opened
@@ -135,8 +136,7 @@ def test_a_digest_from_the_first_page_to_its_first_mail(page, live_server, size,
 
 @pytest.mark.usefixtures("smtp")
 def test_every_other_way_has_pages_that_fit_and_do_what_they_say(page, live_server, size, pictures):
-    complaints = []
-    page.on("console", lambda line: line.type == "error" and complaints.append(line.text))
+    complaints = page_errors(page)
     for path in ("new/forward/", "new/mailbox/", "new/webhook/", "push/", "../feeds/", "../me/"):
         page.goto(f"{live_server.url}/delivery/{path}")
         assert fits(page), path

@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from django.contrib.auth.models import User
 from playwright.sync_api import Error, expect
 
-from filters.models import Destination, Feed, Filter
+from filters.models import Destination, Feed
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 
 PHONE = {"width": 390, "height": 844}
-
-
-@pytest.fixture
-def jones(transactional_db, settings, tmp_path, monkeypatch):
-    """A filter of terry's."""
-    settings.DATA = tmp_path
-    settings.SECRET_KEY = "of the tests"
-    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
-    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # playwright has a loop of its own
-    terry = User.objects.create_user("terry", password="secret")
-    return Filter.objects.create(owner=terry, name="jones", text="from jones", phrase="from Jones")
 
 
 @pytest.fixture
@@ -32,7 +20,7 @@ def page(browser, jones, live_server, settings):
     opened = context.new_page()
     opened.set_default_timeout(20_000)
     opened.goto(f"{live_server.url}/feeds/")
-    opened.get_by_label("Name").fill("terry")
+    opened.get_by_label("Name", exact=True).fill("terry")
     opened.get_by_label("Password").fill("secret")
     opened.get_by_role("button", name="Sign in").click()
     opened.wait_for_url("**/feeds/")

@@ -35,7 +35,7 @@ def page(browser, transactional_db, live_server, settings, tmp_path, monkeypatch
     opened = browser.new_context().new_page()
     opened.set_default_timeout(20_000)
     opened.goto(f"{live_server.url}/sign-in/")
-    opened.get_by_label("Name").fill("terry")
+    opened.get_by_label("Name", exact=True).fill("terry")
     opened.get_by_label("Password").fill("secret")
     opened.get_by_role("button", name="Sign in").click()
     opened.wait_for_url(f"{live_server.url}/")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
 from filters.models import Card, Filter, Match
@@ -13,17 +12,11 @@ pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 
 
 @pytest.fixture
-def jones(transactional_db, settings, tmp_path, monkeypatch):
+def jones(jones):
     """A filter of terry's that has found three messages."""
-    settings.DATA = tmp_path
-    settings.SECRET_KEY = "of the tests"
-    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
-    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # playwright has a loop of its own
-    terry = User.objects.create_user("terry", password="secret")
-    made = Filter.objects.create(owner=terry, name="jones", text="from jones", phrase="from Jones")
     for number in range(3):
-        find(made, f"Number {number}")
-    return made
+        find(jones, f"Number {number}")
+    return jones
 
 
 def find(filter_: Filter, subject: str) -> None:
@@ -43,7 +36,7 @@ def page(browser, jones, live_server):
     opened = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
     opened.set_default_timeout(20_000)
     opened.goto(f"{live_server.url}/in/jones/")
-    opened.get_by_label("Name").fill("terry")
+    opened.get_by_label("Name", exact=True).fill("terry")
     opened.get_by_label("Password").fill("secret")
     opened.get_by_role("button", name="Sign in").click()
     opened.wait_for_url("**/in/jones/")
@@ -115,7 +108,7 @@ def test_signed_out_elsewhere_the_page_goes_to_sign_in_and_back(page, jones, liv
     page.evaluate("htmx.trigger(document.body, 'read')")
     page.wait_for_url("**/sign-in/?next=%2Fin%2Fjones%2F")
     assert page.locator("#sidebar").count() == 0
-    page.get_by_label("Name").fill("terry")
+    page.get_by_label("Name", exact=True).fill("terry")
     page.get_by_label("Password").fill("secret")
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url("**/in/jones/")

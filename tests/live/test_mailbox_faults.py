@@ -119,6 +119,35 @@ def test_a_connection_cut_between_append_and_answer_repeats_nothing(dovecot, per
     assert person.content("Left") == [mail(0)]
 
 
+def test_a_connection_cut_between_store_and_expunge_leaves_nothing_behind(
+    dovecot, person, monkeypatch
+):
+    has_capability = IMAPClient.has_capability
+    monkeypatch.setattr(
+        IMAPClient,
+        "has_capability",
+        lambda client, name: name != "MOVE" and has_capability(client, name),
+    )
+    person.deliver(person.match(1), person.match(2))
+    proxy = CuttingProxy(dovecot.port)
+    uid_expunge = IMAPClient.uid_expunge
+
+    def hang_up(client, uids):
+        monkeypatch.setattr(IMAPClient, "uid_expunge", uid_expunge)
+        proxy.hang_up()
+        return uid_expunge(client, uids)
+
+    monkeypatch.setattr(IMAPClient, "uid_expunge", hang_up)
+    try:
+        person.account = account_of(proxy.port)
+        assert person.deliver(person.match(1, "delete")) == ("retry", [])
+        assert person.content() == [mail(1), mail(2)]
+        assert person.deliver(person.match(1, "delete")) == ("delivered", ["moved"])
+    finally:
+        proxy.close()
+    assert (person.content(), person.content("Left")) == ([mail(2)], [mail(1)])
+
+
 @pytest.mark.parametrize("has_move", [True, False])
 def test_a_connection_cut_anywhere_delivers_each_once(dovecot, monkeypatch, has_move):
     has_capability = IMAPClient.has_capability

@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from playwright.sync_api import Page, expect
 from support.engines.sqlite_engine import SqliteEngine
+from support.page_errors import page_errors
 
 from filters.authoring.lifecycle import install
 from filters.models import Card, Match, Profile
@@ -27,16 +28,11 @@ PHONE = {"width": 390, "height": 844}
 
 
 @pytest.fixture
-def terry(transactional_db, settings, tmp_path, monkeypatch, redis_url):
+def terry(transactional_db, settings, tmp_path, monkeypatch, broker):
     """Terry, 53 messages about lunch, a message that is not, and a filter that has one of them."""
     settings.DATA = tmp_path
     settings.SECRET_KEY = "of the tests"
-    monkeypatch.setenv("REDIS_URL", redis_url)
     monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # playwright has a loop of its own
-    monkeypatch.setattr(app.conf, "broker_url", redis_url)
-    monkeypatch.setattr(app.conf, "broker_write_url", redis_url)
-    monkeypatch.setattr(app, "_pool", None)  # of the broker of other tests
-    monkeypatch.setattr(app.amqp, "_producer_pool", None)
     user = User.objects.create_user("terry", "terry@example.org", "secret")
     Profile.objects.create(user=user)
     tables, begin = Tables(tmp_path / "tables"), wall_clock() - 90 * DAY
@@ -82,8 +78,7 @@ def opened(browser, terry, live_server):
         context.add_cookies(cookies)
         page = context.new_page()
         page.set_default_timeout(WAIT)
-        page.faults = []
-        page.on("pageerror", lambda error: page.faults.append(str(error)))
+        page.faults = page_errors(page)
         page.goto(live_server.url)
         return page
 
@@ -128,13 +123,13 @@ def test_results_are_read_and_kept_at_the_desk(opened, pictures):
     page.wait_for_url("**page=2")
     expect(page.locator("#list a.row")).to_have_count(3)
     page.locator("#list a.row", has_text="number 1").click()
-    page.locator("#reading .body", has_text="the table is booked").wait_for()
+    page.locator("#reading .letter-text", has_text="the table is booked").wait_for()
     expect(page.locator("#list a.row[aria-current]")).to_have_count(1)
     assert "open=1%40example.org" in page.url
     page.screenshot(path=pictures / "desk-open.png")
     page.go_back()
     expect(page.locator("#list a.row")).to_have_count(3)
-    expect(page.locator("#reading .body")).to_have_count(0)
+    expect(page.locator("#reading .letter-text")).to_have_count(0)
 
     page.get_by_role("link", name="Keep as filter").click()
     kept = page.get_by_role("textbox", name="Filter", exact=True)
@@ -174,7 +169,7 @@ def test_results_are_read_on_a_phone(opened, pictures):
     expect(page.locator("#list a.row")).to_have_count(50)
     page.screenshot(path=pictures / "phone.png")
     page.locator("#list a.row").first.tap()
-    page.locator("#reading .body", has_text="the table is booked").wait_for()
+    page.locator("#reading .letter-text", has_text="the table is booked").wait_for()
     page.screenshot(path=pictures / "phone-open.png")
     page.get_by_role("link", name="Back to the list").tap()
     expect(page.locator("#list a.row").first).to_be_visible()

@@ -42,7 +42,7 @@ def test_a_source_from_its_first_page_to_new_mail(browser, site, mailbox):
     page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
     page.set_default_timeout(SOON)
     page.goto(site.url)
-    page.get_by_label("Name").fill("terry")
+    page.get_by_label("Name", exact=True).fill("terry")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()
 

@@ -36,8 +36,11 @@ GREETINGS = (
 )
 
 def answers(port):
-    said = [exchange(port, greeting, 2.0) for greeting in GREETINGS]
-    return [answer.hex() for answer in (*said, stop_executor(port, 2.0))]
+    try:
+        said = [exchange(port, greeting, 2.0) for greeting in GREETINGS]
+        return [answer.hex() for answer in (*said, stop_executor(port, 2.0))]
+    except ConnectionRefusedError:  # closed since it was listed
+        return [""] * (len(GREETINGS) + 1)
 
 print(json.dumps({port: answers(int(port)) for port in sys.argv[1:]}))
 """

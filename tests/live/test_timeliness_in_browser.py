@@ -24,7 +24,7 @@ def page(request, browser, live_server, transactional_db, settings, tmp_path, mo
     opened = browser.new_context(viewport=SIZES[request.param]).new_page()
     opened.set_default_timeout(20_000)
     opened.goto(f"{live_server.url}/me/")
-    opened.get_by_label("Name").fill("terry")
+    opened.get_by_label("Name", exact=True).fill("terry")
     opened.get_by_label("Password").fill("secret")
     opened.get_by_role("button", name="Sign in").click()
     opened.wait_for_url("**/me/")

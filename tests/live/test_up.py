@@ -112,6 +112,7 @@ def matches(data):
         return database.execute("SELECT count(*) FROM filters_match").fetchone()[0]
 
 
+@pytest.mark.long
 def test_spark_is_started_again_and_filters_go_on(data_dir):
     site = start(data_dir)
     wait_ready(site)

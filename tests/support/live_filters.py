@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib.auth.models import User
 
 from filters.authoring import lifecycle
-from filters.inbox import listing
+from filters.lists import listing
 from filters.models import Filter, Match
 from filters.store.filter_store import DjangoClock
 from filters.upkeep import rounds

@@ -77,8 +77,8 @@ def go_on(end: int) -> None:
     """Append what the source has up to a number, in batches; run the filters after each."""
     from django.contrib.auth.models import User
 
+    from filters.annotations.outbox import annotate
     from filters.authoring import lifecycle
-    from filters.inbox.outbox import annotate
     from filters.management.base import make_database_ready
     from filters.runtime import services
     from filters.store.filter_store import DjangoClock

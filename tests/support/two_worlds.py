@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from django.contrib.auth.models import Group, User
 from support.delivery_turn import turn
 
+from filters.annotations.outbox import annotate
 from filters.authoring import lifecycle
-from filters.inbox.outbox import annotate
 from filters.models import (
     Address,
     Destination,
@@ -23,6 +23,7 @@ from filters.models import (
     Filter,
     Import,
     Mute,
+    OutgoingMessage,
     Profile,
     Source,
     Trial,
@@ -143,7 +144,11 @@ def _own_things(owner: User, hook: str, prefix: str, *, visibility: str) -> dict
                 owner=owner, filter=filter_, token=f"of-{label}", uid=_uid(label)
             )
     mute = Mute.objects.create(owner=owner, root=f"muted-{name}")
+    draft = OutgoingMessage.objects.create(
+        owner=owner, uid=_uid(f"{name} draft"), subject=f"{name} draft", changed_at=BEGIN
+    )
     return {
+        "draft": str(draft.uid),
         "source": str(source.pk),
         "trial": str(trial.pk),
         "mute": str(mute.pk),

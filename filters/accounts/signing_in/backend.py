@@ -12,6 +12,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 from django.views.decorators.debug import sensitive_variables
 
+from filters.accounts.factors import has_second_factor
 from filters.accounts.folded_names import folded
 from filters.accounts.signing_in import counts
 from filters.accounts.signing_in.client_address import client_address, counted_as
@@ -60,7 +61,8 @@ class LimitedBackend(ModelBackend):
             event(log, "sign_in_failed", **told, reason="wrong name or password")
         else:
             give_back()
-            note(request, Proven(name))
+            if not has_second_factor(user):  # else the browser is known once that was given too
+                note(request, Proven(name))
         return user
 
     async def aauthenticate(

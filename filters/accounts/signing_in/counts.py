@@ -141,8 +141,9 @@ def _reserve(storage: _RedisCounts | _ProcessCounts, counts: Sequence[Count]) ->
     for count in counts:
         if not windows.hit(count.limit, count.key):
             give_back()
-            full = [each for each in counts if not windows.test(each.limit, each.key)] or [count]
-            raise TooManyTriesError(count.reason, max(_seconds(windows, each) for each in full))
+            full = [other for other in counts if not windows.test(other.limit, other.key)]
+            seconds = max(_seconds(windows, passed) for passed in full or [count])
+            raise TooManyTriesError(count.reason, seconds)
         taken.append(count)
     return give_back
 

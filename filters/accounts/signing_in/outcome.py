@@ -13,16 +13,17 @@ KEY = "tapestry.sign_in"
 
 @dataclass(frozen=True, slots=True)
 class Proven:
-    """The password was right; ``account`` is the digest of its name."""
+    """All that is asked for was right; ``account`` is the digest of the name."""
 
     account: str
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """It was not looked at: there were too many wrong ones.  ``seconds``: until the next try."""
+    """It was not looked at: there was too much of ``what``.  ``seconds``: until the next try."""
 
     seconds: int
+    what: str = "wrong passwords"
 
     @property
     def sentence(self) -> str:
@@ -34,7 +35,7 @@ class Refused:
         """
         minutes = math.ceil(self.seconds / 60)
         wait = "a minute" if minutes == 1 else f"{minutes} minutes"
-        return f"Too many wrong passwords: please try again in {wait}."
+        return f"Too many {self.what}: please try again in {wait}."
 
 
 Outcome = Proven | Refused

@@ -19,11 +19,13 @@ from filters.authoring.misreading import misreading
 from filters.authoring.tasks import start_preview
 from filters.authoring.understanding import Understood
 from filters.authoring.understanding import understand as understand_filter
+from filters.authoring.usage import usage_of
 from filters.authoring.vocabulary import vocabulary
 from filters.models import Filter
 from filters.runtime import services
 from filters.runtime.queue import UNPROVEN_WINDOWS, run_soon
 from tapestry.core.errors import TapestryError
+from tapestry.query.parts import join, parts_of
 from tapestry.query.phrases.completion import complete, is_whole
 from tapestry.query.phrases.phrasebook import phrasebook
 
@@ -43,13 +45,16 @@ EXAMPLES = (
 def write(request: PersonRequest, name: str | None = None) -> HttpResponse:
     """Write a filter and create it, or change the one of this name.
 
-    The button of a correction puts the corrected text into the form, and does nothing else.
+    The button of a correction puts the corrected text into the form, and does nothing else; so do
+    those that remove a part of the text, or change one (``rejoin``).
     Before another text is stored, ask what becomes of that which the old one has found.
     """
     filters = Filter.objects.filter(owner=request.user)
     changed = None if name is None else get_object_or_404(filters, name=name)
     data = request.POST.copy() if request.method == "POST" else None
     corrected = data.get("corrected") if data else None
+    if data and "rejoin" in data:
+        corrected = join(data.get("notation", ""), data.getlist("piece"))
     if data and corrected is not None:
         data["text"] = corrected
     text = request.GET.get("text", "")
@@ -66,7 +71,7 @@ def write(request: PersonRequest, name: str | None = None) -> HttpResponse:
         return _page(request, form)
     run_soon(UNPROVEN_WINDOWS)
     done = "is changed." if changed else "is created; what it finds appears here."
-    messages.success(request, f"{stored.name} {done}")
+    messages.success(request, f"{stored.display_name} {done}")
     return redirect(stored)
 
 
@@ -137,6 +142,7 @@ def _page(request: PersonRequest, form: FilterForm, delivered: int = 0) -> HttpR
     context = {
         "form": form,
         "changed": form.changed,
+        "usage": usage_of(form.changed) if form.changed else None,
         "delivered": delivered,
         "modes": [(radio, MODES[radio.data["value"]]) for radio in form["mode"]],
         "examples": EXAMPLES,
@@ -168,6 +174,13 @@ def _shown(
     request: PersonRequest, text: str, result: Understood | TapestryError
 ) -> dict[str, object]:
     if isinstance(result, Understood):
-        return {"understood": result}
+        parts = parts_of(text, people.context(request.user))
+        pieces = [(part, parts.without(at)) for at, part in enumerate(parts.texts)] if parts else []
+        return {
+            "understood": result,
+            "notation": parts and parts.notation,
+            "pieces": pieces,
+            "written": len(text),
+        }
     names = vocabulary(request.user, text)
     return {"misreading": misreading(text, result, people.context(request.user), names)}

@@ -9,15 +9,14 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from filters.accounts.requests import PersonRequest
 from filters.authoring import lifecycle
+from filters.authoring.usage import usage_of
 from filters.models import Filter
 
 
 @require_safe
 def filter_list(request: PersonRequest) -> HttpResponse:
-    shared = Filter.objects.filter(visibility=Filter.Visibility.SHARED, active=True)
-    shared = shared.exclude(owner=request.user).select_related("owner")
-    context = {"shared": shared.order_by("owner__username", "name")}
-    return render(request, "filters/authoring/filters.html", context)
+    """Show one's filters, those of the sidebar, with their counts."""
+    return render(request, "filters/authoring/filters.html")
 
 
 @require_POST
@@ -40,9 +39,11 @@ def delete(request: PersonRequest, name: str) -> HttpResponse:
     doomed = _filter_of(request, name)
     if request.method == "POST":
         lifecycle.delete(doomed)
-        messages.success(request, f"The filter {name} is deleted.")
+        messages.success(request, f"The filter {doomed.display_name} is deleted.")
         return redirect("filters")
-    return render(request, "filters/authoring/delete.html", {"doomed": doomed})
+    return render(
+        request, "filters/authoring/delete.html", {"doomed": doomed, "usage": usage_of(doomed)}
+    )
 
 
 def _filter_of(request: PersonRequest, name: str) -> Filter:

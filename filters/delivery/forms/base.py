@@ -26,7 +26,7 @@ class FiltersField(_ModelChoices):
     """Filters of one person, by their names."""
 
     def label_from_instance(self, obj: Filter) -> str:
-        return obj.name
+        return obj.display_name
 
 
 class DestinationForm(forms.Form):

@@ -14,12 +14,15 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from filters.accounts import people
+from filters.annotations.outbox import annotate
+from filters.annotations.tasks import append_soon
 from filters.delivery import links
-from filters.inbox.listing import mark_read
-from filters.inbox.outbox import annotate
-from filters.inbox.tasks import append_soon
+from filters.delivery.mail.kept import is_kept_only
+from filters.lists.listing import mark_read
 from filters.models import Address, Destination, Match, Mute, OutboxAnnotation
 from tapestry.core.clock import wall_clock
+from tapestry.core.schema import RETRACTION
+from tapestry.deliver.annotations import standing
 
 ASKED = {
     "vote": "Vote for this message?",
@@ -97,7 +100,9 @@ def confirm(request: HttpRequest, token: str) -> HttpResponse:
     except (BadSignature, Address.DoesNotExist, ValueError):
         return _expired(request)
     if request.method == "POST":
-        Address.objects.filter(pk=key, email=email).update(confirmed_at=wall_clock(), problem="")
+        proven = not is_kept_only()
+        rows = Address.objects.filter(pk=key, email=email)
+        rows.update(confirmed_at=wall_clock(), proven=proven, problem="")
         waiting = address.destinations.filter(due_at__isnull=False)
         waiting.update(due_at=wall_clock(), failures=0, failing_since=None)
     context = {
@@ -127,9 +132,10 @@ def _match(token: str) -> Match | None:
 
 def _vote(match: Match) -> None:
     owner = match.filter.owner
-    mine = OutboxAnnotation.objects.filter(owner=owner, msgid=match.msgid, kind="vote")
-    last = mine.order_by("-pk").first()
-    if last is None or last.number != 1.0:
+    kinds = ("vote", RETRACTION)
+    mine = OutboxAnnotation.objects.filter(owner=owner, msgid=match.msgid, kind__in=kinds)
+    votes = standing(row.as_annotation() for row in mine.select_related("owner").order_by("pk"))
+    if not votes or votes[-1].number != 1.0:
         annotate(owner, match.msgid, match.audience, "vote", number=1.0)
         append_soon()
 

@@ -132,7 +132,7 @@ def last(of: Destination) -> list[Delivery]:
 
 def _listed(row: Destination) -> Listed:
     chosen = () if row.all_filters else row.subscriptions.all()
-    names = tuple(sorted(subscription.filter.name for subscription in chosen))
+    names = tuple(sorted(subscription.filter.display_name for subscription in chosen))
     return Listed(row, where(row), names, status_of(row))
 
 

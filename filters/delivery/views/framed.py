@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from django.http import HttpResponse
 
-POLICY = (
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
-    "form-action 'none'; frame-ancestors 'self'; "
-    "sandbox allow-popups allow-popups-to-escape-sandbox"
-)
+from filters.reading.html import policy
+
+POLICY = policy()
 
 
 def framed_html(html: str) -> HttpResponse:

@@ -33,7 +33,10 @@ def preview(request: PersonRequest, pk: int) -> HttpResponse:
 @require_safe
 def preview_html(request: PersonRequest, pk: int) -> HttpResponse:
     """Return the HTML of a preview alone, for the frame on its page."""
-    made = samples.preview(_sendable(request, pk))
+    try:
+        made = samples.preview(_sendable(request, pk))
+    except TapestryError:
+        made = None  # the page around it says why
     if made is None or made.kind != "html":
         raise Http404("There is no HTML to show.")
     return framed_html(made.content)

@@ -8,6 +8,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from filters.accounts.requests import PersonRequest, wants_fragment
+from filters.models import Filter
 from filters.models.source import Source
 from filters.sources import trials
 from filters.sources.forms import MOST_FOLDERS
@@ -33,6 +34,8 @@ def source(request: PersonRequest, pk: int) -> HttpResponse:
         "source": shown,
         "folders": shown.folders.order_by("name")[:MOST_FOLDERS],
         "pulls": shown.pulls.all()[:SHOWN],
+        "has_mail": shown.pulls.filter(added__gt=0).exists(),
+        "has_filters": Filter.objects.filter(owner=request.user).exists(),
     }
     if wants_fragment(request):
         return render(request, "filters/sources/_source.html", context)

@@ -2,6 +2,8 @@
 "use strict";
 
 let waiting = null; // the newest list, if it is not shown yet
+let acted = 0; // when the person did something that no list shows yet
+const opened = new Set(); // ids of rows whose message was opened here: these stay
 
 const list = () => document.getElementById("list");
 const ids = (root) => [...root.querySelectorAll("a.row[id]")].map((row) => row.id);
@@ -47,13 +49,46 @@ function takeIn() {
   markOpen();
 }
 
+// What one has opened stays in its place, though it has left the list meanwhile.
+function keepOpened(fresh) {
+  for (const row of list().querySelectorAll("a.row[id]")) {
+    const stays = opened.has(row.id) || row.hasAttribute("aria-current");
+    if (!stays || fresh.getElementById(row.id)) continue;
+    const line = row.closest("li");
+    const before = line.previousElementSibling?.querySelector("a.row");
+    const place = before && fresh.getElementById(before.id)?.closest("li");
+    if (place) place.after(line.cloneNode(true));
+    else fresh.querySelector("#list ol")?.prepend(line.cloneNode(true));
+  }
+}
+
+document.addEventListener("click", (event) => {
+  const row = event.target.closest("#list a.row[id]");
+  if (row) opened.add(row.id);
+});
+
+document.addEventListener("htmx:beforeRequest", (event) => {
+  event.detail.xhr.startedAt = Date.now();
+});
+
+document.addEventListener("acted", (event) => {
+  acted = Date.now();
+  if (!event.detail.hides) return;
+  opened.clear();
+  document.querySelector("#list a.row[aria-current]")?.removeAttribute("aria-current");
+});
+
 document.addEventListener("htmx:beforeSwap", (event) => {
-  const { target, xhr, serverResponse } = event.detail;
+  const { target, xhr } = event.detail;
   if (!list() || target !== list() || xhr.status !== 200) return;
-  const fresh = new DOMParser().parseFromString(serverResponse, "text/html");
+  const fresh = new DOMParser().parseFromString(event.detail.serverResponse, "text/html");
+  keepOpened(fresh);
+  const serverResponse = fresh.getElementById("list").outerHTML;
+  event.detail.serverResponse = serverResponse;
   const shown = ids(list());
   const staysInPlace = !shown.length || ids(fresh).join() === shown.join();
-  if (staysInPlace || !isPointedAt()) {
+  if (staysInPlace || acted || !isPointedAt()) {
+    if (xhr.startedAt >= acted) acted = 0; // An answer that was asked for before is of no use.
     waiting = null;
     announce(0);
     return;

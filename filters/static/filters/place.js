@@ -21,12 +21,12 @@
     const place = { row: row.id, top: scroller().scrollTop };
     sessionStorage.setItem(`place ${address()}`, JSON.stringify(place));
     sessionStorage.setItem("list", address());
+    history.scrollRestoration = "manual"; // Else the browser scrolls too, and later.
   }
 
   function restore() {
     const place = JSON.parse(sessionStorage.getItem(`place ${address()}`));
     if (!place || !list().checkVisibility()) return;
-    history.scrollRestoration = "manual";
     scroller().scrollTop = place.top;
     const row = document.getElementById(place.row);
     if (!row) return;

@@ -45,9 +45,11 @@ const KEYS = {
 };
 
 document.addEventListener("keydown", (event) => {
-  const typing = event.target.closest("input, textarea, select, [contenteditable]");
+  const typing = event.target.closest("input:not(.pick), textarea, select, [contenteditable], dialog[open]");
+  if (document.getElementById("keys-sheet")?.hasAttribute("data-off")) return;
   if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
-  const act = KEYS[event.key];
+  const link = document.querySelector(`a[aria-keyshortcuts="${CSS.escape(event.key)}"]`);
+  const act = KEYS[event.key] ?? (link && (() => link.click()));
   if (act) {
     event.preventDefault();
     act();
@@ -57,7 +59,7 @@ document.addEventListener("keydown", (event) => {
 // A part of the product that is away, a full disk, or a form that is too large: said on top of the
 // page, until the next answer.
 document.addEventListener("htmx:responseError", (event) => {
-  if (![413, 503, 507].includes(event.detail.xhr.status)) return;
+  if (![409, 413, 503, 507].includes(event.detail.xhr.status)) return;
   const notice = document.getElementById("notice") || document.createElement("div");
   notice.id = "notice";
   notice.innerHTML = event.detail.xhr.responseText;

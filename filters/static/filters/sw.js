@@ -1,8 +1,47 @@
-// The service worker: shows notifications, and opens what they are about.
+// The service worker: shows notifications, and opens what they are about; and a page that says so
+// where the site cannot be reached.  SHELL, which the site writes above, is all that it ever keeps:
+// that page and its static files, asked for without cookies.  No page with content is kept.
 "use strict";
 
-self.addEventListener("install", () => self.skipWaiting());
-self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
+self.addEventListener("install", (event) => {
+  event.waitUntil(keepShell());
+  self.skipWaiting();
+});
+self.addEventListener("activate", (event) => event.waitUntil(takeOver()));
+
+async function keepShell() {
+  const kept = await caches.open(SHELL.name);
+  const anonymous = (address) => new Request(address, { credentials: "omit", cache: "reload" });
+  await kept.addAll([SHELL.page, ...SHELL.files].map(anonymous));
+}
+
+async function takeOver() {
+  for (const name of await caches.keys()) if (name !== SHELL.name) await caches.delete(name);
+  await self.clients.claim();
+}
+
+const fromShell = async (address) => (await caches.open(SHELL.name)).match(address);
+
+// What was asked for, else the page that says that there is no connection.
+async function pageOf(request) {
+  try {
+    return await fetch(request);
+  } catch {
+    return (await fromShell(SHELL.page)) || Response.error();
+  }
+}
+
+// A file of the shell never changes under its name.
+const fileOf = async (request) => (await fromShell(request.url)) || fetch(request);
+
+self.addEventListener("fetch", (event) => {
+  const { request } = event;
+  const { origin, pathname } = new URL(request.url);
+  if (request.method !== "GET" || origin !== self.location.origin) return;
+  if (request.mode === "navigate" && request.destination === "document")
+    event.respondWith(pageOf(request));
+  else if (SHELL.files.includes(pathname)) event.respondWith(fileOf(request));
+});
 
 self.addEventListener("push", (event) => {
   const { title, body, url, tag } = event.data.json();

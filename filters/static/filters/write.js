@@ -52,6 +52,13 @@
     field.dispatchEvent(new Event("corrected"));
   });
 
+  // Enter in the field of a part changes that part; it does not create the filter.
+  place.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !event.target.matches(".piece input")) return;
+    event.preventDefault();
+    event.target.parentElement.querySelector("button").click();
+  });
+
   // After Back the browser has put the text into the field again.
   window.addEventListener("pageshow", pause);
 })();

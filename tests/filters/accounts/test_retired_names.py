@@ -12,7 +12,7 @@ from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from filters.inbox import reading
+from filters.message import reading
 from filters.models import RetiredName
 from filters.runtime import services
 from filters.store.filter_store import DjangoClock

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from filters.authoring import lifecycle
-from filters.inbox import listing
+from filters.lists import listing
 from filters.models import Filter, Match, PendingWindow, Profile
 from filters.store.filter_store import DjangoClock, DjangoFilterStore, latest_instant
 from filters.upkeep import rounds

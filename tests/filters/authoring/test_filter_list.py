@@ -10,6 +10,7 @@ from django.test import Client
 
 from filters.authoring import lifecycle
 from filters.models import Filter
+from filters.templatetags import sidebar
 
 SignIn = Callable[[User], Client]
 
@@ -21,6 +22,16 @@ def test_it_says_how_each_filter_is_doing(alice: User, as_user: SignIn) -> None:
     page = as_user(alice).get("/filters/").content.decode()
     assert "replies by Jones" in page and "not run yet" in page
     assert "It cannot be compiled." in page
+
+
+def test_a_page_has_so_many(alice: User, as_user: SignIn, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sidebar, "PAGE", 2)
+    for name in ("a", "b", "c"):
+        lifecycle.install(alice, "from x", name=name)
+    client = as_user(alice)
+    first, second = (client.get(f"/filters/?page={n}").content.decode() for n in (1, 2))
+    assert "1–2 of 3" in first and "/filter/b/edit/" in first and "/filter/c/edit/" not in first
+    assert "3–3 of 3" in second and "/filter/c/edit/" in second and "/filter/b/edit/" not in second
 
 
 def test_a_filter_can_be_paused_and_resumed(alice: User, as_user: SignIn) -> None:
@@ -67,17 +78,6 @@ def test_nobody_touches_the_filters_of_others(
 def test_a_link_alone_changes_nothing(alice: User, as_user: SignIn, act: str) -> None:
     lifecycle.install(alice, "from x", name="f")
     assert as_user(alice).get(f"/filter/f/{act}/").status_code == 405
-
-
-def test_shared_filters_are_seen_by_all_and_private_ones_by_nobody(
-    alice: User, bob: User, as_user: SignIn
-) -> None:
-    lifecycle.install(alice, "about release", name="open", visibility="shared")
-    lifecycle.install(alice, "about budget", name="closed")
-    page = as_user(bob).get("/filters/").content.decode()
-    assert "alice’s open" in page and "about release" in page
-    assert "closed" not in page and "budget" not in page
-    assert "Shared by others" not in as_user(alice).get("/filters/").content.decode()
 
 
 def test_it_says_what_filters_do(alice: User, as_user: SignIn) -> None:

@@ -10,7 +10,7 @@ from django.db import IntegrityError
 from support.live_filters import arrive, install, left, listed, match, run
 
 from filters.authoring import lifecycle
-from filters.inbox import listing
+from filters.lists import listing
 from filters.models import Card, Filter, Match
 from filters.store import live_changes
 from filters.store.filter_store import DjangoFilterStore, latest_instant
@@ -168,7 +168,7 @@ class TestStoring:
         Match.objects.update(refreshed_at=None, evidence_rows=[])
         assert listed(carol) == set()
         run()
-        [row] = listing.rows(carol, listing.cards(carol))
+        [row] = listing.rows_of(carol, list(listing.cards(carol)))
         assert row.explanation.startswith("Zoe replied on ")
 
     def test_many_changes_go_in_together(self, tables: Tables, carol: User) -> None:

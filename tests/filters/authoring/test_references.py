@@ -65,7 +65,7 @@ def test_a_shared_filter_is_shown_to_others_as_its_owner_wrote_it(
     lifecycle.install(alice, "about divorce", name="mine")
     lifecycle.install(alice, "m IN mine AND m.size > 3", name="large", visibility=shared)
     lifecycle.install(alice, "to me", name="open", visibility=shared)
-    page = as_user(bob).get("/filters/").content.decode()
+    page = as_user(bob).get("/shared/").content.decode()
     assert "m IN mine AND m.size &gt; 3" in page and ">to me<" in page
     assert "divorce" not in page and "al@example.com" not in page
 

@@ -53,6 +53,15 @@ def test_appends_are_measured_in_logs_of_any_number_of_files(data_dir):
 
 
 @pytest.mark.long
+def test_pages_are_measured_of_any_person(data_dir):
+    options = ("--deliveries", "400", "--filters", "20", "--repeat", "1", "--json")
+    figures = json.loads(manage(data_dir, "bench", "web", *options))
+    assert figures["deliveries"] > 300 and figures["filters"] == 20
+    assert all(page["queries"] <= 40 for page in figures["pages"].values())
+    assert figures["pages"]["the poll, nothing new"]["queries"] <= 10
+
+
+@pytest.mark.long
 @pytest.mark.spark
 def test_phrases_are_measured_over_an_archive(data_dir):
     options = ("--messages", "600", "--only", "replied to by", "--repeat", "1", "--json")

@@ -203,27 +203,3 @@ def test_a_damaged_key_is_named(data: Path) -> None:
 )
 def test_a_browser_is_named_as_its_owner_knows_it(user_agent: str, name: str) -> None:
     assert browser_name(user_agent) == name
-
-
-def test_the_web_app_has_a_manifest_with_icons_of_its_own(client: Client, db: None) -> None:
-    response = client.get("/manifest.webmanifest")
-    assert response.headers["Content-Type"] == "application/manifest+json"
-    manifest = response.json()
-    assert (manifest["start_url"], manifest["display"]) == ("/", "standalone")
-    for icon in manifest["icons"]:
-        content = b"".join(client.get(icon["src"]))
-        assert content.startswith(b"\x89PNG" if icon["type"] == "image/png" else b"<svg")
-    assert "any" in [icon["sizes"] for icon in manifest["icons"]]
-    assert "maskable" in [icon["purpose"] for icon in manifest["icons"]]
-    page = client.get("/sign-in/").content.decode()
-    assert '<link rel="manifest" href="/manifest.webmanifest">' in page
-
-
-def test_the_service_worker_is_at_the_root_and_never_old(as_user: SignIn, alice: User) -> None:
-    for client in (Client(), as_user(alice)):
-        response = client.get("/sw.js")
-        assert response.headers["Content-Type"] == "text/javascript; charset=utf-8"
-        assert response.headers["Service-Worker-Allowed"] == "/"
-        assert response.headers["Cache-Control"] == "no-cache"
-        policy = response.headers["Content-Security-Policy"]
-        assert "worker-src 'self'" in policy and "manifest-src 'self'" in policy

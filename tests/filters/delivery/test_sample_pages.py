@@ -118,6 +118,7 @@ def test_a_preview_that_fails_says_why(
     set_preview(way, monkeypatch, fails)
     page = text(client.get(f"/delivery/{hook.pk}/preview/"))
     assert "It has no address. Give it one." in page
+    assert client.get(f"/delivery/{hook.pk}/preview/html/").status_code == 404
 
 
 def test_nothing_found_is_nothing_to_show_or_send(

@@ -9,8 +9,8 @@ from django.contrib.auth.models import Group, User
 from django.test import Client
 from support.live_filters import SCORE, arrive, install, left, listed, run
 
-from filters.inbox.cards import refresh_cards
-from filters.inbox.outbox import annotate
+from filters.annotations.outbox import annotate
+from filters.lists.cards import refresh_cards
 from filters.store.filter_store import DjangoClock
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages

@@ -10,8 +10,8 @@ from django.test import Client
 from support.live_filters import arrive
 
 from filters.authoring import lifecycle, previews, tasks
-from filters.inbox import listing
-from filters.inbox.cards import refresh_cards
+from filters.lists import listing
+from filters.lists.cards import refresh_cards
 from filters.models import Filter, Match
 from filters.store.filter_store import DjangoClock, DjangoFilterStore
 from filters.upkeep import rounds

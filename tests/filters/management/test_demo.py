@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from filters.inbox import listing
+from filters.lists import listing
 from filters.management.commands.demo import Demo
 from filters.models import Filter, Match
 from filters.runtime import services
@@ -28,8 +28,8 @@ pytestmark = [pytest.mark.usefixtures("engine"), pytest.mark.django_db]
 
 def counts() -> dict[str, int]:
     return {
-        each.name: listing.visible(each.owner).filter(filter=each).count()
-        for each in Filter.objects.select_related("owner")
+        filter_.name: listing.visible(filter_.owner).filter(filter=filter_).count()
+        for filter_ in Filter.objects.select_related("owner")
     }
 
 

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator
 import pytest
 from django.apps import apps
 from django.contrib.auth.models import User
+from django.contrib.sessions.backends.db import SessionStore
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.state import StateApps
 
 from filters.authoring import lifecycle
-from filters.models import Filter, Reference
+from filters.models import BrowserSession, Filter, Reference
 from filters.models.source import Source
 
 
@@ -85,6 +86,21 @@ def test_sources_and_their_folders_keep_what_they_have(
     assert (migrated.access_token, migrated.access_token_until) == ("sealed", 7)
     folder = migrated.folders.get()
     assert (folder.sync_state, folder.checked_at, folder.read) == ({"uidvalidity": 1}, 5, 3)
+
+
+def test_who_is_signed_in_already_can_sign_out_everywhere(
+    migrate: Callable[[str], StateApps],
+) -> None:
+    old = migrate("0023_publish_permission")
+    owner = old.get_model("auth", "User").objects.create(username="old")
+    for user_id in (owner.pk, owner.pk + 7, None):
+        session = SessionStore()
+        session["_auth_user_id"] = str(user_id)
+        session.create()
+    migrate("0028_people")
+    recorded = BrowserSession.objects.get()
+    assert recorded.owner_id == owner.pk
+    assert SessionStore(recorded.session_key)["_auth_user_id"] == str(owner.pk)
 
 
 @pytest.mark.django_db

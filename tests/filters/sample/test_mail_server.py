@@ -48,6 +48,7 @@ def test_it_keeps_mail_for_the_people_it_knows(alice: User) -> None:
         for email, unknown in (("nobody@example.org", letter), ("al@example.org", LETTER)):
             with pytest.raises(smtplib.SMTPDataError, match="Nobody here"):
                 to.sendmail("site@x.org", [email], unknown)
+        to.sendmail("al@example.org", ["Mary.Jones@loom.example"], LETTER)  # of the sample
     kept = KeptMail.objects.get()
     assert (kept.owner, kept.subject, bytes(kept.raw)) == (alice, "3 new", letter)
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from html import unescape
 
 import pytest
-import redis
 from django.contrib.auth.models import User
 from django.test import Client
 
@@ -27,9 +26,6 @@ SignIn = Callable[[User], Client]
 @pytest.fixture(autouse=True)
 def parts(engine: None, redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REDIS_URL", redis_url)
-    with redis.Redis.from_url(redis_url) as server:
-        for key in server.scan_iter("tapestry:search:*"):
-            server.delete(key)
 
 
 def compute(user: User, text: str, within: Filter | None = None) -> str:

@@ -15,6 +15,7 @@ from filters.delivery.mail.bounces import post_url
 from filters.delivery.mail.kept import keep
 from filters.models import (
     Address,
+    AppraiserRule,
     Card,
     Destination,
     Feed,
@@ -22,6 +23,7 @@ from filters.models import (
     KeptMail,
     Match,
     Mute,
+    OutgoingMessage,
     Source,
     Trial,
 )
@@ -45,7 +47,9 @@ def addresses(mail: Tables, alice: User) -> dict[str, str]:
     Source.objects.create(pk=1, owner=alice, kind="imap", host="x", port=993, audience="public")
     Trial.objects.create(pk=1, owner=alice, subject="test:1", asked_at=now)
     Feed.objects.create(pk=1, owner=alice, token="of-alice")
+    AppraiserRule.objects.create(pk=1, owner=alice, weight=5, text="from Jones")
     Mute.objects.create(pk=1, owner=alice, root="m")
+    draft = OutgoingMessage.objects.create(pk=1, owner=alice, subject="A draft", changed_at=now)
     Address.objects.create(pk=1, owner=alice, email="al@example.org")
     keep(MAIL, "al@example.org", alice)
 
@@ -64,7 +68,12 @@ def addresses(mail: Tables, alice: User) -> dict[str, str]:
         "confirm.token": token(links.confirm_url(1, "al@example.org")),
         "bounces.token": token(post_url()),
         "feed.token": "of-alice",
+        "key": "forged",
+        "token": "forged",
         "task": str(uuid.uuid4()),
+        "step": str(uuid.uuid4()),
+        "action": "done",
+        "uid": str(draft.uid),
         "id": str(alice.pk),
         "object_id": "1",
         "content_type_id": "1",
@@ -72,8 +81,10 @@ def addresses(mail: Tables, alice: User) -> dict[str, str]:
         "url": "nothing",
     }
     found = every_address(values)
-    for route in ("message/", "message/original/", "message/original/file/"):
-        found[route] += "?id=plan@example.org"
+    for route in found:
+        if route.startswith("message/"):
+            found[route] += "?id=plan@example.org&part=1"
+    found["filters/like/"] += "?id=plan@example.org"
     return found
 
 

@@ -26,7 +26,7 @@ def test_a_defect_shows_no_traceback(
     def defect(user: User) -> None:
         raise ZeroDivisionError("the secret of the house")
 
-    monkeypatch.setattr("filters.inbox.listing.sidebar", defect)
+    monkeypatch.setattr("filters.inbox.counts.sidebar", defect)
     client = as_user(alice)
     client.raise_request_exception = False
     response = client.get("/")

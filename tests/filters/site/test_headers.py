@@ -70,7 +70,7 @@ def test_errors_have_them(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
         (404, client.get("/static/nothing.css")),
         (405, client.options("/manifest.webmanifest")),
     ]
-    monkeypatch.setattr("filters.delivery.views.web_app._script", defect)
+    monkeypatch.setattr("filters.web_app.views.worker_script", defect)
     answers.append((500, client.get("/sw.js")))
     for status, response in answers:
         assert response.status_code == status
@@ -87,7 +87,10 @@ def test_nothing_is_allowed_that_no_page_needs() -> None:
     directives = dict(part.split(" ", 1) for part in headers.POLICY.split("; "))
     assert directives["default-src"] == "'none'"
     assert set(directives.values()) == {"'none'", "'self'"}
-    assert "clipboard-write=(self)" in headers.PERMISSIONS and "camera=()" in headers.PERMISSIONS
+    allowed = {part for part in headers.PERMISSIONS.split(", ") if not part.endswith("=()")}
+    passkeys = {f"publickey-credentials-{act}=(self)" for act in ("create", "get")}
+    assert allowed == {"clipboard-write=(self)"} | passkeys
+    assert "camera=()" in headers.PERMISSIONS
 
 
 @pytest.mark.parametrize("address", ["https://mail.example.org", "http://127.0.0.1:8000"])

@@ -16,13 +16,16 @@ from support.live_filters import install as install_live
 from support.races import race
 from support.set_clock import SetClock
 
-from filters.inbox import listing
+from filters.lists import listing
 from filters.models import Card, Filter, Profile
 from filters.models import Match as StoredMatch
 from filters.store import schedule
 from filters.store.filter_store import DjangoFilterStore
 from filters.store.schedule import HELD, plan_held, replan
 from filters.store.visibility_loss import drop_invisible
+from filters.triage.actions import ACTIONS
+from filters.triage.steps import act
+from filters.triage.targets import unread_targets
 from tapestry.core.clock import DAY, HOUR, MINUTE, format_instant, parse_instant, to_datetime
 from tapestry.core.ports import Match
 from tapestry.tables.delta.log import Tables
@@ -59,6 +62,11 @@ def shown(filter_: Filter) -> dict[str, str]:
     """Return when each match of a filter is shown."""
     rows = filter_.matches.values_list("msgid", "shown_at")
     return {msgid: "held" if at == HELD else format_instant(at) for msgid, at in rows}
+
+
+def mark_all_read(owner: User, filter_: Filter | None = None) -> None:
+    """Mark as read what is unread in a list, as the button above it does."""
+    act(owner, ACTIONS["read"], unread_targets(owner, filter_))
 
 
 def choose(owner: User, **choices: Any) -> None:
@@ -130,14 +138,14 @@ class TestHeld:
         choose(bob, timeliness="hourly")
         assert shown(filter_)["b"] == "held"
         clock.now += 3 * HOUR
-        listing.mark_all_read(bob)
+        mark_all_read(bob)
         assert shown(filter_)["b"] == "2026-07-02T00:00:00Z"
 
     def test_all_of_a_filter_are_marked_as_read(self, bob: User, filter_: Filter) -> None:
         other = install(bob, "other", while_unread=True)
-        listing.mark_all_read(bob, other)
+        mark_all_read(bob, other)
         assert shown(filter_)["b"] == "held"
-        listing.mark_all_read(bob, filter_)
+        mark_all_read(bob, filter_)
         assert shown(filter_)["b"] != "held"
 
     def test_it_stays_held_while_anything_is_unread(self, bob: User, filter_: Filter) -> None:
@@ -328,7 +336,7 @@ def test_whatever_happens_each_match_is_shown_once_and_when_it_may_be(
         elif step == "read" and (unread := look(read_at=None)):
             listing.mark_read(bob, chance.choice(sorted(unread)))
         elif step == "read all":
-            listing.mark_all_read(bob)
+            mark_all_read(bob)
         elif step == "choose":
             name = chance.choice(sorted(CHOICES))
             choose(bob, **{name: CHOICES[name](chance, clock.now)})
@@ -346,6 +354,6 @@ def test_whatever_happens_each_match_is_shown_once_and_when_it_may_be(
     choose(bob, holiday_until=None)
     for _ in range(3):
         clock.now += 10 * DAY
-        listing.mark_all_read(bob)
+        mark_all_read(bob)
     assert look() == stored, "nothing is lost"
     assert StoredMatch.objects.count() == len(stored)

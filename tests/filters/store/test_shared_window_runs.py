@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 
 from filters.accounts.people import audiences, context
 from filters.authoring import lifecycle
-from filters.inbox import listing
+from filters.lists import listing
 from filters.models import Filter, Match
 from filters.runtime import services
 from filters.store.filter_store import DjangoClock, DjangoFilterStore, latest_instant

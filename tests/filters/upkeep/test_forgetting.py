@@ -8,8 +8,8 @@ import pytest
 from django.contrib.auth.models import Group, User
 from django.core.management import call_command
 
-from filters.inbox.outbox import annotate, append_outbox
-from filters.models import Card, Filter, KeptMail, Match, OutboxAnnotation
+from filters.annotations.outbox import annotate, append_outbox
+from filters.models import Card, Filter, KeptMail, Match, OutboxAnnotation, OutgoingMessage
 from filters.models.source import Source
 from filters.store.filter_store import DjangoClock
 from filters.upkeep import tasks
@@ -114,7 +114,7 @@ def test_what_is_about_to_be_appended_is_not_once_it_is_forgotten(
         forget("user:alice")
         return append_annotations(*args, **given)
 
-    monkeypatch.setattr("filters.inbox.outbox.append_annotations", forgotten_first)
+    monkeypatch.setattr("filters.annotations.outbox.append_annotations", forgotten_first)
     assert append_outbox(mail) == 1
     assert tags(mail) == ["work"]
 
@@ -183,3 +183,29 @@ def test_kept_mail_of_those_who_saw_it_is_gone(
     assert everybody.filter(at=9).count() == 2
     forget(audience)
     assert {kept.owner.username for kept in everybody} == set(left)
+
+
+@pytest.mark.usefixtures("mail")
+@pytest.mark.parametrize(
+    ("audience", "left"),
+    [
+        ("user:alice", ["answer to parc", "being sent"]),
+        ("group:parc", ["of alice", "being sent"]),
+        ("public", ["of alice", "answer to parc", "being sent"]),
+    ],
+)
+def test_drafts_and_what_was_sent_go_where_they_may_quote_it(
+    alice: User, bob: User, audience: str, left: list[str]
+) -> None:
+    sending = OutgoingMessage.State.QUEUED
+    for subject, owner, others in (
+        ("of alice", alice, {}),
+        ("answer to parc", bob, {"parent": "m", "parent_audience": "group:parc"}),
+        ("being sent", alice, {"parent_audience": "group:parc", "state": sending}),
+    ):
+        OutgoingMessage.objects.create(owner=owner, subject=subject, changed_at=5, **others)
+    forget(audience, before=5)
+    assert OutgoingMessage.objects.count() == 3
+    forget(audience)
+    kept = OutgoingMessage.objects.order_by("pk").values_list("subject", flat=True)
+    assert list(kept) == left

@@ -14,8 +14,8 @@ from django.test import Client
 from support.publishers import let_publish
 from support.servers.fake_servers import FakeNews
 
+from filters.annotations.outbox import annotate, append_outbox
 from filters.authoring import lifecycle
-from filters.inbox.outbox import annotate, append_outbox
 from filters.models import Match, OutboxAnnotation, Source
 from filters.runtime import disk_full_tasks
 from filters.sources.pulling import _Work, pull

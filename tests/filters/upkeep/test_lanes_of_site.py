@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
+from filters.annotations.outbox import annotate
 from filters.authoring import lifecycle
-from filters.inbox import listing
-from filters.inbox.outbox import annotate
+from filters.lists import listing
 from filters.models import Filter, Heartbeat
 from filters.runtime import services
 from filters.store.filter_store import DjangoClock, DjangoFilterStore

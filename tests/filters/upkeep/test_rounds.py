@@ -9,9 +9,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from filters.annotations.outbox import annotate
 from filters.authoring import lifecycle
-from filters.inbox import listing
-from filters.inbox.outbox import annotate
+from filters.lists import listing
 from filters.models import Filter, Heartbeat, Match, OutboxAnnotation
 from filters.store.filter_store import DjangoClock, latest_instant
 from filters.upkeep import rounds
@@ -32,7 +32,7 @@ def found(user: User) -> list[tuple[str, str]]:
 
 def why(user: User) -> dict[str, str]:
     """Return the reason in each line of the inbox, without its day."""
-    rows = listing.rows(user, listing.cards(user))
+    rows = listing.rows_of(user, list(listing.cards(user)))
     return {row.card.msgid: re.sub(r" on \d+ \w+$", "", row.explanation) for row in rows}
 
 

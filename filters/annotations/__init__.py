@@ -1,0 +1,1 @@
+"""What people say of messages: votes, tags, notes and priorities, kept until appended."""

@@ -1,0 +1,104 @@
+"""What people say of messages: kept in the database at once, appended to their table soon after.
+
+Votes, tags, notes and priorities, and the retractions of these.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Iterable
+from functools import partial
+
+from django.contrib.auth.models import User
+
+from filters.models import OutboxAnnotation
+from filters.store.filter_store import DjangoClock
+from tapestry.core.clock import wall_clock
+from tapestry.core.message import Annotation
+from tapestry.core.schema import RETRACTION
+from tapestry.deliver.annotations import annotation_audience
+from tapestry.tables.append import append_annotations
+from tapestry.tables.delta.log import Tables
+
+BATCH = 500
+
+_RETRACTIONS = uuid.UUID("0f0c2a0e-6d5b-4d0c-9a55-2f3a8f1f4c11")
+"""The name space of the keys of retractions."""
+
+
+def annotate(
+    owner: User,
+    msgid: str,
+    message_audience: str,
+    kind: str,
+    *,
+    value: str | None = None,
+    number: float | None = None,
+    private: bool = False,
+) -> OutboxAnnotation:
+    """Keep what a person says of a message they can see, until it is appended."""
+    return OutboxAnnotation.objects.create(
+        annid=str(uuid.uuid4()),
+        msgid=msgid,
+        owner=owner,
+        kind=kind,
+        value=value,
+        number=number,
+        audience=annotation_audience(message_audience, owner.get_username(), private=private),
+        created=wall_clock(),
+    )
+
+
+def take_back(owner: User, annotations: Iterable[Annotation]) -> None:
+    """Keep that a person takes back annotations of their own, each once.
+
+    Whoever asks twice gets the same retraction: its key is made from that of the annotation.
+    """
+    for annotation in annotations:
+        if annotation.owner != owner.get_username():
+            raise ValueError("only the owner of an annotation can take it back")
+        OutboxAnnotation.objects.get_or_create(
+            annid=str(uuid.uuid5(_RETRACTIONS, annotation.annid)),
+            defaults={
+                "msgid": annotation.msgid,
+                "owner": owner,
+                "kind": RETRACTION,
+                "value": annotation.annid,
+                "audience": annotation.audience,
+                "created": wall_clock(),
+            },
+        )
+
+
+def append_outbox(tables: Tables) -> int:
+    """Append the annotations that wait, oldest first; return how many rows were added.
+
+    Idempotent: after a crash the next call appends them again, and the table knows their annids.
+    An annotation that is deleted meanwhile is not appended.
+    """
+    added = 0
+    while True:
+        waiting = list(
+            OutboxAnnotation.objects.filter(appended_at=None)
+            .select_related("owner")
+            .order_by("pk")[:BATCH]
+        )
+        if not waiting:
+            return added
+        pks = [annotation.pk for annotation in waiting]
+        receipt = append_annotations(
+            tables,
+            DjangoClock(),
+            [annotation.as_annotation() for annotation in waiting],
+            forbidden=partial(_is_any_deleted, pks),
+        )
+        if receipt.refused:
+            continue
+        added += receipt.added
+        OutboxAnnotation.objects.filter(pk__in=pks).update(appended_at=wall_clock())
+
+
+def _is_any_deleted(pks: Collection[int]) -> bool:
+    """Tell whether any was deleted; lock the others until the caller's transaction ends."""
+    locked = OutboxAnnotation.objects.select_for_update().filter(pk__in=pks)
+    return len(locked.values_list("pk")) < len(pks)

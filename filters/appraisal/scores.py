@@ -1,0 +1,116 @@
+"""Scores: what rules come to for a message, and that in words.
+
+The ranking function is a weighted sum of what the rules count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models import Case, F, IntegerField, Value, When
+from django.db.models.expressions import Combinable
+
+from filters.appraisal.age import age_query, has_age
+from filters.appraisal.condition import Row, holds
+from filters.appraisal.rules import Kind, Rule
+
+MINUS = "\N{MINUS SIGN}"
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What is counted of a message: ``votes`` for it less those against it, and its replies."""
+
+    votes: int = 0
+    replies: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Importance:
+    """What the rules come to for a message: the sum, and each part of it in words."""
+
+    total: int
+    words: str
+
+
+def stored_score(rules: Sequence[Rule], row: Row, counts: Counts) -> int:
+    """Return the part of a score that neither time nor reading changes: it is kept."""
+    return sum(
+        rule.weight * _times(rule, row, counts)
+        for rule in rules
+        if rule.kind not in (Kind.AGE, Kind.UNREAD)
+    )
+
+
+def age_score(rules: Sequence[Rule], received: int, now: int) -> int:
+    """Return the part of a score that the age of a message makes at the instant ``now``."""
+    return sum(
+        rule.weight
+        for rule in rules
+        if rule.kind is Kind.AGE and rule.condition and has_age(rule.condition, received, now)
+    )
+
+
+def unread_score(rules: Sequence[Rule]) -> int:
+    return sum(rule.weight for rule in rules if rule.kind is Kind.UNREAD)
+
+
+def sql_score(rules: Sequence[Rule], now: int) -> Combinable:
+    """Return the score of a row of Appraisal at the instant ``now``, without reading."""
+    total: Combinable = F("score")
+    for rule in rules:
+        if rule.kind is Kind.AGE and rule.condition is not None:
+            then = When(age_query(rule.condition, now), then=Value(rule.weight))
+            total = total + Case(then, default=Value(0), output_field=IntegerField())
+    return total
+
+
+def importance(
+    rules: Sequence[Rule], row: Row, counts: Counts, now: int, *, unread: bool
+) -> Importance:
+    """Return what rules come to for a message, and why: +5 from Jones, +2 for 2 votes."""
+    total, parts = 0, []
+    for rule in rules:
+        times = _times(rule, row, counts, now, unread=unread)
+        if times and rule.weight:
+            total += rule.weight * times
+            parts.append(f"{signed(rule.weight * times)} {_words(rule, times)}")
+    return Importance(total, ", ".join(parts))
+
+
+def signed(number: int) -> str:
+    """Return a number with its sign.
+
+    >>> signed(5), signed(-3) == MINUS + "3", signed(0)
+    ('+5', True, '0')
+    """
+    return f"{MINUS if number < 0 else '+' if number else ''}{abs(number)}"
+
+
+def _times(
+    rule: Rule, row: Row, counts: Counts, now: int | None = None, *, unread: bool = False
+) -> int:
+    match rule.kind:
+        case Kind.VOTES:
+            return counts.votes
+        case Kind.REPLIES:
+            return counts.replies
+        case Kind.UNREAD:
+            return int(unread)
+    condition = rule.condition
+    if condition is None:
+        return 0
+    if rule.kind is Kind.AGE:
+        return 0 if now is None else int(has_age(condition, row.received, now))
+    return int(holds(condition, row) is True)
+
+
+def _words(rule: Rule, times: int) -> str:
+    number = abs(times)
+    if rule.kind is Kind.VOTES:
+        against = " against it" if times < 0 else ""
+        return f"for {number} vote{'' if number == 1 else 's'}{against}"
+    if rule.kind is Kind.REPLIES:
+        return f"for {number} repl{'y' if number == 1 else 'ies'}"
+    return rule.text

@@ -1,0 +1,75 @@
+"""The forms of an appraiser rule: a new one, and another weight of one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.db.models import Max
+
+from filters.accounts import people
+from filters.appraisal.rules import MOST_RULES, compile_rule
+from filters.appraisal.upkeep import rules_changed
+from filters.models import AppraiserRule
+from filters.models.appraisal import HEAVIEST
+from tapestry.core.errors import TapestryError
+
+_BOUNDS = f"Choose a whole number from -{HEAVIEST} to {HEAVIEST}."
+
+
+def _weight() -> forms.IntegerField:
+    errors = dict.fromkeys(("required", "invalid", "min_value", "max_value"), _BOUNDS)
+    return forms.IntegerField(
+        label="Points", min_value=-HEAVIEST, max_value=HEAVIEST, initial=1, error_messages=errors
+    )
+
+
+class WeightForm(forms.Form):
+    """The weight of a rule: points for a message, or against it."""
+
+    weight = _weight()
+
+    def clean_weight(self) -> int:
+        weight: int = self.cleaned_data["weight"]
+        if not weight:
+            raise ValidationError("With 0 points a rule does nothing; remove it instead.")
+        return weight
+
+
+class RuleForm(WeightForm):
+    """A new rule; the compiler decides whether its text is one."""
+
+    text = forms.CharField(
+        label="For messages",
+        max_length=500,
+        error_messages={"required": "Say which messages: from Jones, per vote, one week old."},
+    )
+
+    def __init__(self, data: Any, *, owner: User) -> None:
+        super().__init__(data)
+        self.owner = owner
+
+    def clean_text(self) -> str:
+        """Return the rule's text in its canonical form."""
+        try:
+            rule = compile_rule(1, self.cleaned_data["text"], people.context(self.owner))
+        except TapestryError as error:
+            raise ValidationError(f"{error.message} {error.hint or ''}".strip()) from error
+        return rule.text
+
+    def clean(self) -> dict[str, Any]:
+        given = super().clean() or {}
+        rules = AppraiserRule.objects.filter(owner=self.owner)
+        if rules.count() >= MOST_RULES:
+            raise ValidationError(f"You have {MOST_RULES} rules, as many as there may be.")
+        if given.get("text") and rules.filter(text=given["text"]).exists():
+            self.add_error("text", "You have that rule; change its points instead.")
+        return given
+
+    def store(self) -> None:
+        last = AppraiserRule.objects.filter(owner=self.owner).aggregate(last=Max("place"))["last"]
+        place = 0 if last is None else last + 1
+        AppraiserRule.objects.create(owner=self.owner, place=place, **self.cleaned_data)
+        rules_changed(self.owner)

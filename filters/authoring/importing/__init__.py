@@ -1,0 +1,1 @@
+"""Filters from elsewhere: Gmail's mailFilters.xml, Sieve scripts, and Tapestry's own file."""

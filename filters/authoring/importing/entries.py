@@ -1,0 +1,59 @@
+"""What a file of filters holds: filters, clause by clause, each translated or not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tapestry.core.errors import TapestryError
+
+MOST_ENTRIES = 200
+"""Filters of one file that are offered."""
+
+MOST_CLAUSES = 100
+"""Clauses of one filter that are shown."""
+
+LONGEST_SOURCE = 300
+"""Characters that are shown of a clause."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A clause of a file as it stands there; ``text`` is the filter that it became.
+
+    Where that is empty, ``problem`` says in a sentence why it was not translated.  ``is_action``:
+    it says what becomes of a message, and not which messages are meant.
+    """
+
+    source: str
+    text: str = ""
+    problem: str = ""
+    is_action: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A filter of a file: its text, and its other options as the form of a filter has them.
+
+    ``is_exact``: no condition was left out, so that it finds what it found elsewhere.
+    """
+
+    title: str
+    text: str
+    clauses: tuple[Clause, ...] = ()
+    is_exact: bool = True
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+class UnreadableFileError(TapestryError):
+    """A file that holds no filters; the message says why, for who chose it."""
+
+
+def shown(source: str) -> str:
+    """Return a clause on one line, cut where it is long.
+
+    >>> shown("size   :over  10K")
+    'size :over 10K'
+    """
+    line = " ".join(source.split())
+    return line if len(line) <= LONGEST_SOURCE else f"{line[: LONGEST_SOURCE - 1]}…"

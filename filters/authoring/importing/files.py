@@ -1,0 +1,35 @@
+"""Read a file of filters in whichever of the known formats it is."""
+
+from __future__ import annotations
+
+from filters.authoring.importing.entries import Entry, UnreadableFileError
+from filters.authoring.importing.gmail import read_gmail
+from filters.authoring.importing.own_file import read_filters
+from filters.authoring.importing.sieve import read_sieve
+from tapestry.query.context import Context
+
+LARGEST = 1 << 20
+"""Bytes of a file."""
+
+LARGEST_SIEVE = 1 << 17
+"""Bytes of a script in Sieve."""
+
+
+def read_file(raw: bytes, context: Context) -> list[Entry]:
+    """Return the filters of a file; raises UnreadableFileError with a sentence."""
+    if len(raw) > LARGEST:
+        raise UnreadableFileError("This file is larger than 1 MB: choose a file of filters.")
+    if not raw.strip():
+        raise UnreadableFileError("This file is empty: choose a file of filters.")
+    if raw.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") or raw[:2] in (b"\xfe\xff", b"\xff\xfe"):
+        return read_gmail(raw, context)
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise UnreadableFileError("This is no text file: choose a file of filters.") from None
+    own = read_filters(text.replace("\r\n", "\n"))
+    if own is not None:
+        return own
+    if len(raw) > LARGEST_SIEVE:
+        raise UnreadableFileError("This Sieve script is larger than 128 KB: import it in parts.")
+    return read_sieve(text)

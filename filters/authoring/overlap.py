@@ -1,0 +1,42 @@
+"""Which of a person's filters have found the same messages already."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from django.contrib.auth.models import User
+from django.db.models import Count
+
+from filters.accounts import people
+from filters.models import Filter, Match
+from filters.runtime.batching import batched
+from filters.store.schedule import is_due
+
+COMPARED = 2_000
+"""The newest messages that are looked for in other filters."""
+
+SHOWN = 3
+"""Filters that are named: those that have most of the messages."""
+
+
+def count_overlap(user: User, msgids: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the filters of this user that list most of the newest messages, and how many."""
+    own = Match.objects.filter(
+        is_due(), filter__owner=user, retracted_at=None, audience__in=people.audiences(user)
+    )
+    counts = Counter[int]()
+    for batch in batched(msgids[:COMPARED]):
+        same = own.filter(msgid__in=batch).order_by().values_list("filter")
+        counts.update(dict(same.annotate(Count("pk"))))
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:SHOWN]
+
+
+def named(user: User, overlap: Sequence[tuple[int, int]], text: str) -> list[tuple[Filter, int]]:
+    """Return the filters of an overlap that are there still, each with its count.
+
+    Not one of the same text: that is the filter which is being looked at.
+    """
+    filters = Filter.objects.filter(owner=user).in_bulk([key for key, _ in overlap])
+    found = [(key, count) for key, count in overlap if key in filters]
+    return [(filters[key], count) for key, count in found if filters[key].text != text]

@@ -1,0 +1,92 @@
+"""Filters from a file, ticked and created, and all filters to a file."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from filters.accounts import people
+from filters.accounts.requests import PersonRequest
+from filters.authoring.importing.creation import Offer, create_all, offers_of
+from filters.authoring.importing.entries import MOST_ENTRIES, Entry, UnreadableFileError
+from filters.authoring.importing.files import LARGEST, read_file
+from filters.authoring.importing.own_file import TEXTS, write_filters
+from filters.models import Filter
+from filters.runtime.queue import UNPROVEN_WINDOWS, run_soon
+from tapestry.servers.quoted_reply import storable
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def choose(request: PersonRequest) -> HttpResponse:
+    """Take a file, or the text of one, and show which filters it has, clause by clause."""
+    if request.method != "POST":
+        return render(request, "filters/authoring/import.html")
+    file = request.FILES.get("file")
+    raw = file.read(LARGEST + 1) if file else request.POST.get("pasted", "").encode()
+    try:
+        entries = read_file(raw, people.context(request.user))
+    except UnreadableFileError as error:
+        context = {"refusal": error.message, "pasted": request.POST.get("pasted", "")}
+        return render(request, "filters/authoring/import.html", context, status=400)
+    return _offered(request, offers_of(request.user, entries[:MOST_ENTRIES]), len(entries))
+
+
+@require_POST
+def create(request: PersonRequest) -> HttpResponse:
+    """Create the filters that are ticked; show those again that cannot be, with the reason."""
+    entries = [
+        entry
+        for number in request.POST.getlist("create")[:MOST_ENTRIES]
+        if (entry := _entry(request, number)) is not None
+    ]
+    created, refused = create_all(request.user, entries)
+    if created:
+        run_soon(UNPROVEN_WINDOWS)
+        done = f"{len(created)} filters are created; what they find appears here."
+        if len(created) == 1:
+            done = f"{created[0].display_name} is created; what it finds appears here."
+        messages.success(request, done)
+    elif not refused:
+        messages.warning(request, "Nothing was ticked, so nothing was created.")
+    if refused:
+        return _offered(request, refused, len(refused), status=400)
+    return redirect("filters")
+
+
+@require_safe
+def export(request: PersonRequest) -> HttpResponse:
+    """Give all filters of the person as one text file."""
+    filters = Filter.objects.filter(owner=request.user).order_by("name")
+    text = write_filters(filters, people.time_zone(request.user))
+    response = HttpResponse(text, content_type="text/plain; charset=utf-8")
+    name = f"tapestry-filters-{timezone.localdate():%F}.toml"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+def _offered(
+    request: HttpRequest, offers: list[Offer], count: int, status: int = 200
+) -> HttpResponse:
+    context = {"offers": offers, "left_out": max(0, count - len(offers)), "most": MOST_ENTRIES}
+    return render(request, "filters/authoring/import_offers.html", context, status=status)
+
+
+def _entry(request: HttpRequest, number: str) -> Entry | None:
+    """Return the entry that a form sends, under the title given there."""
+    if not re.fullmatch("[0-9]{1,4}", number):
+        return None
+    try:
+        sent = json.loads(request.POST.get(f"entry-{number}", ""))
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(sent, dict):
+        return None
+    options = {key: storable(sent[key]) for key in TEXTS if isinstance(sent.get(key), str)}
+    options["title"] = request.POST.get(f"title-{number}", options.get("title", "")).strip()
+    return Entry(options["title"], options.get("text", ""), options=options)

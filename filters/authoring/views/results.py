@@ -1,0 +1,122 @@
+"""All that a filter would have matched, and what it would have delivered, page by page."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from filters.accounts import people
+from filters.accounts.requests import PersonRequest
+from filters.authoring import previews
+from filters.authoring.backtests import (
+    BACKTESTS,
+    MOST_DELIVERIES,
+    WEEKS,
+    backtest_question,
+    shown_deliveries,
+)
+from filters.authoring.overlap import named
+from filters.authoring.previews import PREVIEWS, question
+from filters.authoring.tasks import start_backtest, start_preview
+from filters.authoring.understanding import understand
+from filters.authoring.weeks import chart_of
+from filters.models import Filter
+from filters.runtime.answers import Answer
+from tapestry.core.errors import TapestryError
+
+PAGE = 50
+
+
+@require_safe
+def all_results(request: PersonRequest) -> HttpResponse:
+    """Show all that a text would have matched so far, or matches now, or have the worker look."""
+    text, live = _asked(request)
+    here = f"{reverse('preview-all')}?{_query(text, live=live)}"
+    context: dict[str, Any] = {"text": text, "live": live, "here": here}
+    if error := _misread(request, text):
+        return _refused(request, context, error)
+    answer = PREVIEWS.of_question(question(text, live=live), request.user.pk)
+    if answer is None:
+        answer = PREVIEWS.of_task(start_preview(text, request.user.pk, live=live), request.user.pk)
+    context |= _state(request, answer)
+    if answer is not None and not context["error"]:
+        page = Paginator(answer["msgids"], PAGE).get_page(request.GET.get("page", "1"))
+        visible = previews.visible_cards(list(page), request.user)
+        context |= {
+            "page": page,
+            "answer": {
+                "count": answer["count"],
+                "live": live,
+                "rows": [visible[msgid] for msgid in page if msgid in visible],
+                "chart": chart_of(answer["weeks"]),
+                "overlap": named(request.user, answer["overlap"], text),
+            },
+        }
+    return render(request, "filters/authoring/results.html", context)
+
+
+@require_safe
+def backtest(request: PersonRequest) -> HttpResponse:
+    """Show what a text would have delivered in the last ``weeks``, or have the worker look."""
+    text, live = _asked(request)
+    given = request.GET.get("weeks", "")
+    weeks = next((number for number in WEEKS if str(number) == given), WEEKS[1])
+    here = f"{reverse('backtest')}?{_query(text, live=live)}"
+    context: dict[str, Any] = {"text": text, "live": live, "weeks": weeks}
+    context |= {
+        "here": f"{here}&weeks={weeks}",
+        "other_weeks": [(n, f"{here}&weeks={n}") for n in WEEKS],
+    }
+    if error := _misread(request, text):
+        return _refused(request, context, error)
+    asked = backtest_question(text, live=live, weeks=weeks)
+    answer = BACKTESTS.of_question(asked, request.user.pk)
+    if answer is None:
+        task = start_backtest(text, request.user.pk, live=live, weeks=weeks)
+        answer = BACKTESTS.of_task(task, request.user.pk)
+    context |= _state(request, answer)
+    if answer is not None and not context["error"]:
+        page = Paginator(answer["deliveries"], PAGE).get_page(request.GET.get("page", "1"))
+        context |= {
+            "answer": answer,
+            "page": page,
+            "deliveries": shown_deliveries(request.user, list(page)),
+            "is_cut": answer["count"] > MOST_DELIVERIES,
+        }
+    return render(request, "filters/authoring/backtest.html", context)
+
+
+def _asked(request: PersonRequest) -> tuple[str, bool]:
+    text = request.GET.get("text", "").replace("\r\n", "\n")
+    return text, request.GET.get("mode") == Filter.Mode.LIVE
+
+
+def _query(text: str, *, live: bool) -> str:
+    return urlencode({"text": text} | ({"mode": Filter.Mode.LIVE.value} if live else {}))
+
+
+def _misread(request: PersonRequest, text: str) -> str:
+    """Return why a text is no filter, empty if it is one."""
+    if not text.strip():
+        return "Describe the messages you want: replies by Jones."
+    try:
+        understand(text, people.context(request.user))
+    except TapestryError as error:
+        return error.message
+    return ""
+
+
+def _refused(request: PersonRequest, context: dict[str, Any], error: str) -> HttpResponse:
+    refused = context | {"error": error, "is_waiting": False}
+    return render(request, "filters/authoring/results.html", refused, status=400)
+
+
+def _state(request: PersonRequest, answer: Answer | None) -> dict[str, Any]:
+    error = "" if answer is None else previews.refusal(answer, request.user)
+    return {"error": error, "is_waiting": answer is None}

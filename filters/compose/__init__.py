@@ -1,0 +1,1 @@
+"""Mail that people write here: drafts, replies, and the outbox that sends them."""

@@ -1,0 +1,141 @@
+"""The forms of a draft, and of the server by which a person's mail is sent."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from django import forms
+
+from filters.compose import servers
+from filters.models import OutgoingMessage, SmtpAccount
+from filters.runtime import services
+from filters.runtime.encryption import encrypt
+from filters.sources.forms import ServerForm
+from filters.sources.trials import LIMIT, PATIENCE
+from tapestry.compose.letter import LONGEST_TEXT
+from tapestry.compose.recipients import LONGEST
+from tapestry.servers.quoted_reply import storable
+from tapestry.servers.smtp import PORTS, connected
+
+_LINE_END = re.compile(r"\r\n|\r")
+
+
+def _too_long(most: int, what: str) -> dict[str, str]:
+    return {"max_length": f"{what} may have {most:,} characters: make it shorter."}
+
+
+def _addresses(label: str) -> forms.CharField:
+    attributes = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "none"}
+    return forms.CharField(
+        label=label,
+        required=False,
+        max_length=LONGEST,
+        error_messages=_too_long(LONGEST, "A field of addresses"),
+        widget=forms.TextInput(attrs=attributes),
+    )
+
+
+class DraftForm(forms.Form):
+    """A draft as it is typed: all may be unfinished, only lengths are checked.
+
+    The hidden fields say which draft it is, which window sends it, and the version that this shows.
+    """
+
+    uid = forms.UUIDField(widget=forms.HiddenInput)
+    editor = forms.UUIDField(widget=forms.HiddenInput)
+    version = forms.IntegerField(min_value=0, max_value=2**31 - 1, widget=forms.HiddenInput)
+    parent = forms.CharField(required=False, max_length=2000, widget=forms.HiddenInput, strip=False)
+    parent_audience = forms.CharField(
+        required=False, max_length=200, widget=forms.HiddenInput, strip=False
+    )
+    is_forward = forms.BooleanField(required=False, widget=forms.HiddenInput)
+
+    sender = forms.CharField(label="From", required=False, max_length=254, widget=forms.Select)
+    newsgroups = _addresses("Newsgroups")
+    to = _addresses("To")
+    cc = _addresses("Cc")
+    bcc = _addresses("Bcc")
+    subject = forms.CharField(
+        label="Subject",
+        required=False,
+        max_length=500,
+        error_messages=_too_long(500, "A subject"),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    body = forms.CharField(
+        label="Text",
+        required=False,
+        strip=False,
+        max_length=2 * LONGEST_TEXT,
+        error_messages=_too_long(LONGEST_TEXT, "A text"),
+        widget=forms.Textarea(attrs={"rows": 16}),
+    )
+    attach_parent = forms.BooleanField(label="Attach the message as it came", required=False)
+
+    KEPT = (
+        *("parent", "parent_audience", "is_forward", "sender", "newsgroups", "to", "cc", "bcc"),
+        *("subject", "body", "attach_parent"),
+    )
+    """The fields of a draft that the model keeps."""
+
+    def clean_body(self) -> str:
+        text = _LINE_END.sub("\n", str(self.cleaned_data["body"]))
+        if len(text) > LONGEST_TEXT:
+            raise forms.ValidationError(_too_long(LONGEST_TEXT, "A text")["max_length"])
+        return text
+
+    def kept(self) -> dict[str, Any]:
+        """Return the fields of the draft as they are stored."""
+        given = {name: self.cleaned_data[name] for name in self.KEPT}
+        return {n: storable(v) if isinstance(v, str) else v for n, v in given.items()}
+
+    @classmethod
+    def initial_of(cls, draft: OutgoingMessage, editor: str) -> dict[str, Any]:
+        """Return what the form shows of a draft in a window."""
+        shown = {name: getattr(draft, name) for name in cls.KEPT}
+        return shown | {"uid": draft.uid, "editor": editor, "version": draft.version}
+
+
+class SmtpForm(ServerForm):
+    """The server by which a person's mail is sent: where it is, and as whom one logs in."""
+
+    protocol = "smtp"
+
+    SETTINGS = ("host", "port", "security", "user")
+
+    def __init__(self, data: Any, *, stored: SmtpAccount) -> None:
+        initial = {name: getattr(stored, name) for name in self.SETTINGS} if stored.pk else None
+        super().__init__(data, initial=initial)
+        self.stored = stored
+
+    def clean(self) -> dict[str, Any]:
+        security = self.cleaned_data.get("security") or "tls"
+        self.cleaned_data["port"] = self.cleaned_data.get("port") or PORTS[security]
+        given = super().clean()
+        if given.get("secret") or not given.get("user"):
+            return given
+        if not self.stored.pk:
+            self.add_error("secret", "Give the password.")
+        elif any(given.get(name) != getattr(self.stored, name) for name in self.SETTINGS):
+            self.add_error("secret", "Give the password again: it is to be sent elsewhere.")
+        return given
+
+    def try_connection(self) -> None:
+        """Log in to the server; raise TapestryError if that fails."""
+        given = self.cleaned_data
+        tried = SmtpAccount(**{name: given[name] for name in self.SETTINGS})
+        tried.secret = self.stored.secret
+        secret = given["secret"] or ("" if not given["user"] else None)
+        with connected(servers.account_of(tried, secret), PATIENCE, LIMIT):
+            pass
+
+    def store(self) -> SmtpAccount:
+        """Store the server; without a password the one that is stored stays."""
+        given = self.cleaned_data
+        for name in self.SETTINGS:
+            setattr(self.stored, name, given[name])
+        if given["secret"] or not given["user"]:
+            self.stored.secret = encrypt(given["secret"], services.data())
+        self.stored.save()
+        return self.stored

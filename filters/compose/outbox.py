@@ -1,0 +1,238 @@
+"""The transactional outbox of what people have sent off, step by step until it is done.
+
+    queue ─ ten seconds to undo ─ claim ─> post (NNTP) ─> mail (SMTP) ─> store ─> file (IMAP)
+
+Each step is stored as it ends, and is not done again.  A process that dies within a step has it
+tried again, with the same bytes: news, storing and filing know the Message-ID, so they are exactly
+once.  SMTP is at least once: a crash between the server's answer and the commit sends the letter
+again under its own Message-ID.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Count
+
+from filters.compose.drafts import ChangedElsewhereError
+from filters.compose.letters import seal
+from filters.compose.limits import count_message
+from filters.compose.servers import post_news, send_mail
+from filters.compose.storing import file, store
+from filters.delivery import holder
+from filters.models import OutgoingMessage
+from tapestry.compose.transmission import Transmission
+from tapestry.core.clock import DAY, SECOND, wall_clock
+from tapestry.core.errors import TapestryError
+from tapestry.core.log import event
+from tapestry.deliver.mail.headers import ascii_address
+from tapestry.deliver.timing.backoff import next_try
+from tapestry.servers.account import ConnectionLostError
+
+log = logging.getLogger(__name__)
+
+UNDO = 10
+"""Seconds until what was sent off is sent: so long it can be undone."""
+
+KEPT = 30 * DAY
+"""How long the list shows what was sent; the messages themselves stay."""
+
+MOST_OF_ONE = 2
+"""Messages of a person that are sent at a time: their slow server holds up no other's."""
+
+State = OutgoingMessage.State
+
+
+def queue(draft: OutgoingMessage) -> None:
+    """Send a draft off, in ten seconds; raise FieldError or TapestryError if it cannot be sent."""
+    sealed = seal(draft)
+    count_message(draft.owner)
+    now = wall_clock()
+    changes: dict[str, Any] = {
+        "state": State.QUEUED,
+        "message_id": sealed.message_id,
+        "raw": sealed.raw,
+        "pending": list(sealed.recipients),
+        "news_source": sealed.news_source,
+        "refused": {},
+        "due_at": now + UNDO * SECOND,
+        "failures": 0,
+        "failing_since": None,
+        "error": "",
+        "changed_at": now,
+    }
+    rows = OutgoingMessage.objects.filter(pk=draft.pk, state=State.DRAFT, version=draft.version)
+    if not rows.update(**changes):
+        raise ChangedElsewhereError(
+            "This draft was changed in another window, so it was not sent.",
+            hint="Look at it again.",
+        )
+    event(log, "queued", message=draft.pk)
+
+
+def undo(row: OutgoingMessage) -> bool:
+    """Make a draft again of what has not been sent to anybody; return False if it is too late."""
+    waiting = OutgoingMessage.objects.filter(
+        pk=row.pk, state__in=(State.QUEUED, State.REFUSED), holder="", sent_at=None, posted_at=None
+    )
+    changes: dict[str, Any] = {"pending": [], "refused": {}, "raw": None, "error": ""}
+    now = wall_clock()
+    return bool(waiting.update(state=State.DRAFT, due_at=None, changed_at=now, **changes))
+
+
+def send_again(row: OutgoingMessage) -> bool:
+    """Try the recipients again that were refused; return False if there is nothing to be tried.
+
+    It counts as a message: raises TapestryError if there were too many of late.
+    """
+    again = [*row.pending, *(address for address in row.refused if address not in row.pending)]
+    if not row.raw or not (row.state == State.REFUSED or row.refused):
+        return False
+    count_message(row.owner)
+    rows = OutgoingMessage.objects.filter(pk=row.pk, state=row.state, holder="")
+    changes = {"pending": again, "refused": {}, "failures": 0, "failing_since": None, "error": ""}
+    return bool(rows.update(state=State.QUEUED, due_at=wall_clock(), **changes))
+
+
+def due() -> list[int]:
+    """Return the keys of what is due, the longest first, and of each person a few."""
+    free_abandoned()
+    rows = OutgoingMessage.objects.filter(due_at__lte=wall_clock(), holder="")
+    waiting = rows.filter(owner__is_active=True).order_by("due_at", "pk")
+    under_way = OutgoingMessage.objects.exclude(holder="").order_by()
+    counts = dict(under_way.values_list("owner").annotate(Count("pk")))
+    keys = []
+    for pk, owner in waiting.values_list("pk", "owner")[:1000]:
+        counts[owner] = counts.get(owner, 0) + 1
+        if counts[owner] <= MOST_OF_ONE:
+            keys.append(pk)
+    return keys
+
+
+def free_abandoned() -> int:
+    """Free what was claimed by processes that have ended; return how many."""
+    claimed = OutgoingMessage.objects.exclude(holder="").order_by()
+    names = set(claimed.values_list("holder", flat=True).distinct())
+    ended = [name for name in names if not holder.is_alive(name)]
+    return OutgoingMessage.objects.filter(holder__in=ended).update(holder="") if ended else 0
+
+
+def send(key: int) -> bool:
+    """Do what is left to do for a message that is due; return False if it is none, or is held.
+
+    Nor is it done while as many of its person are being sent as may be: the clock tries again.
+    """
+    with holder.claiming() as name:
+        if not _claim(key, name):
+            return False
+        try:
+            _send(OutgoingMessage.objects.select_related("owner", "news_source").get(pk=key))
+        finally:
+            OutgoingMessage.objects.filter(pk=key, holder=name).update(holder="")
+    return True
+
+
+@transaction.atomic
+def _claim(key: int, name: str) -> bool:
+    due_now = OutgoingMessage.objects.filter(pk=key, due_at__lte=wall_clock())
+    owners = User.objects.filter(pk__in=due_now.values("owner"), is_active=True)
+    owner = owners.select_for_update(no_key=True).first()  # one claim of theirs at a time
+    under_way = OutgoingMessage.objects.filter(owner=owner).exclude(holder="")
+    if owner is None or under_way.count() >= MOST_OF_ONE:
+        return False
+    rows = OutgoingMessage.objects.filter(pk=key, due_at__lte=wall_clock(), holder="")
+    return bool(rows.update(holder=name))
+
+
+def _send(row: OutgoingMessage) -> None:
+    failed = _post(row) or _mail(row)
+    accepted_at = row.sent_at or row.posted_at
+    if accepted_at is not None and row.stored_at is None:
+        store(row, accepted_at)
+        _set(row, stored_at=wall_clock())
+    if failed is not None:
+        _put_off(row, failed)
+        return
+    if accepted_at is None:
+        _set(row, state=State.REFUSED, due_at=None)
+        event(log, "refused", message=row.pk)
+        return
+    _set(row, state=State.SENT, error="")
+    if row.filed_at is None:
+        try:
+            _set(row, filed_in=file(row, accepted_at), filed_at=wall_clock())
+        except ConnectionLostError as error:
+            _put_off(row, Transmission(error=error.message))
+            return
+        except TapestryError as error:
+            _set(row, error=error.message, filed_at=wall_clock())
+    if row.refused:
+        _set(row, due_at=None)
+    else:
+        row.attachments.all().delete()
+        _set(row, due_at=None, raw=None)
+    event(log, "sent", message=row.pk)
+
+
+def _post(row: OutgoingMessage) -> Transmission | None:
+    """Post to newsgroups, unless that is done; return what is to be tried again."""
+    if not row.newsgroups.strip() or row.posted_at is not None:
+        return None
+    transmission = post_news(row.news_source, bytes(row.raw or b""))
+    if transmission.accepted:
+        _set(row, posted_at=wall_clock(), failures=0, failing_since=None)
+        return None
+    return transmission
+
+
+def _mail(row: OutgoingMessage) -> Transmission | None:
+    """Send to those who have not got it yet; return what is to be tried again."""
+    if not row.pending:
+        return None
+    raw = bytes(row.raw or b"")
+    transmission = send_mail(row.owner, ascii_address(row.sender), row.pending, raw)
+    if transmission.error:
+        return transmission
+    changes: dict[str, Any] = {
+        "pending": list(transmission.deferred),
+        "refused": {**row.refused, **transmission.refused},
+    }
+    if transmission.accepted:
+        changes |= {"sent_at": row.sent_at or wall_clock(), "failures": 0, "failing_since": None}
+    _set(row, **changes)
+    reasons = list(transmission.deferred.values())
+    return Transmission(error=reasons[0]) if reasons else None
+
+
+def _put_off(row: OutgoingMessage, transmission: Transmission) -> None:
+    """Have a message tried again later; give it up where that is of no use, or after three days."""
+    now = wall_clock()
+    since, failures = row.failing_since or now, row.failures + 1
+    again = None if transmission.is_final else next_try(now, since, failures)
+    done = row.sent_at or row.posted_at
+    if again is not None:
+        _set(row, due_at=again, failures=failures, failing_since=since, error=transmission.error)
+    elif done is None:
+        _set(row, state=State.REFUSED, due_at=None, error=transmission.error)
+    else:  # some have it: what is left can be tried again
+        left = dict.fromkeys(row.pending, transmission.error)
+        _set(row, state=State.SENT, due_at=None, pending=[], refused=row.refused | left)
+        if not row.pending:
+            _set(row, error=transmission.error, filed_at=row.filed_at or now)
+    event(log, "not_sent", message=row.pk, again=again is not None)
+
+
+def _set(row: OutgoingMessage, **changes: Any) -> None:
+    """Store that a step has ended."""
+    for name, value in changes.items():
+        setattr(row, name, value)
+    OutgoingMessage.objects.filter(pk=row.pk).update(**changes)
+
+
+def prune() -> int:
+    """Delete what was sent a month ago from the list; return how many."""
+    old = OutgoingMessage.objects.filter(state=State.SENT, changed_at__lt=wall_clock() - KEPT)
+    return old.filter(due_at=None).delete()[0]

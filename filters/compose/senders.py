@@ -1,0 +1,57 @@
+"""The addresses that a person may write from: those that they have confirmed, and no others.
+
+So nobody can write as somebody else.  Which addresses are `me` in a filter is another matter: what
+a person says there is for themselves alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.contrib.auth.models import User
+
+from filters.accounts import people
+from filters.compose.servers import kind_of
+from filters.delivery.mail.addresses import is_usable
+from filters.models import Address
+from tapestry.compose.recipients import Recipient
+from tapestry.core.errors import TapestryError
+
+
+def senders(owner: User) -> list[str]:
+    """Return the addresses that a person may write from, that of the account first."""
+    rows = Address.objects.filter(owner=owner).order_by("pk")
+    if kind_of(owner) == "site":  # the server of another says by itself who may write as whom
+        rows = rows.filter(proven=True)
+    usable = [row.email for row in rows if is_usable(row)]
+    return sorted(usable, key=lambda email: email.lower() != owner.email.lower())
+
+
+def usual_sender(owner: User, recipients: Iterable[str] = ()) -> str:
+    """Return the address that a reply is written from: the one that was written to, if any.
+
+    Empty if the person has confirmed none.
+    """
+    known = senders(owner)
+    written_to = {address.lower() for address in recipients}
+    first = next(iter(known), "")
+    return next((email for email in known if email.lower() in written_to), first)
+
+
+def sender_of(owner: User, email: str) -> Recipient:
+    """Return who a letter is from; raise TapestryError unless the address is theirs."""
+    if email not in senders(owner):
+        raise TapestryError(
+            "Choose one of the addresses that you have confirmed.",
+            hint="Under Sending you can confirm another.",
+        )
+    return Recipient(email, owner.get_full_name() or owner.get_username())
+
+
+def own_addresses(owner: User) -> set[str]:
+    """Return all addresses that a reply to all leaves out, in lower case."""
+    rows = Address.objects.filter(owner=owner, confirmed_at__isnull=False)
+    return {
+        *people.addresses(owner),
+        *(email.lower() for email in rows.values_list("email", flat=True)),
+    }

@@ -1,0 +1,131 @@
+"""By which server a person's mail is sent: their own, else that of the site (EMAIL_URL)."""
+
+from __future__ import annotations
+
+import smtplib
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.mail import EmailMessage, get_connection
+
+from filters.delivery.mail.addresses import is_usable
+from filters.delivery.mail.kept import is_kept_only
+from filters.models import Address, SmtpAccount
+from filters.models.source import Source
+from filters.runtime import services
+from filters.runtime.encryption import decrypt
+from filters.sources.credentials import account_of as account_of_source
+from tapestry.compose.transmission import Transmission, post, transmit
+from tapestry.core.errors import TapestryError
+from tapestry.deliver.mail.headers import ascii_address
+from tapestry.servers.account import Account, ConnectionLostError
+from tapestry.servers.smtp import connected
+
+PATIENCE = 30.0
+"""Seconds that a server has for each response."""
+
+LIMIT = 300.0
+"""Seconds of a connection, from the socket to its end."""
+
+Kind = Literal["own", "site", ""]
+
+
+def kind_of(owner: User) -> Kind:
+    """Return whose server sends a person's mail; empty if there is none."""
+    if SmtpAccount.objects.filter(owner=owner).exists():
+        return "own"
+    return "" if is_kept_only() else "site"
+
+
+def account_of(stored: SmtpAccount, secret: str | None = None) -> Account:
+    """Return the account of a person's server; raise TapestryError if it cannot be decrypted."""
+    security: Any = stored.security
+    known = decrypt(stored.secret, services.data()) if secret is None else secret
+    place = ("smtp", stored.host, stored.port, security)
+    return Account(*place, stored.user, known, allowed=tuple(settings.PRIVATE_HOSTS))
+
+
+def send_mail(owner: User, sender: str, recipients: Sequence[str], raw: bytes) -> Transmission:
+    """Hand a letter to the server that sends a person's mail, and return what it says."""
+    own = SmtpAccount.objects.filter(owner=owner).first()
+    if own is None and is_kept_only():
+        words = "There is no mail server: name your own under Sending."
+        return Transmission(error=words, is_final=True)
+    if own is None and not _is_proven(owner, sender):
+        # The person's own server may have been removed since: it need not ask for proof.
+        words = f"This site sends from {sender} once you have confirmed that it is yours."
+        return Transmission(error=words, is_final=True)
+    if own is None:
+        return _by_site(sender, recipients, raw)
+    try:
+        with connected(account_of(own), PATIENCE, LIMIT) as client:
+            return transmit(client, sender, recipients, raw)
+    except TapestryError as error:
+        return _failed(error)
+
+
+def _is_proven(owner: User, sender: str) -> bool:
+    """Tell whether the site may send from an address, given as it stands in an envelope."""
+    rows = Address.objects.filter(owner=owner, proven=True)
+    return any(ascii_address(row.email) == sender for row in rows if is_usable(row))
+
+
+def post_news(source: Source | None, raw: bytes) -> Transmission:
+    """Post a letter by a news server, and return what it says."""
+    if source is None:
+        return Transmission(error="The news server is no longer among your sources.", is_final=True)
+    try:
+        return post(account_of_source(source), raw, PATIENCE, LIMIT)
+    except TapestryError as error:
+        return _failed(error)
+
+
+def _failed(error: TapestryError) -> Transmission:
+    words = f"{error.message} {error.hint or ''}".strip()
+    return Transmission(error=words, is_final=not isinstance(error, ConnectionLostError))
+
+
+class _Written(EmailMessage):
+    """Mail of bytes that are sent as they are."""
+
+    def __init__(self, sender: str, recipients: Sequence[str], raw: bytes) -> None:
+        super().__init__(from_email=sender, bcc=list(recipients))
+        self._raw = raw
+
+    def message(self, *_: Any, **__: Any) -> Any:
+        return self
+
+    def as_bytes(self, **_: Any) -> bytes:
+        return self._raw
+
+    def get_charset(self) -> None:
+        return None
+
+
+def _by_site(sender: str, recipients: Sequence[str], raw: bytes) -> Transmission:
+    connection: Any = get_connection()
+    try:
+        connection.open()
+        client = getattr(connection, "connection", None)
+        if isinstance(client, smtplib.SMTP):
+            return transmit(client, sender, recipients, raw)
+        # Not by SMTP: to a file or to the console, say.
+        connection.send_messages([_Written(sender, recipients, raw)])
+        return Transmission(accepted=tuple(recipients))
+    except smtplib.SMTPResponseException as error:
+        words = f"The mail server does not serve this site ({error.smtp_code})."
+        return Transmission(error=words)
+    except (smtplib.SMTPException, OSError) as error:
+        name = getattr(error, "strerror", None) or type(error).__name__
+        return Transmission(error=f"The mail server cannot be reached ({name}).")
+    finally:
+        _close(connection)
+
+
+def _close(connection: Any) -> None:
+    try:
+        connection.close()
+    except (smtplib.SMTPException, OSError):
+        connection.connection = None

@@ -1,0 +1,80 @@
+r"""What was sent: a message of its conversation here, and one of the folder \Sent of its writer.
+
+It is appended to the tables as it would be if it came back: the copy that a source reads from the
+folder, or a list sends, is the same message by its Message-ID and content (tapestry.core.content),
+and adds nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from filters.models import OutgoingMessage
+from filters.models.source import Source
+from filters.runtime import services
+from filters.runtime.queue import TICK, run_soon
+from filters.sources.credentials import account_of
+from filters.store.filter_store import DjangoClock
+from tapestry.core.content import message_id_of
+from tapestry.core.message import Message
+from tapestry.deliver.imap.sent_folder import keep_sent
+from tapestry.ingest.mime.parse import parse
+from tapestry.tables.append import append_messages
+from tapestry.tables.compact import compact_small_files
+from tapestry.tables.originals import Original
+
+PATIENCE = 30.0
+LIMIT = 120.0
+"""Seconds for each response of a mailbox, and for all of a connection."""
+
+
+def store(row: OutgoingMessage, accepted_at: int) -> None:
+    """Append what was sent to the messages of who sent it.
+
+    Idempotent: the tables know its Message-ID.  Nothing is appended for somebody who is gone.
+    """
+    tables = services.tables()
+    append_messages(
+        tables,
+        DjangoClock(),
+        [_message(row, accepted_at)],
+        originals=[Original(bytes(row.raw or b""))],
+        forbidden=lambda: not _is_there(row),
+    )
+    run_soon(TICK)
+    compact_small_files(tables)
+
+
+def _message(row: OutgoingMessage, accepted_at: int) -> Message:
+    audience = f"user:{row.owner.get_username()}"
+    parsed = parse(bytes(row.raw or b""), None, audience, accepted_at).message
+    if parsed.inreplyto is None and row.parent and not row.is_forward:
+        # What it answers has no Message-ID that a header could name; the conversation has it.
+        return replace(parsed, inreplyto=message_id_of(row.parent))
+    return parsed
+
+
+def _is_there(row: OutgoingMessage) -> bool:
+    """Tell whether a row is still there; it stays until the caller's transaction ends."""
+    rows = OutgoingMessage.objects.select_for_update().filter(pk=row.pk)
+    return bool(rows.values_list("pk"))
+
+
+def file(row: OutgoingMessage, sent_at: int) -> str:
+    r"""Put what was sent into the folder \Sent of a mailbox of who sent it; return where.
+
+    Empty if they have no mailbox with such a folder.  Raises TapestryError, in words.
+    """
+    for source in _mailboxes(row):
+        folder = keep_sent(account_of(source), bytes(row.raw or b""), sent_at, PATIENCE, LIMIT)
+        if folder is not None:
+            return f"{folder} of {source}"
+    return ""
+
+
+def _mailboxes(row: OutgoingMessage) -> list[Source]:
+    """Return the mailboxes of who sent it, that of the address it is from first."""
+    sources = Source.objects.filter(owner=row.owner, kind=Source.Kind.IMAP, active=True)
+    return sorted(
+        sources, key=lambda source: (source.user.lower() != row.sender.lower(), source.pk)
+    )

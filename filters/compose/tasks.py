@@ -1,0 +1,42 @@
+"""Tasks of the workers: send what people have sent off, and try servers of theirs."""
+
+from __future__ import annotations
+
+from filters.compose import outbox
+from filters.compose.outbox import UNDO
+from filters.runtime.queue import send
+from filters.sources import trials
+from tapestry.celery import app
+
+EXPIRES = 60
+"""Seconds after which a task that has not begun is not needed: there will be another."""
+
+
+@app.task(name="filters.send_outbox", ignore_result=True)
+def send_outbox() -> None:
+    """Have all messages sent that are due; their own tasks may have been lost."""
+    for key in outbox.due():
+        send_message.apply_async((key,), expires=EXPIRES)
+
+
+@app.task(name="filters.send_message", ignore_result=True)
+def send_message(key: int) -> None:
+    """Send a message, if it is due and nobody is at it."""
+    outbox.send(key)
+
+
+@app.task(name="filters.try_smtp", ignore_result=True, needs_room=False)
+def try_smtp(key: int) -> None:
+    """Answer the trial of a mail server that somebody waits for on its page."""
+    from filters.compose import smtp_trial
+
+    trials.run(key, smtp_trial.write)
+
+
+def send_soon(key: int, seconds: float = UNDO) -> bool:
+    """Ask the worker to send a message after so many seconds; without a queue the clock does.
+
+    Return False if the queue cannot be reached.
+    """
+    later = {"countdown": seconds + 0.1, "expires": seconds + EXPIRES} if seconds else {}
+    return send(send_message, (key,), otherwise="It is sent by the clock", **later)

@@ -1,0 +1,45 @@
+"""The list of what a person writes and has sent from here; deleting one."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from filters.accounts.requests import PersonRequest
+from filters.compose.views.outgoing import message_of
+from filters.models import OutgoingMessage
+
+State = OutgoingMessage.State
+
+SHOWN = 50
+"""Messages of each kind that are listed."""
+
+
+@require_safe
+def drafts(request: PersonRequest) -> HttpResponse:
+    """List drafts, what is being sent or was refused, and what was sent lately."""
+    rows = OutgoingMessage.objects.filter(owner=request.user).defer("raw", "body")
+    context = {
+        "drafts": rows.filter(state=State.DRAFT)[:500],
+        "waiting": rows.filter(state__in=(State.QUEUED, State.REFUSED))[:SHOWN],
+        "sent": rows.filter(state=State.SENT)[:SHOWN],
+    }
+    return render(request, "filters/compose/drafts.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete(request: PersonRequest, uid: uuid.UUID) -> HttpResponse:
+    """Ask, then delete a draft, or a message that was refused."""
+    doomed = message_of(request, uid)
+    if doomed.state in (State.QUEUED, State.SENT):
+        return redirect(doomed)
+    if request.method == "POST":
+        rows = OutgoingMessage.objects.filter(pk=doomed.pk, state=doomed.state, holder="")
+        if rows.delete()[0]:
+            messages.success(request, "The draft is deleted.")
+        return redirect("drafts")
+    return render(request, "filters/compose/delete.html", {"draft": doomed})

@@ -1,0 +1,74 @@
+"""A message of the outbox: its draft, or how sending it stands."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from filters.accounts.requests import PersonRequest
+from filters.compose import outbox
+from filters.compose.tasks import send_soon
+from filters.compose.views.write import editor
+from filters.models import OutgoingMessage
+from filters.reading.text import text_html
+from tapestry.core.clock import SECOND, wall_clock
+from tapestry.core.errors import TapestryError
+
+
+def message_of(request: PersonRequest, uid: uuid.UUID) -> OutgoingMessage:
+    """Return a message of the person who asks; 404 for those of others."""
+    rows = OutgoingMessage.objects.defer("raw").select_related("owner")
+    return get_object_or_404(rows, owner=request.user, uid=uid)
+
+
+@require_safe
+def outgoing(request: PersonRequest, uid: uuid.UUID) -> HttpResponse:
+    """Show a draft in the editor, and what was sent off with how it stands."""
+    row = message_of(request, uid)
+    if row.is_draft:
+        return editor(request, row)
+    context = _context(row) | {"text": text_html(row.body)}
+    return render(request, "filters/compose/outgoing.html", context)
+
+
+@require_safe
+def state(request: PersonRequest, uid: uuid.UUID) -> HttpResponse:
+    """Show how sending a message stands: its page asks while it is under way."""
+    return render(request, "filters/compose/_state.html", _context(message_of(request, uid)))
+
+
+@require_POST
+def undo(request: PersonRequest, uid: uuid.UUID) -> HttpResponse:
+    """Make a draft again of what was sent off, if nobody has got it yet."""
+    row = message_of(request, uid)
+    if not row.is_draft and not outbox.undo(row):
+        messages.error(request, "It is too late: it has been sent.", extra_tags="bad")
+    return redirect(row)
+
+
+@require_POST
+def again(request: PersonRequest, uid: uuid.UUID) -> HttpResponse:
+    """Try again to send what was refused."""
+    row = message_of(request, uid)
+    try:
+        if outbox.send_again(row):
+            send_soon(row.pk, 0)
+    except TapestryError as error:
+        messages.error(request, f"{error.message} {error.hint or ''}", extra_tags="bad")
+    return redirect(row)
+
+
+def _context(row: OutgoingMessage) -> dict[str, object]:
+    left = (row.due_at or 0) - wall_clock()
+    is_undoable = row.state == row.State.QUEUED and not (row.sent_at or row.posted_at)
+    return {
+        "row": row,
+        "seconds": max(0, -(-left // SECOND)),
+        "is_undoable": is_undoable and not row.holder,
+        "is_waiting": row.failures > 0 and left > 0,
+        "audience": f"user:{row.owner.get_username()}",
+    }

@@ -1,0 +1,89 @@
+"""By which server a person's mail is sent, and from which addresses."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST
+
+from filters.accounts.requests import PersonRequest
+from filters.compose import servers
+from filters.compose.forms import SmtpForm
+from filters.compose.senders import senders
+from filters.compose.tasks import try_smtp
+from filters.delivery.mail import addresses
+from filters.models import Address, SmtpAccount, Trial
+from filters.sources import trials
+from filters.sources.views.trials import go_on
+from tapestry.core.errors import TapestryError
+
+MOST_ADDRESSES = 50
+
+
+@sensitive_post_parameters("secret")
+@require_http_methods(["GET", "HEAD", "POST"])
+def sending(request: PersonRequest) -> HttpResponse:
+    """Describe one's own mail server; the worker tries it, and stores it if that goes well."""
+    owner = request.user
+    stored = SmtpAccount.objects.filter(owner=owner).first() or SmtpAccount(owner=owner)
+    form = SmtpForm(request.POST if request.method == "POST" else None, stored=stored)
+    if not form.is_valid():
+        return _page(request, form)
+    question = {"data": request.POST.urlencode()}
+    try:
+        trial = trials.begin(owner, "smtp", question, try_smtp)
+        return go_on(request, trial) or _page(request, form, trial)
+    except TapestryError as error:
+        form.add_error(None, f"{error.message} {error.hint or ''}")
+        return _page(request, form)
+
+
+@require_POST
+def remove(request: PersonRequest) -> HttpResponse:
+    """Forget a person's own mail server, its password too."""
+    if SmtpAccount.objects.filter(owner=request.user).delete()[0]:
+        messages.success(request, "Your mail server is removed, and its password is forgotten.")
+    return redirect("sending")
+
+
+@require_POST
+def confirm_sender(request: PersonRequest) -> HttpResponse:
+    """Send the link that confirms an address to write from."""
+    email = request.POST.get("email", "").strip()
+    known = Address.objects.filter(owner=request.user)
+    try:
+        validate_email(email)
+        if len(email) > 254:
+            raise ValidationError("long")
+    except ValidationError:
+        messages.error(request, "Write an address such as terry@example.com.", extra_tags="bad")
+        return redirect("sending")
+    try:
+        is_known = known.filter(email__iexact=email).exists()
+        if not is_known and known.count() >= MOST_ADDRESSES:
+            raise TapestryError(f"You have {MOST_ADDRESSES} addresses, as many as may be.")
+        addresses.send_link(addresses.address_of_person(request.user, email))
+        messages.success(request, f"A link is on its way to {email}. Open it to confirm.")
+    except TapestryError as error:
+        messages.error(request, f"{error.message} {error.hint or ''}", extra_tags="bad")
+    return redirect("sending")
+
+
+def _page(request: PersonRequest, form: SmtpForm, trial: Trial | None = None) -> HttpResponse:
+    rows, known = Address.objects.filter(owner=request.user).order_by("pk"), senders(request.user)
+    context = {
+        "form": form,
+        "stored": form.stored,
+        "trial": trial,
+        "kind": servers.kind_of(request.user),
+        "addresses": [(row, row.email in known) for row in rows],
+        "site": settings.SITE_URL,
+    }
+    return render(
+        request, "filters/compose/sending.html", context, status=400 if form.errors else 200
+    )

@@ -1,0 +1,185 @@
+"""The editor: a new message, a reply, a forwarded message, or a draft."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.http import Http404, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.utils.html import format_html
+from django.views.decorators.http import require_http_methods, require_POST
+
+from filters.accounts.requests import PersonRequest
+from filters.compose import drafts, outbox, parents, servers
+from filters.compose.drafts import ChangedElsewhereError, NotADraftError
+from filters.compose.forms import DraftForm
+from filters.compose.letters import FieldError, attached_name
+from filters.compose.senders import senders, usual_sender
+from filters.compose.tasks import send_soon
+from filters.models import OutgoingMessage
+from tapestry.compose.mailto import read_mailto
+from tapestry.core.errors import TapestryError
+
+State = OutgoingMessage.State
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def compose(request: PersonRequest) -> HttpResponse:
+    """Begin a message; with POST, save it, and send it or change its files as the button says.
+
+    ``id`` and ``in`` name a message, ``way`` how it is answered; ``mailto`` is an address of
+    RFC 6068.  GET stores nothing.
+    """
+    if request.method == "POST":
+        return _act(request)
+    draft = _begun(request)
+    error = None
+    if url := request.GET.get("mailto"):
+        try:
+            asked = read_mailto(url)
+            draft.to, draft.cc = asked.to, asked.cc
+            draft.subject, draft.body = asked.subject, asked.body
+        except TapestryError as failure:
+            error = failure
+    return editor(request, draft, error=error)
+
+
+@require_POST
+def save(request: PersonRequest) -> HttpResponse:
+    """Save a draft as it is typed: the page of its window asks for that."""
+    form, version = DraftForm(request.POST), request.POST.get("version", "")
+    if not form.is_valid():
+        words = " ".join(str(text) for errors in form.errors.values() for text in errors)
+        return render(
+            request,
+            "filters/compose/_saved.html",
+            {"refusal": words, "version": version},
+            status=422,
+        )
+    if _is_empty(form):
+        return HttpResponse(status=204)
+    try:
+        draft = _saved(request, form)
+    except (ChangedElsewhereError, NotADraftError) as error:
+        notice = '<p class="banner warn" role="alert">{} Save it here to choose.</p>'
+        return HttpResponse(format_html(notice, error.message), status=409)
+    except TapestryError as error:
+        words = f"{error.message} {error.hint or ''}"
+        return render(
+            request,
+            "filters/compose/_saved.html",
+            {"refusal": words, "version": version},
+            status=422,
+        )
+    context = {"draft": draft, "version": draft.version}
+    response = render(request, "filters/compose/_saved.html", context)
+    response["HX-Replace-Url"] = draft.get_absolute_url()
+    return response
+
+
+def editor(
+    request: PersonRequest,
+    draft: OutgoingMessage,
+    form: DraftForm | None = None,
+    error: TapestryError | None = None,
+    status: int | None = None,
+) -> HttpResponse:
+    """Show a draft in a window of its own name, or what was sent that could not be accepted."""
+    if form is None:
+        form = DraftForm(initial=DraftForm.initial_of(draft, str(uuid.uuid4())))
+    owner = request.user
+    known = senders(owner)
+    select = form.fields["sender"].widget
+    select.choices = [(email, email) for email in known]
+    first = "body" if draft.parent and not draft.is_forward else "to"
+    form.fields[first].widget.attrs["autofocus"] = True
+    stored = OutgoingMessage.objects.filter(owner=owner, state=State.DRAFT)
+    context = {
+        "form": form,
+        "draft": draft,
+        "version": form["version"].value(),
+        "error": error,
+        "is_changed_elsewhere": isinstance(error, ChangedElsewhereError),
+        "has_sender": bool(known),
+        "server": servers.kind_of(owner),
+        "files": draft.attachments.defer("content") if draft.pk else (),
+        "attached": attached_name(draft) if draft.is_forward else "",
+        "others": stored.filter(parent=draft.parent).exclude(pk=draft.pk) if draft.parent else (),
+    }
+    if status is None:
+        status = 400 if error or form.errors else 200
+    return render(request, "filters/compose/write.html", context, status=status)
+
+
+def _begun(request: PersonRequest) -> OutgoingMessage:
+    owner, msgid = request.user, request.GET.get("id")
+    if not msgid:
+        return OutgoingMessage(owner=owner, sender=usual_sender(owner), changed_at=0)
+    parent = parents.find_parent(owner, msgid, request.GET.get("in"))
+    if parent is None:
+        raise Http404("There is no such message, or you may not see it.")
+    return parents.begin(owner, parent, request.GET.get("way", "reply"))
+
+
+def _act(request: PersonRequest) -> HttpResponse:
+    """Save what was posted, then do what the button says."""
+    form = DraftForm(request.POST)
+    act, _, key = request.POST.get("do", "save").partition(":")
+    if not form.is_valid():
+        return editor(request, _known(request, form), form)
+    try:
+        draft = _saved(request, form, overwrite=act == "keep")
+        if act == "remove" and key.isascii() and key.isdecimal() and len(key) < 19:
+            drafts.remove_file(draft, int(key))
+        if act == "send":
+            outbox.queue(draft)
+            send_soon(draft.pk)
+    except NotADraftError:
+        return redirect("outgoing", uid=form.cleaned_data["uid"])
+    except ChangedElsewhereError as error:
+        return editor(request, _known(request, form), form, error, status=409)
+    except FieldError as error:
+        form = _refilled(request, draft)
+        form.add_error(error.field or None, f"{error.message} {error.hint or ''}".strip())
+        return editor(request, draft, form)
+    except TapestryError as error:
+        return editor(request, _known(request, form), form, error)
+    return redirect(draft)
+
+
+def _saved(request: PersonRequest, form: DraftForm, *, overwrite: bool = False) -> OutgoingMessage:
+    given = form.cleaned_data
+    return drafts.save_draft(
+        request.user,
+        given["uid"],
+        str(given["editor"]),
+        given["version"],
+        form.kept(),
+        request.FILES.getlist("files"),
+        overwrite=overwrite,
+    )
+
+
+def _refilled(request: PersonRequest, draft: OutgoingMessage) -> DraftForm:
+    """Return the form as it was posted, of the version that was stored by that."""
+    data = QueryDict(mutable=True)
+    for name, values in request.POST.lists():
+        data.setlist(name, values)
+    data["version"] = str(draft.version)
+    form = DraftForm(data)
+    form.is_valid()
+    return form
+
+
+def _known(request: PersonRequest, form: DraftForm) -> OutgoingMessage:
+    """Return the stored draft that a form is of, else one that is not stored."""
+    uid = form.cleaned_data.get("uid")
+    rows = OutgoingMessage.objects.filter(owner=request.user, uid=uid) if uid else None
+    stored = rows.first() if rows is not None else None
+    return stored or OutgoingMessage(owner=request.user, uid=uid or uuid.uuid4(), changed_at=0)
+
+
+def _is_empty(form: DraftForm) -> bool:
+    """Tell whether nothing was typed that is worth a draft."""
+    given = form.cleaned_data
+    return not any(given[name].strip() for name in ("to", "cc", "bcc", "subject", "body"))

@@ -1,0 +1,163 @@
+"""The counts beside a person's filters, and the mark that changes whenever any of them does.
+
+    mark: a seek in an index for each filter ── known ──> counts kept in this process
+                                             └─ new ────> counts of all matches
+
+A page asks for the mark every few seconds; what is counted again is what has changed.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db.models import Count, F, Max, Min, OuterRef, Q, Subquery, Sum
+from django.db.models.functions import Lower
+
+from filters.accounts import people
+from filters.models import Filter, Match, MessageState, Mute, TriageStep
+from filters.runtime.opaque_keys import keyed_digest
+from filters.store import shared_window
+from filters.store.message_states import is_hidden_from, muted_roots
+from filters.store.schedule import is_due, is_waiting
+from tapestry.core.clock import wall_clock
+
+KEPT = 200
+"""People whose counts are kept in one process: those last asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """The counts of a filter's list.
+
+    ``left`` counts messages that no longer match, ``waiting`` those to be shown later, from
+    ``waits_until`` on.
+    """
+
+    total: int = 0
+    unread: int = 0
+    left: int = 0
+    waiting: int = 0
+    waits_until: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sidebar:
+    """A person's filters with their counts; ``mark`` changes whenever any of it does.
+
+    Each filter has what its Tally has.
+    """
+
+    filters: tuple[Filter, ...]
+    total: int
+    unread: int
+    mark: str
+
+    @property
+    def searching(self) -> bool:
+        """Tell whether any filter still has to look through existing mail."""
+        return any(filter_.is_searching for filter_ in self.filters)
+
+    def total_of(self, filter_: Filter | None) -> int:
+        """Return how many messages are in the list of a filter, or in the inbox."""
+        if filter_ is None:
+            return self.total
+        same = (listed for listed in self.filters if listed.pk == filter_.pk)
+        return sum(getattr(listed, "total", 0) for listed in same)
+
+
+_SEEKS = ("sequence", "refreshed_at", "retracted_at")
+"""Fields of a match of which one grows whenever it is listed, shown, refreshed or leaves."""
+
+_UNREAD = Q(read_at=None, retracted_at=None, card__isnull=False)
+
+_kept: OrderedDict[int, Sidebar] = OrderedDict()
+_lock = Lock()
+
+
+def sidebar(user: User) -> Sidebar:
+    """Return a person's filters with their counts: those kept, while the mark is the same."""
+    mark = mark_of(user)
+    with _lock:
+        kept = _kept.get(user.pk)
+        if kept is not None and kept.mark == mark:
+            _kept.move_to_end(user.pk)
+            return kept
+    counted = _count(user, mark)
+    with _lock:
+        _kept[user.pk] = counted
+        _kept.move_to_end(user.pk)
+        while len(_kept) > KEPT:
+            _kept.popitem(last=False)
+    return counted
+
+
+def mark_of(user: User) -> str:
+    """Return a text that changes whenever a list of this person does, or what is said of it.
+
+    Each part is a seek in an index for every filter, or counts what is unread.
+    """
+    filters = Filter.objects.filter(owner=user).order_by()
+    last = {f"last_{name}": _last(name) for name in _SEEKS}
+    of_filters = filters.annotate(**last).aggregate(
+        *(Max(name) for name in last),
+        Count("pk"),
+        Max("pk"),
+        Max("updated"),
+        running=Sum("pk", filter=Q(active=True)),
+        faulty=Sum("pk", filter=~Q(error="")),
+        searching=Sum("pk", filter=Q(enrolled=False, since__lt=F("begun_at"))),
+    )
+    unread = Match.objects.filter(_UNREAD, is_due(), filter__in=filters.values("pk"))
+    back = MessageState.objects.filter(owner=user, snoozed_until__lte=wall_clock())
+    state = (
+        of_filters,
+        unread.aggregate(Count("pk"), Sum("pk")),
+        TriageStep.objects.filter(owner=user).aggregate(Count("parts"), Max("at")),
+        Mute.objects.filter(owner=user).aggregate(Count("pk"), Max("pk")),
+        back.aggregate(Max("snoozed_until")),
+        people.audiences(user),
+    )
+    return keyed_digest("sidebar", repr((user.pk, state)))[:16]
+
+
+def _last(name: str) -> Subquery:
+    """Return the greatest value of a field of a filter's matches, by a seek in an index."""
+    own = Match.objects.filter(filter=OuterRef("pk"), **{f"{name}__isnull": False})
+    return Subquery(own.order_by(f"-{name}").values(name)[:1])
+
+
+def _count(user: User, mark: str) -> Sidebar:
+    filters = Filter.objects.filter(owner=user).order_by()
+    own = Match.objects.filter(
+        filter__in=filters.values("pk"),
+        audience__in=people.audiences(user),
+        card__isnull=False,
+    ).order_by()
+    present = own.filter(retracted_at=None)
+    shown = present.filter(is_due()).exclude(is_hidden_from(user))
+    waiting = present.filter(is_waiting())
+    left = own.filter(is_due(), retracted_at__isnull=False)
+    parts: dict[int, dict[str, Any]] = {}
+    for matches, values in (
+        (shown, {"total": Count("pk"), "unread": Count("pk", filter=Q(read_at=None))}),
+        (left, {"left": Count("pk")}),
+        (waiting, {"waiting": Count("pk"), "waits_until": Min("shown_at")}),
+    ):
+        groups = matches.values("filter").annotate(**values)
+        for filter_id, *numbers in groups.values_list("filter", *values):
+            parts.setdefault(filter_id, {}).update(zip(values, numbers, strict=True))
+    inbox = shown.exclude(card__root__in=muted_roots(user)).aggregate(
+        total=Count("card", distinct=True),
+        unread=Count("card", distinct=True, filter=Q(read_at=None)),
+    )
+    owned = filters.defer("text").order_by(Lower("title"), "name")
+    shared_window.show_position(owned)
+    for filter_ in owned:
+        tally = Tally(**parts.get(filter_.pk, {}))
+        for name in Tally.__slots__:
+            setattr(filter_, name, getattr(tally, name))
+    return Sidebar(tuple(owned), inbox["total"], inbox["unread"], mark)

@@ -1,0 +1,57 @@
+"""From an account without anything to the first filter: what is done, and what comes next.
+
+add a source ─> see mail come ─> write a filter
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.contrib.auth.models import User
+from django.db.models import Sum
+
+from filters.accounts import people
+from filters.models import Source
+from filters.runtime import services
+from tapestry.tables.delta.log import snapshot
+from tapestry.tables.read import has_messages_for
+
+
+@dataclass(frozen=True, slots=True)
+class FirstSteps:
+    """How far a person without filters has come.
+
+    ``source`` is the newest of their sources.  ``added`` messages have come from all of them, and
+    ``reached`` of about ``total`` have been read where there are more.  ``has_mail``: there is
+    mail that they may see, from wherever it came.
+    """
+
+    source: Source | None
+    added: int
+    reached: int
+    total: int
+    has_mail: bool
+
+    @property
+    def next(self) -> str:
+        """Return which step comes next: ``source``, ``folders``, ``mail`` or ``filter``."""
+        if self.has_mail:
+            return "filter"
+        if self.source is None:
+            return "source"
+        return "mail" if self.source.folder_patterns else "folders"
+
+
+def first_steps(user: User) -> FirstSteps:
+    sources = Source.objects.filter(owner=user).annotate(
+        added=Sum("folders__added"),
+        reached=Sum("folders__reached"),
+        total=Sum("folders__total"),
+    )
+    found = sorted(sources, key=lambda source: source.pk)
+    added, reached, total = (
+        sum(getattr(source, name) or 0 for source in found)
+        for name in ("added", "reached", "total")
+    )
+    has_mail = bool(added) or has_messages_for(snapshot(services.tables()), people.audiences(user))
+    return FirstSteps(found[-1] if found else None, added, reached, total, has_mail)

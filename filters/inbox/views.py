@@ -1,0 +1,124 @@
+"""The inbox: what all filters found, or one of them; the open message beside the list."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.paginator import Page, Paginator
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.functional import SimpleLazyObject
+from django.views.decorators.http import require_POST, require_safe
+
+from filters.accounts.requests import PersonRequest, wants_fragment
+from filters.inbox import counts, importance
+from filters.inbox.first_steps import first_steps
+from filters.inbox.pages import page_of
+from filters.lists import listing
+from filters.message import reading
+from filters.models import Feed, Filter
+from filters.store.shared_window import show_position
+
+PAGE = 50
+
+BY_IMPORTANCE = "inbox-by-importance"
+
+
+@require_safe
+def inbox(
+    request: PersonRequest,
+    name: str | None = None,
+    *,
+    retracted: bool = False,
+    by_importance: bool = False,
+) -> HttpResponse:
+    """Show the list, and the message that ``open`` names; htmx gets the list alone.
+
+    The status is 404 where there is a list, but no such message, or none of that audience
+    (``in``) that is the reader's to see.
+    ``retracted``: the list of the messages that have left a live filter.
+    ``by_importance``: the list in the order of the reader's appraiser rules, once there are scores.
+    """
+    filter_ = None if name is None else get_object_or_404(Filter, owner=request.user, name=name)
+    if filter_ is not None:
+        show_position([filter_])
+    here = reverse("inbox") if filter_ is None else filter_.get_absolute_url()
+    if filter_ is not None and retracted:
+        here = reverse("filter-retracted", args=[filter_.name])
+    if by_importance:
+        here = reverse("filter-by-importance", args=[name]) if name else reverse(BY_IMPORTANCE)
+    order = importance.order_of(request.user, by_importance=by_importance)
+    is_fragment = wants_fragment(request)
+    opened = None if is_fragment else request.GET.get("open")
+    shown = reading.read(request.user, opened, request.GET.get("in")) if opened else None
+    if shown is not None and request.method == "GET":
+        listing.mark_read(request.user, shown.message.msgid)
+    counted = counts.sidebar(request.user)
+    number = request.GET.get("page")
+    page: Page[Any]
+    if order.is_by_importance:
+        ordered = importance.ordered(request.user, filter_, counted.total_of(filter_))
+        page = _pages(ordered).get_page(number)
+    elif retracted:
+        cards = listing.cards(request.user, filter_, retracted=True)
+        page = _pages(cards).get_page(number)
+    else:
+        page = page_of(request.user, filter_, number, PAGE, counted.total_of(filter_))
+    context: dict[str, object] = {
+        "page": page,
+        "here": here,
+        "filter": filter_,
+        "retracted": retracted,
+        "sidebar": counted,
+        "order": order,
+    }
+    rows = listing.rows(request.user, page, filter_, retracted=retracted)
+    context["rows"] = importance.undated(rows) if order.is_by_importance else rows
+    if filter_ is not None and not retracted:
+        context["progress"] = listing.progress(request.user, filter_)
+    if filter_ is not None and filter_.is_live and not retracted:
+        left = listing.visible(request.user, retracted=True).filter(filter=filter_)
+        context["left"] = left.count()
+    if filter_ is None and not context["rows"]:
+        context["first_steps"] = SimpleLazyObject(lambda: first_steps(request.user))
+    if is_fragment:
+        return render(request, "filters/inbox/_list.html", context)
+    context["feed"] = Feed.objects.filter(owner=request.user, filter=filter_).first()
+    context |= {"current": name or "/", "reading": shown, "missing": opened}
+    status = 404 if opened and shown is None else 200
+    return render(request, "filters/inbox/inbox.html", context, status=status)
+
+
+def _pages(cards: Any) -> Paginator[Any]:
+    """Return the pages of a list: a query, or the cards in an order of their own."""
+    return Paginator(cards, PAGE)
+
+
+@require_safe
+def sidebar(request: PersonRequest) -> HttpResponse:
+    """Show the counts again; 204 while nothing has changed since the ``mark`` in ``seen``.
+
+    A change sends the event ``arrived`` to the page, which then loads its list again.
+    """
+    if counts.mark_of(request.user) == request.GET.get("seen"):
+        return HttpResponse(status=204)
+    context = {"sidebar": counts.sidebar(request.user), "current": request.GET.get("current", "")}
+    response = render(request, "filters/inbox/_sidebar.html", context)
+    response["HX-Trigger"] = "arrived"
+    return response
+
+
+@require_safe
+def show_first_steps(request: PersonRequest) -> HttpResponse:
+    """Show again how far somebody without filters has come."""
+    context = {"first_steps": first_steps(request.user)}
+    return render(request, "filters/inbox/_first_steps.html", context)
+
+
+@require_POST
+def show_now(request: PersonRequest, name: str) -> HttpResponse:
+    """Show at once what a filter found and would show later."""
+    filter_ = get_object_or_404(Filter, owner=request.user, name=name)
+    listing.show_now(filter_)
+    return redirect(filter_)

@@ -1,0 +1,1 @@
+"""What the lists show of matched messages: cards, and why each is there."""

@@ -1,0 +1,169 @@
+"""The read model of the lists: what they show of matched messages, copied from the tables.
+
+stale matches ─ rows of their messages ─> cards ─┐
+              └ rows of their evidence ──────────┴─> one prepared UPDATE for each match
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from operator import attrgetter
+from typing import NamedTuple
+
+from django.db import transaction
+from django.db.models import Q, TextField
+from django.db.models.functions import Cast
+
+from filters.accounts import people
+from filters.appraisal.upkeep import add_cards
+from filters.lists.explanation import StaleMatch, evidence_rows
+from filters.lists.tallies import tallies
+from filters.models import Card, Match
+from filters.runtime.batching import BATCH_SIZE, batched
+from filters.runtime.bulk import update_rows
+from filters.store import imports
+from tapestry.core.clock import wall_clock
+from tapestry.core.schema import MESSAGES
+from tapestry.tables.delta.log import Tables
+from tapestry.tables.read import CARD, lookup
+
+STALE_MATCHES = 20_000
+"""Matches that are refreshed in one transaction."""
+
+
+class CopyKey(NamedTuple):
+    """What names a copy of a message."""
+
+    msgid: str
+    audience: str
+
+
+COLUMNS = (*CARD, "audience", "inreplyto", "references")
+
+
+def refresh_cards(tables: Tables, *, enrolled: bool | None = None) -> int:
+    """Give stale matches their cards and their evidence rows; return how many were refreshed.
+
+    Stale are new matches, and those of live filters whose evidence has changed.  Unless
+    ``enrolled`` is None, those of filters that are enrolled in the shared window, or are not.
+    Idempotent: what an interrupted call has not refreshed is still stale.
+    """
+    refreshed = last = 0
+    while stale := _stale_after(last, enrolled):
+        last = stale[-1].key
+        refreshed += _refresh(tables, stale)
+    return refreshed
+
+
+def ensure_cards(tables: Tables, copies: Sequence[CopyKey]) -> None:
+    """Make cards of copies of messages that have none, as no filter has found them."""
+    cards, _ = _read_cards(tables, copies)
+    Card.objects.bulk_create(cards, ignore_conflicts=True, batch_size=BATCH_SIZE // 6)
+
+
+def _stale_after(key: int, enrolled: bool | None) -> list[StaleMatch]:
+    stale = Match.objects.filter(Q(card=None) | Q(refreshed_at=None), pk__gt=key)
+    if enrolled is not None:
+        stale = stale.filter(filter__enrolled=enrolled)
+    as_text = Cast("evidence", TextField())  # many are alike: each text is decoded once
+    keys = ("pk", "filter_id", "filter__owner_id", "msgid", "audience")
+    fields = (*keys, "matched_at", "disjunct", "explanation")
+    rows = list(stale.order_by("pk").values_list(*fields, as_text)[:STALE_MATCHES])
+    owners = people.owners_by_key({row[2] for row in rows})
+    decoded = {text: tuple(json.loads(text)) for text in {row[-1] for row in rows}}
+    return [
+        StaleMatch(
+            key,
+            filter_id,
+            owners[owner].audiences,
+            msgid,
+            audience,
+            at,
+            disjunct,
+            words,
+            decoded[text],
+        )
+        for key, filter_id, owner, msgid, audience, at, disjunct, words, text in rows
+    ]
+
+
+def _refresh(tables: Tables, matches: Sequence[StaleMatch]) -> int:
+    cards, parents = _read_cards(tables, matches)
+    evidence = evidence_rows(tables, matches, parents)
+    received = {(card.msgid, card.audience): card.received for card in cards}
+    for key, tally in tallies(tables, matches, received).items():
+        evidence[key] = [*evidence[key], *tally]
+    with transaction.atomic():
+        Card.objects.bulk_create(
+            cards,
+            update_conflicts=True,
+            unique_fields=["msgid", "audience"],
+            update_fields=["received", "imported", "root"],
+            batch_size=BATCH_SIZE // 6,
+        )
+        keys = _card_keys({match.msgid for match in matches})
+        now = wall_clock()
+        _mark_imported_read(matches, cards, now)
+        found = [match for match in matches if (match.msgid, match.audience) in keys]
+        # Those that are gone meanwhile stay gone: an UPDATE brings nothing back.
+        update_rows(
+            Match,
+            ("card", "evidence_rows", "refreshed_at"),
+            (
+                (keys[match.msgid, match.audience], evidence[match.key], now, match.key)
+                for match in found
+            ),
+        )
+        add_cards([match.key for match in found])
+        # What is nowhere to be found is looked for again, but nobody waits for it.
+        missing = [match.key for match in matches if (match.msgid, match.audience) not in keys]
+        for batch in batched(missing):
+            Match.objects.filter(pk__in=batch, refreshed_at=None).update(refreshed_at=now)
+    return len(found)
+
+
+def _mark_imported_read(matches: Sequence[StaleMatch], cards: Sequence[Card], now: int) -> None:
+    """Mark as read what matched as it was imported, before it is listed for the first time."""
+    arrived = {(card.msgid, card.audience): card.ts for card in cards if card.imported}
+    keys = [
+        match.key
+        for match in matches
+        if arrived.get((match.msgid, match.audience)) == match.matched_at
+    ]
+    for batch in batched(keys):
+        Match.objects.filter(pk__in=batch, card=None, read_at=None).update(read_at=now)
+
+
+def _card_keys(msgids: Collection[str]) -> dict[tuple[str, str], int]:
+    """Return the keys of messages' cards, locked, so that none is deleted before it is used."""
+    return {
+        (msgid, audience): key
+        for batch in batched(sorted(msgids))
+        for key, msgid, audience in Card.objects.select_for_update(no_key=True)
+        .filter(msgid__in=batch)
+        .values_list("pk", "msgid", "audience")
+    }
+
+
+def _read_cards(
+    tables: Tables, matches: Sequence[StaleMatch | CopyKey]
+) -> tuple[list[Card], dict[str, str | None]]:
+    """Return the cards of the matched messages, and the msgid of each message's parent."""
+    wanted: dict[str, set[str]] = defaultdict(set)
+    for match in matches:
+        wanted[match.audience].add(match.msgid)
+    cards: list[Card] = []
+    parents: dict[str, str | None] = {}
+    files = tables.data_files(MESSAGES)
+    for audience, msgids in wanted.items():
+        for row in lookup(tables, MESSAGES, "msgid", msgids, [audience], COLUMNS, files):
+            parents.setdefault(row["msgid"], row["inreplyto"])
+            texts = {name: row[name] or "" for name in ("sender", "sender_name", "subject")}
+            columns = {name: row[name] for name in ("msgid", "ts", "received", "date")}
+            root = next(iter(row["references"]), None) or row["inreplyto"] or row["msgid"]
+            cards.append(Card(audience=audience, root=root, **columns, **texts))
+    imports.name_cards(cards)
+    # All lock rows that are there in one order.
+    return sorted(cards, key=attrgetter("msgid", "audience")), parents

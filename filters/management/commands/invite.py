@@ -1,0 +1,39 @@
+"""`manage.py invite EMAIL`: a link with which somebody makes an account."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import CommandParser
+from django.core.validators import validate_email
+
+from filters.accounts.signing_up import OFF, sign_up_mode
+from filters.management.base import TapestryCommand
+from tapestry.core.errors import TapestryError
+
+
+class Command(TapestryCommand):
+    """Invite somebody: print the link, and send it where the site sends mail."""
+
+    help = "Print a link with which somebody makes an account; it works once, for 14 days."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("email", help="the address of the new account")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Invite, unless sign-up is off."""
+        from filters.membership.invitations import invite
+
+        if sign_up_mode() == OFF:
+            raise TapestryError(
+                "Sign-up is off, so the link would not work.",
+                hint="Set TAPESTRY_SIGN_UP=invitation, for the site and for this command.",
+            )
+        try:
+            validate_email(options["email"])
+        except ValidationError:
+            raise TapestryError(f"{options['email']} is not an address.") from None
+        url, was_sent = invite(options["email"])
+        self.stdout.write(url)
+        self.stdout.write(f"It was sent to {options['email']}." if was_sent else "It was not sent.")

@@ -1,0 +1,1 @@
+"""Coming and going: sign-up, a lost password, security, the export and deletion of an account."""

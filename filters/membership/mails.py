@@ -1,0 +1,46 @@
+"""Mail about accounts: what it says, and how it is sent."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django.conf import settings
+from django.core.mail import EmailMessage
+from django.template.loader import render_to_string
+from django.urls import reverse
+
+from filters.delivery.links import absolute
+from filters.delivery.mail import outgoing
+from filters.delivery.mail.outgoing import RecipientRefusedError
+
+
+def send(email: str, subject: str, template: str, **context: Any) -> bool:
+    """Send mail to an address; return False if it is to be tried again.
+
+    An address that its server refuses for good is not tried again.
+    """
+    text = render_to_string(
+        f"filters/membership/{template}.txt", {"site": settings.SITE_URL, **context}
+    )
+    message = EmailMessage(
+        subject,
+        text,
+        to=[email],
+        headers={
+            "Message-ID": f"<account-{uuid.uuid4().hex}@{outgoing.site_host()}>",
+            "Auto-Submitted": "auto-generated",  # RFC 3834, section 5
+            "X-Auto-Response-Suppress": "All",
+        },
+    )
+    try:
+        return outgoing.send(message, email).state != "retry"
+    except RecipientRefusedError:
+        return True
+
+
+def send_notice(email: str, person: str, what: str) -> bool:
+    """Tell a person what was changed in their account, as ``send`` does."""
+    url = absolute(reverse("forgot"))
+    subject = "Your account at Tapestry was changed"
+    return send(email, subject, "notice", person=person, what=what, url=url)

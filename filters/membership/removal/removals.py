@@ -1,0 +1,75 @@
+"""Delete accounts that their people have asked to be deleted."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from filters.accounts.sessions.record import sign_out
+from filters.authoring.dependents import present, recompile_all_of
+from filters.membership.export import exports
+from filters.models import Removal, RetiredName
+from filters.runtime.opaque_keys import keyed_digest
+from filters.upkeep.forgetting import forget
+from tapestry.core.clock import DAY, wall_clock
+from tapestry.core.log import event
+
+log = logging.getLogger(__name__)
+
+KEPT = 30 * DAY
+"""How long the page tells that a deletion is complete."""
+
+
+@transaction.atomic
+def ask(user: User) -> str:
+    """Begin to delete an account: nobody can use it from now on.  Return the token of its page."""
+    token = secrets.token_urlsafe(32)
+    Removal.objects.create(
+        user_id=user.pk, name=user.get_username(), digest=_digest(token), asked_at=wall_clock()
+    )
+    User.objects.filter(pk=user.pk).update(is_active=False)
+    user.sources.update(active=False)
+    user.destinations.update(active=False)
+    sign_out(user)
+    return token
+
+
+def removal_of(token: str) -> Removal | None:
+    return Removal.objects.filter(digest=_digest(token)).first()
+
+
+def finish_waiting() -> None:
+    """Delete what is to be deleted, one account after the other; an error is logged."""
+    for removal in Removal.objects.filter(done_at=None).order_by("pk"):
+        try:
+            _finish(removal)
+        except Exception:  # the next round tries again; others are not held up
+            log.exception("the deletion of an account failed")
+
+
+def forget_old() -> None:
+    """Delete the records of deletions that were completed long ago."""
+    Removal.objects.filter(done_at__lt=wall_clock() - KEPT).delete()
+
+
+def _finish(removal: Removal) -> None:
+    audience = f"user:{removal.name}"
+    with transaction.atomic():
+        User.objects.filter(pk=removal.user_id).delete()
+        RetiredName.objects.update_or_create(
+            name=audience,
+            defaults={"is_kept": True},
+            create_defaults={"is_kept": True, "key": removal.user_id},
+        )
+    recompile_all_of(removal.name, present())
+    gone = forget(audience)
+    exports.forget_old()
+    Removal.objects.filter(pk=removal.pk).update(done_at=wall_clock(), messages=gone.messages)
+    event(log, "account_deleted", messages=gone.messages, annotations=gone.annotations)
+
+
+def _digest(token: str) -> str:
+    return keyed_digest("removal", token)

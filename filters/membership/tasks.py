@@ -1,0 +1,66 @@
+"""Tasks of the workers about accounts: mail to their people, exports, deletions, upkeep."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from celery import Task
+
+from filters.accounts.sessions.record import forget_ended
+from filters.membership import invitations, mails, resets
+from filters.membership.export import exports
+from filters.membership.removal import removals
+from filters.runtime import services
+from tapestry.celery import app
+from tapestry.core.file_lock import file_lock
+
+AGAIN = 60
+"""Seconds after which mail that could not be sent is tried again."""
+
+MAIL: dict[str, Any] = {
+    "bind": True,
+    "ignore_result": True,
+    "needs_room": False,
+    "max_retries": 2,
+}
+"""Options of the tasks that send mail."""
+
+
+@app.task(name="filters.send_reset", **MAIL)
+def send_reset(self: Task, email: str) -> None:
+    """Send a link for a new password to an address, if an account has it."""
+    if not resets.send_links(email):
+        raise self.retry(countdown=AGAIN)
+
+
+@app.task(name="filters.send_sign_up", **MAIL)
+def send_sign_up(self: Task, email: str) -> None:
+    """Send a link to make an account to an address."""
+    if not invitations.send_link(email):
+        raise self.retry(countdown=AGAIN)
+
+
+@app.task(name="filters.send_invitation", **MAIL)
+def send_invitation(self: Task, email: str, url: str) -> None:
+    """Send the link of an invitation that an operator made."""
+    if not invitations.send_invitation(email, url):
+        raise self.retry(countdown=AGAIN)
+
+
+@app.task(name="filters.send_notice", **MAIL)
+def send_notice(self: Task, email: str, person: str, what: str) -> None:
+    """Tell a person what was changed in their account."""
+    if not mails.send_notice(email, person, what):
+        raise self.retry(countdown=AGAIN)
+
+
+@app.task(name="filters.tend_accounts", ignore_result=True, needs_room=False)
+def tend_accounts() -> None:
+    """Make exports, delete accounts, and delete what has expired; one process does so at a time."""
+    with file_lock(services.data() / "run" / "accounts.lock") as acquired:
+        if acquired:
+            removals.finish_waiting()
+            exports.make_waiting()
+            for old in (exports, invitations, removals):
+                old.forget_old()
+            forget_ended()

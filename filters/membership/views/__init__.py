@@ -1,0 +1,1 @@
+"""Pages about one's account that need mail, tasks, or more than one feature."""

@@ -1,0 +1,60 @@
+"""The page of one's own address: mail of the account goes there once it is confirmed."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from filters.accounts.emails import change, is_unconfirmed
+from filters.accounts.requests import PersonRequest
+from filters.accounts.second_factor.views import confirmed
+from filters.delivery.mail.addresses import address_of_person, send_link
+from filters.delivery.mail.kept import is_kept_only
+from filters.membership.forms import EmailForm
+from filters.membership.notices import known_address, tell
+from filters.models import Address
+from tapestry.core.errors import TapestryError
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@confirmed
+def my_email(request: PersonRequest) -> HttpResponse:
+    """Change the address of one's account, and have a link sent there."""
+    data = request.POST if request.method == "POST" else None
+    form = EmailForm(data, initial={"email": request.user.email})
+    form.fields["email"].required = False
+    if form.is_valid():
+        former = known_address(request.user)
+        address = change(request.user, form.cleaned_data["email"])
+        if former and former != request.user.email:
+            tell(request.user, "Mail about the account goes elsewhere from now on.", former)
+        messages.success(request, "Saved.")
+        if address is not None and address.confirmed_at is None:
+            _send(request, address)
+        return redirect("me")
+    context = {
+        "form": form,
+        "unconfirmed": is_unconfirmed(request.user),
+        "is_kept_only": is_kept_only(),
+    }
+    status = 400 if form.errors else 200
+    return render(request, "filters/membership/email.html", context, status=status)
+
+
+@require_POST
+def send_email_link(request: PersonRequest) -> HttpResponse:
+    """Send the link once more that confirms one's address."""
+    if is_unconfirmed(request.user):
+        _send(request, address_of_person(request.user, request.user.email))
+    return redirect("me")
+
+
+def _send(request: PersonRequest, address: Address) -> None:
+    try:
+        send_link(address)
+    except TapestryError as error:
+        messages.error(request, f"{error.message} {error.hint or ''}")
+    else:
+        messages.success(request, f"A link was sent to {address.email}: open it to confirm.")

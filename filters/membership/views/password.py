@@ -1,0 +1,31 @@
+"""The page on which a person changes their own password."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth import update_session_auth_hash
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods
+
+from filters.accounts.requests import PersonRequest
+from filters.accounts.sessions.record import sign_out
+from filters.membership.notices import tell
+from filters.membership.passwords import PasswordForm
+
+
+@sensitive_post_parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
+def my_password(request: PersonRequest) -> HttpResponse:
+    """Change one's own password: all other sessions end, this one stays."""
+    form = PasswordForm(request, request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        form.save()
+        update_session_auth_hash(request, form.user)
+        sign_out(request.user, but=request.session.session_key)
+        tell(request.user, "The password was changed.")
+        messages.success(request, "Your password is changed. You are signed out everywhere else.")
+        return redirect("me")
+    status = 400 if form.errors else 200
+    return render(request, "filters/membership/password.html", {"form": form}, status=status)

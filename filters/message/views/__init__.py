@@ -1,0 +1,1 @@
+"""The page of a message, and its parts that are asked for alone."""

@@ -1,0 +1,1 @@
+"""Filters that people share: found, followed, and used in other filters."""

@@ -1,0 +1,56 @@
+// The open message: steps through the list, the typeface, and votes that do not come while one types.
+// The page works without this.
+"use strict";
+
+(() => {
+  const article = () => document.querySelector("article.message");
+  const listed = () => [...document.querySelectorAll("#list a.row")];
+
+  function neighbour(step) {
+    const all = listed();
+    const at = all.findIndex((row) => row.dataset.msgid === article().dataset.msgid);
+    return at < 0 ? undefined : all[at + step];
+  }
+
+  // A part of the page that htmx has loaded does not know the list beside it.
+  function showSteps() {
+    if (!article() || !listed().length) return;
+    for (const link of article().querySelectorAll("a[data-step]")) {
+      const row = neighbour(Number(link.dataset.step));
+      link.hidden = !row;
+      if (row) link.href = row.href;
+    }
+  }
+
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[data-step]");
+    const row = link && neighbour(Number(link.dataset.step));
+    if (!row || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    row.click();
+  });
+
+  document.addEventListener("htmx:afterRequest", (event) => {
+    if (!event.target.matches?.("form.typeface") || !event.detail.successful) return;
+    const isMono = article().classList.toggle("mono");
+    for (const button of document.querySelectorAll(".typeface button")) {
+      button.value = isMono ? "proportional" : "mono";
+      button.setAttribute("aria-pressed", isMono);
+    }
+  });
+
+  function isInUse(part) {
+    const isChanged = (field) =>
+      field.type === "checkbox" ? field.checked !== field.defaultChecked : field.value !== field.defaultValue;
+    return part.contains(document.activeElement) || [...part.querySelectorAll("input:not([type=hidden]), textarea")].some(isChanged);
+  }
+
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const { target, requestConfig } = event.detail;
+    const isPolled = target.id === "standing-of" && requestConfig.elt === target;
+    if (isPolled && isInUse(target)) event.detail.shouldSwap = false;
+  });
+
+  document.addEventListener("htmx:afterSettle", showSteps);
+  document.addEventListener("DOMContentLoaded", showSteps);
+})();

@@ -1,0 +1,14 @@
+"""What the sign-in page says while nobody has an account."""
+
+from __future__ import annotations
+
+from django import template
+from django.contrib.auth.models import User
+
+register = template.Library()
+
+
+@register.inclusion_tag("filters/accounts/_first_account.html")
+def first_account() -> dict[str, bool]:
+    """Say how the first account is made; nothing once there is one."""
+    return {"is_first": not User.objects.exists()}

@@ -1,0 +1,1 @@
+"""The pages of triage: its lists, and what is done with messages."""

@@ -1,0 +1,150 @@
+"""What is done with messages, one or many, and undone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from uuid import UUID
+
+from django.contrib.humanize.templatetags.humanize import intcomma
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_POST, require_safe
+
+from filters.accounts.requests import PersonRequest, wants_fragment
+from filters.message import reading
+from filters.models import Filter, TriageStep
+from filters.templatetags.mail import time_words
+from filters.triage import lists, steps
+from filters.triage.actions import ACTIONS, Action
+from filters.triage.context_processors import TOAST, selection_of
+from filters.triage.snoozing import read_moment
+from filters.triage.steps import Target
+from filters.triage.targets import named_targets, selected_targets, unread_targets
+from tapestry.core.errors import TapestryError
+
+MOST = 500
+"""Messages that one form may name; a page of a list has 50."""
+
+
+@require_POST
+def act(request: PersonRequest, action: str) -> HttpResponse:
+    """Do an action with the messages ``id``, or with all of a ``selection``.
+
+    The answer offers to undo it: to htmx as a part of the page, else on the page ``next``.  A
+    message that is not there, or not the person's to see, is a 404; bad input is told with 400,
+    to htmx with 422, as it draws that.
+    """
+    if action not in ACTIONS:
+        raise Http404("There is no such action.")
+    chosen = ACTIONS[action]
+    try:
+        until = _until(request) if action == "snooze" else None
+        targets = _targets(request, chosen)
+    except TapestryError as error:
+        return _refused(request, f"{error.message} {error.hint or ''}".strip())
+    step = steps.act(request.user, chosen, targets, until)
+    words = chosen.result.format(_messages(step.count), until=time_words(until))
+    return _told(request, words, step=step, hides=chosen.hides)
+
+
+@require_POST
+def mark_all_read(request: PersonRequest) -> HttpResponse:
+    """Mark all that is unread in the list of a ``filter``, or in the inbox, as read."""
+    name = request.POST.get("filter")
+    own = Filter.objects.filter(owner=request.user)
+    filter_ = get_object_or_404(own, name=name) if name else None
+    read = ACTIONS["read"]
+    targets = unread_targets(request.user, filter_)
+    if not targets:
+        return _told(request, "Nothing was unread.")
+    step = steps.act(request.user, read, targets)
+    return _told(request, read.result.format(_messages(step.count)), step=step)
+
+
+@require_POST
+def undo(request: PersonRequest, step: UUID) -> HttpResponse:
+    """Undo a step; 404 if it was undone already, is too old, or is somebody else's."""
+    undone = steps.undo(request.user, step)
+    if undone is None:
+        if wants_fragment(request):
+            return _refused(request, "This can no longer be undone.", status=404)
+        raise Http404("This can no longer be undone.")
+    return _told(request, f"Undone: {_messages(undone.count)} as before.")
+
+
+@require_POST
+def select(request: PersonRequest) -> HttpResponse:
+    """Select all messages of a list as it is now, for actions that follow."""
+    name, filter_name = request.POST.get("list", ""), request.POST.get("filter", "")
+    own = Filter.objects.filter(owner=request.user)
+    filter_ = get_object_or_404(own, name=filter_name) if filter_name else None
+    if name not in {"inbox", "filter", *lists.SHELVES} or (name == "filter") != bool(filter_):
+        raise Http404("There is no such list.")
+    selection = lists.select(request.user, lists.cards_in(request.user, name, filter_))
+    here = _next(request)
+    if not wants_fragment(request):
+        return redirect(f"{here}{'&' if '?' in here else '?'}selection={selection.pk}")
+    context = {"selection": selection, "list": name, "filter": filter_, "here": here}
+    response = render(request, "filters/triage/_bulk.html", context)
+    response["HX-Trigger-After-Settle"] = json.dumps({"acted": {"hides": False}, "arrived": {}})
+    return response
+
+
+@require_safe
+def actions(request: PersonRequest) -> HttpResponse:
+    """Show again what can be done with the message ``id``, as it is now."""
+    shown = reading.read(request.user, request.GET.get("id", ""), request.GET.get("in"))
+    if shown is None:
+        raise Http404("There is no such message, or you may not see it.")
+    return render(request, "filters/triage/_actions.html", {"reading": shown})
+
+
+def _until(request: PersonRequest) -> int:
+    name, chosen = request.POST.get("until", ""), request.POST.get("chosen", "")
+    return read_moment(request.user, name, chosen)
+
+
+def _targets(request: PersonRequest, action: Action) -> Iterable[Target]:
+    if request.POST.get("selection"):
+        selection = selection_of(request)
+        if selection is None:
+            raise Http404("There is no such selection.")
+        return selected_targets(request.user, selection)
+    msgids = request.POST.getlist("id")
+    if not msgids:
+        raise TapestryError("No message is selected.", hint="Select one first.")
+    if len(msgids) > MOST:
+        raise TapestryError("These are too many.", hint="Select all messages of the list instead.")
+    return named_targets(request.user, action, msgids)
+
+
+def _messages(count: int) -> str:
+    return f"{intcomma(count)} message{'' if count == 1 else 's'}"
+
+
+def _next(request: PersonRequest) -> str:
+    given = request.POST.get("next", "")
+    is_ours = given.startswith("/") and url_has_allowed_host_and_scheme(given, allowed_hosts=None)
+    return given if is_ours else "/"
+
+
+def _told(
+    request: PersonRequest, words: str, step: TriageStep | None = None, *, hides: bool = False
+) -> HttpResponse:
+    """Say what was done, and offer to undo the step."""
+    toast = {"words": words, "step": str(step.pk) if step else ""}
+    if not wants_fragment(request):
+        request.session[TOAST] = toast
+        return redirect(_next(request))
+    response = render(request, "filters/triage/_said.html", {"toast": toast})
+    response["HX-Trigger"] = json.dumps({"acted": {"hides": hides}, "arrived": {}, "read": {}})
+    return response
+
+
+def _refused(request: PersonRequest, words: str, status: int = 400) -> HttpResponse:
+    if wants_fragment(request):
+        return render(request, "filters/triage/_said.html", {"toast": {"words": words}}, status=422)
+    context = {"words": words, "here": _next(request)}
+    return render(request, "filters/triage/refused.html", context, status=status)

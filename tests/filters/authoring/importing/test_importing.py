@@ -1,0 +1,253 @@
+"""Filters from Gmail, Sieve and Tapestry's own file: each clause translated, or named."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from html import unescape
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from filters.authoring import lifecycle
+from filters.authoring.importing.entries import MOST_ENTRIES, UnreadableFileError
+from filters.authoring.importing.files import LARGEST, read_file
+from filters.models import Filter
+from tapestry.core.clock import DAY, wall_clock
+from tapestry.query.context import Context
+from tapestry.query.frontend import read
+from tapestry.query.tree.printer import print_tql
+
+SignIn = Callable[[User], Client]
+
+GMAIL = """<?xml version='1.0' encoding='UTF-8'?>
+<feed xmlns='http://www.w3.org/2005/Atom' xmlns:apps='http://schemas.google.com/apps/2006'>
+<title>Mail Filters</title>%s</feed>"""
+
+SIEVE = """require ["fileinto", "vnd.strange"];  # of 2019
+if anyof (header :contains "Subject" ["[plans]", "50%"],
+          address :is :domain "from" "example.org") {
+  fileinto "INBOX.Plans"; stop;
+} elsif allof (size :over 100K, not header :is "X-Spam-Flag" "YES", strange :foo "bar") {
+  discard;
+}
+vacation :days 7 "I am away";
+"""
+
+
+def gmail(**properties: str) -> bytes:
+    lines = (
+        f"<apps:property name='{name}' value='{value}'/>" for name, value in properties.items()
+    )
+    return (GMAIL % f"<entry>{''.join(lines)}</entry>").encode()
+
+
+class TestGmail:
+    @pytest.mark.parametrize(
+        ("properties", "text"),
+        [
+            ({"from": "mary@x.org OR joe@x.org"}, "from mary@x.org or from joe@x.org"),
+            ({"from": "{a@x.org b@x.org}"}, "from a@x.org or from b@x.org"),
+            ({"to": "me@x.org", "subject": "plan"}, "to me@x.org and about plan"),
+            ({"hasTheWord": "list:plans.x.org"}, "on list plans.x.org"),
+            ({"hasTheWord": "lunch friday"}, "mentioning lunch and mentioning friday"),
+            ({"doesNotHaveTheWord": "draft"}, "not mentioning draft"),
+            ({"hasAttachment": "true"}, "with attachments"),
+            (
+                {"size": "5", "sizeOperator": "s_sl", "sizeUnit": "s_smb"},
+                "larger than five MB",
+            ),
+        ],
+    )
+    def test_a_condition_becomes_a_phrase(self, properties: dict[str, str], text: str) -> None:
+        (entry,) = read_file(gmail(**properties), Context())
+        assert (entry.text, entry.is_exact) == (text, True)
+        assert read(entry.text, Context())
+
+    def test_a_label_is_the_name_and_actions_are_named(self) -> None:
+        raw = gmail(**{"from": "a@x", "label": "Work/Plans"}, shouldTrash="true", shouldDance="yes")
+        (entry,) = read_file(raw, Context())
+        assert entry.title == "Plans" and entry.is_exact
+        assert [clause.problem for clause in entry.clauses] == [
+            *("", ""),
+            "Not translated. Delete it: a filter never deletes mail.",
+            "Not translated: Tapestry does not know it.",
+        ]
+
+    def test_a_condition_that_means_nothing_here_is_named(self) -> None:
+        (entry,) = read_file(gmail(hasTheWord="is:unread"), Context())
+        assert (entry.text, entry.is_exact) == ("", False)
+        assert entry.clauses[0].problem.startswith("Not translated: “hasTheWord: is:unread”")
+
+
+class TestSieve:
+    def test_each_branch_is_a_filter(self) -> None:
+        plans, large, away = read_file(SIEVE.encode(), Context())
+        assert plans.title == "Plans" and plans.is_exact
+        assert print_tql(read(plans.text, Context())) == (
+            "m.subject LIKE '%[plans]%' OR m.subject LIKE '%50\\%%' "
+            "OR m.sender LIKE '%@example.org'"
+        )
+        assert large.text.startswith("NOT (((coalesce(m.subject, '') LIKE '%[plans]%'")
+        assert large.text.endswith(" AND m.size > 102400") and not large.is_exact
+        assert [clause.problem for clause in large.clauses if clause.problem] == [
+            "Not translated: Tapestry does not keep the header x-spam-flag.",
+            "Not translated: Tapestry has nothing like the test “strange”.",
+            "Not translated. Delete it: a filter never deletes mail.",
+        ]
+        assert (away.text, away.clauses[0].source) == ("", 'vacation :days 7 "I am away";')
+
+    @pytest.mark.parametrize(
+        ("test", "text"),
+        [
+            ('header "list-id" "<plans.x.org>"', "m.list LIKE 'plans.x.org'"),
+            ('header :matches "to" "*@x.?rg"', "m.to LIKE '%@x._rg'"),
+            ('address :localpart "from" "joe"', "m.sender LIKE 'joe@%'"),
+            ('body :contains "it\'s"', "m.body LIKE '%it''s%'"),
+            ("size :under 2M", "m.size < 2097152"),
+            ('exists "In-Reply-To"', "m.inreplyto IS NOT NULL"),
+            ('not header "cc" ["a@x", "b@x"]', "NOT ((m.cc LIKE 'a@x' OR m.cc LIKE 'b@x'))"),
+        ],
+    )
+    def test_a_test_becomes_a_condition(self, test: str, text: str) -> None:
+        (entry,) = read_file(f'if {test} {{ fileinto "x"; }}'.encode(), Context())
+        assert (entry.text, entry.is_exact) == (text, True)
+        assert read(entry.text, Context())
+
+    @pytest.mark.parametrize(
+        ("test", "sentence"),
+        [
+            ('header :regex "subject" "a+"', "nothing like “:regex”"),
+            ('header :comparator "i;octet" "subject" "a"', "without regard to case"),
+            ('envelope "from" "a@x"', "nothing like the test “envelope”"),
+            ('not allof (true, spamtest "3")', "nothing like the test “spamtest”"),
+            ('header "subject"', "not how the test “header” is written"),
+        ],
+    )
+    def test_what_is_not_known_is_named(self, test: str, sentence: str) -> None:
+        (entry,) = read_file(f'if {test} {{ fileinto "x"; }}'.encode(), Context())
+        assert entry.text == "" and sentence in entry.clauses[0].problem
+
+
+@pytest.mark.parametrize(
+    ("raw", "sentence"),
+    [
+        (b"", "This file is empty"),
+        (b"x" * (LARGEST + 1), "larger than 1 MB"),
+        (b"\xff\x00\x81", "This is no text file"),
+        (b"<feed", "not a complete XML file"),
+        (b"<feed/>", "has no filters as Gmail exports them"),
+        (
+            b'<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]><feed>&b;</feed>',
+            "declares entities",
+        ),
+        (b'<!DOCTYPE x SYSTEM "file:///etc/passwd"><feed/>', "declares entities"),
+        (b"<a>" * 50_000, "not a complete XML file"),
+        (b"if (", "Line 1 is neither Sieve"),
+        (b"keep;\nif header ~ { }", "Line 2 is neither Sieve"),
+        (b"if " + b"not " * 1_000 + b"true { keep; }", "nested deeper than 32 levels"),
+        (b"# nothing", "no filter in this"),
+        (b"keep;" * 50_000, "larger than 128 KB"),
+        (b"keep;" * 3_000, "more than 2,000 commands and tests"),
+        (b'[[filter]]\ntitle = "x"\n', "lacks its text"),
+        (b'[[filter]]\ntext = "from x"\nsecret = 1\n', "a line that no filter has"),
+        (b"filter = " + b"[" * 9_000, "Line 1 is neither Sieve"),
+    ],
+)
+def test_what_is_no_file_of_filters_is_refused_in_words(raw: bytes, sentence: str) -> None:
+    with pytest.raises(UnreadableFileError, match=re.escape(sentence)):
+        read_file(raw, Context())
+
+
+def test_of_very_many_filters_the_first_are_read() -> None:
+    entry = "<entry><apps:property name='from' value='a@x.org'/></entry>"
+    entries = read_file((GMAIL % (entry * 5_000)).encode(), Context())
+    assert len(entries) == 5_000 and entries[MOST_ENTRIES - 1].text == "from a@x.org"
+    assert entries[MOST_ENTRIES].text == ""
+    rules = b'if header "subject" "x" { keep; }' * 300
+    assert len(read_file(rules, Context())) == MOST_ENTRIES + 1
+
+
+class TestPages:
+    def offered(self, client: Client, raw: bytes) -> str:
+        file = SimpleUploadedFile("filters.txt", raw)
+        answer = client.post("/filters/import/", {"file": file})
+        assert answer.status_code == 200, answer.content.decode()
+        return answer.content.decode()
+
+    def create(self, client: Client, page: str, **changed: str) -> str:
+        fields = dict(re.findall(r'name="((?:entry|title)-\d+)" value="([^"]*)"', page))
+        ticked = re.findall(r'name="create" value="(\d+)" checked', page)
+        sent = {name: unescape(value) for name, value in fields.items()} | {"create": ticked}
+        answer = client.post("/filters/import/create/", sent | changed, follow=True)
+        return answer.content.decode()
+
+    def test_only_what_is_exact_is_ticked_and_created(self, alice: User, as_user: SignIn) -> None:
+        client = as_user(alice)
+        page = self.offered(client, SIEVE.encode())
+        assert "Not all conditions could be translated" in page
+        assert page.count(" checked") == 1 and page.count(" disabled") == 1
+        assert "My plans is created" in self.create(client, page, **{"title-1": "My plans"})
+        made = Filter.objects.get()
+        assert (made.title, made.name, made.owner) == ("My plans", "my-plans", alice)
+
+    def test_nothing_ticked_creates_nothing(self, alice: User, as_user: SignIn) -> None:
+        assert "Nothing was ticked" in self.create(as_user(alice), "")
+        assert not Filter.objects.exists()
+
+    def test_a_file_that_is_none_is_refused_with_its_text(
+        self, alice: User, as_user: SignIn
+    ) -> None:
+        answer = as_user(alice).post("/filters/import/", {"pasted": "<b>no</b> filters"})
+        page = answer.content.decode()
+        assert answer.status_code == 400 and "not a complete XML file" in page
+        assert "&lt;b&gt;no&lt;/b&gt; filters</textarea>" in page
+
+    def test_ten_megabytes_are_refused(self, alice: User, as_user: SignIn) -> None:
+        file = SimpleUploadedFile("big.xml", b"<feed>" + b" " * 10_000_000)
+        assert as_user(alice).post("/filters/import/", {"file": file}).status_code == 413
+
+    @pytest.mark.parametrize("sent", ["", "[]", '{"text": 1}', '{"text": "replies bye x"}', "["])
+    def test_a_form_that_was_tampered_with_creates_nothing(
+        self, alice: User, as_user: SignIn, sent: str
+    ) -> None:
+        fields = {"create": "1", "entry-1": sent, "title-1": "x"}
+        answer = as_user(alice).post("/filters/import/create/", fields)
+        assert answer.status_code in (302, 400) and not Filter.objects.exists()
+
+    def test_half_a_character_is_stored_as_a_question_mark(
+        self, alice: User, as_user: SignIn
+    ) -> None:
+        fields = {"create": "1", "entry-1": r'{"text": "about a\ud800"}', "title-1": "x"}
+        assert as_user(alice).post("/filters/import/create/", fields).status_code == 302
+        assert "a?" in Filter.objects.get().text
+
+    def test_a_round_trip_is_exact(
+        self, alice: User, bob: User, carol: User, as_user: SignIn
+    ) -> None:
+        now = wall_clock()
+        lifecycle.install(
+            alice, "about zoo", title="動物園", name="zoo", mode="live", visibility="shared",
+            timeliness="daily at 08:00", while_unread=True,
+        )  # fmt: skip
+        lifecycle.install(alice, "m.subject = 'a \"b\" \\ c'\nAND m.size > 3", existing=False)
+        lifecycle.install(alice, "in filter zoo and from x", title="Éa “<b>”", name="first")
+        ends = lifecycle.install(alice, "from y", name="ends", end=now // DAY * DAY + 9 * DAY - 1)
+        lifecycle.pause(ends)
+        carol.profile.time_zone = alice.profile.time_zone
+        carol.profile.save()
+        export = as_user(alice).get("/filters/export/")
+        assert export["Content-Disposition"].endswith('.toml"')
+        client = as_user(carol)
+        assert "4 filters are created" in self.create(client, self.offered(client, export.content))
+        assert client.get("/filters/export/").content == export.content
+        again = self.offered(client, export.content)
+        assert again.count("You have a filter of this short name already.") == 4
+        assert b"[[filter]]" not in as_user(bob).get("/filters/export/").content
+
+    def test_strangers_are_led_to_sign_in(self, client: Client, db: None) -> None:
+        for address in ("/filters/import/", "/filters/export/"):
+            assert client.get(address).status_code == 302
+        assert client.post("/filters/import/create/").status_code == 302

@@ -1,0 +1,30 @@
+"""Alice, who may write from an address that she has confirmed, and a letter of mail to answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from support.composed import LETTER, put
+
+from filters.models import Address
+from tapestry.tables.delta.log import Tables
+
+
+@pytest.fixture
+def letter(alice: User, tables: Tables) -> str:
+    """A letter to alice alone."""
+    return put(tables, LETTER)
+
+
+@pytest.fixture
+def writer(alice: User) -> User:
+    Address.objects.create(owner=alice, email="alice@example.org", confirmed_at=1)
+    return alice
+
+
+@pytest.fixture
+def browser(writer: User, as_user: Callable[[User], Client]) -> Client:
+    return as_user(writer)

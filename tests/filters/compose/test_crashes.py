@@ -1,0 +1,60 @@
+"""The outbox after a crash: whatever step it hits, one message goes out and is stored once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from support.composed import rows_of, send_due, typed
+from support.servers.smtp import SmtpServer
+
+from filters.compose import outbox, storing
+from filters.models import OutgoingMessage
+from tapestry.tables.delta.log import Tables
+
+
+def test_a_crash_after_sending_sends_it_again_under_its_own_message_id(
+    browser: Client, smtp: SmtpServer, tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser.post("/compose/", typed())
+    with monkeypatch.context() as patched:
+        patched.setattr(outbox, "_set", _die)
+        with pytest.raises(KeyboardInterrupt):
+            send_due()
+    send_due()
+    first, second = smtp.taken
+    assert first == second and len(rows_of(tables)) == 1
+
+
+@pytest.mark.parametrize("step", ["store", "file"])
+def test_a_crash_after_another_step_repeats_that_alone(
+    browser: Client, smtp: SmtpServer, tables: Tables, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    browser.post("/compose/", typed())
+    done = getattr(storing, step)
+
+    def die(*arguments: Any) -> None:
+        done(*arguments)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(outbox, step, die)
+        with pytest.raises(KeyboardInterrupt):
+            send_due()
+    send_due()
+    row = OutgoingMessage.objects.get()
+    assert (row.state, row.holder, row.due_at) == ("sent", "", None)
+    assert len(smtp.taken) == 1 and len(rows_of(tables)) == 1
+
+
+def _die(*_: Any, **__: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def test_what_a_killed_process_held_is_free_again(browser: Client, smtp: SmtpServer) -> None:
+    browser.post("/compose/", typed())
+    OutgoingMessage.objects.update(due_at=1, holder="gone:1")
+    row = OutgoingMessage.objects.get()
+    assert not outbox.send(row.pk) and outbox.due() == [row.pk] and outbox.send(row.pk)
+    assert len(smtp.taken) == 1

@@ -1,0 +1,51 @@
+"""Mail servers that refuse, break off or are away, and Django's other mail backends."""
+
+from __future__ import annotations
+
+import smtplib
+from email import message_from_bytes, policy
+from typing import Any
+
+from django.contrib.auth.models import User
+from support.servers.smtp import SmtpServer
+
+from filters.compose import servers
+
+
+def test_smtp_names_those_it_refuses(smtp: SmtpServer, writer: User) -> None:
+    smtp.rcpt = "550 no such user"
+    transmission = servers.send_mail(
+        writer, "alice@example.org", ["a@x.org"], b"Subject: x\r\n\r\nx"
+    )
+    assert transmission.refused == {"a@x.org": "The mail server said: 550 no such user"}
+    smtp.rcpt = "451 later"
+    transmission = servers.send_mail(
+        writer, "alice@example.org", ["a@x.org"], b"Subject: x\r\n\r\nx"
+    )
+    assert transmission.deferred and not transmission.refused and not transmission.error
+
+
+def test_a_mail_server_that_is_away(writer: User, settings: Any) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT, settings.EMAIL_TIMEOUT = "127.0.0.1", 1, 2
+    transmission = servers.send_mail(writer, "alice@example.org", ["a@x.org"], b"x")
+    assert "cannot be reached" in transmission.error and not transmission.is_final
+    settings.EMAIL_BACKEND = "filters.delivery.mail.kept.KeptMailBackend"
+    transmission = servers.send_mail(writer, "alice@example.org", ["a@x.org"], b"x")
+    assert "name your own under Sending" in transmission.error and transmission.is_final
+
+
+def test_mail_by_another_backend_of_django(writer: User, mailoutbox: list[Any]) -> None:
+    raw = b"Subject: x\r\n\r\nx"
+    assert servers.send_mail(writer, "alice@example.org", ["a@x.org"], raw).accepted
+    assert mailoutbox[0].message().as_bytes() == raw
+
+
+def test_a_connection_that_breaks_after_the_data(writer: User, smtp: SmtpServer) -> None:
+    smtp.after_data = "cut"
+    transmission = servers.send_mail(
+        writer, "alice@example.org", ["a@x.org"], b"Subject: x\r\n\r\nx"
+    )
+    assert "broke off" in transmission.error and not transmission.is_final
+    assert isinstance(smtplib.SMTPServerDisconnected(), OSError)
+    assert message_from_bytes(smtp.taken[0], policy=policy.default)["Subject"] == "x"

@@ -1,0 +1,119 @@
+"""A page of a list is that of the whole list, though only the newest days are ordered for it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from support.listed_mail import installed
+
+from filters.inbox import counts, pages
+from filters.lists import listing
+from filters.models import Card, Match, MessageState
+from filters.triage import steps
+from filters.triage.actions import ACTIONS
+from filters.triage.steps import Target
+from tapestry.core.clock import DAY, wall_clock
+
+
+def fill(user: User, chance: random.Random) -> None:
+    """Give a person messages of many days, in two filters; some are done, some came back."""
+    now = wall_clock()
+    filters = [installed(user, name) for name in ("jones", "plans")]
+    for number in range(120):
+        at = now - round(chance.expovariate(1 / 20) * DAY)
+        card = Card.objects.create(
+            msgid=f"m{number}", audience="public", ts=at, received=at - chance.randrange(2 * DAY),
+            imported=chance.choice(["", "", "archive"]), root=f"m{number}",
+        )  # fmt: skip
+        for filter_ in chance.sample(filters, chance.choice([1, 2])):
+            matched_at = at if chance.random() < 0.5 else min(now, at + chance.randrange(9 * DAY))
+            Match.objects.create(
+                filter=filter_, msgid=card.msgid, audience="public", card=card,
+                matched_at=matched_at, stored_at=at, shown_at=at, refreshed_at=at,
+            )  # fmt: skip
+        state: dict[str, Any] = chance.choice(
+            [{}, {}, {}, {"done_at": 1}, {"snoozed_until": now - chance.randrange(30) * DAY}]
+        )
+        if state:
+            MessageState.objects.create(
+                owner=user, msgid=card.msgid, audience="public", changed_at=number, **state
+            )
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_each_page_is_that_of_the_whole_list(
+    bob: User, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(bob, random.Random(seed))
+    for filter_ in (None, bob.filters.get(name="jones")):
+        cards = list(listing.cards(bob, filter_))
+        count = counts.sidebar(bob).total_of(filter_)
+        assert count == len(cards) > 30
+        for number in range(1, -(-count // 15) + 1):
+            monkeypatch.setattr(pages, "SHORT", 0)
+            page = pages.page_of(bob, filter_, str(number), 15, count)
+            assert list(page) == cards[(number - 1) * 15 : number * 15]
+        monkeypatch.setattr(pages, "SHORT", count)
+        whole = pages.page_of(bob, filter_, "2", 15, count)
+        monkeypatch.setattr(pages, "SHORT", 0)
+        page = pages.page_of(bob, filter_, "2", 15, count)
+        assert listing.rows(bob, page, filter_) == listing.rows(bob, whole, filter_)
+
+
+def test_the_newest_page_orders_few_messages(bob: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "SHORT", 0)
+    fill(bob, random.Random(7))
+    found = pages.newest(bob, None, listing.cards(bob), 5)
+    assert 5 <= len(found) < 60
+
+
+def test_the_mark_follows_whatever_changes_a_list(bob: User) -> None:
+    fill(bob, random.Random(1))
+    marks = [counts.mark_of(bob)]
+    match = Match.objects.filter(read_at=None).order_by("pk")[5]
+    changed = Match.objects.filter(pk=match.pk)
+    now = wall_clock()
+    for change in (
+        lambda: changed.update(read_at=now),
+        lambda: changed.update(retracted_at=now),
+        lambda: changed.update(retracted_at=None),
+        lambda: changed.update(refreshed_at=now + 5),
+        lambda: changed.update(read_at=None),
+        lambda: changed.update(sequence=9),
+        lambda: Match.objects.filter(msgid="m3").delete(),
+        lambda: bob.filters.filter(name="plans").update(active=False),
+        lambda: installed(bob, "more"),
+        lambda: bob.filters.filter(name="more").delete(),
+        lambda: bob.mutes.create(root="m9"),
+        lambda: bob.groups.clear(),
+    ):
+        change()
+        marks.append(counts.mark_of(User.objects.get(pk=bob.pk)))
+        assert marks[-1] != marks[-2]
+        kept = counts.sidebar(bob)
+        counts._kept.clear()
+        fresh = counts.sidebar(User.objects.get(pk=bob.pk))
+        assert (kept.total, kept.unread) == (fresh.total, fresh.unread)
+
+
+def test_the_mark_follows_each_batch_of_a_step(bob: User) -> None:
+    """A page may ask between two batches: what it was told then must not stay."""
+    fill(bob, random.Random(1))
+    Match.objects.update(read_at=1)
+    shown = listing.cards(bob).values_list("msgid", "audience", "root")[:2]
+    first, second = (Target(*row) for row in shown)
+
+    def targets() -> Iterator[Target]:
+        yield first
+        counts.sidebar(bob)
+        yield second
+
+    before = counts.sidebar(bob).total
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(steps, "batched", lambda items: ([item] for item in items))
+        steps.act(bob, ACTIONS["done"], targets())
+    assert counts.sidebar(bob).total == before - 2

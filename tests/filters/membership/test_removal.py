@@ -1,0 +1,157 @@
+"""The deletion of an account: what goes, what stays, and who is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.test import Client
+from support.second_factors import PASSWORD, code, give_app
+
+from filters.authoring import lifecycle
+from filters.membership.removal import removals
+from filters.membership.views import data as data_views
+from filters.message import reading
+from filters.models import Filter, Reference, Removal, RetiredName, Source
+from filters.store.filter_store import DjangoClock
+from filters.upkeep.forgetting import forget
+from tapestry.core.message import Annotation
+from tapestry.tables.append import append_annotations
+from tapestry.tables.audience_markers import has_rows
+from tapestry.tables.delta.log import Tables
+from tapestry.tables.read import annotations_on, copies
+
+SignIn = Callable[[User], Client]
+
+SURE = {"password": PASSWORD, "sure": "on"}
+
+
+def delete(client: Client, **given: str) -> str:
+    """Delete an account; return the address that tells how far it is."""
+    return client.post("/me/delete/", {**SURE, **given}).headers.get("Location", "")
+
+
+def test_mail_for_them_alone_goes_and_what_is_others_stays(
+    mail: Tables, alice: User, bob: User, as_user: SignIn
+) -> None:
+    append_annotations(
+        mail, DjangoClock(), [Annotation("a-1", "parc@example.org", "alice", "tag", "hot")]
+    )
+    client, elsewhere = as_user(alice), as_user(alice)
+    address = delete(client)
+    page = client.get(address).content.decode()
+    assert "All of it is gone" in page and "alice" in page
+    assert not User.objects.filter(username="alice").exists()
+    assert not has_rows(mail, "user:alice")
+    assert copies(mail, "secret@example.org", ["user:alice"]) == []
+    assert reading.read(bob, "parc@example.org") and reading.read(bob, "plan@example.org")
+    found = annotations_on(mail, ["parc@example.org"], ["public"])
+    assert [row.annotation.owner for row in found] == ["alice"]
+    for browser in (client, elsewhere):
+        assert browser.get("/")["Location"].startswith("/sign-in/")
+
+
+def test_the_name_is_never_given_to_another(mail: Tables, alice: User, as_user: SignIn) -> None:
+    delete(as_user(alice))
+    forget("user:alice")
+    assert RetiredName.objects.get(name="user:alice").is_kept
+    with pytest.raises(ValidationError, match="has left"):
+        User.objects.create_user("alice")
+
+
+def test_nobody_can_sign_in_while_it_is_deleted(
+    mail: Tables, alice: User, as_user: SignIn, monkeypatch: pytest.MonkeyPatch, client: Client
+) -> None:
+    Source.objects.create(
+        owner=alice, kind="imap", host="x", port=993, audience="user:alice", active=True
+    )
+    monkeypatch.setattr(data_views, "send", lambda *_, **__: False)
+    address = delete(as_user(alice))
+    assert "is being deleted" in client.get(address).content.decode()
+    given = {"username": "alice", "password": PASSWORD}
+    assert client.post("/sign-in/", given).status_code == 200
+    assert not Source.objects.get().active
+    removals.finish_waiting()
+    assert "All of it is gone" in client.get(address).content.decode()
+
+
+def test_a_deletion_that_was_cut_off_is_finished(
+    mail: Tables, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    removals.ask(alice)
+
+    def cut_off(_: str) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broken:
+        broken.setattr(removals, "forget", cut_off)
+        with pytest.raises(KeyboardInterrupt):
+            removals.finish_waiting()
+    assert has_rows(mail, "user:alice") and Removal.objects.get().done_at is None
+    removals.finish_waiting()
+    assert not has_rows(mail, "user:alice") and Removal.objects.get().messages == 1
+
+
+def test_others_who_use_a_filter_are_counted_and_theirs_say_so(
+    mail: Tables, alice: User, bob: User, as_user: SignIn
+) -> None:
+    lifecycle.install(alice, "about plan", name="plans", mode="keep", visibility="shared")
+    lifecycle.install(bob, "in alice's plans", name="hers", mode="keep", visibility="private")
+    assert Reference.objects.filter(owner="alice").exists()
+    client = as_user(alice)
+    page = client.get("/me/delete/").content.decode()
+    assert "<b>plans</b> (1 person)" in page
+    delete(client)
+    hers = Filter.objects.get(owner=bob)
+    assert hers.tql == "" and hers.error
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"password": "guessed"}, "That is not your password."),
+        ({"password": ""}, "This field is required."),
+        ({"sure": ""}, "Please tick this if you mean it."),
+    ],
+)
+def test_without_the_password_and_the_tick_nothing_goes(
+    alice: User, as_user: SignIn, given: dict[str, str], sentence: str
+) -> None:
+    answer = as_user(alice).post("/me/delete/", {**SURE, **given})
+    assert answer.status_code == 400 and sentence in answer.content.decode()
+    assert User.objects.get(pk=alice.pk).is_active and not Removal.objects.exists()
+
+
+def test_nor_without_the_second_factor(mail: Tables, alice: User, as_user: SignIn) -> None:
+    client = Client()
+    client.force_login(alice)
+    give_app(alice)
+    assert client.post("/me/delete/", SURE).status_code == 400
+    assert User.objects.filter(pk=alice.pk).exists()
+    assert delete(client, code=code()).startswith("/deleted/")
+
+
+def test_nor_by_guessing(alice: User, as_user: SignIn) -> None:
+    client = as_user(alice)
+    wrong = {**SURE, "password": "guessed"}
+    statuses = [client.post("/me/delete/", wrong).status_code for _ in range(6)]
+    assert statuses == [400] * 5 + [429]
+
+
+def test_the_last_administrator_stays(db: None, as_user: SignIn) -> None:
+    root = User.objects.create_superuser("root", "root@example.org", PASSWORD)
+    client = as_user(root)
+    assert "only administrator" in client.get("/me/delete/").content.decode()
+    assert client.post("/me/delete/", SURE).status_code == 400
+    User.objects.create_superuser("second", "second@example.org", PASSWORD)
+    assert delete(client).startswith("/deleted/")
+
+
+def test_the_page_that_tells_is_a_secret(db: None, alice: User) -> None:
+    removals.ask(alice)
+    assert Client().get("/deleted/guessed/").status_code == 404
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(User.objects.create_user("new"))
+    assert strict.post("/me/delete/", SURE).status_code == 403

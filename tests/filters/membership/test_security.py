@@ -1,0 +1,206 @@
+"""The page of security: factors are added and removed by who has confirmed, browsers signed out."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from fido2.utils import websafe_encode
+from support.second_factors import (
+    PASSWORD,
+    code,
+    confirm,
+    give_app,
+    give_password,
+    wrong_code,
+)
+
+from filters.accounts.factors import has_second_factor
+from filters.accounts.second_factor import recovery, totp, views
+from filters.accounts.sessions.record import sign_out
+from filters.models import AuthenticatorApp, BrowserSession, Passkey
+from filters.runtime.opaque_keys import encrypt
+from tapestry.core.clock import MINUTE, wall_clock
+
+SignIn = Callable[[User], Client]
+
+GUARDED = ("app/", "app/remove/", "passkey/", "passkey/x/remove/", "codes/")
+
+
+@pytest.fixture
+def here(alice: User, as_user: SignIn) -> Client:
+    """Return a browser in which alice is signed in."""
+    return as_user(alice)
+
+
+@pytest.mark.parametrize("page", GUARDED)
+def test_what_matters_asks_first_who_asks(here: Client, alice: User, page: str) -> None:
+    give_app(alice)
+    Passkey.objects.create(pk=1, owner=alice, name="key", digest="x", credential="", created_at=1)
+    asked = here.get(f"/me/security/{page}")["Location"]
+    assert asked == f"/me/confirm/?next=%2Fme%2Fsecurity%2F{page.replace('/', '%2F')}"
+    assert here.post(f"/me/security/{page}")["Location"].startswith("/me/confirm/?next=")
+    assert AuthenticatorApp.objects.exists() and Passkey.objects.exists()
+
+
+def test_confirming_needs_the_password_and_the_second_factor(here: Client, alice: User) -> None:
+    give_app(alice)
+    assert "Is it you?" in here.get("/me/confirm/").content.decode()
+    assert confirm(here) == 400
+    assert confirm(here, password="guessed", code=code()) == 400
+    assert confirm(here, code=wrong_code()) == 400
+    answer = here.post(
+        "/me/confirm/?next=/me/security/app/remove/", {"password": PASSWORD, "code": code()}
+    )
+    assert answer["Location"] == "/me/security/app/remove/"
+    assert here.get("/me/security/app/remove/").status_code == 200
+
+
+def test_it_counts_for_ten_minutes_and_leads_to_no_other_site(
+    here: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = here.post("/me/confirm/?next=//evil.example/", {"password": PASSWORD})
+    assert answer["Location"] == "/me/security/"
+    assert here.get("/me/security/app/").status_code == 200
+    monkeypatch.setattr(views, "wall_clock", lambda: wall_clock() + 11 * MINUTE)
+    assert here.get("/me/security/app/").status_code == 302
+
+
+def test_guesses_are_counted_there_too(here: Client, alice: User) -> None:
+    give_app(alice)
+    wrong = [confirm(here, code=wrong_code()) for _ in range(6)]
+    assert wrong == [400] * 5 + [429]
+    passwords = [confirm(here, password="guessed") for _ in range(6)]
+    assert passwords == [400] * 5 + [429]
+
+
+def test_an_app_is_set_up_by_its_first_code(here: Client, alice: User) -> None:
+    confirm(here)
+    page = here.get("/me/security/app/").content.decode()
+    (spaced,) = re.findall(r'class="key">([^<]+)<', page)
+    secret = re.sub(r"\s", "", spaced)
+    assert "<svg" in page and "style=" not in page and secret not in str(dict(here.session))
+    assert here.post("/me/security/app/", {"code": "000"}).status_code == 400
+    assert not has_second_factor(alice)
+    shown = totp.code_at(secret, totp.step_now())
+    answer = here.post("/me/security/app/", {"code": f"{shown[:3]} {shown[3:]}"})
+    codes = re.findall(r"<li>([a-z0-9-]{14})</li>", answer.content.decode())
+    assert len(codes) == 10 and recovery.number_left(alice) == 10
+    other = Client()
+    assert give_password(other, alice).startswith("/sign-in/code/")
+    assert other.post("/sign-in/code/", {"code": shown}).status_code == 400
+    assert other.post("/sign-in/code/", {"code": codes[0]}).status_code == 302
+
+
+def test_it_is_turned_off_and_its_recovery_codes_go(here: Client, alice: User) -> None:
+    give_app(alice)
+    recovery.make(alice)
+    confirm(here, code=code())
+    assert "your password alone" in here.get("/me/security/app/remove/").content.decode()
+    assert here.post("/me/security/app/remove/")["Location"] == "/me/security/"
+    assert not has_second_factor(alice) and recovery.number_left(alice) == 0
+
+
+def test_new_recovery_codes_are_shown_once(here: Client, alice: User) -> None:
+    give_app(alice)
+    old = recovery.make(alice)
+    confirm(here, code=code())
+    assert "stop working" in here.get("/me/security/codes/").content.decode()
+    page = here.post("/me/security/codes/").content.decode()
+    assert page.count("<li>") >= 10 and old[0] not in page and not recovery.take(alice, old[0])
+
+
+def test_nobody_removes_the_passkey_of_another(here: Client, bob: User) -> None:
+    key = Passkey.objects.create(owner=bob, name="key", digest="x", credential="", created_at=1)
+    confirm(here)
+    for answer in (here.get, here.post):
+        assert answer(f"/me/security/passkey/{encrypt(key.pk)}/remove/").status_code == 404
+    assert Passkey.objects.exists()
+
+
+def test_passkeys_need_a_host_with_a_name(here: Client) -> None:
+    confirm(here)
+    assert "data-options" in here.get("/me/security/passkey/").content.decode()
+    numbered = here.get("/me/security/passkey/", headers={"Host": "127.0.0.1:8000"})
+    assert "need the site to have a name" in numbered.content.decode()
+
+
+def broken(attestation: bytes) -> str:
+    """Return an answer as a browser forms it, around something that is no attestation."""
+    told = {"type": "webauthn.create", "challenge": "AA", "origin": "http://testserver"}
+    content = {
+        "clientDataJSON": websafe_encode(json.dumps(told).encode()),
+        "attestationObject": websafe_encode(attestation),
+    }
+    return json.dumps({"id": "AA", "rawId": "AA", "type": "public-key", "response": content})
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        *("", "{}", "[", '{"id": "x"}', "null", '"x"', "[" * 20_000),
+        *map(broken, (b"", b"\x1a\x00", b"\x81" * 5000, b"\xa0")),
+    ],
+)
+def test_what_is_no_passkey_is_refused(here: Client, alice: User, answer: str) -> None:
+    confirm(here)
+    here.get("/me/security/passkey/")
+    given = {"name": "key", "passkey": answer}
+    assert here.post("/me/security/passkey/", given).status_code == 400
+    assert not Passkey.objects.exists()
+
+
+def test_one_sees_where_one_is_signed_in_and_signs_out_there(
+    alice: User, bob: User, as_user: SignIn
+) -> None:
+    agent = "Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefox/150.0"
+    here = Client(headers={"User-Agent": agent}, REMOTE_ADDR="192.0.2.7")
+    give_password(here, alice)
+    second, third, other = as_user(alice), as_user(alice), as_user(bob)
+    page = here.get("/me/security/").content.decode()
+    assert "Firefox on Linux" in page and "192.0.2.7" in page and page.count("this browser") == 1
+    assert page.count("last seen") == 3
+    row = BrowserSession.objects.get(session_key=second.session.session_key)
+    of_bob = BrowserSession.objects.get(owner=bob)
+    assert here.post(f"/me/security/{encrypt(of_bob.pk)}/sign-out/").status_code == 404
+    assert here.post(f"/me/security/{of_bob.pk}/sign-out/").status_code == 404
+    assert here.post(f"/me/security/{encrypt(row.pk)}/sign-out/").status_code == 302
+    assert [c.get("/me/").status_code for c in (here, second, third, other)] == [200, 302, 200, 200]
+    here.post("/me/security/sign-out/")
+    assert [c.get("/me/").status_code for c in (here, third, other)] == [200, 302, 200]
+
+
+def test_a_new_password_leaves_one_browser(here: Client, alice: User, as_user: SignIn) -> None:
+    elsewhere = as_user(alice)
+    new = "three quiet looms"
+    given = {"old_password": PASSWORD, "new_password1": new, "new_password2": new}
+    here.post("/me/password/", given)
+    assert here.get("/me/security/").content.decode().count("last seen") == 1
+    assert elsewhere.get("/me/").status_code == 302
+    assert sign_out(alice) == 1
+
+
+def test_the_pages_ask_few_questions(
+    here: Client, alice: User, django_assert_max_num_queries: Any
+) -> None:
+    for number in range(5):
+        Passkey.objects.create(
+            owner=alice, name=str(number), digest=str(number), credential="", created_at=1
+        )
+        give_password(Client(), alice)
+    here.get("/me/security/")  # the counts of the sidebar are kept
+    with django_assert_max_num_queries(20):
+        here.get("/me/security/")
+
+
+@pytest.mark.parametrize("address", ["/me/security/sign-out/", "/me/security/x/sign-out/"])
+def test_links_alone_sign_nobody_out(here: Client, alice: User, address: str) -> None:
+    assert here.get(address).status_code == 405
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(alice)
+    assert strict.post(address).status_code == 403

@@ -1,0 +1,188 @@
+"""A message goes round: answered in the browser, by SMTP, into a mailbox, to a filter's reader."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from imapclient import IMAPClient
+from playwright.sync_api import Page, expect
+from support.composed import put, send_due
+from support.contrast import too_faint
+from support.engines.sqlite_engine import SqliteEngine
+from support.page_errors import page_errors
+from support.servers.dovecot import PASSWORD, PASSWORD_ABROAD, USER, USER_ABROAD, running_dovecot
+from support.servers.smtp import running_smtp
+
+from filters.authoring.lifecycle import install
+from filters.compose import tasks
+from filters.models import Address, Match, OutgoingMessage, Profile
+from filters.models.source import Source
+from filters.runtime import services
+from filters.sources.credentials import keep_secret
+from filters.sources.pulling import pull
+from filters.upkeep import rounds
+from tapestry.tables.delta.log import Tables
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+
+WAIT = 20_000
+DESK = {"width": 1280, "height": 900}
+PHONE = {"width": 390, "height": 844}
+
+QUESTION = b"""\
+From: Mary Jones <jones@example.org>
+To: terry@example.org, Ann <ann@example.net>
+Subject: The plan
+Message-ID: <plan@example.org>
+Date: Thu, 01 Jan 2026 10:00:00 +0000
+
+Shall we meet on Friday? I would like to talk about the looms, the dyes and the winter.
+
+> Before or after lunch?
+Before.
+-- \nMary
+"""
+
+
+def person(name: str, port: int, user: str, password: str, *folders: str) -> User:
+    made = User.objects.create_user(name, f"{name}@example.org", "secret")
+    Profile.objects.create(user=made)
+    Address.objects.create(owner=made, email=made.email, confirmed_at=1)
+    source = Source(
+        owner=made, kind="imap", host="127.0.0.1", port=port, security="none", user=user,
+        audience=f"user:{name}", folder_patterns=list(folders), active=True,
+    )  # fmt: skip
+    keep_secret(source, password)
+    source.save()
+    return made
+
+
+@pytest.fixture
+def world(transactional_db, settings, tmp_path, monkeypatch):
+    """Terry and Jones, a mailbox of each, and a mail server that delivers into Jones's."""
+    settings.DATA = tmp_path
+    settings.SECRET_KEY = "of the tests"
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
+    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # playwright has a loop of its own
+    monkeypatch.setattr(tasks, "send", lambda *_, **__: True)
+    tables = Tables(tmp_path / "tables")
+
+    def engine_on(_: Any, **__: Any) -> SqliteEngine:
+        names = ("messages", "annotations")
+        return SqliteEngine({n: tables.open(n).to_pyarrow_table().to_pylist() for n in names})
+
+    monkeypatch.setattr(services, "engine_on", engine_on)
+    monkeypatch.setattr(services, "unproven_engine_on", engine_on)
+    with running_dovecot(sent="Sent") as dovecot, delivering(dovecot.port) as smtp:
+        settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", smtp.port
+        terry = person("terry", dovecot.port, USER_ABROAD, PASSWORD_ABROAD, "INBOX", "Sent")
+        jones = person("jones", dovecot.port, USER, PASSWORD, "INBOX")
+        put(tables, QUESTION, "user:terry")
+        install(jones, "from terry", name="terry")
+        yield terry, jones, tables
+
+
+@contextmanager
+def delivering(port: int):
+    """Run a mail server that puts what is for Jones into the mailbox of Jones."""
+    with running_smtp() as server:
+        deliver = server.taken.append
+
+        def put_in(raw: bytes) -> None:
+            deliver(raw)
+            with IMAPClient("127.0.0.1", port, ssl=False) as client:
+                client.login(USER, PASSWORD)
+                client.append("INBOX", b"Received: from site by mx; now\r\n" + raw)
+
+        class Taken(list):
+            def append(self, raw: bytes) -> None:
+                asyncio.get_running_loop().run_in_executor(None, put_in, raw)
+
+        taken, server.taken = server.taken, Taken()
+        yield server
+        server.taken = taken
+
+
+@pytest.fixture
+def opened(browser, live_server):
+    """Open a page as somebody in a window of some size; what goes wrong on it is noted."""
+    expect.set_options(timeout=WAIT)
+
+    def open_window(user: User, address: str, viewport, **options) -> Page:
+        client = Client()
+        client.force_login(user)
+        cookies = [
+            {"name": name, "value": cookie.value, "url": live_server.url}
+            for name, cookie in client.cookies.items()
+        ]
+        context = browser.new_context(viewport=viewport, **options)
+        context.add_cookies(cookies)
+        page = context.new_page()
+        page.set_default_timeout(WAIT)
+        page.faults = page_errors(page)
+        page.goto(live_server.url + address)
+        return page
+
+    return open_window
+
+
+def test_an_answer_goes_round(opened, world, pictures):
+    terry, jones, tables = world
+    page = opened(terry, "/message/?id=plan%40example.org", DESK)
+    page.screenshot(path=pictures / "buttons.png", full_page=True)
+    page.get_by_role("link", name="Reply to all").click()
+    expect(page.get_by_label("To", exact=True)).to_have_value("Mary Jones <jones@example.org>")
+    expect(page.get_by_label("Cc", exact=True)).to_have_value("Ann <ann@example.net>")
+    expect(page.get_by_label("Subject")).to_have_value("Re: The plan")
+    page.get_by_label("Cc", exact=True).fill("")
+    text = page.get_by_label("Text")
+    quote = text.input_value()
+    assert quote.endswith(">> Before or after lunch?\n> Before.")
+    text.fill(f"Yes, at ten — in the café.\n{quote}")
+    page.get_by_text("Draft saved at").wait_for()
+    assert "/compose/" in page.url and OutgoingMessage.objects.count() == 1
+    text.press_sequentially("\nTerry")
+    expect(page.locator("[name=version]")).to_have_value("2")
+    page.screenshot(path=pictures / "editor.png", full_page=True)
+    page.get_by_role("button", name="Send").click()
+    page.get_by_text("Sending in").wait_for()
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_role("button", name="Send").click()
+    page.get_by_text("Sending in").wait_for()
+    page.screenshot(path=pictures / "sending.png", full_page=True)
+    send_due()
+    page.get_by_text("It is in Sent of").wait_for()
+    page.screenshot(path=pictures / "sent.png", full_page=True)
+    page.get_by_role("link", name="Show it in the conversation").click()
+    expect(page.locator("#before")).to_contain_text("Message 2 of a conversation of 2 messages")
+    expect(page.locator("article .letter-text").last).to_contain_text("Yes, at ten — in the café.")
+    page.screenshot(path=pictures / "conversation.png", full_page=True)
+    assert page.faults == []
+
+    before = tables.open("messages").to_pyarrow_table().num_rows
+    came = pull(terry.sources.get())
+    assert came is not None and (came.read, came.added, came.duplicates) == (1, 0, 1)
+    arrived = pull(jones.sources.get())
+    assert arrived is not None and arrived.added == 1
+    assert tables.open("messages").to_pyarrow_table().num_rows == before + 1
+    rounds.run_round()
+    (match,) = Match.objects.filter(filter__owner=jones)
+    assert (match.msgid, match.audience) == (OutgoingMessage.objects.get().message_id, "user:jones")
+    page = opened(jones, "/", PHONE, has_touch=True, color_scheme="dark")
+    page.locator("#list a.row", has_text="Re: The plan").tap()
+    expect(page.locator("#reading .letter-text")).to_contain_text("Yes, at ten — in the café.")
+    page.get_by_role("link", name="Reply", exact=True).tap()
+    expect(page.get_by_label("To", exact=True)).to_have_value("terry <terry@example.org>")
+    page.screenshot(path=pictures / "phone-editor.png", full_page=True)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    assert too_faint(page) == [] and page.faults == []
+    page.goto(page.url.partition("/compose/")[0] + "/sending/")
+    page.screenshot(path=pictures / "phone-sending.png", full_page=True)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    assert too_faint(page) == [] and page.faults == []

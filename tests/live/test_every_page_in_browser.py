@@ -1,0 +1,173 @@
+"""Every page in a browser, at a desk and on a phone, in light and dark.
+
+None has an error in the console or asks another host, and axe finds nothing on any.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.contrib.auth.models import Group, User
+from support.every_address import PARAMETER, every_address
+from support.every_page import DESK, Watch, faults_of_view
+
+from filters.delivery.mail.kept import keep
+from filters.membership.invitations import invite
+from filters.models import (
+    Address,
+    Card,
+    Destination,
+    Feed,
+    Filter,
+    Folder,
+    KeptMail,
+    Match,
+    Pull,
+    Source,
+)
+from filters.runtime import services
+from filters.store.filter_store import DjangoClock
+from tapestry.core.clock import MINUTE, wall_clock
+from tapestry.core.message import Message
+from tapestry.tables.append import append_messages
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+
+NO_PAGES = re.compile(
+    r"admin/|sign-out|sidebar|first-steps|read/|healthz|sw\.js|manifest|message/|make/|subscribe/"
+    r"|understand/|complete/|filters/preview/|feeds/.*atom|triage/|compose/save/|import/create/"
+    r"|filters/like/|backtest/|export/|security/sign-out/|email/link/|sending/.+|follow/|sign-up/"
+)
+"""Routes that are no pages: parts that htmx asks for, acts, files, and what is Django's own."""
+
+MORE = (
+    "/in/jones/",
+    "/?open=plan@x&in=public",
+    "/message/?id=plan@x&in=public",
+    "/filter/jones/edit/",
+    "/filter/jones/delete/",
+    "/filters/new/?text=replies+by+Jones",
+    "/source/{source}/",
+    "/source/{source}/edit/",
+    "/source/{source}/delete/",
+    "/delivery/{destination}/",
+    "/delivery/{destination}/edit/",
+    "/delivery/new/webhook/",
+    "/mail/{mail}/",
+    "/nothing/here/",
+)
+"""Pages about one thing, and one that there is not."""
+
+MISSING = ("/nothing/here/",)
+"""Their status is an error in the console of itself."""
+
+
+@pytest.fixture
+def things(jones, broker, settings):
+    """Something of terry's, who is of the staff, for every page; return the keys."""
+    terry, settings.SIGN_UP = jones.owner, "invitation"
+    invite("mary@x.org")
+    User.objects.filter(pk=terry.pk).update(is_staff=True, is_superuser=True)
+    terry.groups.add(Group.objects.create(name="parc"))
+    body = "Shall we?\n\n> What do you think?\n\nSee https://example.org/a\n-- \nMary\n"
+    plan = Message(
+        "plan@x", sender="mary@x.org", sender_name="Mary Jones", subject="The plan", body=body
+    )
+    append_messages(services.tables(), DjangoClock(), [plan])
+    now = wall_clock() - MINUTE
+    for number in range(12):
+        card = Card.objects.create(
+            msgid="plan@x" if number == 0 else f"{number}@x", audience="public", ts=now,
+            received=now, sender="mary@x.org", sender_name="Mary Jones", subject=f"Plan {number}",
+        )  # fmt: skip
+        Match.objects.create(
+            filter=jones, msgid=card.msgid, audience="public", card=card, matched_at=now,
+            stored_at=now, shown_at=now, refreshed_at=now, read_at=now if number % 3 else None,
+        )  # fmt: skip
+    Filter.objects.create(
+        owner=terry, name="slow", text="from x", error="It takes more than 20 seconds to run."
+    )
+    source = Source.objects.create(
+        owner=terry, kind="imap", host="imap.example.org", port=993, user="terry", active=True,
+        audience="user:terry", folder_patterns=["INBOX"], pulled_at=now, failures=2,
+        error="imap.example.org cannot be reached.", hint="Check the name.",
+    )  # fmt: skip
+    Folder.objects.create(source=source, name="INBOX", read=1204, added=1200, added_at=now)
+    Pull.objects.create(source=source, started_at=now, ended_at=now, read=12, added=11, broken=1)
+    address = Address.objects.create(owner=terry, email="t@example.org", confirmed_at=1)
+    destination = Destination.objects.create(
+        owner=terry, kind="digest", name="Digest", address=address, failures=2, failing_since=now,
+        error="The server cannot be reached.",
+    )  # fmt: skip
+    Feed.objects.create(owner=terry)
+    keep(b"Message-ID: <d@x>\r\nSubject: 3 new\r\n\r\nThree\r\n", "t@example.org", terry)
+    return {
+        "source": source.pk,
+        "destination": destination.pk,
+        "mail": KeptMail.objects.get().pk,
+    }
+
+
+def pages(things):
+    """Return the address of every page that needs no parameters, and of some that do."""
+    routes = every_address(dict.fromkeys(("pk", "name", "kind", "task", "act", "token", "id",
+        "step", "action", "uid", "key", "object_id", "content_type_id", "app_label", "url",
+        ), "1"))  # fmt: skip
+    plain = [
+        route for route in routes if not PARAMETER.search(route) and not NO_PAGES.search(route)
+    ]
+    return [f"/{route}" for route in plain] + [address.format(**things) for address in MORE]
+
+
+@pytest.fixture
+def page(browser, jones, live_server):
+    opened = browser.new_context(viewport=DESK).new_page()
+    opened.set_default_timeout(30_000)
+    return opened
+
+
+def test_every_page(page, things, live_server, pictures):
+    watch = Watch(page, live_server.url)
+    wrong = {}
+    for address in ["/sign-in/", *(path for path in pages(things) if path != "/sign-in/")]:
+        watch.wrong.clear()
+        page.set_viewport_size(DESK)
+        page.goto(f"{live_server.url}{address}")
+        name = re.sub(r"\W+", "-", address).strip("-") or "inbox"
+        faults = list(faults_of_view(page, pictures, name))
+        faults += [fault for fault in watch.wrong if address not in MISSING]
+        if faults:
+            wrong[address] = faults
+        if address == "/sign-in/":
+            page.get_by_label("Name", exact=True).fill("terry")
+            page.get_by_label("Password").fill("secret")
+            page.get_by_role("button", name="Sign in").click()
+            page.wait_for_url(f"{live_server.url}/")
+    assert wrong == {}, "\n".join(f"{at}: {faults}" for at, faults in wrong.items())
+
+
+def test_the_first_steps(page, live_server, pictures, jones):
+    """A person without anything: what to do first, and how far that is."""
+    watch = Watch(page, live_server.url)
+    jones.delete()
+    page.goto(live_server.url)
+    page.get_by_label("Name", exact=True).fill("terry")
+    page.get_by_label("Password").fill("secret")
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("link", name="Add your mailbox").wait_for()
+    faults = list(faults_of_view(page, pictures, "first-steps"))
+    source = Source.objects.create(
+        owner=jones.owner, kind="imap", host="imap.example.org", port=993, audience="user:terry"
+    )
+    page.get_by_role("link", name="Choose folders").wait_for()
+    Source.objects.update(folder_patterns=["INBOX"], active=True)
+    page.get_by_text("The first messages are here in a moment").wait_for()
+    Folder.objects.create(source=source, name="INBOX", added=3, reached=3, total=9)
+    page.get_by_text("3 of 9 read").wait_for()
+    faults += faults_of_view(page, pictures, "first-filter")
+    User.objects.all().delete()
+    page.goto(f"{live_server.url}/sign-in/")
+    page.get_by_text("Nobody has an account here yet").wait_for()
+    faults += faults_of_view(page, pictures, "no-accounts")
+    assert faults + watch.wrong == []
