@@ -1,4 +1,4 @@
-"""The age of messages in a rule: a condition on ``received``, in SQL and in Python alike.
+"""The age of messages in a rule: a condition on ``received`` and now.
 
 It is decided as a list is read: messages grow older without anybody touching them.
 """
@@ -8,13 +8,9 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 
-from django.db.models import Q
-
 from tapestry.core.schema import Type
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.walk import FLIPPED, walk
-
-_LOOKUPS = {"=": "exact", "<": "lt", "<=": "lte", ">": "gt", ">=": "gte"}
 
 _OPERATORS: dict[str, Callable[[int, int], bool]] = {
     "=": operator.eq,
@@ -41,23 +37,18 @@ def says_now(condition: n.Condition) -> bool:
     return any(isinstance(node, n.Now) for node in walk(condition))
 
 
-def age_query(condition: n.Condition, now: int, path: str = "received") -> Q:
-    """Return the condition on a field of rows, at the instant ``now``."""
+def turns(condition: n.Condition, now: int) -> set[int]:
+    """Return the instants of ``received`` from which on the condition may hold, or hold no more.
+
+    Between two of them it holds for all messages or for none, at the instant ``now``.
+    """
     match condition:
-        case n.And(args):
-            query = Q()
-            for arg in args:
-                query &= age_query(arg, now, path)
-            return query
-        case n.Or(args):
-            first, *others = (age_query(arg, now, path) for arg in args)
-            for other in others:
-                first |= other
-            return first
+        case n.And(args) | n.Or(args):
+            return {instant for arg in args for instant in turns(arg, now)}
         case n.Not(arg):
-            return ~age_query(arg, now, path)
-    op, distance = _required(condition)
-    return Q(**{f"{path}__{_LOOKUPS[op]}": now + distance})
+            return turns(arg, now)
+    _, distance = _required(condition)
+    return {now + distance, now + distance + 1}
 
 
 def has_age(condition: n.Condition, received: int, now: int) -> bool:
@@ -82,7 +73,7 @@ def _required(condition: n.Condition) -> tuple[str, int]:
 
 def _bound(condition: n.Condition) -> tuple[str, int] | None:
     """Return the operator, and the distance from now, to which ``received`` is compared."""
-    if not isinstance(condition, n.Compare) or condition.op not in _LOOKUPS:
+    if not isinstance(condition, n.Compare) or condition.op not in _OPERATORS:
         return None
     left, right, op = condition.left, condition.right, condition.op
     if isinstance(right, n.Column):

@@ -1,7 +1,8 @@
 """The order of a list by importance: the highest score first, then the newest, then the last key.
 
-Scores are kept with an index, ages are added as the list is read.  A page asks which of the next
-best messages the list has, and stops when it is full: what it costs follows the page, not the list.
+Scores are kept with an index.  The age of messages comes to the same for all of a span of time:
+each span is read by that index, and they are merged.  A page asks which of the next best messages
+the list has, and stops when it is full: what it costs follows the page, not the list.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from django.db.models import QuerySet
 
 from filters.accounts import people
 from filters.appraisal.rules import Rule, rules_of
-from filters.appraisal.scores import Counts, age_score, importance, sql_score, unread_score
+from filters.appraisal.scores import Counts, Span, age_score, age_spans, importance, unread_score
 from filters.models import Appraisal, Appraiser, Card, Match
 from filters.runtime.batching import in_batches
 from tapestry.core.clock import wall_clock
@@ -28,7 +29,7 @@ FEW = 8000
 CHUNK = 200
 """Messages that are looked at first, at least; then ``GROWTH`` times as many, and so on.
 
-Each time all are sorted; so the first time three times as many as are wanted are.
+The first time they are three times as many as are wanted: some are not in the list.
 """
 
 GROWTH = 8
@@ -115,11 +116,18 @@ class ByImportance:
 
     def _listed(self, apart: Collection[int], wanted: int) -> Iterator[Place]:
         """Yield the places of the cards that the list has, without some, best first."""
-        ordered = (
-            Appraisal.objects.filter(owner=self.user)
-            .annotate(total=sql_score(self.rules, self.now))
-            .order_by("-total", "-received", "-card")
-            .values_list("total", "received", "card")
+        spans = age_spans(self.rules, self.now)
+        return merge(*(self._listed_in(span, apart, wanted) for span in spans))
+
+    def _listed_in(self, span: Span, apart: Collection[int], wanted: int) -> Iterator[Place]:
+        """Yield those of one span, in which the kept scores make the order: an index has it."""
+        appraisals = Appraisal.objects.filter(owner=self.user)
+        if span.begin is not None:
+            appraisals = appraisals.filter(received__gte=span.begin)
+        if span.end is not None:
+            appraisals = appraisals.filter(received__lt=span.end)
+        ordered = appraisals.order_by("-score", "-received", "-card").values_list(
+            "score", "received", "card"
         )
         first, least = 0, max(CHUNK, 3 * wanted)
         for power in count():
@@ -131,9 +139,9 @@ class ByImportance:
                 for batch in in_batches(self.cards.order_by(), keys)
                 for key in batch.values_list("pk", flat=True)
             }
-            for total, received, key in chunk:
+            for score, received, key in chunk:
                 if key in listed and key not in apart:
-                    yield -total, -received, -key
+                    yield -(score + span.score), -received, -key
             first += size
             if len(chunk) < size:
                 return

@@ -6,12 +6,9 @@ The ranking function is a weighted sum of what the rules count.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from django.db.models import Case, F, IntegerField, Value, When
-from django.db.models.expressions import Combinable
-
-from filters.appraisal.age import age_query, has_age
+from filters.appraisal.age import has_age, turns
 from filters.appraisal.condition import Row, holds
 from filters.appraisal.rules import Kind, Rule
 
@@ -56,14 +53,29 @@ def unread_score(rules: Sequence[Rule]) -> int:
     return sum(rule.weight for rule in rules if rule.kind is Kind.UNREAD)
 
 
-def sql_score(rules: Sequence[Rule], now: int) -> Combinable:
-    """Return the score of a row of Appraisal at the instant ``now``, without reading."""
-    total: Combinable = F("score")
-    for rule in rules:
-        if rule.kind is Kind.AGE and rule.condition is not None:
-            then = When(age_query(rule.condition, now), then=Value(rule.weight))
-            total = total + Case(then, default=Value(0), output_field=IntegerField())
-    return total
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The messages received from ``begin`` until before ``end``: their age comes to ``score``.
+
+    None is without a bound.
+    """
+
+    begin: int | None
+    end: int | None
+    score: int
+
+
+def age_spans(rules: Sequence[Rule], now: int) -> list[Span]:
+    """Return what the age of messages comes to at the instant ``now``, the oldest first."""
+    conditions = [r.condition for r in rules if r.kind is Kind.AGE and r.condition is not None]
+    instants = sorted({instant for condition in conditions for instant in turns(condition, now)})
+    spans = [Span(None, None, age_score(rules, instants[0] - 1 if instants else now, now))]
+    for begin in instants:
+        score = age_score(rules, begin, now)
+        if score != spans[-1].score:
+            spans[-1] = replace(spans[-1], end=begin)
+            spans.append(Span(begin, None, score))
+    return spans
 
 
 def importance(

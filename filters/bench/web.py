@@ -35,6 +35,7 @@ FIGURES = {
     "its page 20": "{inbox_20_ms} ms",
     "the largest filter’s list": "{largest_ms} ms",
     "the slowest of all pages, {slowest}": "{slowest_ms} ms, {most_queries} queries at most",
+    "far down: page 200, and the last one": "{inbox_200_ms} ms; {inbox_last_ms} ms",
     "the poll, when nothing is new": "{poll_ms} ms",
 }
 
@@ -53,6 +54,9 @@ PAGES = {
     "one’s own page": "/me/",
     "the sources": "/sources/",
 }
+
+FAR_PAGES = {"inbox_200_ms": "/?page=200", "inbox_last_ms": "/?page=99999"}
+"""Pages of the inbox to which nobody turns page by page: what they cost follows their number."""
 
 DAYS = 730
 """Over so many days the deliveries came."""
@@ -101,6 +105,10 @@ def measure(options: dict[str, Any]) -> dict[str, Any]:
         "slowest": slowest,
         "slowest_ms": pages[slowest]["median_ms"],
         "poll_ms": pages["the poll, nothing new"]["median_ms"],
+        **{
+            name: _measured(client, address, options["repeat"])["median_ms"]
+            for name, address in FAR_PAGES.items()
+        },
         "most_queries": max(figures["queries"] for figures in pages.values()),
         "pages": pages,
     }

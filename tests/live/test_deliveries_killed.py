@@ -27,7 +27,7 @@ NO_MAIL = rb"\Noselect"
 """The attribute of a folder that has only folders (RFC 3501, section 7.2.2)."""
 
 KILLS = [
-    pytest.param(20, id="20"),
+    pytest.param(8, id="8"),
     pytest.param(200, id="200", marks=[pytest.mark.long, pytest.mark.timeout(3600)]),
 ]
 

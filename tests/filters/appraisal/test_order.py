@@ -12,6 +12,8 @@ from support.live_filters import arrive, vote
 from filters.appraisal import order, upkeep
 from filters.appraisal.condition import holds
 from filters.appraisal.order import ByImportance, is_ready
+from filters.appraisal.rules import Kind, compile_rule
+from filters.appraisal.scores import age_score, age_spans
 from filters.lists import listing
 from filters.lists.cards import refresh_cards
 from filters.models import Appraisal, Appraiser, AppraiserRule, Card, Filter, Match
@@ -40,7 +42,7 @@ def many(owner: User, number: int = 120) -> list[Filter]:
             msgid=f"{at}@x",
             audience="public",
             ts=NOW,
-            received=NOW - dice.choice((1, 10, 40)) * DAY - dice.randrange(3),
+            received=NOW - dice.choice((1, 7, 10, 28, 40)) * DAY + dice.randrange(-1, 2),
             sender=f"p{dice.randrange(3)}@x.org",
             subject=("odd", "even")[at % 2],
         )
@@ -109,6 +111,31 @@ def test_the_order_is_that_of_its_definition(
         assert list(ordered.keys()) == judged(alice, filter_, unread, votes)
         pages = [card.pk for at in range(0, 150, 50) for card in ordered[at : at + 50]]
         assert pages == judged(alice, filter_, unread, votes), "and page by page"
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [],
+        ["newer than one week"],
+        ["newer than one week", "older than one week", "received = now() - interval '7 days'"],
+        ["two days old or newer than one day", "not (older than two days or newer than one day)"],
+    ],
+)
+def test_an_age_comes_to_the_same_for_all_messages_of_a_span(texts: list[str]) -> None:
+    rules = [compile_rule(3**at, text, Context("alice")) for at, text in enumerate(texts)]
+    assert all(rule.kind is Kind.AGE for rule in rules)
+    spans = age_spans(rules, NOW)
+    assert [span.end for span in spans[:-1]] == [span.begin for span in spans[1:]]
+    assert (spans[0].begin, spans[-1].end) == (None, None)
+    for received in (NOW - day * DAY + more for day in range(-1, 9) for more in (-1, 0, 1)):
+        (score,) = [
+            span.score
+            for span in spans
+            if (span.begin is None or span.begin <= received)
+            and (span.end is None or received < span.end)
+        ]
+        assert score == age_score(rules, received, NOW)
 
 
 @pytest.mark.usefixtures("engine")
