@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 
 from django.test import Client
@@ -66,3 +67,15 @@ def test_names_stand_on_what_may_have_one(
 def test_no_page_shows_a_backtick(addresses: dict[str, str], browsers: dict[str, Client]) -> None:
     shown = pages(addresses, browsers["alice"])
     assert "/me/" in shown and [address for address, page in shown.items() if "`" in page] == []
+
+
+def test_where_a_message_is_read_its_styles_and_script_are(
+    addresses: dict[str, str], browsers: dict[str, Client]
+) -> None:
+    panes = 0
+    for address, page in pages(addresses, browsers["alice"]).items():
+        if 'id="reading"' in page:
+            panes += 1
+            for name in (r"reading[.\w]*\.css", r"reading[.\w]*\.js", r"place[.\w]*\.js"):
+                assert re.search(f"filters/{name}", page), f"{address} lacks {name}"
+    assert panes >= 6  # the inbox, by importance, a filter's list, and the shelves
