@@ -46,7 +46,10 @@ def patience():
 
 
 def open_list(browser, live_server, size: str, scheme: str = "light") -> Page:
-    context = browser.new_context(viewport=SIZES[size], color_scheme=scheme)
+    touch = size == "phone"
+    context = browser.new_context(
+        viewport=SIZES[size], color_scheme=scheme, has_touch=touch, is_mobile=touch
+    )
     page = context.new_page()
     page.set_default_timeout(30_000)
     page.goto(f"{live_server.url}/in/jones/")
@@ -107,7 +110,9 @@ def test_with_keys_at_a_desk(browser, jones, live_server, pictures):
     page.keyboard.press("u")
     expect(page.locator("#reading article.message")).to_have_count(0)
     row(page, three).focus()
+    expect(page.locator(f'.pick[value="{three}"]')).to_have_css("opacity", "0")
     page.keyboard.press("x")
+    expect(page.locator(f'.pick[value="{three}"]')).to_have_css("opacity", "1")
     page.keyboard.press("j")
     page.keyboard.press("x")
     expect(page.locator("#chosen")).to_have_text("2 selected")
@@ -143,6 +148,8 @@ def test_with_keys_at_a_desk(browser, jones, live_server, pictures):
 def test_with_a_finger_on_a_phone_in_the_dark(browser, jones, live_server, pictures):
     page = open_list(browser, live_server, "phone", "dark")
     one, two = first(page, 0), first(page, 1)
+    box = page.locator(f'.pick[value="{one}"]').bounding_box()
+    assert box["x"] + box["width"] <= row(page, one).locator(".face").bounding_box()["x"]
     for msgid in (one, two):
         page.locator(f'.pick[value="{msgid}"]').check()
     shoot(page, pictures / "selected-phone.png")
