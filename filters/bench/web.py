@@ -20,7 +20,7 @@ from django.test.utils import CaptureQueriesContext
 
 from filters.appraisal.upkeep import appraise, rules_changed
 from filters.inbox import counts
-from filters.models import AppraiserRule, Card, Filter, Match, MessageState, Profile
+from filters.models import AppraiserRule, Card, Filter, Match, MessageState, Mute, Profile
 from filters.runtime import services
 from filters.runtime.bulk import insert_rows
 from filters.store.filter_store import DjangoClock
@@ -49,9 +49,21 @@ PAGES = {
     "starred": "/starred/",
     "snoozed": "/snoozed/",
     "done": "/done/",
+    "muted": "/muted/",
     "a message": "/message/?id=m0",
     "the list of filters": "/filters/",
+    "a new filter": "/filters/new/",
+    "a filter that is changed": "/filter/filter-0/edit/",
+    "import and export": "/filters/import/",
+    "the rules of importance": "/importance/",
+    "shared filters": "/shared/",
+    "an empty search": "/search/",
+    "a new message": "/compose/",
+    "drafts": "/drafts/",
+    "delivery": "/delivery/",
+    "the feeds": "/feeds/",
     "one’s own page": "/me/",
+    "security": "/me/security/",
     "the sources": "/sources/",
 }
 
@@ -69,6 +81,9 @@ MATCH = (
 
 RULES = ((5, "from p7"), (1, "per vote"), (2, "unread"), (-3, "older than a week"))
 """The person's appraiser rules."""
+
+MUTED = 40
+"""Threads that the person has muted."""
 
 UNREAD_DAYS = 14
 """What is older has been read."""
@@ -162,6 +177,8 @@ def _fill(deliveries: int, filters: int) -> User:
         ),
         batch_size=100,
     )  # fmt: skip
+    roots = Card.objects.order_by("-ts").values_list("root", flat=True)[: MUTED * 7 : 7]
+    Mute.objects.bulk_create(Mute(owner=person, root=root) for root in set(roots))
     for place, (weight, text) in enumerate(RULES):
         AppraiserRule.objects.create(owner=person, place=place, weight=weight, text=text)
     rules_changed(person)

@@ -10,7 +10,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from support.listed_mail import find, installed, letters
 
+from filters.lists import listing
 from filters.models import Match, MessageState, Mute, TriageStep
+from filters.runtime.batching import KEYS
 from filters.triage import steps
 from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.tables.delta.log import Tables
@@ -110,9 +112,11 @@ def test_what_is_snoozed_comes_back_by_the_clock_unread_and_on_top(
     assert client.get("/in/plans/").context["rows"][0].returned_at is None
 
 
+@pytest.mark.parametrize("keys", [1, KEYS])
 def test_a_muted_thread_is_not_in_the_inbox_nor_sent(
-    client: Client, tables: Tables, alice: User
+    client: Client, tables: Tables, alice: User, monkeypatch: pytest.MonkeyPatch, keys: int
 ) -> None:
+    monkeypatch.setattr(listing, "KEYS", keys)  # threads of more messages are read otherwise
     do(client, "mute", "c")
     assert shown(client) == ["b"] and client.get("/").context["sidebar"].unread == 1
     assert shown(client, "/in/jones/") == ["a", "b", "c"]
