@@ -1,6 +1,7 @@
 """One page of a list, at a cost that follows the page and not the list.
 
     days back: 1, 4, 16 … until the window has enough messages ──> order these alone
+    further down: ─> keys of the list in its order, those before the page skipped ──┘
 
 Lists are ordered by day first: what is in the window of the newest days stands above the rest.
 """
@@ -30,7 +31,7 @@ else:
 WINDOWS = (1, 4, 16, 64, 256)
 """Days, today the first; where they have too few messages the whole list is ordered."""
 
-MOST = 20_000
+MOST = 4_000
 """Messages in a window that is tried."""
 
 SHORT = 500
@@ -38,11 +39,22 @@ SHORT = 500
 
 
 class CountedPaginator(CardPaginator):
-    """A paginator of a list whose length is known."""
+    """A paginator of a list whose length is known, and of which a page is read from a part.
+
+    ``part`` has all messages of the page, in the order of the list; ``skipped`` of the list are
+    not in it, and stand before the page.
+    """
 
     def __init__(self, found: QuerySet[Card], per_page: int, count: int) -> None:
         super().__init__(found, per_page)
         self.count = count
+        self.part, self.skipped = found, 0
+
+    def page(self, number: int | str) -> Page[Card]:
+        at = self.validate_number(number)
+        begin = (at - 1) * self.per_page
+        end = min(begin + self.per_page, self.count)
+        return Page(self.part[begin - self.skipped : end - self.skipped], at, self)
 
 
 def page_of(
@@ -53,12 +65,23 @@ def page_of(
     paginator = CountedPaginator(cards, per_page, count)
     at = paginator.get_page(number).number
     if count > SHORT:
-        paginator.object_list = newest(user, filter_, cards, min(at * per_page, count))
+        begin = (at - 1) * per_page
+        end = min(begin + per_page, count)
+        found = newest(user, filter_, cards, end)
+        if found is None:
+            paginator.part, paginator.skipped = further(user, filter_, cards, begin, end)
+        else:
+            paginator.part = paginator.object_list = found
     return paginator.page(at)
 
 
-def newest(user: User, filter_: Filter | None, cards: QuerySet[Card], count: int) -> QuerySet[Card]:
-    """Return at least the first ``count`` of the cards of a list, in their order."""
+def newest(
+    user: User, filter_: Filter | None, cards: QuerySet[Card], count: int
+) -> QuerySet[Card] | None:
+    """Return at least the first ``count`` cards of a list, in their order.
+
+    None if they are not in a window of the newest days that has few messages.
+    """
     matches = listing.listed(user, filter_).order_by()
     zone = people.time_zone(user)
     today = to_datetime(wall_clock()).astimezone(zone).date()
@@ -70,7 +93,27 @@ def newest(user: User, filter_: Filter | None, cards: QuerySet[Card], count: int
         if len(keys) >= count or len(keys) == MOST:
             break
     if not count <= len(keys) < MOST:
-        return cards
-    back = Card.objects.filter(msgid__in=returned(user).values("msgid"))
-    keys.update(back.values_list("pk", flat=True)[:MOST])
+        return None
+    keys.update(_returned(user)[:MOST])
     return next(in_batches(cards, keys), cards.none())
+
+
+def further(
+    user: User, filter_: Filter | None, cards: QuerySet[Card], begin: int, end: int
+) -> tuple[QuerySet[Card], int]:
+    """Return those of a list's cards among which the page from ``begin`` to ``end`` is.
+
+    With how many are skipped, all of them above the page: what came back from being snoozed is
+    ordered with the page, as it stands higher than its match, and may push others down.
+    """
+    keys, back = listing.keys(user, filter_), set(_returned(user))
+    if not back:
+        return next(in_batches(cards, keys[begin:end]), cards.none()), begin
+    skipped = max(0, begin - len(back))
+    others = [key for key in keys[: end + len(back)] if key not in back]
+    return next(in_batches(cards, back.union(others[skipped:end])), cards.none()), skipped
+
+
+def _returned(user: User) -> QuerySet[Card, int]:
+    back = Card.objects.filter(msgid__in=returned(user).values("msgid"))
+    return back.values_list("pk", flat=True)

@@ -122,12 +122,37 @@ def cards(
     return (
         found.annotate(moved_at=moved_at)
         .annotate(day=sql_day("moved_at", people.time_zone(user)))
-        .annotate(
-            block=Case(When(moved_at=F("ts"), then=F("imported")), default=Value("", TextField()))
-        )
+        .annotate(block=_block())
         .annotate(rank=rank)
         .order_by("-day", "block", "-rank", "-moved_at", "-pk")
     )
+
+
+def keys(user: User, filter_: Filter | None = None) -> QuerySet[Match, int]:
+    """Return the primary keys of ``cards`` in their order, as if nothing had come back.
+
+    This reads less of each card than ``cards``, of which all columns are grouped.
+    """
+    return (
+        listed(user, filter_)
+        .order_by()
+        .values("card")
+        .annotate(
+            moved_at=Max("matched_at"),
+            ts=Max("card__ts"),
+            imported=Max("card__imported"),
+            rank=Max("card__received"),
+        )
+        .annotate(day=sql_day("moved_at", people.time_zone(user)))
+        .annotate(block=_block())
+        .order_by("-day", "block", "-rank", "-moved_at", "-card")
+        .values_list(F("card"), flat=True)
+    )
+
+
+def _block() -> Case:
+    """Return the import of a card that matched as it came, an empty text for others."""
+    return Case(When(moved_at=F("ts"), then=F("imported")), default=Value("", TextField()))
 
 
 def _of_muted_threads(user: User, found: QuerySet[Card]) -> QuerySet[Card]:
