@@ -82,6 +82,7 @@ def test_one_changes_ones_password(page, browser, site, pictures):
         opened.wait_for_url("**/me/")
     page.screenshot(path=pictures / "me.png", full_page=True)
     page.get_by_role("link", name="Change your password").click()
+    page.get_by_label("Your password now").wait_for()
     check_that_it_fits(page)
     page.screenshot(path=pictures / "password.png", full_page=True)
     change(page, "guessed", "terry12345")
