@@ -1,4 +1,8 @@
-"""Mail about accounts: what it says, and how it is sent."""
+"""Mail about accounts: what it says, and how it is sent.
+
+It is signed as all mail of this site is: where the mailbox of a person is a source, no link to set
+a password is taken in, to be read by whoever may see that mail.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,8 @@ from django.urls import reverse
 from filters.delivery.links import absolute
 from filters.delivery.mail import outgoing
 from filters.delivery.mail.outgoing import RecipientRefusedError
+from filters.runtime.delivery_signer import delivery_signer
+from tapestry.core.delivery_header import DELIVERY_HEADER
 
 
 def send(email: str, subject: str, template: str, **context: Any) -> bool:
@@ -23,14 +29,16 @@ def send(email: str, subject: str, template: str, **context: Any) -> bool:
     text = render_to_string(
         f"filters/membership/{template}.txt", {"site": settings.SITE_URL, **context}
     )
+    key = f"account-{uuid.uuid4().hex}"
     message = EmailMessage(
         subject,
         text,
         to=[email],
         headers={
-            "Message-ID": f"<account-{uuid.uuid4().hex}@{outgoing.site_host()}>",
+            "Message-ID": f"<{key}@{outgoing.site_host()}>",
             "Auto-Submitted": "auto-generated",  # RFC 3834, section 5
             "X-Auto-Response-Suppress": "All",
+            DELIVERY_HEADER: delivery_signer().value(key),
         },
     )
     try:

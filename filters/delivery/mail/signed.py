@@ -1,7 +1,7 @@
 """Whose mail a message of this site is: the header that this site signed says so.
 
 Its key begins with the uid of the destination; or it is that of a sample, whose Delivery is stored;
-or it names the address that the message asks to confirm.
+or it names the address that the message asks to confirm.  That of mail about accounts names nobody.
 """
 
 from __future__ import annotations
