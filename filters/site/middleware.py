@@ -18,6 +18,7 @@ from kombu.exceptions import OperationalError as BrokerError
 from redis.exceptions import RedisError
 
 from filters.accounts import people
+from filters.accounts.requests import local_path
 from tapestry.core.disk_space import DiskFullError, is_disk_full
 from tapestry.core.errors import TapestryError
 
@@ -77,8 +78,7 @@ def _page_of(request: HttpRequest) -> str:
     url, here = request.headers.get("HX-Current-URL", ""), {request.get_host()}
     shown = urlsplit(url) if url_has_allowed_host_and_scheme(url, here) else urlsplit("")
     back = shown.path + (f"?{shown.query}" if shown.query else "")
-    is_local = url_has_allowed_host_and_scheme(back, None)
-    return back if is_local else resolve_url(settings.LOGIN_REDIRECT_URL)
+    return local_path(back, settings.LOGIN_REDIRECT_URL)
 
 
 def user_time_zone(page: Page) -> Page:

@@ -15,12 +15,11 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render, resolve_url
 from django.urls import reverse
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from filters.accounts.requests import PersonRequest
+from filters.accounts.requests import PersonRequest, local_path
 from filters.accounts.second_factor.forms import ConfirmForm, FactorForm
 from filters.accounts.second_factor.pending import code_page, complete, is_pending, pending_user
 from filters.accounts.signing_in.forms import SignInForm
@@ -43,6 +42,11 @@ class SignIn(LoginView):
     authentication_form = SignInForm
     redirect_authenticated_user = True
     extra_context = {"sign_up": sign_up_mode}
+
+    def get_redirect_url(self) -> str:
+        """Return the path of this site that the request says leads on; empty if it says none."""
+        given = super().get_redirect_url()
+        return local_path(given, settings.LOGIN_REDIRECT_URL) if given else ""
 
     def form_valid(self, form: Any) -> HttpResponse:
         response = super().form_valid(form)
@@ -101,5 +105,4 @@ def confirmed(page: Callable[..., Answer]) -> Callable[..., Answer | HttpRespons
 def _back(request: HttpRequest, otherwise: str) -> str:
     """Return where a page leads back to: what its address or form says, if that is of this site."""
     back = request.POST.get(REDIRECT_FIELD_NAME) or request.GET.get(REDIRECT_FIELD_NAME, "")
-    is_here = url_has_allowed_host_and_scheme(back, {request.get_host()}, request.is_secure())
-    return back if is_here else resolve_url(otherwise)
+    return local_path(back, otherwise)

@@ -7,10 +7,10 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.cache import get_conditional_response
-from django.utils.http import http_date, url_has_allowed_host_and_scheme
+from django.utils.http import http_date
 from django.views.decorators.http import require_POST, require_safe
 
-from filters.accounts.requests import PersonRequest
+from filters.accounts.requests import PersonRequest, local_path
 from filters.delivery.feeds import document_of, rows_of, state_of
 from filters.models import Feed, Filter
 from filters.models.delivery import new_feed_token
@@ -76,7 +76,4 @@ def _own(request: PersonRequest, pk: int) -> Feed:
 
 def _back(request: PersonRequest) -> HttpResponse:
     """Go back to the page of this site that the form was on, by default that of feeds."""
-    page = request.POST.get("next", "")
-    if url_has_allowed_host_and_scheme(page, {request.get_host()}):
-        return redirect(page)
-    return redirect("feeds")
+    return redirect(local_path(request.POST.get("next", ""), "feeds"))

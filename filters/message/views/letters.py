@@ -5,10 +5,9 @@ from __future__ import annotations
 from django.conf import settings
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
-from filters.accounts.requests import PersonRequest, wants_fragment
+from filters.accounts.requests import PersonRequest, local_path, wants_fragment
 from filters.lists import listing
 from filters.message import reading
 from filters.message.letters import letter_of, standing_mark
@@ -83,9 +82,8 @@ def standing(request: PersonRequest) -> HttpResponse:
 @require_POST
 def typeface(request: PersonRequest) -> HttpResponse:
     """Keep in a cookie whether texts are shown in letters of equal width, and go back."""
-    back = request.POST.get("next", "")
-    is_local = url_has_allowed_host_and_scheme(back, {request.get_host()})
-    response = HttpResponse(status=204) if request.htmx else redirect(back if is_local else "inbox")
+    back = local_path(request.POST.get("next", ""), "inbox")
+    response = HttpResponse(status=204) if request.htmx else redirect(back)
     wanted = "mono" if request.POST.get("type") == "mono" else "proportional"
     response.set_cookie(
         TYPE_COOKIE,

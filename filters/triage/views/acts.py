@@ -9,10 +9,9 @@ from uuid import UUID
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
-from filters.accounts.requests import PersonRequest, wants_fragment
+from filters.accounts.requests import PersonRequest, local_path, wants_fragment
 from filters.message import reading
 from filters.models import Filter, TriageStep
 from filters.templatetags.mail import time_words
@@ -125,9 +124,7 @@ def _messages(count: int) -> str:
 
 
 def _next(request: PersonRequest) -> str:
-    given = request.POST.get("next", "")
-    is_ours = given.startswith("/") and url_has_allowed_host_and_scheme(given, allowed_hosts=None)
-    return given if is_ours else "/"
+    return local_path(request.POST.get("next", ""), "/")
 
 
 def _told(
