@@ -36,7 +36,8 @@ class Address(models.Model):
     """An address that mail may be sent to, once its owner has confirmed it.
 
     ``problem`` says why nothing is sent to it for now: it bounced, or its server refused it.
-    It is ``proven`` to be theirs unless the link was on a page, for want of a mail server.
+    It is ``proven`` to be that of its account where its person was signed in as they confirmed it,
+    by a link that came by mail: not on a page, for want of a mail server, nor by somebody else.
     """
 
     owner = models.ForeignKey(User, models.CASCADE, related_name="mail_addresses")

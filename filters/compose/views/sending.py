@@ -68,7 +68,9 @@ def confirm_sender(request: PersonRequest) -> HttpResponse:
         if not is_known and known.count() >= MOST_ADDRESSES:
             raise TapestryError(f"You have {MOST_ADDRESSES} addresses, as many as may be.")
         addresses.send_link(addresses.address_of_person(request.user, email))
-        messages.success(request, f"A link is on its way to {email}. Open it to confirm.")
+        messages.success(
+            request, f"A link is on its way to {email}. Open it while you are signed in."
+        )
     except TapestryError as error:
         messages.error(request, f"{error.message} {error.hint or ''}", extra_tags="bad")
     return redirect("sending")

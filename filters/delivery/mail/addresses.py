@@ -48,6 +48,23 @@ def is_usable(address: Address | None) -> bool:
     return address is None or (address.confirmed_at is not None and not address.problem)
 
 
+@transaction.atomic
+def confirm(address: Address, *, is_proof: bool) -> None:
+    """Store that an address was confirmed: matches may be sent there from now on.
+
+    With ``is_proof`` the person of its account did so, by a link that came by mail.  They may also
+    write from it, and have it as the address of their account.  Without, somebody else may have
+    done so who only wants the matches; what was proven before stays so.
+    """
+    now, rows = wall_clock(), Address.objects.filter(pk=address.pk, email=address.email)
+    rows.filter(confirmed_at=None).update(proven=False)
+    if is_proof:
+        rows.update(proven=True)
+    rows.update(confirmed_at=now, problem="")
+    waiting = address.destinations.filter(due_at__isnull=False)
+    waiting.update(due_at=now, failures=0, failing_since=None)
+
+
 def was_asked(address: Address) -> bool:
     """Tell whether a link was sent to an address so lately that another may not be."""
     recent = ConfirmationMail.objects.filter(owner=address.owner, at__gt=wall_clock() - EVERY)

@@ -8,7 +8,6 @@ from django.contrib.auth.decorators import login_not_required
 from django.core.signing import BadSignature
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
@@ -17,10 +16,10 @@ from filters.accounts import people
 from filters.annotations.outbox import annotate
 from filters.annotations.tasks import append_soon
 from filters.delivery import links
+from filters.delivery.mail import addresses
 from filters.delivery.mail.kept import is_kept_only
 from filters.lists.listing import mark_read
 from filters.models import Address, Destination, Match, Mute, OutboxAnnotation
-from tapestry.core.clock import wall_clock
 from tapestry.core.schema import RETRACTION
 from tapestry.deliver.annotations import standing
 
@@ -37,8 +36,6 @@ DONE = {
         "Your lists still show it."
     ),
 }
-
-CONFIRMED = "Your address is confirmed."
 
 
 @login_not_required
@@ -93,27 +90,28 @@ def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 def confirm(request: HttpRequest, token: str) -> HttpResponse:
-    """Confirm that an address is its owner's: only then anything else is sent there."""
+    """Confirm an address: only then anything else is sent there.
+
+    Whoever has the mailbox may let matches come.  To write from the address takes the person of
+    the account, signed in: else a stranger could let somebody write in their name, unawares.
+    """
     try:
         key, email = links.address_of(token)
-        address = Address.objects.get(pk=key, email=email, owner__is_active=True)
+        address = Address.objects.select_related("owner").get(
+            pk=key, email=email, owner__is_active=True
+        )
     except (BadSignature, Address.DoesNotExist, ValueError):
         return _expired(request)
+    is_person = request.user == address.owner
     if request.method == "POST":
-        proven = not is_kept_only()
-        rows = Address.objects.filter(pk=key, email=email)
-        rows.update(confirmed_at=wall_clock(), proven=proven, problem="")
-        waiting = address.destinations.filter(due_at__isnull=False)
-        waiting.update(due_at=wall_clock(), failures=0, failing_since=None)
+        addresses.confirm(address, is_proof=is_person and not is_kept_only())
     context = {
-        "title": CONFIRMED if request.method == "POST" else "Is this your address?",
-        "next_url": reverse("destinations"),
-        "next_words": "See how matches reach you",
-        "subject": f"{address.email} of {address.owner.get_username()}",
-        "button": "Confirm this address",
+        "email": address.email,
+        "person": address.owner.get_username(),
+        "is_person": is_person,
         "done": request.method == "POST",
     }
-    return render(request, "filters/delivery/act.html", context)
+    return render(request, "filters/delivery/confirm.html", context)
 
 
 def _match(token: str) -> Match | None:

@@ -119,6 +119,21 @@ def test_an_address_is_confirmed_by_a_link(
     assert browser.post("/compose/", typed(sender="al@example.com")).status_code == 302
 
 
+def test_a_stranger_who_confirms_an_address_lets_nobody_write_in_their_name(
+    alice: User, as_user: SignIn, mailoutbox: list[Any]
+) -> None:
+    mallory, stranger = as_user(alice), Client()
+    mallory.post("/sending/address/", {"email": "boss@example.com"})
+    asked = " ".join(mailoutbox[0].body.split())
+    assert "write mail from this address" in asked and "give the link to nobody" in asked
+    link = next(word for word in mailoutbox[0].body.split() if "/confirm/" in word)
+    stranger.post("/confirm/" + link.partition("/confirm/")[2])
+    assert Address.objects.get().confirmed_at is not None
+    page = mallory.post("/compose/", typed(sender="boss@example.com"))
+    assert page.status_code == 400 and "addresses that you have confirmed" in page.content.decode()
+    assert "not confirmed" in mallory.get("/sending/").content.decode()
+
+
 @pytest.mark.parametrize("email", ["", "al", "a@x.org\r\nBcc: e@x.org", f"{'a' * 300}@x.org"])
 def test_what_is_no_address(browser: Client, email: str) -> None:
     page = browser.post("/sending/address/", {"email": email}, follow=True)

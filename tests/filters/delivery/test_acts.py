@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import pytest
 from django.contrib.auth.models import User
@@ -14,6 +15,8 @@ from support.recorded_way import Store
 
 from filters.delivery import links
 from filters.models import Address, Destination, Filter, Match, Mute, OutboxAnnotation
+
+SignIn = Callable[[User], Client]
 
 
 def paths(match: Match) -> dict[str, str]:
@@ -110,6 +113,35 @@ def test_an_address_is_confirmed_by_its_link(alice: User, client: Client) -> Non
     assert address.confirmed_at is not None
     Address.objects.update(email="other@example.org", confirmed_at=None)
     assert client.post(path).status_code == 404
+
+
+def test_the_page_says_what_is_granted_and_to_whom(
+    alice: User, bob: User, as_user: SignIn, client: Client
+) -> None:
+    address = Address.objects.create(owner=alice, email="al@example.org")
+    path = urlsplit(links.confirm_url(address.pk, address.email)).path
+    for browser in (client, as_user(bob)):
+        page = " ".join(browser.get(path).content.decode().split())
+        assert "alice would like matches of their filters to be sent there." in page
+        assert "you can write mail from it" not in page
+    assert f"/sign-in/?next={quote(path, safe='')}" in client.get(path).content.decode()
+    page = as_user(alice).get(path).content.decode()
+    assert "you can write mail from it, and it can be the address of your account" in page
+
+
+def test_only_who_is_signed_in_to_the_account_proves_that_an_address_is_its_own(
+    alice: User, bob: User, as_user: SignIn
+) -> None:
+    address = Address.objects.create(owner=alice, email="al@example.org")
+    path = urlsplit(links.confirm_url(address.pk, address.email)).path
+    for browser, proven in ((Client(), False), (as_user(bob), False), (as_user(alice), True)):
+        browser.post(path)
+        address.refresh_from_db()
+        assert (address.confirmed_at is not None, address.proven) == (True, proven)
+    Address.objects.update(problem="It bounced.")
+    Client().post(path)
+    address.refresh_from_db()
+    assert (address.proven, address.problem) == (True, ""), "what was proven stays so"
 
 
 def test_links_are_signed_as_django_signs(settings: Any) -> None:
