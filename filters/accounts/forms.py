@@ -109,12 +109,14 @@ class ProfileForm(forms.Form):
     def store(self, profile: Profile) -> None:
         """Store the profile; what waits in the person's filters is planned anew with it."""
         given = self.cleaned_data
+        names = ("time_zone", "aliases", "timeliness", "holiday_until", "shortcuts")
         with transaction.atomic():
-            for name in ("time_zone", "aliases", "timeliness", "holiday_until", "shortcuts"):
+            for name in names:
                 setattr(profile, name, given[name])
             profile.quiet_from = _minute_of(given["quiet_from"])
             profile.quiet_to = _minute_of(given["quiet_to"])
-            profile.save()
+            # Another page stores their claimed address, perhaps meanwhile.
+            profile.save(update_fields=[*names, "quiet_from", "quiet_to"])
 
 
 def _time_of(minute: int | None) -> time | None:

@@ -7,7 +7,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from filters.accounts.emails import is_unconfirmed
+from filters.accounts.emails import awaits_link
 from filters.accounts.forms import ProfileForm
 from filters.accounts.requests import PersonRequest
 from filters.models import Profile
@@ -23,5 +23,5 @@ def profile(request: PersonRequest) -> HttpResponse:
         messages.success(request, "Saved.")
         return redirect("me")
     status = 400 if form.errors else 200
-    context = {"form": form, "unconfirmed": is_unconfirmed(request.user)}
+    context = {"form": form, "unconfirmed": awaits_link(request.user)}
     return render(request, "filters/accounts/me.html", context, status=status)

@@ -29,6 +29,8 @@ class Profile(models.Model):
     ``timeliness`` is that of all their filters that have none of their own.  Quiet hours are
     minutes after midnight, and may span it; there are none while either is null.  Nothing is shown
     or sent before the day ``holiday_until`` begins.  ``shortcuts``: single keys act on messages.
+    ``claimed_email`` is the last address of their account that they wrote themselves, which is to
+    be proven (filters.accounts.emails).
     """
 
     user = models.OneToOneField(User, models.CASCADE, related_name="profile")
@@ -45,6 +47,7 @@ class Profile(models.Model):
     )
     holiday_until = models.DateField(null=True, blank=True)
     shortcuts = models.BooleanField(default=True)
+    claimed_email = models.EmailField(max_length=254, default="", blank=True, editable=False)
 
     @property
     def rules(self) -> Rules:

@@ -1,10 +1,11 @@
-"""EMAIL_URL: the server that sends mail, as Django's settings name it."""
+"""EMAIL_URL: the server that sends mail, as Django's settings name it, or none."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import environ
+from django.conf import settings as site
 from django.core.exceptions import ImproperlyConfigured
 
 from tapestry.core.errors import TapestryError
@@ -40,3 +41,8 @@ def email_settings(url: str) -> dict[str, Any]:
         secured = [port for name, port in PORTS.items() if settings.get(name)]
         settings["EMAIL_PORT"] = settings["EMAIL_PORT"] or next(iter(secured), 25)
     return settings
+
+
+def is_kept_only() -> bool:
+    """Tell whether this site has no mail server, so that mail is only kept for a page."""
+    return site.EMAIL_BACKEND.endswith("KeptMailBackend")

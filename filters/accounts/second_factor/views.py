@@ -43,7 +43,7 @@ class SignIn(LoginView):
     redirect_authenticated_user = True
     extra_context = {"sign_up": sign_up_mode}
 
-    def get_redirect_url(self) -> str:
+    def get_redirect_url(self, request: HttpRequest | None = None) -> str:
         """Return the path of this site that the request says leads on; empty if it says none."""
         given = super().get_redirect_url()
         return local_path(given, settings.LOGIN_REDIRECT_URL) if given else ""

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from email import policy
 from email.parser import BytesHeaderParser
 
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.mail import EmailMessage
 from django.core.mail.backends.base import BaseEmailBackend
@@ -14,13 +13,9 @@ from django.core.mail.backends.base import BaseEmailBackend
 from filters.delivery.mail.outgoing import WrittenMail
 from filters.delivery.mail.signed import owner_of
 from filters.models import KeptMail
+from filters.runtime.email_url import is_kept_only as is_kept_only
 from tapestry.core.clock import wall_clock
 from tapestry.deliver.one_line import one_line
-
-
-def is_kept_only() -> bool:
-    """Tell whether this site has no mail server, so that mail is only kept."""
-    return settings.EMAIL_BACKEND.endswith("KeptMailBackend")
 
 
 class KeptMailBackend(BaseEmailBackend):

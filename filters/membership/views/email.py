@@ -7,7 +7,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
-from filters.accounts.emails import change, is_unconfirmed
+from filters.accounts.emails import awaits_link, change
 from filters.accounts.requests import PersonRequest
 from filters.accounts.second_factor.views import confirmed
 from filters.delivery.mail.addresses import address_of_person, send_link
@@ -29,14 +29,14 @@ def my_email(request: PersonRequest) -> HttpResponse:
         former = known_address(request.user)
         address = change(request.user, form.cleaned_data["email"])
         if former and former != request.user.email:
-            tell(request.user, "Mail about the account goes elsewhere from now on.", former)
+            tell(request.user, "The e-mail address of your account was changed.", former)
         messages.success(request, "Saved.")
-        if address is not None and address.confirmed_at is None:
+        if address is not None and awaits_link(request.user):
             _send(request, address)
         return redirect("me")
     context = {
         "form": form,
-        "unconfirmed": is_unconfirmed(request.user),
+        "unconfirmed": awaits_link(request.user),
         "is_kept_only": is_kept_only(),
     }
     status = 400 if form.errors else 200
@@ -46,7 +46,7 @@ def my_email(request: PersonRequest) -> HttpResponse:
 @require_POST
 def send_email_link(request: PersonRequest) -> HttpResponse:
     """Send the link once more that confirms one's address."""
-    if is_unconfirmed(request.user):
+    if awaits_link(request.user):
         _send(request, address_of_person(request.user, request.user.email))
     return redirect("me")
 
@@ -57,4 +57,6 @@ def _send(request: PersonRequest, address: Address) -> None:
     except TapestryError as error:
         messages.error(request, f"{error.message} {error.hint or ''}")
     else:
-        messages.success(request, f"A link was sent to {address.email}: open it to confirm.")
+        messages.success(
+            request, f"A link is on its way to {address.email}. Open it while you are signed in."
+        )

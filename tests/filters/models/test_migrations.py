@@ -103,6 +103,27 @@ def test_who_is_signed_in_already_can_sign_out_everywhere(
     assert SessionStore(recorded.session_key)["_auth_user_id"] == str(owner.pk)
 
 
+def test_an_address_of_an_account_that_is_not_proven_is_a_claim(
+    migrate: Callable[[str], StateApps],
+) -> None:
+    old = migrate("0031_appraisal")
+    user, address = old.get_model("auth", "User"), old.get_model("filters", "Address")
+    rows = {
+        "given": None,
+        "open": {},
+        "proven": {"confirmed_at": 1},
+        "on-a-page": {"confirmed_at": 1, "proven": False},
+        "for-others": {"email": "else@x.org"},
+    }
+    for name, row in rows.items():
+        owner = user.objects.create(username=name, email=f"{name}@x.org")
+        if row is not None:
+            address.objects.create(owner=owner, **{"email": f"{name.upper()}@x.org", **row})
+    new = migrate("0032_claimed_email")
+    claims = new.get_model("filters", "Profile").objects.values_list("claimed_email", flat=True)
+    assert sorted(claims) == ["on-a-page@x.org", "open@x.org"]
+
+
 @pytest.mark.django_db
 def test_the_models_need_no_other_migration() -> None:
     from django.core.management import call_command
