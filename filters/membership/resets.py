@@ -18,9 +18,10 @@ from filters.runtime import opaque_keys
 def send_links(email: str) -> bool:
     """Send a link to an address for each account of its; return False to have it tried again.
 
-    To an address that nobody has, nothing is sent; whoever asked cannot tell.
+    To an address that nobody has, nothing is sent; whoever asked cannot tell.  Nor is it for an
+    account whose password the operator made unusable: it is not for its person to enable it again.
     """
-    users = accounts_of(email)
+    users = [user for user in accounts_of(email) if user.has_usable_password()]
     if not users or not may_mail("reset", email):
         return True
     sent = [_send_link(user) for user in users]

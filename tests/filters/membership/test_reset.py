@@ -83,6 +83,17 @@ def test_only_a_confirmed_address_of_an_active_account_is_written_to(
     assert len(sent_mail.outbox) == 1
 
 
+def test_a_password_that_the_operator_made_unusable_stays_so(client: Client, alice: User) -> None:
+    alice.set_unusable_password()
+    alice.save()
+    twin = User.objects.create_user("twin", alice.email, "secret")
+    ask(client, "alice@example.org")
+    assert ["Hello twin" in message.body for message in sent_mail.outbox] == [True]
+    twin.delete()
+    ask(client, "alice@example.org")
+    assert len(sent_mail.outbox) == 1
+
+
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
