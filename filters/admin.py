@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
-from django.contrib.auth.forms import AdminUserCreationForm
+from django.contrib.auth.forms import AdminPasswordChangeForm, AdminUserCreationForm
 from django.contrib.auth.models import Group, User
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
 from filters import models
+from filters.accounts.emails import trust
 from filters.accounts.retired_names import check_available
 from filters.accounts.signing_in.forms import AdminSignInForm
 from filters.authoring.dependents import present, recompile_all_of, recompile_dependents
 from filters.authoring.lifecycle import full_name
 from filters.delivery.mail import bounces
+from filters.membership.notices import known_address, tell
 from filters.models import Filter
 from filters.runtime.batching import batched
 from filters.store import shared_window, subscriptions
@@ -28,12 +30,14 @@ if TYPE_CHECKING:
     # The stubs know which model a page is about; Django itself takes no parameter.
     Pages = admin.ModelAdmin[Any]
     NewAccount = AdminUserCreationForm[User]
+    NewPassword = AdminPasswordChangeForm[User]
     NewGroup = forms.ModelForm[Group]
     AccountPages = UserAdmin[User]
     Lines = admin.TabularInline[Any, Any]
 else:
     Pages, AccountPages, Lines = admin.ModelAdmin, UserAdmin, admin.TabularInline
     NewAccount, NewGroup = AdminUserCreationForm, forms.ModelForm
+    NewPassword = AdminPasswordChangeForm
 
 
 WATERMARK = ("since", "enrolled", "ran_at")
@@ -119,9 +123,9 @@ class WrittenByRuns(Pages):
 class AddressAdmin(Pages):
     """Addresses; only the link that was sent to one confirms it."""
 
-    list_display = ["email", "owner", "confirmed_at", "problem"]
+    list_display = ["email", "owner", "confirmed_at", "proven", "problem"]
     search_fields = ["email"]
-    readonly_fields = ["owner", "email", "asked_at", "confirmed_at"]
+    readonly_fields = ["owner", "email", "asked_at", "confirmed_at", "proven"]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -214,13 +218,33 @@ class NewGroupForm(NewGroup):
         return name
 
 
+class NewPasswordForm(NewPassword):
+    """Another password of an account: its person is told."""
+
+    def save(self, commit: bool = True) -> User:
+        user = super().save(commit)
+        what = "changed" if user.has_usable_password() else "turned off"
+        transaction.on_commit(lambda: tell(user, f"An administrator {what} your password."))
+        return user
+
+
 class AccountAdmin(AccountPages):
-    """Accounts; their names stay, for mail goes by the name."""
+    """Accounts; their names stay, for mail goes by the name.  People are told what is changed."""
 
     add_form = NewAccountForm
+    change_password_form = NewPasswordForm
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         return ("username",) if obj else ()
+
+    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
+        """Store an account; another address of it is trusted, and told to the one before."""
+        former = known_address(User.objects.get(pk=obj.pk)) if change else ""
+        super().save_model(request, obj, form, change)
+        if change and "email" in form.changed_data:
+            trust(obj)
+            what = "An administrator changed the e-mail address of your account."
+            transaction.on_commit(lambda: tell(obj, what, former))
 
     def delete_model(self, request: HttpRequest, obj: User) -> None:
         self.delete_queryset(request, User.objects.filter(pk=obj.pk))

@@ -28,7 +28,7 @@ class Command(TapestryCommand):
         if user is None:
             raise TapestryError(f"There is no account {options['name']}.")
         if options["off"] and turn_off(user):
-            tell(user, "Who runs the site turned the second factor off.")
+            tell(user, "An administrator turned off your second step.")
         factors = factors_of(user)
         name = user.get_username()
         if not factors:

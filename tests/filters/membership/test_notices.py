@@ -8,16 +8,19 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.core import mail as sent_mail
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.test import Client
 from support.second_factors import PASSWORD, code, confirm, give_app
 
+from filters.accounts.emails import change, is_unconfirmed
 from filters.accounts.second_factor import passkeys
+from filters.delivery.mail.addresses import confirm as confirm_address
 from filters.membership.resets import send_links
 from filters.models import Address, Passkey
 from filters.runtime.opaque_keys import encrypt
 
 SignIn = Callable[[User], Client]
+Capture = Callable[..., Any]
 
 NEW = "three quiet lamps"
 
@@ -55,7 +58,11 @@ def test_a_password_by_a_link(alice: User, link: Callable[[], str]) -> None:
 def test_the_former_address_is_told_of_another(here: Client, alice: User) -> None:
     here.post("/me/email/", {"email": "thief@x.org"})
     to, text = told()
-    assert to == ["alice@example.org"] and "goes elsewhere" in text and "thief" not in text
+    assert (
+        to == ["alice@example.org"]
+        and "The e-mail address of your account was changed." in text
+        and "thief" not in text
+    )
     here.post("/me/email/", {"email": "other@x.org"})
     assert len([mail for mail in sent_mail.outbox if "was changed" in mail.subject]) == 1
 
@@ -93,7 +100,73 @@ def test_who_runs_the_site_turns_them_off(alice: User) -> None:
     assert sent_mail.outbox == []
     give_app(alice)
     call_command("second_factor", "alice", "--off")
-    assert "Who runs the site turned the second factor off." in told()[1]
+    assert "An administrator turned off your second step." in told()[1]
+
+
+@pytest.fixture
+def root(db: None) -> Client:
+    """A browser in which an administrator is signed in."""
+    client = Client()
+    client.force_login(User.objects.create_superuser("root", "root@example.org", "secret"))
+    return client
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"password1": NEW, "password2": NEW, "usable_password": "true"}, "changed"),
+        ({"usable_password": "false", "unset-password": "1"}, "turned off"),
+    ],
+)
+def test_an_administrator_sets_a_password(
+    root: Client,
+    alice: User,
+    django_capture_on_commit_callbacks: Capture,
+    given: dict[str, str],
+    said: str,
+) -> None:
+    before = alice.password
+    with django_capture_on_commit_callbacks(execute=True):
+        root.post(f"/admin/auth/user/{alice.pk}/password/", given)
+    alice.refresh_from_db()
+    assert alice.password != before
+    to, text = told()
+    assert to == ["alice@example.org"] and f"An administrator {said} your password." in text
+
+
+def test_an_administrator_changes_an_address(
+    root: Client, alice: User, django_capture_on_commit_callbacks: Capture
+) -> None:
+    change(alice, "claimed@example.org")
+    confirm_address(Address.objects.get(), is_proof=True)
+    given = {
+        "username": "alice",
+        "email": "other@example.org",
+        "is_active": "on",
+        "date_joined_0": "2026-01-01",
+        "date_joined_1": "00:00:00",
+    }
+    for email in ("claimed@example.org", "other@example.org"):
+        with django_capture_on_commit_callbacks(execute=True):
+            answer = root.post(f"/admin/auth/user/{alice.pk}/change/", {**given, "email": email})
+        assert answer.status_code == 302, answer.content
+    to, text = told()
+    assert to == ["claimed@example.org"] and "An administrator changed the e-mail" in text
+    Address.objects.all().delete()
+    root.post(f"/admin/auth/user/{alice.pk}/change/", {**given, "email": "claimed@example.org"})
+    assert not is_unconfirmed(User.objects.get(pk=alice.pk)), "the operator gave it"
+
+
+def test_a_password_by_a_command(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("getpass.getpass", lambda prompt: NEW)
+    with pytest.raises(CommandError):
+        call_command("changepassword", "nobody")
+    assert sent_mail.outbox == []
+    call_command("changepassword", "alice")
+    alice.refresh_from_db()
+    assert alice.check_password(NEW)
+    to, text = told()
+    assert to == [alice.email] and "An administrator changed your password." in text
 
 
 @pytest.mark.parametrize("reason", ["none", "unconfirmed", "no mail server"])
@@ -103,7 +176,7 @@ def test_without_a_place_to_tell_nothing_is_sent(
     if reason == "none":
         User.objects.update(email="")
     elif reason == "unconfirmed":
-        Address.objects.create(owner=alice, email=alice.email)
+        change(alice, "claimed@example.org")
     else:
         settings.EMAIL_BACKEND = "filters.delivery.mail.kept.KeptMailBackend"
     given = {"old_password": PASSWORD, "new_password1": NEW, "new_password2": NEW}

@@ -1,0 +1,23 @@
+"""`manage.py changepassword NAME`: that of Django; the person is told that it was used."""
+
+from __future__ import annotations
+
+import getpass
+from typing import Any
+
+from django.contrib.auth.management.commands import changepassword
+from django.contrib.auth.models import User
+
+from filters.membership.notices import tell
+
+
+class Command(changepassword.Command):
+    """Ask for a new password of an account, and have a mail tell its person."""
+
+    def handle(self, *args: Any, **options: Any) -> str | None:
+        """Change the password; nothing is told where that fails."""
+        result = super().handle(*args, **options)
+        name = options["username"] or getpass.getuser()
+        for user in User.objects.using(options["database"]).filter(username=name):
+            tell(user, "An administrator changed your password.")
+        return result
