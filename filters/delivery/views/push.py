@@ -11,7 +11,10 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
 from filters.accounts.requests import PersonRequest
+from filters.accounts.signing_in.backend import name_digest
+from filters.accounts.signing_in.known_browser import browser_digest
 from filters.delivery.ways.browser_name import browser_name
+from filters.delivery.ways.push import browsers_of
 from filters.delivery.ways.push import subscribe as subscribe_browser
 from filters.delivery.ways.vapid import vapid_keys
 from filters.models import Destination
@@ -35,7 +38,8 @@ def subscribe(request: PersonRequest) -> HttpResponse:
     try:
         subscription = _subscription(request.POST.get("subscription", ""))
         name = browser_name(request.headers.get("User-Agent", ""))
-        subscribe_browser(request.user, subscription, name)
+        browser = browser_digest(request, name_digest(request.user.get_username()))
+        subscribe_browser(request.user, subscription, name, browser)
     except TapestryError as error:
         messages.error(request, f"{error.message} {error.hint or ''}", extra_tags="bad")
         return _page(request, status=400)
@@ -63,7 +67,7 @@ def _subscription(text: str) -> PushSubscription:
 
 def _page(request: PersonRequest, status: int = 200) -> HttpResponse:
     context = {
-        "browsers": Destination.objects.filter(owner=request.user, kind=Destination.Kind.PUSH),
+        "browsers": browsers_of(request.user),
         "public_key": vapid_keys().public_key,
     }
     return render(request, "filters/delivery/push.html", context, status=status)

@@ -12,6 +12,7 @@ import json
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import QuerySet
 from django.urls import reverse
 
 from filters.delivery import links
@@ -50,25 +51,29 @@ def preview(destination: Destination, batch: Batch) -> Preview:
     return Preview("json", content, tuple(push.headers_of(batch.key).items()))
 
 
-def subscribe(owner: User, subscription: PushSubscription, name: str) -> Destination:
+def subscribe(
+    owner: User, subscription: PushSubscription, name: str, browser: str = ""
+) -> Destination:
     """Notify a browser of its owner's matches from now on, and of nobody else's.
 
-    One that is known is notified again.  Raise TapestryError if the owner has too many.
+    One that is known is notified again.  ``browser`` is the digest by which it is known where its
+    owner signs in, empty if it is not.  Raise TapestryError if the owner has too many.
     """
     digest = digest_of(subscription.endpoint)
+    known_by = {"digest": digest, "browser": browser}
     document = json.dumps(subscription.as_browsers_write_it())
     secret = encryption.encrypt(document, services.data())
     with transaction.atomic():
         position = ReleaseCounter.lock().last
         known = Destination.objects.filter(kind=Destination.Kind.PUSH, settings__digest=digest)
         known.exclude(owner=owner).delete()
-        browsers = Destination.objects.filter(owner=owner, kind=Destination.Kind.PUSH)
+        browsers = browsers_of(owner)
         destination = browsers.filter(settings__digest=digest).first()
         if destination is not None:
             now = wall_clock()
             again = {"active": True, "failures": 0, "failing_since": None, "error": ""}
             rows = Destination.objects.filter(pk=destination.pk)
-            rows.update(name=name, secret=secret, **again)
+            rows.update(name=name, settings=known_by, secret=secret, **again)
             rows.filter(holder="", due_at=None).update(due_at=now)
             destination.refresh_from_db()
             return destination
@@ -81,12 +86,36 @@ def subscribe(owner: User, subscription: PushSubscription, name: str) -> Destina
             owner=owner,
             kind=Destination.Kind.PUSH,
             name=name,
-            settings={"digest": digest},
+            settings=known_by,
             secret=secret,
             all_since=position,
             cursor=position,
             latest=position,
         )
+
+
+def browsers_of(owner: User) -> QuerySet[Destination]:
+    """Return the browsers that notify a person."""
+    return Destination.objects.filter(owner=owner, kind=Destination.Kind.PUSH)
+
+
+def is_notified(owner: User, browser: str) -> bool:
+    """Tell whether a browser, by its digest, is known to be one that notifies a person."""
+    return bool(browser) and browsers_of(owner).filter(settings__browser=browser).exists()
+
+
+def forget_others(owner: User, browser: str) -> int:
+    """Notify a person in no browser other than this; return how many no longer do.
+
+    Those are all where it is not known which of them this one is.
+    """
+    others = [
+        row.pk
+        for row in browsers_of(owner)
+        if not browser or row.settings.get("browser") != browser
+    ]
+    browsers_of(owner).filter(pk__in=others).delete()
+    return len(others)
 
 
 def subscription_of(destination: Destination) -> PushSubscription:

@@ -11,6 +11,9 @@ from filters.accounts.factors import factors_of
 from filters.accounts.requests import PersonRequest
 from filters.accounts.second_factor import passkeys
 from filters.accounts.sessions.record import browsers_of, sign_out
+from filters.accounts.signing_in.backend import name_digest
+from filters.accounts.signing_in.known_browser import browser_digest
+from filters.delivery.ways import push
 from filters.delivery.ways.browser_name import browser_name
 from filters.membership.keys import key_of
 from filters.runtime import opaque_keys
@@ -24,6 +27,8 @@ def security(request: PersonRequest) -> HttpResponse:
     """Show the second factors of a person, and the browsers where they are signed in."""
     here = request.session.session_key
     context = {
+        "are_notified": push.browsers_of(request.user).exists(),
+        "is_notified_here": push.is_notified(request.user, _browser(request)),
         "factors": factors_of(request.user),
         "app": getattr(request.user, "authenticator_app", None),
         "passkeys": [
@@ -45,9 +50,16 @@ def security(request: PersonRequest) -> HttpResponse:
 
 @require_POST
 def sign_out_elsewhere(request: PersonRequest) -> HttpResponse:
-    """Sign a person out in all browsers but this one."""
+    """Sign a person out in all browsers but this one; the others no longer notify them either.
+
+    Notifications show senders and subjects, signed in or not, to whoever has found a phone.
+    """
     sign_out(request.user, but=request.session.session_key)
-    messages.success(request, "You are signed out everywhere else.")
+    sentence = "You are signed out everywhere else."
+    if push.forget_others(request.user, _browser(request)):
+        is_left = push.browsers_of(request.user).exists()
+        sentence += f" Notifications are off in {'your other' if is_left else 'all your'} browsers."
+    messages.success(request, sentence)
     return redirect("security")
 
 
@@ -58,5 +70,12 @@ def sign_out_browser(request: PersonRequest, key: str) -> HttpResponse:
     if not browsers_of(request.user).filter(pk=pk).exists():
         raise Http404("There is no such browser.")
     sign_out(request.user, key=pk)
-    messages.success(request, "That browser is signed out.")
+    sentence = "That browser is signed out."
+    if push.browsers_of(request.user).exists():
+        sentence += " If it still notifies you, remove it on the page Notifications."
+    messages.success(request, sentence)
     return redirect("security")
+
+
+def _browser(request: PersonRequest) -> str:
+    return browser_digest(request, name_digest(request.user.get_username()))

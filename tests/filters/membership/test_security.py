@@ -19,15 +19,18 @@ from support.second_factors import (
     give_password,
     wrong_code,
 )
+from support.servers.push_service import Browser
 
 from filters.accounts.factors import has_second_factor
 from filters.accounts.second_factor import recovery, totp, views
 from filters.accounts.sessions.record import sign_out
-from filters.models import AuthenticatorApp, BrowserSession, Passkey
+from filters.models import AuthenticatorApp, BrowserSession, Destination, Passkey
 from filters.runtime.opaque_keys import encrypt
 from tapestry.core.clock import MINUTE, wall_clock
 
 SignIn = Callable[[User], Client]
+
+PHONE = Browser.new()
 
 GUARDED = ("app/", "app/remove/", "passkey/", "passkey/x/remove/", "codes/")
 
@@ -173,6 +176,55 @@ def test_one_sees_where_one_is_signed_in_and_signs_out_there(
     assert [c.get("/me/").status_code for c in (here, second, third, other)] == [200, 302, 200, 200]
     here.post("/me/security/sign-out/")
     assert [c.get("/me/").status_code for c in (here, third, other)] == [200, 302, 200]
+
+
+def asks_for_notifications(client: Client, path: str) -> None:
+    document = json.dumps(PHONE.subscription(f"https://push.example.org/{path}"))
+    answer = client.post("/delivery/push/subscribe/", {"subscription": document})
+    assert answer.status_code == 302
+
+
+def notified() -> list[int]:
+    return sorted(Destination.objects.filter(kind="push").values_list("pk", flat=True))
+
+
+def test_who_signs_out_everywhere_else_is_notified_nowhere_else(alice: User, bob: User) -> None:
+    here, phone, other = Client(), Client(), Client()
+    for client, owner in ((here, alice), (phone, alice), (other, bob)):
+        give_password(client, owner)
+    page = here.get("/me/security/").content.decode()
+    assert "turns off notifications" not in page
+    asks_for_notifications(here, "here")
+    asks_for_notifications(phone, "phone")
+    asks_for_notifications(other, "of-bob")
+    first, second, of_bob = notified()
+    assert "turns off notifications in your other browsers" in " ".join(
+        here.get("/me/security/").content.decode().split()
+    )
+    row = BrowserSession.objects.get(session_key=phone.session.session_key)
+    page = here.post(f"/me/security/{encrypt(row.pk)}/sign-out/", follow=True).content.decode()
+    assert "If it still notifies you, remove it" in page and notified() == [first, second, of_bob]
+    page = here.post("/me/security/sign-out/", follow=True).content.decode()
+    assert "Notifications are off in your other browsers." in page
+    assert notified() == [first, of_bob]
+    here.post("/sign-out/")
+    give_password(here, alice)
+    page = here.post("/me/security/sign-out/", follow=True).content.decode()
+    assert "everywhere else." in page and "are off" not in page
+    assert notified() == [first, of_bob], "the browser is known again"
+
+
+def test_where_it_is_not_known_which_browser_this_is_none_notifies(
+    here: Client, alice: User
+) -> None:
+    asks_for_notifications(here, "before")
+    phone = Client()
+    give_password(phone, alice)
+    asks_for_notifications(phone, "phone")
+    page = " ".join(here.get("/me/security/").content.decode().split())
+    assert "in all your browsers, as we cannot tell" in page
+    page = here.post("/me/security/sign-out/", follow=True).content.decode()
+    assert "Notifications are off in all your browsers." in page and notified() == []
 
 
 def test_a_new_password_leaves_one_browser(here: Client, alice: User, as_user: SignIn) -> None:
