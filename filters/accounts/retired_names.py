@@ -39,7 +39,7 @@ def check_available(model: type[User] | type[Group], name: str, key: int = 0) ->
     audience = f"{kind}:{name}"
     if RetiredName.objects.filter(name=audience, is_kept=True).exists():
         raise ValidationError(
-            f"{name} was the name of somebody who has left, and is given to nobody else; "
+            f"{name} belonged to someone who has left and cannot be used again; "
             "choose another name."
         )
     keys = set(RetiredName.objects.filter(name=audience).values_list("key", flat=True))

@@ -121,5 +121,5 @@ class RemovalForm(ConfirmForm):
 
     sure = forms.BooleanField(
         label="Delete my account and my mail for good",
-        error_messages={"required": "Please tick this if you mean it."},
+        error_messages={"required": "Tick the box to confirm."},
     )

@@ -73,7 +73,7 @@ def test_without_a_connection(page, live_server, pictures):
 
     page.context.set_offline(True)
     page.goto(f"{live_server.url}/in/jones/")
-    page.get_by_text("Tapestry cannot be reached").wait_for()
+    page.get_by_text("You are offline").wait_for()
     page.screenshot(path=pictures / "offline.png")
     assert "Secret" not in page.content() and page.url.endswith("/in/jones/")
     page.context.set_offline(False)  # the page asks again by itself

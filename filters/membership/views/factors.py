@@ -80,13 +80,14 @@ def add_passkey(request: PersonRequest) -> HttpResponse:
         is_first = not has_second_factor(request.user)
         if passkeys.add(request, request.user, given["name"], given["passkey"]):
             tell(request.user, f"The passkey “{given['name']}” was added.")
-            messages.success(request, "Your passkey is kept: you can sign in with it.")
+            messages.success(request, "Your passkey is saved: you can sign in with it.")
             return _codes(request) if is_first else redirect("security")
-        form.add_error(None, "That passkey could not be kept. Please try again.")
+        form.add_error(None, "That passkey could not be saved. Please try again.")
     context = {
         "form": form,
         "possible": possible,
         "full": full,
+        "most": passkeys.MOST,
         "options": passkeys.creation_options(request, request.user) if possible else "",
     }
     status = 400 if request.method == "POST" else 200

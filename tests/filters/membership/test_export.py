@@ -65,6 +65,7 @@ def test_it_has_all_that_is_ones_own_and_nothing_else(
     )
     annotate(alice, "parc@example.org", "group:parc", "vote", number=1.0)
     Filter.objects.create(owner=alice, name="jones", text="by jones")
+    assert "can be downloaded for a day" in here.get("/me/data/").content.decode()
     here.post("/me/data/")
     page = here.get("/me/data/").content.decode()
     assert "2 messages, 3 of your votes" in page and "/me/data/" in page
@@ -116,8 +117,9 @@ def test_the_file_is_private_and_goes_after_a_day(
     assert "Make the file" in here.get("/me/data/").content.decode()
 
 
-def test_one_is_made_at_a_time(alice: User) -> None:
+def test_one_is_made_at_a_time(here: Client, alice: User) -> None:
     assert exports.ask(alice) == exports.ask(alice)
+    assert "We started making it at " in here.get("/me/data/").content.decode()
 
 
 def test_a_new_one_takes_the_place_of_the_last(here: Client) -> None:

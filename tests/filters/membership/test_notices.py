@@ -45,6 +45,7 @@ def test_a_password(here: Client, settings: Any) -> None:
     here.post("/me/password/", given)
     to, text = told()
     assert to == ["alice@example.org"] and text.startswith("Hello alice,")
+    assert "contact whoever runs the site" in text
     assert "The password was changed." in text and f"{settings.SITE_URL}/forgot/" in text
     assert sent_mail.outbox[0].extra_headers["Auto-Submitted"] == "auto-generated"
 

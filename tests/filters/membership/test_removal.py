@@ -57,7 +57,7 @@ def test_the_name_is_never_given_to_another(mail: Tables, alice: User, as_user: 
     delete(as_user(alice))
     forget("user:alice")
     assert RetiredName.objects.get(name="user:alice").is_kept
-    with pytest.raises(ValidationError, match="has left"):
+    with pytest.raises(ValidationError, match="belonged to someone who has left"):
         User.objects.create_user("alice")
 
 
@@ -113,7 +113,7 @@ def test_others_who_use_a_filter_are_counted_and_theirs_say_so(
     [
         ({"password": "guessed"}, "That is not your password."),
         ({"password": ""}, "This field is required."),
-        ({"sure": ""}, "Please tick this if you mean it."),
+        ({"sure": ""}, "Tick the box to confirm."),
     ],
 )
 def test_without_the_password_and_the_tick_nothing_goes(

@@ -22,7 +22,7 @@ from support.second_factors import (
 from support.servers.push_service import Browser
 
 from filters.accounts.factors import has_second_factor
-from filters.accounts.second_factor import recovery, totp, views
+from filters.accounts.second_factor import passkeys, recovery, totp, views
 from filters.accounts.sessions.record import sign_out
 from filters.models import AuthenticatorApp, BrowserSession, Destination, Passkey
 from filters.runtime.opaque_keys import encrypt
@@ -53,7 +53,9 @@ def test_what_matters_asks_first_who_asks(here: Client, alice: User, page: str) 
 
 def test_confirming_needs_the_password_and_the_second_factor(here: Client, alice: User) -> None:
     give_app(alice)
-    assert "Is it you?" in here.get("/me/confirm/").content.decode()
+    page = here.get("/me/confirm/").content.decode()
+    assert "Please confirm your password and your second step. We won’t ask again" in page
+    assert "The six digits your app shows." in page
     assert confirm(here) == 400
     assert confirm(here, password="guessed", code=code()) == 400
     assert confirm(here, code=wrong_code()) == 400
@@ -92,7 +94,9 @@ def test_an_app_is_set_up_by_its_first_code(here: Client, alice: User) -> None:
     assert not has_second_factor(alice)
     shown = totp.code_at(secret, totp.step_now())
     answer = here.post("/me/security/app/", {"code": f"{shown[:3]} {shown[3:]}"})
-    codes = re.findall(r"<li>([a-z0-9-]{14})</li>", answer.content.decode())
+    page = answer.content.decode()
+    assert "Each works once in place of your phone. You won’t see them again." in page
+    codes = re.findall(r"<li>([a-z0-9-]{14})</li>", page)
     assert len(codes) == 10 and recovery.number_left(alice) == 10
     other = Client()
     assert give_password(other, alice).startswith("/sign-in/code/")
@@ -128,9 +132,21 @@ def test_nobody_removes_the_passkey_of_another(here: Client, bob: User) -> None:
 
 def test_passkeys_need_a_host_with_a_name(here: Client) -> None:
     confirm(here)
-    assert "data-options" in here.get("/me/security/passkey/").content.decode()
+    page = here.get("/me/security/passkey/").content.decode()
+    assert "data-options" in page and "A fake page cannot steal it." in page
     numbered = here.get("/me/security/passkey/", headers={"Host": "127.0.0.1:8000"})
-    assert "need the site to have a name" in numbered.content.decode()
+    assert "Passkeys do not work at a numeric address. Ask whoever" in numbered.content.decode()
+
+
+def test_there_are_so_many_passkeys_at_most(
+    here: Client, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passkeys, "MOST", 1)
+    monkeypatch.setattr(passkeys, "creation_options", lambda *_: "")
+    confirm(here)
+    Passkey.objects.create(owner=alice, name="key", digest="x", credential="", created_at=1)
+    page = here.get("/me/security/passkey/").content.decode()
+    assert "You have reached the limit of 1 passkeys. Remove one first." in page
 
 
 def broken(attestation: bytes) -> str:

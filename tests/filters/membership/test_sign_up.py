@@ -52,8 +52,10 @@ def test_one_confirms_an_address_and_makes_an_account(
     client: Client, open_site: None, link: Link
 ) -> None:
     assert 'href="/sign-up/"' in client.get("/sign-in/").content.decode()
+    assert "send you a link to confirm it is yours." in client.get("/sign-up/").content.decode()
     assert client.post("/sign-up/", {"email": "Terry@EXAMPLE.org"}).status_code == 200
-    assert "Mail of your account goes to Terry@example.org" in client.get(link()).content.decode()
+    page = client.get(link()).content.decode()
+    assert "Mail about your account will go to Terry@example.org" in page
     answer = client.post(link(), GIVEN, follow=True)
     assert answer.redirect_chain == [("/sign-in/", 302)]
     assert "Welcome, terry. Please sign in." in answer.content.decode()

@@ -59,6 +59,7 @@ def test_an_invitation_is_taken_back(staff: Client) -> None:
         email="eve@x.org", digest="d", is_asked=True, created_at=1, expires_at=wall_clock() + DAY
     )
     page = staff.get(PAGE).content.decode()
+    assert "Open invitations" in page
     assert "eve@x.org" not in page, "who asked for a link was not invited"
     (key,) = re.findall(r'name="withdraw" value="([^"]+)"', page)
     page = staff.post(PAGE, {"withdraw": key}, follow=True).content.decode()

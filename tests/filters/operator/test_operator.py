@@ -84,7 +84,7 @@ def test_lanes_say_up_to_when_they_are_complete(staff: Client, alice: User) -> N
     shown = text_of(staff)
     assert "Shared window 1 9 Sep 2001, 01:46:40" in shown
     assert "Windows of their own 1 9 Sep 2001, 01:51:40" in shown
-    assert "running now" in shown
+    assert "running now" in shown and re.search(r"\b(OK|problem) ", shown)
     assert "New and changed filters 1 not run yet" in shown
     assert "alice.own 9 Sep 2001, 01:51:40" in shown
     assert "5 in all 1 paused 1 stopped by an error" in shown
@@ -123,7 +123,7 @@ def test_the_queue(staff: Client, alice: User, redis_url: str, monkeypatch: Any)
         annid="a", msgid="m", owner=alice, kind="vote", audience="public", created=1
     )
     shown = text_of(staff)
-    assert "previews previews and searches 2" in shown and "1 vote or tags to be stored" in shown
+    assert "previews previews and searches 2" in shown and "1 vote or tag waiting" in shown
 
 
 def test_the_disk(staff: Client, mail: object, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,13 +134,14 @@ def test_the_disk(staff: Client, mail: object, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_groups_by_size_and_cost(staff: Client, tables: Any) -> None:
-    assert "No filters share the window yet." in text_of(staff, "/operator/groups/")
+    assert "No filters run together yet." in text_of(staff, "/operator/groups/")
     index = PredicateIndex(tables.root)
     texts = ["from joe", "from mary", "m.size > 9", "m.date < now() - 1 day"]
     for number, text in enumerate(texts):
         due = DueFilter(number, text, "alice", (), ("public",), 0, 0, 0)
         index.add(*index_entries(due, compile_filter(text, Context())))
     shown = text_of(staff, "/operator/groups/")
+    assert "Checked when" in shown
     assert "3 groups 1 light 1 shared 1 heavy" in shown
     rows = re.findall(r"(heavy|shared|light) (\d) (all \w+|\w+, by)", shown)
     assert rows == [
@@ -149,6 +150,7 @@ def test_groups_by_size_and_cost(staff: Client, tables: Any) -> None:
         ("light", "2", "messages, by"),
     ]
     assert "joe" not in shown and "mary" not in shown
+    assert "checked when mail from a known sender or word arrives" in text_of(staff)
     part = staff.get("/operator/groups/", headers={"HX-Request": "true"}).content.decode()
     assert part.startswith('<div id="groups">')
 

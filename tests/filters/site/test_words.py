@@ -24,6 +24,9 @@ WORDS = [
     ("/source/1/", "connection security: none"),
     ("/in/jones/gone/", "No longer in jones"),
     ("/me/", "Your other addresses"),
+    ("/me/confirm/", "Please confirm your password. We won’t ask again for ten minutes."),
+    ("/forgot/", "We’ll send you a link to choose a new password."),
+    ("/offline/", "This page will load by itself once you are connected."),
 ]
 
 

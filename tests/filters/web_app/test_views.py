@@ -63,7 +63,7 @@ def test_the_shell_is_the_same_for_everybody(as_user: SignIn, alice: User) -> No
     assert kept == shell_of(stranger)
     pages = {client.get(str(kept["page"])).content for client in (stranger, member)}
     (page,) = pages
-    assert b"cannot be reached" in page and b"alice" not in page and b"token" not in page
+    assert b"You are offline" in page and b"alice" not in page and b"token" not in page
 
 
 def test_the_shell_has_all_that_its_page_needs(client: Client, db: None) -> None:
