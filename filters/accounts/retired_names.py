@@ -33,31 +33,46 @@ def check_available(model: type[User] | type[Group], name: str, key: int = 0) ->
     """Raise ValidationError where mail goes by a name already: that of another, or of nobody yet.
 
     ``key`` is that of an account or group that is renamed: it may have its own old name again.
-    Nor may the name of an account be that of another in other capitals or forms of letters.
+    Nor may the name of an account be that of another, or of one that is gone, in other capitals or
+    forms of letters: filters that refer to it would mean those of the new account.
     """
     kind, _, called = _KINDS[model]
     audience = f"{kind}:{name}"
-    if RetiredName.objects.filter(name=audience, is_kept=True).exists():
+    retired = _retired_like(model, name)
+    if any(former.is_kept for former in retired):
         raise ValidationError(
             f"{name} belonged to someone who has left and cannot be used again; "
             "choose another name."
         )
-    keys = set(RetiredName.objects.filter(name=audience).values_list("key", flat=True))
-    if key not in keys and has_rows(services.tables(), audience):
-        whose = (
-            f"{name} was the name of another {called}, whose mail is still here"
-            if keys
-            else f"Mail for {audience} is here already, and the new {called} could read it"
+    was_anothers = f"{name} was the name of another {called}, whose mail is still here"
+    problems = {former.name: was_anothers for former in retired if former.key != key}
+    if audience not in {former.name for former in retired}:
+        problems[audience] = (
+            f"Mail for {audience} is here already, and the new {called} could read it"
         )
-        raise ValidationError(
-            f"{whose}; run manage.py forget --audience {shlex.quote(audience)} first, "
-            "or choose another name."
-        )
+    for taken, whose in problems.items():
+        if has_rows(services.tables(), taken):
+            raise ValidationError(
+                f"{whose}; run manage.py forget --audience {shlex.quote(taken)} first, "
+                "or choose another name."
+            )
     if model is User and name:
         others = User.objects.exclude(username=name).exclude(pk=key)
         names = others.values_list("username", flat=True)
         if any(folded(other) == folded(name) for other in names):
             raise ValidationError(f"There is an account of a name like {name}; choose another.")
+
+
+def _retired_like(model: type[User] | type[Group], name: str) -> list[RetiredName]:
+    """Return the retired names that equal a name; for an account, once they are folded."""
+    kind = _KINDS[model][0]
+    if model is not User or not name:  # a form without a name has None
+        return list(RetiredName.objects.filter(name=f"{kind}:{name}"))
+    return [
+        former
+        for former in RetiredName.objects.filter(name__startswith=f"{kind}:")
+        if folded(former.name.removeprefix(f"{kind}:")) == folded(name)
+    ]
 
 
 def _to_be_saved(

@@ -131,6 +131,20 @@ def test_nor_one_that_differs_by_other_forms_of_letters(db: None, name: str) -> 
         User(username=name).save()
 
 
+def test_nor_that_of_an_account_that_is_gone_while_its_mail_is_here(
+    mail: Tables, alice: User
+) -> None:
+    alice.username = "alicia"
+    alice.save()
+    with pytest.raises(ValidationError, match="forget --audience user:alice"):
+        User.objects.create_user("Alice")
+    alice.username = "Alice"
+    alice.save()
+    forget("user:alice")
+    alice.delete()
+    User.objects.create_user("ALICE")
+
+
 def test_a_name_that_differs_by_capitals_alone_is_refused(alice: User, bob: User) -> None:
     with pytest.raises(ValidationError, match="like ALICE"):
         User.objects.create_user("ALICE")

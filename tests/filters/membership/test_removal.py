@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
+from django.core.management import CommandError, call_command
 from django.test import Client
 from support.second_factors import PASSWORD, code, give_app
 
 from filters.authoring import lifecycle
+from filters.membership import invitations
 from filters.membership.removal import removals
 from filters.membership.views import data as data_views
 from filters.message import reading
@@ -24,6 +28,8 @@ from tapestry.tables.delta.log import Tables
 from tapestry.tables.read import annotations_on, copies
 
 SignIn = Callable[[User], Client]
+
+NEW = "three quiet looms"
 
 SURE = {"password": PASSWORD, "sure": "on"}
 
@@ -59,6 +65,27 @@ def test_the_name_is_never_given_to_another(mail: Tables, alice: User, as_user: 
     assert RetiredName.objects.get(name="user:alice").is_kept
     with pytest.raises(ValidationError, match="belonged to someone who has left"):
         User.objects.create_user("alice")
+
+
+@pytest.mark.parametrize("name", ["Alice", "ALICE", "ａｌｉｃｅ"])
+def test_nor_in_other_letters_for_filters_of_others_refer_to_it(
+    mail: Tables, alice: User, bob: User, as_user: SignIn, settings: Any, name: str
+) -> None:
+    lifecycle.install(alice, "about plan", name="plans", mode="keep", visibility="shared")
+    lifecycle.install(bob, "in alice's plans", name="hers", mode="keep", visibility="private")
+    delete(as_user(alice))
+    settings.SIGN_UP = "invitation"
+    path = urlsplit(invitations.invite("mallory@example.org")[0]).path
+    answer = Client().post(path, {"name": name, "password": NEW, "again": NEW})
+    assert answer.status_code == 400 and "This name is taken." in answer.content.decode()
+    root = User.objects.create_superuser("root", "root@example.org", PASSWORD)
+    given = {"username": name, "usable_password": "true", "password1": NEW, "password2": NEW}
+    page = as_user(root).post("/admin/auth/user/add/", given)
+    assert page.status_code == 200 and "somebody who has left" in page.content.decode()
+    with pytest.raises(CommandError, match="somebody who has left"):
+        call_command("createsuperuser", "--noinput", username=name, email="m@example.org")
+    assert not User.objects.exclude(username__in=["bob", "root"]).exists()
+    assert Filter.objects.get(owner=bob).tql == ""
 
 
 def test_nobody_can_sign_in_while_it_is_deleted(
