@@ -1,4 +1,11 @@
-"""Write an export: mail.mbox, annotations.jsonl, filters.txt and profile.json in a zip.
+"""Write an export: a zip of files that other programs read.
+
+    profile.json      what this site knows of the person
+    filters.toml      their filters, as the page "Import and export filters" reads them again
+    annotations.jsonl their votes, tags and notes, and those of others that are for them alone
+    triage.jsonl      what they starred, snoozed, are done with, and muted
+    written.mbox      their drafts, and what they sent of late or could not send
+    mail.mbox         the mail that is for them alone, what they sent among it
 
 It is streamed to the disk, under another name until it is whole.  Nothing of mail for groups or for
 everybody is in it: that is not one person's to take.
@@ -13,13 +20,17 @@ from pathlib import Path
 
 from django.contrib.auth.models import User
 
+from filters.accounts import people
+from filters.authoring.importing.own_file import write_filters
 from filters.membership.export.belongings import (
     annotation_line,
-    filters_text,
-    profile_json,
+    triage_lines,
     waiting_annotations,
 )
 from filters.membership.export.mbox import entry, rebuilt
+from filters.membership.export.profile import profile_json
+from filters.membership.export.written import written_entries
+from filters.models import Filter
 from filters.runtime import services
 from tapestry.core.disk_space import require_room
 from tapestry.tables.backup import files_kept
@@ -53,7 +64,8 @@ def write(user: User, path: Path) -> Content:
             files_kept(tables.root),
         ):
             archive.writestr("profile.json", profile_json(user))
-            archive.writestr("filters.txt", filters_text(user))
+            filters = Filter.objects.filter(owner=user).order_by("name")
+            archive.writestr("filters.toml", write_filters(filters, people.time_zone(user)))
             with archive.open("annotations.jsonl", "w", force_zip64=True) as lines:
                 for row in annotations_by(tables, user.get_username(), audience):
                     lines.write(annotation_line(row.ts, row.annotation).encode())
@@ -61,6 +73,13 @@ def write(user: User, path: Path) -> Content:
                 for waiting in waiting_annotations(user):
                     lines.write(annotation_line(None, waiting).encode())
                     annotations += 1
+            with archive.open("triage.jsonl", "w", force_zip64=True) as lines:
+                for line in triage_lines(user):
+                    lines.write(line.encode())
+            with archive.open("written.mbox", "w", force_zip64=True) as box:
+                for written in written_entries(user):
+                    require_room(services.data())
+                    box.write(written)
             with archive.open("mail.mbox", "w", force_zip64=True) as box:
                 for message_row, raw in messages_of(tables, audience):
                     if messages % ROOM_EVERY == 0:

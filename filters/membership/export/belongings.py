@@ -1,60 +1,21 @@
-"""What is a person's in the database, as text: who they are, their filters, what they said."""
+"""What a person did here, as lines of JSON: what they said of messages, and their triage."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
 
 from django.contrib.auth.models import User
 
-from filters.models import Filter, OutboxAnnotation, Profile
-from tapestry.core.clock import to_datetime
+from filters.membership.export.profile import moment
+from filters.models import MessageState, Mute, OutboxAnnotation
 from tapestry.core.message import Annotation
-
-
-def profile_json(user: User) -> str:
-    """Return who a person is here, and where their mail comes from and goes; without secrets."""
-    profile = Profile.objects.filter(user=user).first() or Profile(user=user)
-    content: dict[str, Any] = {
-        "name": user.get_username(),
-        "full_name": user.get_full_name(),
-        "email": user.email,
-        "other_addresses": profile.aliases,
-        "groups": sorted(user.groups.values_list("name", flat=True)),
-        "since": user.date_joined.isoformat(timespec="seconds"),
-        "time_zone": profile.time_zone,
-        "show_and_send": profile.timeliness,
-        "quiet_minutes": [profile.quiet_from, profile.quiet_to],
-        "holiday_until": profile.holiday_until and profile.holiday_until.isoformat(),
-        "sources": [
-            {"kind": source.kind, "host": source.host, "port": source.port, "user": source.user}
-            for source in user.sources.all()
-        ],
-        "destinations": [
-            {"kind": destination.kind, "name": destination.name}
-            for destination in user.destinations.all()
-        ],
-    }
-    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-
-
-def filters_text(user: User) -> str:
-    """Return a person's filters: for each its name, how it runs, and its text."""
-    entries = [
-        f"# {filter_.name}\n"
-        f"# {filter_.get_mode_display()}, {filter_.get_visibility_display()}"
-        f"{'' if filter_.active else ', paused'}\n"
-        f"{filter_.text}\n"
-        for filter_ in Filter.objects.filter(owner=user).order_by("name")
-    ]
-    return "\n".join(entries)
 
 
 def annotation_line(ts: int | None, annotation: Annotation) -> str:
     """Return an annotation as a line of JSON; ``at`` is when it became visible."""
     content = {
-        "at": None if ts is None else to_datetime(ts).isoformat(),
+        "at": moment(ts),
         "message": annotation.msgid,
         "by": annotation.owner,
         "kind": annotation.kind,
@@ -69,3 +30,18 @@ def waiting_annotations(user: User) -> Iterator[Annotation]:
     """Yield what a person said a moment ago, and is not in the tables yet."""
     for row in OutboxAnnotation.objects.filter(owner=user, appended_at=None).iterator():
         yield row.as_annotation()
+
+
+def triage_lines(user: User) -> Iterator[str]:
+    """Yield what a person starred, snoozed, is done with, and the threads that they muted."""
+    for state in MessageState.objects.filter(owner=user).order_by("pk").iterator():
+        content = {
+            "message": state.msgid,
+            "audience": state.audience,
+            "done": moment(state.done_at),
+            "starred": moment(state.starred_at),
+            "snoozed_until": moment(state.snoozed_until),
+        }
+        yield json.dumps(content, ensure_ascii=False) + "\n"
+    for root in Mute.objects.filter(owner=user).order_by("pk").values_list("root", flat=True):
+        yield json.dumps({"muted_thread": root}, ensure_ascii=False) + "\n"
