@@ -68,7 +68,7 @@ def field(name: str, value: str) -> str:
     r"""Return a header field without line ends but its own; words beyond ASCII are encoded.
 
     >>> field("Bcc", "joe@x.org\nSubject: no"), field("To", "Zoë <zoe@x.org>")
-    ('Bcc: joe@x.org Subject: no', 'To: =?utf-8?b?Wm/Dqw==?= <zoe@x.org>')
+    ('Bcc: joe@x.org Subject: no', 'To: =?utf-8?q?Zo=C3=AB?= <zoe@x.org>')
     """
     header = Header()
     for is_ascii, words in groupby(value.split(), str.isascii):

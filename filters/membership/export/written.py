@@ -38,4 +38,6 @@ def _message(row: OutgoingMessage) -> bytes:
         "Subject": row.subject,
         "In-Reply-To": f"<{row.parent}>" if row.parent and not row.is_forward else "",
     }
-    return composed(fields, row.body, [(file.name, file.content) for file in row.attachments.all()])
+    return composed(
+        fields, row.body, [(file.name, bytes(file.content)) for file in row.attachments.all()]
+    )
