@@ -9,8 +9,16 @@ import re
 
 import pytest
 from django.contrib.auth.models import Group, User
+from support.account_pages import (
+    EXPIRED,
+    confirm_session,
+    give_account_things,
+    pages_of_strangers,
+    sign_in,
+)
 from support.every_address import PARAMETER, every_address
 from support.every_page import DESK, Watch, faults_of_view
+from support.second_factors import give_app
 
 from filters.delivery.mail.kept import keep
 from filters.membership.invitations import invite
@@ -37,9 +45,13 @@ pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 NO_PAGES = re.compile(
     r"admin/|sign-out|sidebar|first-steps|read/|healthz|sw\.js|manifest|message/|make/|subscribe/"
     r"|understand/|complete/|filters/preview/|feeds/.*atom|triage/|compose/save/|import/create/"
-    r"|filters/like/|backtest/|export/|security/sign-out/|email/link/|sending/.+|follow/|sign-up/"
+    r"|filters/like/|backtest/|export/|security/sign-out/|email/link/|sending/.+|follow/"
+    r"|sign-up/|sign-in/|forgot/|me/confirm/"
 )
-"""Routes that are no pages: parts that htmx asks for, acts, files, and what is Django's own."""
+"""Routes that are no pages: parts that htmx asks for, acts, files, and what is Django's own.
+
+The last are those of strangers, and the confirmation, which have a place of their own below.
+"""
 
 MORE = (
     "/in/jones/",
@@ -55,18 +67,19 @@ MORE = (
     "/delivery/{destination}/edit/",
     "/delivery/new/webhook/",
     "/mail/{mail}/",
+    "/me/security/passkey/{passkey}/remove/",
     "/nothing/here/",
 )
 """Pages about one thing, and one that there is not."""
 
-MISSING = ("/nothing/here/",)
-"""Their status is an error in the console of itself."""
+MISSING = ("/nothing/here/", *EXPIRED)
+"""Their status is 404, which is an error in the console of itself."""
 
 
 @pytest.fixture
 def things(jones, broker, settings):
     """Something of terry's, who is of the staff, for every page; return the keys."""
-    terry, settings.SIGN_UP = jones.owner, "invitation"
+    terry, settings.SIGN_UP = jones.owner, "on"
     invite("mary@x.org")
     User.objects.filter(pk=terry.pk).update(is_staff=True, is_superuser=True)
     terry.groups.add(Group.objects.create(name="parc"))
@@ -127,23 +140,44 @@ def page(browser, jones, live_server):
     return opened
 
 
-def test_every_page(page, things, live_server, pictures):
+def test_every_page(page, things, live_server, pictures, jones):
     watch = Watch(page, live_server.url)
     wrong = {}
-    for address in ["/sign-in/", *(path for path in pages(things) if path != "/sign-in/")]:
+
+    def look(address, name):
+        faults = [*faults_of_view(page, pictures, name), *watch.wrong]
         watch.wrong.clear()
-        page.set_viewport_size(DESK)
-        page.goto(f"{live_server.url}{address}")
-        name = re.sub(r"\W+", "-", address).strip("-") or "inbox"
-        faults = list(faults_of_view(page, pictures, name))
-        faults += [fault for fault in watch.wrong if address not in MISSING]
+        if address in MISSING:
+            faults = [fault for fault in faults if "status of 404" not in fault]
         if faults:
             wrong[address] = faults
-        if address == "/sign-in/":
-            page.get_by_label("Name", exact=True).fill("terry")
-            page.get_by_label("Password").fill("secret")
-            page.get_by_role("button", name="Sign in").click()
-            page.wait_for_url(f"{live_server.url}/")
+        page.set_viewport_size(DESK)
+
+    def visit(address):
+        page.goto(f"{live_server.url}{address}")
+        look(address, re.sub(r"\W+", "-", address).strip("-")[:60] or "inbox")
+
+    for address in pages_of_strangers(jones.owner):
+        visit(address)
+        assert page.url == f"{live_server.url}{address}"
+    give_app(User.objects.create_user("mary", password="secret"))
+    sign_in(page, live_server.url, "mary")
+    page.wait_for_url("**/sign-in/code/")
+    look("/sign-in/code/", "sign-in-code")
+    page.context.clear_cookies()
+
+    sign_in(page, live_server.url, "terry")
+    page.wait_for_url(f"{live_server.url}/")
+    things |= give_account_things(jones.owner)
+    visit("/me/confirm/")
+    confirm_session(page)
+    for address in pages(things):
+        visit(address)
+        assert not page.url.startswith(f"{live_server.url}/me/confirm/"), address
+    page.goto(f"{live_server.url}/me/security/codes/")
+    page.get_by_role("button", name="Make new codes").click()
+    page.get_by_role("heading", name="Recovery codes").wait_for()
+    look("new codes", "new-codes")
     assert wrong == {}, "\n".join(f"{at}: {faults}" for at, faults in wrong.items())
 
 

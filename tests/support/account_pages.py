@@ -1,0 +1,79 @@
+"""The pages that strangers reach, by links of mail above all, and those behind a confirmation."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from django.contrib.auth.models import User
+from django.contrib.auth.tokens import default_token_generator
+from django.contrib.sessions.backends.db import SessionStore
+from django.urls import reverse
+from fido2.utils import websafe_encode
+from fido2.webauthn import Aaguid, AttestedCredentialData
+from playwright.sync_api import Page
+from support.second_factors import PASSWORD, give_app
+
+from filters.accounts.second_factor.views import CONFIRMED_AT
+from filters.delivery import links
+from filters.membership.invitations import invite
+from filters.membership.removal import removals
+from filters.models import Address, Destination, Export, Match, Passkey
+from filters.runtime import opaque_keys
+from tapestry.core.clock import wall_clock
+
+EXPIRED = ("/sign-up/expired/", "/forgot/expired/expired/", "/act/vote/expired/")
+"""Pages of links that work no longer; their status is 404."""
+
+
+def pages_of_strangers(user: User) -> list[str]:
+    """Return the pages for which nobody is signed in; those of links are about a person's things.
+
+    Sign-up is on.
+    """
+    match = Match.objects.filter(filter__owner=user).first()
+    address = Address.objects.filter(owner=user).first()
+    destination = Destination.objects.filter(owner=user).first()
+    assert match is not None and address is not None and destination is not None
+    leaver = User.objects.create_user("leaver", "leaver@example.org", PASSWORD)
+    key, token = opaque_keys.encrypt(user.pk), default_token_generator.make_token(user)
+    addresses = (
+        *("/sign-in/", "/sign-up/", invite("dave@example.org")[0], "/forgot/"),
+        reverse("reset-password", args=[key, token]),
+        reverse("account-deleted", args=[removals.ask(leaver)]),
+        *(link.url for link in links.acts_of()(match.pk)),
+        links.confirm_url(address.pk, address.email),
+        links.unsubscribe_url(str(destination.uid)),
+    )
+    return [*(urlsplit(address).path for address in addresses), *EXPIRED]
+
+
+def sign_in(page: Page, site: str, name: str) -> None:
+    page.goto(f"{site}/sign-in/")
+    page.get_by_label("Name", exact=True).fill(name)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def give_account_things(user: User) -> dict[str, str]:
+    """Let who is signed in have an app, a passkey and an export; return keys for addresses."""
+    now = wall_clock()
+    give_app(user)
+    passkey = Passkey.objects.create(
+        owner=user, name="Laptop", digest="1", credential=_credential(), created_at=now
+    )
+    Export.objects.create(owner=user, asked_at=now, ended_at=now, messages=3, size=12_000)
+    return {"passkey": opaque_keys.encrypt(passkey.pk)}
+
+
+def _credential() -> str:
+    """Return what is kept of a passkey, of a key on the curve P-256 that nobody has."""
+    key = {1: 2, 3: -7, -1: 1, -2: bytes(32), -3: bytes(32)}
+    return websafe_encode(AttestedCredentialData.create(Aaguid(bytes(16)), b"1", key))
+
+
+def confirm_session(page: Page) -> None:
+    """Let a browser count as one whose person has confirmed lately that it is they."""
+    cookies = {cookie["name"]: cookie["value"] for cookie in page.context.cookies()}
+    session = SessionStore(cookies["tapestry_session"])
+    session[CONFIRMED_AT] = wall_clock()
+    session.save()
