@@ -14,7 +14,7 @@ from threading import Lock
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import Count, F, Max, Min, OuterRef, Q, Subquery, Sum
+from django.db.models import Count, F, Max, Min, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import Lower
 
 from filters.accounts import people
@@ -130,15 +130,34 @@ def _last(name: str) -> Subquery:
     return Subquery(own.order_by(f"-{name}").values(name)[:1])
 
 
-def _count(user: User, mark: str) -> Sidebar:
-    filters = Filter.objects.filter(owner=user).order_by()
-    own = Match.objects.filter(
-        filter__in=filters.values("pk"),
+def unread_of(user: User) -> int:
+    """Return how many messages of a person's inbox are unread; no other is counted."""
+    unread = _of_inbox(user, _shown(user, _own(user).filter(read_at=None)))
+    return unread.aggregate(unread=Count("card", distinct=True))["unread"] or 0
+
+
+def _own(user: User) -> QuerySet[Match]:
+    """Return the matches of a person, in their lists or not, that they may see."""
+    return Match.objects.filter(
+        filter__in=Filter.objects.filter(owner=user).order_by().values("pk"),
         audience__in=people.audiences(user),
         card__isnull=False,
     ).order_by()
+
+
+def _shown(user: User, matches: QuerySet[Match]) -> QuerySet[Match]:
+    return matches.filter(is_due(), retracted_at=None).exclude(is_hidden_from(user))
+
+
+def _of_inbox(user: User, shown: QuerySet[Match]) -> QuerySet[Match]:
+    return shown.exclude(card__root__in=muted_roots(user))
+
+
+def _count(user: User, mark: str) -> Sidebar:
+    filters = Filter.objects.filter(owner=user).order_by()
+    own = _own(user)
+    shown = _shown(user, own)
     present = own.filter(retracted_at=None)
-    shown = present.filter(is_due()).exclude(is_hidden_from(user))
     waiting = present.filter(is_waiting())
     left = own.filter(is_due(), retracted_at__isnull=False)
     parts: dict[int, dict[str, Any]] = {}
@@ -150,7 +169,7 @@ def _count(user: User, mark: str) -> Sidebar:
         groups = matches.values("filter").annotate(**values)
         for filter_id, *numbers in groups.values_list("filter", *values):
             parts.setdefault(filter_id, {}).update(zip(values, numbers, strict=True))
-    inbox = shown.exclude(card__root__in=muted_roots(user)).aggregate(
+    inbox = _of_inbox(user, shown).aggregate(
         total=Count("card", distinct=True),
         unread=Count("card", distinct=True, filter=Q(read_at=None)),
     )

@@ -196,6 +196,12 @@ RECORD_OPENED = """() => {
 }"""
 
 
+RECORD_BADGE = """() => {
+  // The number on the icon is drawn by the system, where nothing can read it.
+  WorkerNavigator.prototype.setAppBadge = async (count) => (self.shown_unread = count);
+}"""
+
+
 def test_a_new_match_is_shown_and_opened(
     context, page, service, jones, live_server, tmp_path, pictures
 ):
@@ -212,10 +218,13 @@ def test_a_new_match_is_shown_and_opened(
     (request,) = service.requests
     notification = BROWSER.decrypt(request)
     page.goto(f"{live_server.url}/")
+    page.evaluate(ACTIVATED)
+    context.service_workers[0].evaluate(RECORD_BADGE)
     assert shown_by_push(context, page, notification) == [
         {"title": "1 new in jones", "body": "Jones: Lunch at noon?", "tag": notification["tag"]}
     ]
     (worker,) = context.service_workers
+    assert worker.evaluate("self.shown_unread") == 1
     shown = shown_by_push(context, page, notification | {"title": "again"})
     assert len(shown) == 1, "one that is sent again takes the other's place"
 

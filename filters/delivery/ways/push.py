@@ -18,6 +18,7 @@ from django.urls import reverse
 from filters.delivery import links
 from filters.delivery.ways.preview import Preview
 from filters.delivery.ways.vapid import vapid_keys
+from filters.inbox.counts import unread_of
 from filters.models import Destination, ReleaseCounter
 from filters.runtime import encryption, services
 from tapestry.core.clock import wall_clock
@@ -38,6 +39,7 @@ def send(destination: Destination, batch: Batch) -> Outcome:
         vapid_keys(),
         wall_clock(),
         page_url=_page_url(batch),
+        unread=unread_of(destination.owner) if batch.entered() else 0,
         allowed=settings.PRIVATE_HOSTS,
     )
 
@@ -46,7 +48,8 @@ def preview(destination: Destination, batch: Batch) -> Preview:
     """Return the notification of a batch as JSON; it is encrypted when it is sent."""
     if not batch.entered():
         return Preview("json", "")
-    notification = json.loads(push.payload(batch, _page_url(batch)))
+    document = push.payload(batch, _page_url(batch), unread_of(destination.owner))
+    notification = json.loads(document)
     content = json.dumps(notification, indent=2, ensure_ascii=False)
     return Preview("json", content, tuple(push.headers_of(batch.key).items()))
 

@@ -44,10 +44,17 @@ self.addEventListener("fetch", (event) => {
 });
 
 self.addEventListener("push", (event) => {
-  const { title, body, url, tag } = event.data.json();
+  const { title, body, url, tag, unread } = event.data.json();
   const options = { body, tag, icon: "/static/filters/icon-192.png", data: { url } };
-  event.waitUntil(self.registration.showNotification(title, options));
+  const shown = self.registration.showNotification(title, options);
+  event.waitUntil(Promise.all([shown, badge(unread)]));
 });
+
+// The number on the icon, as pages of the site set it (app.js): no page may be open now.
+async function badge(count) {
+  if (!count || !("setAppBadge" in navigator)) return;
+  await navigator.setAppBadge(count).catch(() => {}); // An icon that takes no badge is no error.
+}
 
 self.addEventListener("notificationclick", (event) => {
   event.notification.close();

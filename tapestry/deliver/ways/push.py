@@ -45,6 +45,7 @@ def send(
     now: int,
     *,
     page_url: str,
+    unread: int,
     allowed: Sequence[str] = (),
     seconds: float = SECONDS,
     ca: str | None = None,
@@ -54,15 +55,17 @@ def send(
 
     An answer of 2xx is a delivery; 404 and 410 say that the browser is no longer subscribed.
     After any other the batch is to be tried again.  ``page_url`` is what the notification opens
-    where it is about several messages; the other parameters are those of
-    tapestry.deliver.http.post.post.
+    where it is about several messages, ``unread`` how many the inbox has for the site's icon; the
+    other parameters are those of tapestry.deliver.http.post.post.
     """
     if not batch.entered():
         return Outcome("delivered", "Nothing entered a list, so nothing was sent.")
     try:
         endpoint = read_target(subscription.endpoint)
         headers = headers_of(batch.key) | authorization(endpoint.origin, vapid, now)
-        body = WebPusher(subscription.as_browsers_write_it()).encode(payload(batch, page_url))
+        body = WebPusher(subscription.as_browsers_write_it()).encode(
+            payload(batch, page_url, unread)
+        )
         answer = post(
             subscription.endpoint,
             body["body"],
@@ -90,8 +93,8 @@ def headers_of(key: str) -> dict[str, str]:
     }
 
 
-def payload(batch: Batch, page_url: str) -> bytes:
-    """Return the notification as JSON: title, body, url, tag; the service worker shows it.
+def payload(batch: Batch, page_url: str, unread: int) -> bytes:
+    """Return the notification as JSON: title, body, url, tag, unread; the service worker shows it.
 
     A notification with the tag of an earlier one takes its place, so a batch that is sent again
     is not shown twice.  It has at most ``LARGEST`` bytes if those of ``page_url`` are fewer than
@@ -103,17 +106,18 @@ def payload(batch: Batch, page_url: str) -> bytes:
     if len(entered) > LINES:
         lines[LINES - 1 :] = [f"and {len(entered) - LINES + 1} more"]
     words = _shortened(title(entered))
-    document = _json(words, lines, only or page_url, batch.key)
+    document = _json(words, lines, only or page_url, batch.key, unread)
     if len(document) > LARGEST:  # the address of a message is as long as its Message-ID
-        document = _json(words, lines, page_url, batch.key)
+        document = _json(words, lines, page_url, batch.key, unread)
     while len(document) > LARGEST and lines:
         lines.pop()
-        document = _json(words, lines, page_url, batch.key)
+        document = _json(words, lines, page_url, batch.key, unread)
     return document
 
 
-def _json(words: str, lines: Sequence[str], url: str, tag: str) -> bytes:
-    notification = {"title": words, "body": "\n".join(lines), "url": url, "tag": tag}
+def _json(words: str, lines: Sequence[str], url: str, tag: str, unread: int) -> bytes:
+    body = "\n".join(lines)
+    notification = {"title": words, "body": body, "url": url, "tag": tag, "unread": unread}
     return json.dumps(notification, ensure_ascii=False, separators=(",", ":")).encode()
 
 

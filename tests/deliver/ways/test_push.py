@@ -27,12 +27,12 @@ ANY_TEXT = st.text(st.characters(), max_size=300)
 def send_to(server, *matches, **options):
     endpoint = server.url("/send/abc")
     subscription = read_subscription(BROWSER.subscription(endpoint))
-    options = {"page_url": PAGE, "allowed": LOOPBACK} | options
+    options = {"page_url": PAGE, "unread": 7, "allowed": LOOPBACK} | options
     return send(batch(*matches), subscription, KEYS, NOW, **options)
 
 
 def shown(*matches):
-    return json.loads(payload(batch(*matches), PAGE))
+    return json.loads(payload(batch(*matches), PAGE, 3))
 
 
 def test_the_browser_gets_one_notification_of_a_batch():
@@ -47,6 +47,7 @@ def test_the_browser_gets_one_notification_of_a_batch():
         "body": "Brian Jones: Subject 1\nBrian Jones: Subject 2\nBrian Jones: (no subject)",
         "url": PAGE,
         "tag": KEY,
+        "unread": 7,
     }
 
 
@@ -98,7 +99,7 @@ def test_a_service_on_a_private_host_is_refused_for_good():
 
 def test_a_service_that_no_token_can_name_is_refused_for_good():
     subscription = read_subscription(BROWSER.subscription("https://[2620:fe::fe]/send"))
-    outcome = send(batch(match(1)), subscription, KEYS, NOW, page_url=PAGE)
+    outcome = send(batch(match(1)), subscription, KEYS, NOW, page_url=PAGE, unread=7)
     assert outcome == Outcome("refused", "No push service is at https://[2620:fe::fe].")
 
 
@@ -137,7 +138,7 @@ def test_any_words_fit_into_a_notification(subjects, sender, name):
         match(number, subject=subject, sender_name=sender, filter_name=name)
         for number, subject in enumerate(subjects, 1)
     ]
-    document = payload(batch(*matches), PAGE + "?" + "x" * 1000)
+    document = payload(batch(*matches), PAGE + "?" + "x" * 1000, 3)
     assert len(document) <= LARGEST <= 4096 - 103, "RFC 8291 section 4"
     assert json.loads(document)["tag"] == KEY
 
@@ -148,7 +149,7 @@ def test_a_message_id_of_any_length_fits_into_a_notification(msgid, count, subje
     matches = [
         match(number, url=url, msgid=msgid, subject=subject) for number in range(1, count + 1)
     ]
-    document = payload(batch(*matches), PAGE)
+    document = payload(batch(*matches), PAGE, 3)
     assert len(document) <= LARGEST
     assert json.loads(document)["url"] in ((url, PAGE) if count == 1 else (PAGE,))
 
@@ -160,7 +161,7 @@ def test_the_page_opens_where_the_address_of_the_message_is_too_long():
 
 def test_lines_are_left_out_where_the_address_of_the_page_is_long():
     matches = [match(number, sender_name="\U0001d11e" * 120) for number in range(1, 5)]
-    document = payload(batch(*matches), PAGE + "?" + "x" * 2500)
+    document = payload(batch(*matches), PAGE + "?" + "x" * 2500, 3)
     assert len(document) <= LARGEST
     assert len(json.loads(document)["body"].splitlines()) == 2
 

@@ -21,6 +21,7 @@ from filters.delivery.batches import batches_of
 from filters.delivery.ways import push as by_push
 from filters.delivery.ways.browser_name import browser_name
 from filters.delivery.ways.vapid import vapid_keys
+from filters.inbox.counts import sidebar
 from filters.models import Destination, Filter
 from filters.store.release import release
 from tapestry.core.errors import TapestryError
@@ -58,6 +59,7 @@ def test_a_browser_that_asks_is_notified_of_what_is_new(
     shown = BROWSER.decrypt(request)
     assert (shown["title"], shown["body"]) == ("1 new in jones", "Joe: About after")
     assert shown["url"] == "http://127.0.0.1:8000/message/?id=after&in=public"
+    assert shown["unread"] == sidebar(alice).unread == 2, "as the pages say it on the icon"
     _, key = vapid_claims(request)
     assert key == vapid_keys().public_key
 
