@@ -5,6 +5,7 @@ from contextlib import suppress
 
 import pytest
 from django.contrib.auth.models import User
+from support.browser_watch import BrowserWatch
 
 from filters.models import Filter
 from tapestry.celery import app
@@ -28,17 +29,25 @@ def pictures(tmp_path):
 
 
 @pytest.fixture
-def browser(chromium, pictures):
-    """A headless browser; what its pages show at the end is kept as pictures."""
+def browser(request, chromium, pictures):
+    """A headless browser; what its pages show at the end is kept as pictures.
+
+    No page may have an error in the console or ask another host, unless the test is marked with
+    a part of what it expects: ``@pytest.mark.browser_says("status of 404")``.
+    """
     playwright = pytest.importorskip("playwright.sync_api")
+    marks = request.node.iter_markers("browser_says")
+    expected = [part for mark in marks for part in mark.args]
     with playwright.sync_playwright() as driver:
         opened = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        watch = BrowserWatch(opened, expected)
         yield opened
         pages = [page for context in opened.contexts for page in context.pages]
         for number, page in enumerate(pages):
             with suppress(playwright.Error):  # a page that is busy has none
                 page.screenshot(path=pictures / f"last-{number}.png")
         opened.close()
+    assert watch.faults == [], "\n".join(watch.faults)
 
 
 @pytest.fixture

@@ -62,6 +62,7 @@ def page(browser, jones, live_server):
     return opened
 
 
+@pytest.mark.browser_says("'localStorage' property")
 def test_without_a_connection(page, live_server, pictures):
     assert page.evaluate(WORKER_IS_READY) == "activated"
     assert page.evaluate("badges").pop() == 1

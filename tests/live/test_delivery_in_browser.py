@@ -134,6 +134,7 @@ def test_a_digest_from_the_first_page_to_its_first_mail(page, live_server, size,
         page.screenshot(path=pictures / f"list-{size}-{scheme}.png", full_page=True)
 
 
+@pytest.mark.browser_says("status of 400")
 @pytest.mark.usefixtures("smtp")
 def test_every_other_way_has_pages_that_fit_and_do_what_they_say(page, live_server, size, pictures):
     complaints = page_errors(page)

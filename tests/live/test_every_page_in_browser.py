@@ -140,6 +140,7 @@ def page(browser, jones, live_server):
     return opened
 
 
+@pytest.mark.browser_says("status of 404")
 def test_every_page(page, things, live_server, pictures, jones):
     watch = Watch(page, live_server.url)
     wrong = {}

@@ -42,6 +42,7 @@ def page(browser, transactional_db, live_server, settings, tmp_path, monkeypatch
     return opened
 
 
+@pytest.mark.browser_says("/favicon.ico")
 def test_no_page_needs_what_its_headers_forbid(page, live_server):
     complaints: list[str] = []
 
@@ -65,6 +66,7 @@ def test_a_mail_is_shown_in_its_frame(page, live_server):
     assert words.evaluate("element => getComputedStyle(element).color") == "rgb(1, 2, 3)"
 
 
+@pytest.mark.browser_says("Executing inline script violates")
 def test_what_a_page_may_not_run_does_not_run(page):
     """Words of a stranger that became part of a page would still do nothing."""
     page.evaluate("""() => {
@@ -76,6 +78,7 @@ def test_what_a_page_may_not_run_does_not_run(page):
     assert "tapestry_" not in page.evaluate("document.cookie")
 
 
+@pytest.mark.browser_says("/favicon.ico")
 def test_an_administrator_acts_in_the_list(page, live_server):
     """The scripts of the administration run: ticking all rows is one of them."""
     page.goto(f"{live_server.url}/admin/filters/filter/")

@@ -68,6 +68,7 @@ def open_page(browser, live_server, size: str, scheme: str = "light") -> Page:
     return opened
 
 
+@pytest.mark.browser_says("status of 422")
 @pytest.mark.parametrize("size", SIZES)
 def test_a_blank_tag_is_refused_and_a_long_one_fits(browser, jones, live_server, size, pictures):
     page = open_page(browser, live_server, size)

@@ -137,6 +137,7 @@ def test_results_are_read_and_kept_at_the_desk(opened, pictures):
     assert page.faults == []
 
 
+@pytest.mark.browser_says("status of 400")
 def test_what_is_no_filter_is_corrected(opened, pictures):
     page = opened(DESK)
     box(page).fill("replies bye jones")

@@ -51,6 +51,7 @@ def check_that_it_fits(page: Page) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+@pytest.mark.browser_says("status of 429", "/favicon.ico")
 def test_who_guesses_is_refused_and_whose_browser_it_is_is_not(page, browser, site, pictures):
     sign_in(page, site, OLD)
     page.wait_for_url("**/me/")
@@ -75,6 +76,7 @@ def test_who_guesses_is_refused_and_whose_browser_it_is_is_not(page, browser, si
     page.wait_for_url("**/me/")
 
 
+@pytest.mark.browser_says("status of 400")
 def test_one_changes_ones_password(page, browser, site, pictures):
     elsewhere = browser.new_context().new_page()
     for opened in (page, elsewhere):

@@ -124,6 +124,7 @@ def test_a_button_replaces_what_is_misread_and_the_cursor_stands_after_it(page):
     expect(field).to_have_value("from joe, replise by Jones")
 
 
+@pytest.mark.browser_says("status of 400")
 def test_a_refused_filter_says_why_without_a_pause(page):
     field = field_of(page)
     field.fill("replies bye jones")
@@ -132,6 +133,7 @@ def test_a_refused_filter_says_why_without_a_pause(page):
     expect(page.locator(".misread")).to_contain_text("is not understood here")
 
 
+@pytest.mark.browser_says("status of 400")
 def test_an_empty_filter_stays_marked_as_wrong(page):
     field_of(page).evaluate("field => { field.required = false; }")
     page.get_by_role("button", name="Create filter").click()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import ConsoleMessage, Page
+from typing import TYPE_CHECKING
 
-_LEFT = ("htmx:afterRequest,", "htmx:sendAbort,")
+if TYPE_CHECKING:
+    from playwright.sync_api import ConsoleMessage, Page
+
+LEFT = ("htmx:afterRequest,", "htmx:sendAbort,")
 """What htmx says of a poll that was under way when its page was left; of others it says more."""
 
 
@@ -13,7 +16,7 @@ def page_errors(page: Page, *kinds: str) -> list[str]:
     errors: list[str] = []
 
     def note(entry: ConsoleMessage) -> None:
-        if entry.type in ("error", *kinds) and not entry.text.startswith(_LEFT):
+        if entry.type in ("error", *kinds) and not entry.text.startswith(LEFT):
             errors.append(entry.text)
 
     page.on("console", note)

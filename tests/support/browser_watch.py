@@ -1,0 +1,68 @@
+"""What goes wrong in a browser whatever its pages are: errors, and requests to other hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from support.page_errors import LEFT
+
+if TYPE_CHECKING:
+    from playwright.sync_api import (
+        Browser,
+        BrowserContext,
+        ConsoleMessage,
+        Page,
+        Request,
+        WebError,
+    )
+
+HERE = ("127.0.0.1", "localhost")
+"""The hosts of the sites of tests."""
+
+
+NOTHING = "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
+"""In what Chromium says of an empty style: Playwright leaves that on fields that it took a picture
+of, and htmx gives it to the fields that take their place."""
+
+
+class BrowserWatch:
+    """Collects what goes wrong on all pages that are opened with a browser.
+
+    ``expected`` are parts of what may: a fault that contains one of them is none.
+    """
+
+    def __init__(self, browser: Browser, expected: Sequence[str] = ()) -> None:
+        self.faults: list[str] = []
+        self._expected = expected
+        self._new_context, made = browser.new_context, browser
+        made.new_context = self._open_context  # type: ignore[method-assign]
+        made.new_page = self._open_page  # type: ignore[method-assign]
+
+    def _open_context(self, **options: Any) -> BrowserContext:
+        context = self._new_context(**options)
+        context.on("console", self._note)
+        context.on("weberror", self._throw)
+        context.on("request", self._ask)
+        return context
+
+    def _open_page(self, **options: Any) -> Page:
+        return self._open_context(**options).new_page()
+
+    def _note(self, entry: ConsoleMessage) -> None:
+        is_noise = entry.text.startswith(LEFT) or NOTHING in entry.text
+        if entry.type == "error" and not is_noise:
+            self._add(f"{entry.text} ({entry.location['url']})")
+
+    def _throw(self, error: WebError) -> None:
+        self._add(f"uncaught: {error.error}")
+
+    def _ask(self, request: Request) -> None:
+        asked = urlsplit(request.url)
+        if asked.scheme not in ("data", "blob", "about") and asked.hostname not in HERE:
+            self._add(f"request to {request.url}")
+
+    def _add(self, fault: str) -> None:
+        if not any(part in fault for part in self._expected):
+            self.faults.append(fault)
