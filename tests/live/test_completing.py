@@ -8,7 +8,11 @@ from django.template.loader import render_to_string
 
 from tapestry.query.phrases.completion import complete
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.timeout(120),
+    pytest.mark.browser_says("tapestry.example"),
+]
 
 SCRIPT = Path(finders.find("filters/complete.js")).read_text()
 PAGE = f"""<!doctype html><title>Write</title>

@@ -1,0 +1,37 @@
+"""The watch over browsers of tests sees what it is there for."""
+
+from __future__ import annotations
+
+import pytest
+from support.browser_watch import BrowserWatch
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(60)]
+
+FAULTY = """
+<script>
+  console.error("planted");
+  console.error("expected");
+  console.warn("of no interest");
+  setTimeout(() => { throw Error("thrown"); });
+</script>
+<img src="http://nowhere.invalid/x.png" onerror="document.title = 'done'">
+"""
+
+
+def test_errors_and_requests_to_other_hosts_are_seen_on_every_page(chromium):
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        watch = BrowserWatch(opened, ["expected", "net::ERR"])
+        for page in (opened.new_page(), opened.new_context().new_page()):
+            page.set_content(FAULTY)
+            page.wait_for_function("document.title === 'done'")
+            page.wait_for_timeout(50)
+            faults = sorted(fault.partition(" (")[0] for fault in watch.faults)
+            watch.faults.clear()
+            assert faults == [
+                "planted",
+                "request to http://nowhere.invalid/x.png",
+                "uncaught: thrown",
+            ]
+        opened.close()
