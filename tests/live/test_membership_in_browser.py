@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import io
 import re
+import threading
+import time
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -193,3 +196,28 @@ def test_a_person_comes_stays_and_leaves(mary):
     assert b"Subject: The plan" in archive.read("mail.mbox")
     delete_account(mary, codes[1])
     assert not User.objects.filter(username="mary").exists()
+
+
+def test_a_poll_of_the_page_does_not_lead_away_from_what_was_sent_off(
+    browser, site, pictures, monkeypatch
+):
+    """Signed out by the deletion, a page that still asks for news would go to the sign-in page."""
+    User.objects.create_user("mary", EMAIL, SECOND)
+    page = browser.new_context(viewport=SIZES["desk"]).new_page()
+    mary = Visitor(page, site, pictures)
+    page.goto(f"{site}/sign-in/?next=/me/delete/")
+    mary.sign_in(SECOND)
+    page.get_by_label("Your password").fill(SECOND)
+    page.get_by_label("Delete my account and my mail for good").check()
+
+    is_led_away = threading.Event()
+
+    def answer_late(*_: Any, **__: Any) -> None:
+        assert is_led_away.wait(20)
+        time.sleep(1)  # for the page to follow, if it does
+
+    monkeypatch.setattr(data_views, "send", answer_late)
+    page.on("response", lambda got: is_led_away.set() if "hx-redirect" in got.headers else None)
+    page.evaluate("setInterval(() => htmx.trigger(document.body, 'read'), 200)")
+    mary.press("Delete my account")
+    expect(page.get_by_role("heading", name="Your account is being deleted")).to_be_visible()
