@@ -19,6 +19,10 @@ from tapestry.servers.nntp import connected as connected_to_news
 from tapestry.servers.quoted_reply import quoted_reply
 
 _LATER = re.compile(r"\b43[16]\b|\b400\b|later|busy|temporar", re.IGNORECASE)
+_ACCEPTED = (250, 251)
+_CLOSING = 421
+"""Codes of replies (RFC 5321, section 4.2.3): to RCPT, and of a server that is closing."""
+
 _DUPLICATE = re.compile(r"\b435\b|\bduplicate\b|already (?:exists|have)", re.IGNORECASE)
 
 
@@ -40,32 +44,65 @@ class Transmission:
 def transmit(
     client: smtplib.SMTP, sender: str, recipients: Sequence[str], raw: bytes
 ) -> Transmission:
-    """Send a letter to recipients in one transaction of SMTP."""
+    """Send a letter to recipients in one transaction of SMTP (RFC 5321, section 3.3).
+
+    If the server ends it by 421, or the connection breaks, nobody is accepted, whatever was said
+    of them before.  ``SMTP.sendmail`` does not do: it leaves out those who were accepted till then.
+    """
+    replies: dict[str, tuple[int, bytes]] = {}
     try:
-        answers = client.sendmail(sender, list(recipients), raw)
-    except smtplib.SMTPRecipientsRefused as error:
-        return _by_recipient((), error.recipients)
-    except smtplib.SMTPResponseException as error:  # of the sender, or the data
+        _begin(client, sender, len(raw))
+        for address in recipients:
+            replies[address] = client.rcpt(address)
+            if replies[address][0] == _CLOSING:
+                raise smtplib.SMTPResponseException(*replies[address])
+        if any(code in _ACCEPTED for code, _ in replies.values()):
+            _give(client, raw)
+    except smtplib.SMTPResponseException as error:  # about the sender, the data, or the connection
+        if error.smtp_code == _CLOSING:
+            client.close()
         words = _words(error.smtp_code, error.smtp_error)
-        return Transmission(error=words, is_final=error.smtp_code >= 500)
-    except smtplib.SMTPNotSupportedError as error:
-        return Transmission(error=f"The mail server cannot take it: {error}.", is_final=True)
+        if error.smtp_code >= 500:
+            return Transmission(error=words, is_final=True)
+        return _by_recipient(recipients, replies, words)
     except (smtplib.SMTPException, OSError) as error:
         name = getattr(error, "strerror", None) or type(error).__name__
-        return Transmission(error=f"The mail server broke off or did not answer ({name}).")
-    return _by_recipient([address for address in recipients if address not in answers], answers)
+        words = f"The mail server broke off or did not answer ({name})."
+        return _by_recipient(recipients, replies, words)
+    return _by_recipient(recipients, replies)
+
+
+def _begin(client: smtplib.SMTP, sender: str, size: int) -> None:
+    client.ehlo_or_helo_if_needed()
+    code, words = client.mail(sender, [f"size={size}"] if client.has_extn("size") else [])
+    if code != 250:
+        raise smtplib.SMTPSenderRefused(code, words, sender)
+
+
+def _give(client: smtplib.SMTP, raw: bytes) -> None:
+    code, words = client.data(raw)
+    if code != 250:
+        raise smtplib.SMTPDataError(code, words)
 
 
 def _by_recipient(
-    accepted: Sequence[str], answers: Mapping[str, tuple[int, bytes]]
+    recipients: Sequence[str], replies: Mapping[str, tuple[int, bytes]], failure: str = ""
 ) -> Transmission:
-    words = {address: _words(code, text) for address, (code, text) in answers.items()}
-    final = {address for address, (code, _) in answers.items() if code >= 500}
-    return Transmission(
-        tuple(accepted),
-        refused={address: text for address, text in words.items() if address in final},
-        deferred={address: text for address, text in words.items() if address not in final},
-    )
+    """Return what became of each recipient; after a failure of the transaction none is accepted."""
+    words = {
+        address: _words(code, text)
+        for address, (code, text) in replies.items()
+        if code not in _ACCEPTED
+    }
+    refused = {address: text for address, text in words.items() if replies[address][0] >= 500}
+    deferred = {
+        address: words.get(address, failure)
+        for address in recipients
+        if address not in refused and (failure or address in words)
+    }
+    left = refused.keys() | deferred.keys()
+    accepted = tuple(address for address in recipients if address not in left)
+    return Transmission(accepted, refused, deferred)
 
 
 def _words(code: int, words: bytes | str) -> str:

@@ -183,6 +183,20 @@ def test_what_may_pass_is_tried_later_and_given_up_after_three_days(
     assert row.state == "refused" and row.due_at is None
 
 
+def test_everybody_gets_what_a_server_began_to_take_as_it_was_shut_down(
+    browser: Client, smtp: SmtpServer
+) -> None:
+    smtp.rcpt_of = {"b@x.org": "421 4.3.2 shutting down"}
+    browser.post("/compose/", typed(to="a@x.org, b@x.org, c@x.org"))
+    send_due()
+    row = OutgoingMessage.objects.get()
+    assert row.state == "queued" and row.pending == ["a@x.org", "b@x.org", "c@x.org"]
+    smtp.rcpt_of = {}
+    send_due()
+    row.refresh_from_db()
+    assert row.state == "sent" and smtp.recipients == ["a@x.org", "b@x.org", "c@x.org"]
+
+
 def test_a_mailbox_that_is_away_holds_up_nothing(
     browser: Client, smtp: SmtpServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

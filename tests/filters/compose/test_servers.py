@@ -6,6 +6,7 @@ import smtplib
 from email import message_from_bytes, policy
 from typing import Any
 
+import pytest
 from django.contrib.auth.models import User
 from support.servers.smtp import SmtpServer
 
@@ -23,6 +24,19 @@ def test_smtp_names_those_it_refuses(smtp: SmtpServer, writer: User) -> None:
         writer, "alice@example.org", ["a@x.org"], b"Subject: x\r\n\r\nx"
     )
     assert transmission.deferred and not transmission.refused and not transmission.error
+
+
+@pytest.mark.parametrize("second", ["421 4.3.2 shutting down", "cut"])
+def test_a_session_that_ends_before_the_data_sends_to_nobody(
+    smtp: SmtpServer, writer: User, second: str
+) -> None:
+    everybody = ["gone@x.org", "a@x.org", "b@x.org", "c@x.org"]
+    smtp.rcpt_of = {"gone@x.org": "550 no such user", "b@x.org": second}
+    said = servers.send_mail(writer, "alice@example.org", everybody, b"Subject: x\r\n\r\nx")
+    assert smtp.taken == [] and said.accepted == () and list(said.refused) == ["gone@x.org"]
+    assert list(said.deferred) == ["a@x.org", "b@x.org", "c@x.org"] and not said.error
+    words = "broke off" if second == "cut" else "421 4.3.2 shutting down"
+    assert all(words in text for text in said.deferred.values())
 
 
 def test_a_mail_server_that_is_away(writer: User, settings: Any) -> None:
@@ -46,6 +60,6 @@ def test_a_connection_that_breaks_after_the_data(writer: User, smtp: SmtpServer)
     transmission = servers.send_mail(
         writer, "alice@example.org", ["a@x.org"], b"Subject: x\r\n\r\nx"
     )
-    assert "broke off" in transmission.error and not transmission.is_final
+    assert "broke off" in transmission.deferred["a@x.org"] and not transmission.is_final
     assert isinstance(smtplib.SMTPServerDisconnected(), OSError)
     assert message_from_bytes(smtp.taken[0], policy=policy.default)["Subject"] == "x"

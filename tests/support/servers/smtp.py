@@ -19,14 +19,16 @@ from aiosmtpd.smtp import SMTP, AuthResult
 class SmtpServer:
     """What arrived, and what the next commands are answered with.
 
-    ``rcpt`` and ``data`` are answers instead of 250, for as long as they are set.  ``after_data``:
-    "cut" takes the message and cuts the line before its answer; "hang" takes it and says nothing.
+    ``rcpt`` and ``data`` are answers instead of 250, for as long as they are set, ``rcpt_of`` are
+    those about some addresses; "cut" cuts the line instead.  ``after_data``: "cut" takes the
+    message and cuts the line before its answer; "hang" takes it and says nothing.
     """
 
     port: int = 0
     taken: list[bytes] = field(default_factory=list)
     recipients: list[str] = field(default_factory=list)
     rcpt: str = ""
+    rcpt_of: dict[str, str] = field(default_factory=dict)
     data: str = ""
     after_data: str = ""
     connections: int = 0
@@ -57,8 +59,11 @@ class _Handler:
     ) -> str:
         if self.server.needs_login and not session.authenticated:
             return "530 5.7.0 Authentication required"
-        if self.server.rcpt:
-            return self.server.rcpt
+        answer = self.server.rcpt_of.get(address, self.server.rcpt)
+        if answer == "cut":
+            server.transport.abort()
+        if answer:
+            return answer
         envelope.rcpt_tos.append(address)
         return "250 OK"
 
