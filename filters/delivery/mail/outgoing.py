@@ -103,11 +103,13 @@ def send(message: EmailMessage, recipient: str) -> Outcome:
         message.send()
     except smtplib.SMTPRecipientsRefused as error:
         code, words = error.recipients.get(recipient, next(iter(error.recipients.values())))
+        _reset_if_closing(message.connection, code)
         outcome = _outcome(code, words)
         if outcome.state == "refused":
             raise RecipientRefusedError(outcome.answer) from error
         return outcome
     except smtplib.SMTPDataError as error:
+        _reset_if_closing(message.connection, error.smtp_code)
         return _outcome(error.smtp_code, error.smtp_error)
     except smtplib.SMTPResponseException as error:  # it is about this site, and not the message
         _reset(message.connection)
@@ -123,6 +125,12 @@ def _outcome(code: int, words: bytes | str) -> Outcome:
     text = words.decode("utf-8", "replace") if isinstance(words, bytes) else words
     said = f"The mail server said {code} {one_line(text, 300)}"
     return Outcome("refused" if 500 <= code < 600 else "retry", said)
+
+
+def _reset_if_closing(connection: Any, code: int) -> None:
+    """Give up the connection of a server that is closing (RFC 5321, section 3.8)."""
+    if code == 421:
+        _reset(connection)
 
 
 def _reset(connection: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.mail import EmailMessage
 from support.recorded_way import Store
 from support.servers.smtp import SmtpServer
 
@@ -132,6 +133,19 @@ def test_a_refused_recipient_stops_the_mail_and_says_why(
     Address.objects.update(problem="")
     turn()
     assert len(smtp.messages) == 1
+
+
+@pytest.mark.parametrize("command", ["rcpt", "data"])
+def test_after_421_the_next_mail_has_a_connection_of_its_own(
+    smtp: SmtpServer, command: str
+) -> None:
+    mail = EmailMessage("Hi", "x", "site@x.org", ["al@example.org"])
+    with outgoing.kept_connection():
+        setattr(smtp, command, "421 4.3.2 shutting down")
+        assert outgoing.send(mail, "al@example.org").state == "retry"
+        setattr(smtp, command, "")
+        assert outgoing.send(mail, "al@example.org").state == "delivered"
+    assert len(smtp.taken) == 1
 
 
 def test_a_refused_digest_is_replaced_by_a_note(
