@@ -150,31 +150,20 @@ def _claim(key: int, name: str) -> bool:
 def _send(row: OutgoingMessage) -> None:
     failed = _post(row) or _mail(row)
     accepted_at = row.sent_at or row.posted_at
-    if accepted_at is not None and row.stored_at is None:
+    if accepted_at is None:
+        if failed is None or not _put_off(row, failed):
+            _set(row, state=State.REFUSED, due_at=None, error=failed.error if failed else "")
+            event(log, "refused", message=row.pk)
+        return
+    if row.stored_at is None:
         store(row, accepted_at)
         _set(row, stored_at=wall_clock())
+    unfiled = _file(row, accepted_at)
     if failed is not None:
-        _put_off(row, failed)
-        return
-    if accepted_at is None:
-        _set(row, state=State.REFUSED, due_at=None)
-        event(log, "refused", message=row.pk)
-        return
-    _set(row, state=State.SENT, error="")
-    if row.filed_at is None:
-        try:
-            _set(row, filed_in=file(row, accepted_at), filed_at=wall_clock())
-        except ConnectionLostError as error:
-            _put_off(row, Transmission(error=error.message))
+        if _put_off(row, failed):
             return
-        except TapestryError as error:
-            _set(row, error=error.message, filed_at=wall_clock())
-    if row.refused:
-        _set(row, due_at=None)
-    else:
-        row.attachments.all().delete()
-        _set(row, due_at=None, raw=None)
-    event(log, "sent", message=row.pk)
+        _give_up(row, failed)
+    _finish(row, unfiled)
 
 
 def _post(row: OutgoingMessage) -> Transmission | None:
@@ -207,22 +196,54 @@ def _mail(row: OutgoingMessage) -> Transmission | None:
     return Transmission(error=reasons[0]) if reasons else None
 
 
-def _put_off(row: OutgoingMessage, transmission: Transmission) -> None:
-    """Have a message tried again later; give it up where that is of no use, or after three days."""
+def _file(row: OutgoingMessage, accepted_at: int) -> TapestryError | None:
+    """File the copy once anybody has it, unless that is done; return why it cannot be filed."""
+    if row.filed_at is not None:
+        return None
+    try:
+        _set(row, filed_in=file(row, accepted_at), filed_at=wall_clock())
+    except TapestryError as error:
+        return error
+    return None
+
+
+def _put_off(row: OutgoingMessage, failed: Transmission) -> bool:
+    """Have it tried again later; return False if that is of no use, or after three days."""
     now = wall_clock()
     since, failures = row.failing_since or now, row.failures + 1
-    again = None if transmission.is_final else next_try(now, since, failures)
-    done = row.sent_at or row.posted_at
-    if again is not None:
-        _set(row, due_at=again, failures=failures, failing_since=since, error=transmission.error)
-    elif done is None:
-        _set(row, state=State.REFUSED, due_at=None, error=transmission.error)
-    else:  # some have it: what is left can be tried again
-        left = dict.fromkeys(row.pending, transmission.error)
-        _set(row, state=State.SENT, due_at=None, pending=[], refused=row.refused | left)
-        if not row.pending:
-            _set(row, error=transmission.error, filed_at=row.filed_at or now)
+    again = None if failed.is_final else next_try(now, since, failures)
     event(log, "not_sent", message=row.pk, again=again is not None)
+    if again is None:
+        return False
+    _set(row, due_at=again, failures=failures, failing_since=since, error=failed.error)
+    return True
+
+
+def _give_up(row: OutgoingMessage, failed: Transmission) -> None:
+    """Count those who are left as refused: others have it, so they alone can be tried again.
+
+    It stays due until it is finished; filing it has three days of its own.
+    """
+    refused = row.refused | dict.fromkeys(row.pending, failed.error)
+    _set(row, state=State.SENT, pending=[], refused=refused, failures=0, failing_since=None)
+
+
+def _finish(row: OutgoingMessage, unfiled: TapestryError | None) -> None:
+    """End with what was sent, unless its copy is to be filed later."""
+    _set(row, state=State.SENT, error="")
+    if unfiled is not None:
+        failed = Transmission(
+            error=unfiled.message, is_final=not isinstance(unfiled, ConnectionLostError)
+        )
+        if _put_off(row, failed):
+            return
+        _set(row, error=unfiled.message, filed_at=wall_clock())
+    if row.refused:
+        _set(row, due_at=None)
+    else:
+        row.attachments.all().delete()
+        _set(row, due_at=None, raw=None)
+    event(log, "sent", message=row.pk)
 
 
 def _set(row: OutgoingMessage, **changes: Any) -> None:

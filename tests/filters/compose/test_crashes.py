@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -46,6 +47,39 @@ def test_a_crash_after_another_step_repeats_that_alone(
     row = OutgoingMessage.objects.get()
     assert (row.state, row.holder, row.due_at) == ("sent", "", None)
     assert len(smtp.taken) == 1 and len(rows_of(tables)) == 1
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_a_crash_between_any_two_steps_files_the_copy(
+    browser: Client, smtp: SmtpServer, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """Some have it and others are given up: it is filed, wherever that was interrupted."""
+    smtp.rcpt_of = {"b@x.org": "451 later"}
+    browser.post("/compose/", typed(to="a@x.org, b@x.org"))
+    filed: set[int] = set()
+
+    def file(row: OutgoingMessage, _: int) -> str:
+        filed.add(row.pk)
+        return "Sent of alice"
+
+    monkeypatch.setattr(outbox, "file", file)
+    store_step, left = outbox._set, [number]
+
+    def die(row: OutgoingMessage, **changes: Any) -> None:
+        if not left[0]:
+            left[0] = -1
+            raise KeyboardInterrupt
+        left[0] -= 1
+        store_step(row, **changes)
+
+    monkeypatch.setattr(outbox, "_set", die)
+    for _ in range(4):
+        OutgoingMessage.objects.filter(failures__gt=0).update(failing_since=1)
+        with suppress(KeyboardInterrupt):
+            send_due()
+    row = OutgoingMessage.objects.get()
+    assert (row.state, list(row.refused), row.due_at) == ("sent", ["b@x.org"], None)
+    assert row.filed_in == "Sent of alice" and filed == {row.pk}
 
 
 def _die(*_: Any, **__: Any) -> None:

@@ -21,6 +21,19 @@ from tapestry.tables.read import copies
 from tapestry.tables.thread import thread
 
 
+@pytest.fixture
+def filed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The keys of what was filed, as if alice had a mailbox."""
+    keys: list[int] = []
+
+    def file(row: OutgoingMessage, _: int) -> str:
+        keys.append(row.pk)
+        return "Sent of alice"
+
+    monkeypatch.setattr(outbox, "file", file)
+    return keys
+
+
 def test_a_reply_is_sent_and_is_in_the_conversation(
     browser: Client, letter: str, tables: Tables, smtp: SmtpServer
 ) -> None:
@@ -195,6 +208,48 @@ def test_everybody_gets_what_a_server_began_to_take_as_it_was_shut_down(
     send_due()
     row.refresh_from_db()
     assert row.state == "sent" and smtp.recipients == ["a@x.org", "b@x.org", "c@x.org"]
+
+
+def test_the_copy_is_filed_once_anybody_has_it(
+    browser: Client, smtp: SmtpServer, filed: list[int]
+) -> None:
+    smtp.rcpt_of = {"b@x.org": "451 later"}
+    browser.post("/compose/", typed(to="a@x.org, b@x.org"))
+    send_due()
+    row = OutgoingMessage.objects.get()
+    assert (row.state, row.filed_in, filed) == ("queued", "Sent of alice", [row.pk])
+    OutgoingMessage.objects.update(failing_since=wall_clock() - 4 * DAY)
+    send_due()
+    row.refresh_from_db()
+    assert (row.state, list(row.refused), row.due_at) == ("sent", ["b@x.org"], None)
+    smtp.rcpt_of = {}
+    browser.post(f"{row.get_absolute_url()}again/")
+    send_due()
+    row.refresh_from_db()
+    assert (row.state, row.refused, smtp.recipients) == ("sent", {}, ["a@x.org", "b@x.org"])
+    assert filed == [row.pk]
+
+
+def test_filing_goes_on_when_a_recipient_is_given_up(
+    browser: Client, smtp: SmtpServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: Any) -> str:
+        raise ConnectionLostError("imap.x.org does not answer.")
+
+    smtp.rcpt_of = {"b@x.org": "451 later"}
+    browser.post("/compose/", typed(to="a@x.org, b@x.org"))
+    with monkeypatch.context() as patched:
+        patched.setattr(outbox, "file", away)
+        send_due()
+        OutgoingMessage.objects.update(failing_since=wall_clock() - 4 * DAY)
+        send_due()
+    row = OutgoingMessage.objects.get()
+    assert (row.state, list(row.refused), row.filed_at) == ("sent", ["b@x.org"], None)
+    assert row.due_at is not None
+    monkeypatch.setattr(outbox, "file", lambda *_: "Sent of alice")
+    send_due()
+    row.refresh_from_db()
+    assert (row.filed_in, row.due_at, len(smtp.taken)) == ("Sent of alice", None, 1)
 
 
 def test_a_mailbox_that_is_away_holds_up_nothing(
