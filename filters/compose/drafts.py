@@ -79,7 +79,7 @@ def _save(
     *,
     overwrite: bool,
 ) -> OutgoingMessage:
-    rows = OutgoingMessage.objects.select_for_update()
+    rows = OutgoingMessage.objects.select_for_update().defer("raw")  # nor is it written
     draft = rows.filter(owner=owner, uid=uid).first()
     if draft is None:
         drafts = OutgoingMessage.objects.filter(owner=owner, state=State.DRAFT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
@@ -19,6 +19,7 @@ from filters.models import OutgoingMessage
 from filters.models.source import Source
 from tapestry.compose.letter import LONGEST_TEXT, File, Letter, newsgroup, to_bytes
 from tapestry.compose.recipients import Recipient, at_most, read_recipients, unique
+from tapestry.compose.revision import is_same_version
 from tapestry.core.clock import to_datetime, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.mail.headers import ascii_address
@@ -52,7 +53,10 @@ class FieldError(TapestryError):
 
 
 def seal(draft: OutgoingMessage) -> Sealed:
-    """Return a draft as the letter that is sent; raise FieldError, in words, if it is none yet."""
+    """Return a draft as the letter that is sent; raise FieldError, in words, if it is none yet.
+
+    It has a new Message-ID, unless a server may have taken this very version of it before.
+    """
     owner = draft.owner
     sender = _check("sender", lambda: sender_of(owner, draft.sender))
     to, cc, bcc = (
@@ -77,10 +81,9 @@ def seal(draft: OutgoingMessage) -> Sealed:
     if not (draft.body.strip() or draft.subject.strip() or files):
         raise FieldError("body", TapestryError("There is nothing in it yet: write something."))
     replied, references = referred(parent, is_forward=draft.is_forward)
-    message_id = f"{uuid.uuid4().hex}@{site_host()}"
     written = Letter(
         sender,
-        message_id,
+        f"{uuid.uuid4().hex}@{site_host()}",
         to_datetime(wall_clock()).astimezone(people.time_zone(owner)),
         draft.subject,
         draft.body,
@@ -92,11 +95,14 @@ def seal(draft: OutgoingMessage) -> Sealed:
         files,
     )
     raw = _check("", lambda: to_bytes(written))
+    if draft.unanswered_at is not None and is_same_version(bytes(draft.raw or b""), raw):
+        written = replace(written, message_id=draft.message_id)
+        raw = to_bytes(written)
     if len(raw) > LARGEST:
         size, most = f"{len(raw) / 2**20:.1f}", LARGEST >> 20
         words = f"With its files the message has {size} MiB; {most} MiB can be sent."
         raise FieldError("", TapestryError(words, hint="Take a file off, or send it in parts."))
-    return Sealed(message_id, raw, _envelope(everybody), source)
+    return Sealed(written.message_id, raw, _envelope(everybody), source)
 
 
 def attached_name(draft: OutgoingMessage) -> str:

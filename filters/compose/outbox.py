@@ -11,6 +11,7 @@ again under its own Message-ID.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -74,13 +75,18 @@ def queue(draft: OutgoingMessage) -> None:
 
 
 def undo(row: OutgoingMessage) -> bool:
-    """Make a draft again of what has not been sent to anybody; return False if it is too late."""
+    """Make a draft again of what nobody is known to have got; return False if it is too late."""
     waiting = OutgoingMessage.objects.filter(
         pk=row.pk, state__in=(State.QUEUED, State.REFUSED), holder="", sent_at=None, posted_at=None
     )
-    changes: dict[str, Any] = {"pending": [], "refused": {}, "raw": None, "error": ""}
+    changes: dict[str, Any] = {"pending": [], "refused": {}, "error": ""}
     now = wall_clock()
-    return bool(waiting.update(state=State.DRAFT, due_at=None, changed_at=now, **changes))
+    with transaction.atomic():
+        is_undone = waiting.update(state=State.DRAFT, due_at=None, changed_at=now, **changes)
+        # What a server may have taken is compared when it is sent again (letters.seal).
+        drafts = OutgoingMessage.objects.filter(pk=row.pk, state=State.DRAFT, unanswered_at=None)
+        drafts.update(raw=None, message_id="")
+    return bool(is_undone)
 
 
 def send_again(row: OutgoingMessage) -> bool:
@@ -170,9 +176,11 @@ def _post(row: OutgoingMessage) -> Transmission | None:
     """Post to newsgroups, unless that is done; return what is to be tried again."""
     if not row.newsgroups.strip() or row.posted_at is not None:
         return None
-    transmission = post_news(row.news_source, bytes(row.raw or b""))
+    raw = bytes(row.raw or b"")
+    transmission = _handed_over(row, lambda: post_news(row.news_source, raw))
     if transmission.accepted:
-        _set(row, posted_at=wall_clock(), failures=0, failing_since=None)
+        now = wall_clock()
+        _set(row, posted_at=now, unanswered_at=None, failures=0, failing_since=None)
         return None
     return transmission
 
@@ -182,7 +190,8 @@ def _mail(row: OutgoingMessage) -> Transmission | None:
     if not row.pending:
         return None
     raw = bytes(row.raw or b"")
-    transmission = send_mail(row.owner, ascii_address(row.sender), row.pending, raw)
+    sender = ascii_address(row.sender)
+    transmission = _handed_over(row, lambda: send_mail(row.owner, sender, row.pending, raw))
     if transmission.error:
         return transmission
     changes: dict[str, Any] = {
@@ -190,10 +199,24 @@ def _mail(row: OutgoingMessage) -> Transmission | None:
         "refused": {**row.refused, **transmission.refused},
     }
     if transmission.accepted:
-        changes |= {"sent_at": row.sent_at or wall_clock(), "failures": 0, "failing_since": None}
+        changes |= {"sent_at": row.sent_at or wall_clock(), "unanswered_at": None}
+        changes |= {"failures": 0, "failing_since": None}
     _set(row, **changes)
     reasons = list(transmission.deferred.values())
     return Transmission(error=reasons[0]) if reasons else None
+
+
+def _handed_over(row: OutgoingMessage, hand_over: Callable[[], Transmission]) -> Transmission:
+    """Hand a letter to a server, and return what it says.
+
+    That it may have been taken is stored before (a write-ahead log), for the process may die.
+    """
+    before = row.unanswered_at
+    _set(row, unanswered_at=before or wall_clock())
+    transmission = hand_over()
+    if not transmission.accepted and not transmission.may_be_taken:
+        _set(row, unanswered_at=before)
+    return transmission
 
 
 def _file(row: OutgoingMessage, accepted_at: int) -> TapestryError | None:

@@ -45,7 +45,9 @@ class OutgoingMessage(models.Model):
     Once it is to be sent, ``raw`` are its bytes, the same however often it is tried, and it is
     tried from ``due_at`` on, news by ``news_source``.  ``pending`` are the addresses that no
     server has accepted yet, ``refused`` says by address why one was refused.  ``holder`` names the
-    process that is at it.
+    process that is at it.  ``unanswered_at`` is when it was handed to a server that has not
+    answered: that may have taken it.  A draft that was made of it again keeps ``raw`` and
+    ``message_id``.
     ``posted_at``, ``sent_at``, ``stored_at`` and ``filed_at`` are when it was accepted by the news
     server, by the mail server, appended to the tables, and put into the folder of what was sent:
     the steps are in this order, and each is done once.
@@ -82,6 +84,7 @@ class OutgoingMessage(models.Model):
     pending = models.JSONField(default=list, blank=True)
     refused = models.JSONField(default=dict, blank=True)
     due_at = models.BigIntegerField(null=True, blank=True)
+    unanswered_at = models.BigIntegerField(null=True, blank=True)
     holder = models.CharField(max_length=80, default="", blank=True)
     failures = models.IntegerField(default=0)
     failing_since = models.BigIntegerField(null=True, blank=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import smtplib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tapestry.deliver.one_line import one_line
 from tapestry.servers.account import Account
@@ -31,7 +31,8 @@ class Transmission:
     """What a server says: whom it accepted, and why it did not accept others.
 
     ``refused`` is for good, ``deferred`` may pass; both by address.  ``error`` is about the letter
-    as a whole, for good if ``is_final``; then nobody was accepted.
+    as a whole, for good if ``is_final``; then nobody was accepted.  ``may_be_taken`` if the server
+    has got the letter and did not answer: it may be on its way to those who are deferred.
     """
 
     accepted: tuple[str, ...] = ()
@@ -39,6 +40,7 @@ class Transmission:
     deferred: Mapping[str, str] = field(default_factory=dict)
     error: str = ""
     is_final: bool = False
+    may_be_taken: bool = False
 
 
 def transmit(
@@ -50,6 +52,7 @@ def transmit(
     of them before.  ``SMTP.sendmail`` does not do: it leaves out those who were accepted till then.
     """
     replies: dict[str, tuple[int, bytes]] = {}
+    is_given = False
     try:
         _begin(client, sender, len(raw))
         for address in recipients:
@@ -57,18 +60,21 @@ def transmit(
             if replies[address][0] == _CLOSING:
                 raise smtplib.SMTPResponseException(*replies[address])
         if any(code in _ACCEPTED for code, _ in replies.values()):
+            is_given = True
             _give(client, raw)
     except smtplib.SMTPResponseException as error:  # about the sender, the data, or the connection
         if error.smtp_code == _CLOSING:
             client.close()
         words = _words(error.smtp_code, error.smtp_error)
-        if error.smtp_code >= 500:
+        is_answered = isinstance(error, smtplib.SMTPDataError) and error.smtp_code >= 400
+        may_be_taken = is_given and not is_answered
+        if error.smtp_code >= 500 and not may_be_taken:
             return Transmission(error=words, is_final=True)
-        return _by_recipient(recipients, replies, words)
+        return replace(_by_recipient(recipients, replies, words), may_be_taken=may_be_taken)
     except (smtplib.SMTPException, OSError) as error:
         name = getattr(error, "strerror", None) or type(error).__name__
         words = f"The mail server broke off or did not answer ({name})."
-        return _by_recipient(recipients, replies, words)
+        return replace(_by_recipient(recipients, replies, words), may_be_taken=is_given)
     return _by_recipient(recipients, replies)
 
 
@@ -125,9 +131,11 @@ def post(
             if _DUPLICATE.search(reply):
                 return Transmission(accepted=("news",))
             words = f"{account.host} said: {reply}."
-            is_final = code_of(error) in (440, 441, 480, 502) and not _LATER.search(reply)
-            return Transmission(error=words, is_final=is_final)
+            code = code_of(error)
+            is_final = code in (440, 441, 480, 502) and not _LATER.search(reply)
+            return Transmission(error=words, is_final=is_final, may_be_taken=not 400 <= code < 600)
         except (OSError, EOFError) as error:
             name = getattr(error, "strerror", None) or type(error).__name__
-            return Transmission(error=f"{account.host} broke off or did not answer ({name}).")
+            words = f"{account.host} broke off or did not answer ({name})."
+            return Transmission(error=words, may_be_taken=True)
     return Transmission(accepted=("news",))

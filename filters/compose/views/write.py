@@ -174,7 +174,8 @@ def _refilled(request: PersonRequest, draft: OutgoingMessage) -> DraftForm:
 def _known(request: PersonRequest, form: DraftForm) -> OutgoingMessage:
     """Return the stored draft that a form is of, else one that is not stored."""
     uid = form.cleaned_data.get("uid")
-    rows = OutgoingMessage.objects.filter(owner=request.user, uid=uid) if uid else None
+    owned = OutgoingMessage.objects.filter(owner=request.user).defer("raw")
+    rows = owned.filter(uid=uid) if uid else None
     stored = rows.first() if rows is not None else None
     return stored or OutgoingMessage(owner=request.user, uid=uid or uuid.uuid4(), changed_at=0)
 

@@ -19,13 +19,39 @@ def test_a_crash_after_sending_sends_it_again_under_its_own_message_id(
     browser: Client, smtp: SmtpServer, tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     browser.post("/compose/", typed())
-    with monkeypatch.context() as patched:
-        patched.setattr(outbox, "_set", _die)
-        with pytest.raises(KeyboardInterrupt):
-            send_due()
+    _crash_after_sending(monkeypatch)
     send_due()
     first, second = smtp.taken
     assert first == second and len(rows_of(tables)) == 1
+
+
+def test_what_is_taken_back_after_a_crash_keeps_its_message_id(
+    browser: Client, smtp: SmtpServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    form = typed()
+    browser.post("/compose/", form)
+    _crash_after_sending(monkeypatch)
+    row = OutgoingMessage.objects.get()
+    browser.post(f"{row.get_absolute_url()}undo/")
+    browser.post("/compose/", form)
+    send_due()
+    first, second = smtp.messages
+    assert first["Message-ID"] == second["Message-ID"]
+
+
+def _crash_after_sending(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Die when the server has taken the letter, and that is not stored yet."""
+    store_step = outbox._set
+
+    def die(row: OutgoingMessage, **changes: Any) -> None:
+        if "sent_at" in changes:
+            raise KeyboardInterrupt
+        store_step(row, **changes)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(outbox, "_set", die)
+        with pytest.raises(KeyboardInterrupt):
+            send_due()
 
 
 @pytest.mark.parametrize("step", ["store", "file"])
@@ -49,7 +75,7 @@ def test_a_crash_after_another_step_repeats_that_alone(
     assert len(smtp.taken) == 1 and len(rows_of(tables)) == 1
 
 
-@pytest.mark.parametrize("number", range(12))
+@pytest.mark.parametrize("number", range(14))
 def test_a_crash_between_any_two_steps_files_the_copy(
     browser: Client, smtp: SmtpServer, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
@@ -80,10 +106,6 @@ def test_a_crash_between_any_two_steps_files_the_copy(
     row = OutgoingMessage.objects.get()
     assert (row.state, list(row.refused), row.due_at) == ("sent", ["b@x.org"], None)
     assert row.filed_in == "Sent of alice" and filed == {row.pk}
-
-
-def _die(*_: Any, **__: Any) -> None:
-    raise KeyboardInterrupt
 
 
 def test_what_a_killed_process_held_is_free_again(browser: Client, smtp: SmtpServer) -> None:

@@ -210,6 +210,55 @@ def test_everybody_gets_what_a_server_began_to_take_as_it_was_shut_down(
     assert row.state == "sent" and smtp.recipients == ["a@x.org", "b@x.org", "c@x.org"]
 
 
+@pytest.mark.parametrize(
+    ("edited", "is_same"),
+    [
+        ({}, True),
+        ({"to": "joe@x.org"}, True),
+        ({"body": "At noon!"}, False),
+        ({"subject": "Dinner"}, False),
+    ],
+)
+@pytest.mark.parametrize("files", [0, 1])
+def test_what_a_server_may_have_taken_keeps_its_message_id_until_it_is_changed(
+    browser: Client, smtp: SmtpServer, edited: dict[str, str], is_same: bool, files: int
+) -> None:
+    smtp.after_data = "cut"
+    form = typed()
+    attached = [SimpleUploadedFile("a.bin", bytes(range(256)))] * files
+    browser.post("/compose/", form | {"files": attached})
+    send_due()
+    row = OutgoingMessage.objects.get()
+    OutgoingMessage.objects.update(due_at=wall_clock() + 60 * SECOND)
+    page = browser.get(row.get_absolute_url()).content.decode()
+    assert "This may have been sent already: The mail server broke off" in page
+    assert "Not sent yet" not in page
+    browser.post(f"{row.get_absolute_url()}undo/")
+    assert 'id="unanswered"' in browser.get(row.get_absolute_url()).content.decode()
+    browser.post("/compose/save/", form | {"body": "Wait"}, headers={"HX-Request": "true"})
+    smtp.after_data = ""
+    browser.post("/compose/", form | edited)
+    send_due()
+    first, second = smtp.messages
+    assert (first["Message-ID"] == second["Message-ID"]) == is_same
+    row.refresh_from_db()
+    assert (row.state, row.unanswered_at) == ("sent", None)
+
+
+def test_what_was_refused_later_may_have_been_sent_before(
+    browser: Client, smtp: SmtpServer
+) -> None:
+    smtp.after_data = "cut"
+    browser.post("/compose/", typed())
+    send_due()
+    smtp.data = "554 no"
+    send_due()
+    row = OutgoingMessage.objects.get()
+    page = browser.get(row.get_absolute_url()).content.decode()
+    assert row.state == "refused" and "This may have been sent" in page and "Not sent" not in page
+    assert "may have been sent" in browser.get("/drafts/").content.decode()
+
+
 def test_the_copy_is_filed_once_anybody_has_it(
     browser: Client, smtp: SmtpServer, filed: list[int]
 ) -> None:

@@ -36,7 +36,18 @@ def test_a_session_that_ends_before_the_data_sends_to_nobody(
     assert smtp.taken == [] and said.accepted == () and list(said.refused) == ["gone@x.org"]
     assert list(said.deferred) == ["a@x.org", "b@x.org", "c@x.org"] and not said.error
     words = "broke off" if second == "cut" else "421 4.3.2 shutting down"
-    assert all(words in text for text in said.deferred.values())
+    assert all(words in text for text in said.deferred.values()) and not said.may_be_taken
+
+
+@pytest.mark.parametrize(
+    ("answer", "may_be_taken"), [("451 busy", False), ("554 spam", False), ("no reply", True)]
+)
+def test_what_is_no_reply_leaves_open_whether_it_was_taken(
+    smtp: SmtpServer, writer: User, answer: str, may_be_taken: bool
+) -> None:
+    smtp.data = answer
+    said = servers.send_mail(writer, "alice@example.org", ["a@x.org"], b"Subject: x\r\n\r\nx")
+    assert said.may_be_taken == may_be_taken and said.is_final == answer.startswith("5")
 
 
 def test_a_mail_server_that_is_away(writer: User, settings: Any) -> None:
@@ -61,5 +72,6 @@ def test_a_connection_that_breaks_after_the_data(writer: User, smtp: SmtpServer)
         writer, "alice@example.org", ["a@x.org"], b"Subject: x\r\n\r\nx"
     )
     assert "broke off" in transmission.deferred["a@x.org"] and not transmission.is_final
+    assert transmission.may_be_taken
     assert isinstance(smtplib.SMTPServerDisconnected(), OSError)
     assert message_from_bytes(smtp.taken[0], policy=policy.default)["Subject"] == "x"
