@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 MOST_DRAFTS = 500
 """Drafts that a person may have."""
 
+_NO_WINDOW = "files"
+"""The editor of a draft to which files were added whose text no window has changed."""
+
 MOST_FILES = 20
 MOST_BYTES = 15 * 1024 * 1024
 """Files of a message, and their bytes together; in base64 they take a third more."""
@@ -58,7 +61,8 @@ def save_draft(
 ) -> OutgoingMessage:
     """Store a draft as a window has it, and return it; ``fields`` are those of the model.
 
-    Raise ChangedElsewhereError, unless it is to ``overwrite``; NotADraftError if it is being sent;
+    Raise ChangedElsewhereError, unless it is to ``overwrite``: then files alone are stored, for
+    they replace nothing and no page can send them again.  Raise NotADraftError if it is being sent;
     TapestryError if there are too many drafts, or too many or too large files.
     """
     save = partial(_save, owner, uid, editor, version, fields, files, overwrite=overwrite)
@@ -66,6 +70,25 @@ def save_draft(
         return save()
     except IntegrityError:  # another request of the same window has stored it first
         return save()
+    except ChangedElsewhereError:
+        _add_files(owner, uid, files)
+        raise
+
+
+@transaction.atomic
+def _add_files(owner: User, uid: uuid.UUID, files: Sequence[Upload]) -> None:
+    """Attach files to a draft of which windows show different texts: each is asked then.
+
+    A window that does not show a file must not send it unseen.
+    """
+    rows = OutgoingMessage.objects.select_for_update().defer("raw")
+    draft = rows.filter(owner=owner, uid=uid, state=State.DRAFT).first()
+    if draft is None or not files:
+        return
+    for file in files:
+        _attach(draft, file)
+    draft.editor, draft.version, draft.changed_at = _NO_WINDOW, draft.version + 1, wall_clock()
+    draft.save()
 
 
 @transaction.atomic

@@ -130,6 +130,25 @@ def test_two_windows_do_not_overwrite_each_other(browser: Client, writer: User) 
     assert draft.body == "At two?"
 
 
+def test_a_file_that_comes_with_a_conflict_is_kept(browser: Client, writer: User) -> None:
+    first = typed(do="save")
+    browser.post("/compose/", first)
+    second = first | {"editor": str(uuid.uuid4()), "version": "1", "body": "At one?"}
+    browser.post("/compose/", second)
+    file = SimpleUploadedFile("plan.pdf", b"abc", "application/pdf")
+    stale = first | {"version": "1", "body": "At two?", "do": "send"}
+    page = browser.post("/compose/", stale | {"files": [file]})
+    text = page.content.decode()
+    assert page.status_code == 409 and "plan.pdf" in text and "At two?" in text
+    draft = OutgoingMessage.objects.get()
+    assert (draft.body, bytes(draft.attachments.get().content)) == ("At one?", b"abc")
+    unseen = browser.post("/compose/", second | {"version": "2", "do": "send"})
+    assert unseen.status_code == 409 and "plan.pdf" in unseen.content.decode()
+    assert browser.post("/compose/", stale | {"do": "keep"}).status_code == 302
+    draft.refresh_from_db()
+    assert (draft.body, draft.attachments.count(), draft.state) == ("At two?", 1, "draft")
+
+
 def test_a_draft_of_an_answer_is_offered_again(browser: Client, letter: str) -> None:
     form = typed(do="save", parent=letter, parent_audience="user:alice")
     browser.post("/compose/", form)
