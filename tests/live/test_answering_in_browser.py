@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import contextmanager
 from typing import Any
 
@@ -107,6 +108,45 @@ def delivering(port: int):
         taken, server.taken = server.taken, Taken()
         yield server
         server.taken = taken
+
+
+def test_what_was_typed_last_is_saved_when_the_page_is_left(opened, world):
+    terry, _, _ = world
+    page = opened(terry, "/drafts/", DESK)
+    page.clock.install(time=0)
+    page.clock.pause_at(1)  # The two seconds after which it is saved by itself never end.
+    page.goto(page.url.replace("/drafts/", "/compose/"))
+    page.get_by_label("Text").fill("Half a thought")
+    page.get_by_role("link", name="Drafts and sent").first.click()
+    page.locator("h1", has_text="Drafts and sent").wait_for()
+    draft = waited_for("Half a thought")
+
+    page.goto(page.url.replace("/drafts/", draft.get_absolute_url()))
+    page.get_by_label("Text").fill("Half a thought, and the rest")
+    hide = "Object.defineProperty(document, 'visibilityState', {value: 'hidden'});"
+    page.evaluate(f"{hide} document.dispatchEvent(new Event('visibilitychange'))")
+    page.get_by_text("Draft saved at").wait_for()
+    assert waited_for("Half a thought, and the rest").version == 2
+
+    page.get_by_label("Text").fill("x" * 150_000)
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    waited_for("x" * 150_000)
+
+    page.goto(page.url.partition("/compose/")[0] + "/compose/")
+    page.get_by_role("link", name="Drafts and sent").first.click()
+    page.locator("h1", has_text="Drafts and sent").wait_for()
+    assert OutgoingMessage.objects.count() == 1, "a page on which nothing was typed is no draft"
+    assert page.faults == []
+
+
+def waited_for(body: str) -> OutgoingMessage:
+    """Return the draft once it has a text: its request outlives the page."""
+    until = time.monotonic() + WAIT / 1000
+    while time.monotonic() < until:
+        if draft := OutgoingMessage.objects.filter(body=body).first():
+            return draft
+        time.sleep(0.1)
+    raise AssertionError(f"“{body[:40]}” was not saved.")
 
 
 @pytest.fixture
