@@ -108,7 +108,7 @@ def _save(
         drafts = OutgoingMessage.objects.filter(owner=owner, state=State.DRAFT)
         if drafts.count() >= MOST_DRAFTS:
             raise TapestryError(
-                f"You have {MOST_DRAFTS} drafts, as many as a person may have.",
+                f"You have reached the limit of {MOST_DRAFTS} drafts.",
                 hint="Send or delete one of them.",
             )
         draft = OutgoingMessage(owner=owner, uid=uid, changed_at=wall_clock())
@@ -145,9 +145,8 @@ def _attach(draft: OutgoingMessage, file: Upload) -> None:
     name = file_name(file.name or "")
     if total > MOST_BYTES:
         raise TapestryError(
-            f"With {name} the files have {total / 2**20:.1f} MiB together; "
-            f"{MOST_BYTES >> 20} MiB can be sent.",
-            hint="Send it in another way, or in parts.",
+            f"The files are {total / 2**20:.1f} MiB in total; the limit is {MOST_BYTES >> 20} MiB.",
+            hint="The new ones were not attached. Send them in another way, or in parts.",
         )
     kind = storable(file.content_type or "")[:100]
     Attachment.objects.create(

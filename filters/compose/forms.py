@@ -71,7 +71,7 @@ class DraftForm(forms.Form):
         error_messages=_too_long(LONGEST_TEXT, "A text"),
         widget=forms.Textarea(attrs={"rows": 16}),
     )
-    attach_parent = forms.BooleanField(label="Attach the message as it came", required=False)
+    attach_parent = forms.BooleanField(label="Attach the original message", required=False)
 
     KEPT = (
         *("parent", "parent_audience", "is_forward", "sender", "newsgroups", "to", "cc", "bcc"),
@@ -116,9 +116,11 @@ class SmtpForm(ServerForm):
         if given.get("secret") or not given.get("user"):
             return given
         if not self.stored.pk:
-            self.add_error("secret", "Give the password.")
+            self.add_error("secret", "Enter the password.")
         elif any(given.get(name) != getattr(self.stored, name) for name in self.SETTINGS):
-            self.add_error("secret", "Give the password again: it is to be sent elsewhere.")
+            self.add_error(
+                "secret", "Enter the password again, because the server or user name has changed."
+            )
         return given
 
     def try_connection(self) -> None:

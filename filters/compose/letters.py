@@ -65,9 +65,9 @@ def seal(draft: OutgoingMessage) -> Sealed:
     groups = _check("newsgroups", lambda: _newsgroups(draft.newsgroups))
     everybody = _check("to", lambda: at_most(unique((*to, *cc, *bcc))))
     if not everybody and not groups:
-        raise FieldError("to", TapestryError("Say whom it is for: at least one address."))
+        raise FieldError("to", TapestryError("Add at least one recipient."))
     if groups and not draft.subject.strip():
-        raise FieldError("subject", TapestryError("News needs a subject."))
+        raise FieldError("subject", TapestryError("A newsgroup post needs a subject."))
     if len(draft.body) > LONGEST_TEXT:
         raise FieldError("body", TapestryError(f"A text may have {LONGEST_TEXT:,} characters."))
     source = _check("newsgroups", lambda: news_source(owner, groups)) if groups else None
@@ -79,7 +79,7 @@ def seal(draft: OutgoingMessage) -> Sealed:
         raw = _check("", lambda: original_of(owner, draft))
         files.append(File(attached_name(draft), raw, "message/rfc822"))
     if not (draft.body.strip() or draft.subject.strip() or files):
-        raise FieldError("body", TapestryError("There is nothing in it yet: write something."))
+        raise FieldError("body", TapestryError("This message is empty. Write something first."))
     replied, references = referred(parent, is_forward=draft.is_forward)
     written = Letter(
         sender,
@@ -100,8 +100,8 @@ def seal(draft: OutgoingMessage) -> Sealed:
         raw = to_bytes(written)
     if len(raw) > LARGEST:
         size, most = f"{len(raw) / 2**20:.1f}", LARGEST >> 20
-        words = f"With its files the message has {size} MiB; {most} MiB can be sent."
-        raise FieldError("", TapestryError(words, hint="Take a file off, or send it in parts."))
+        words = f"The message is {size} MiB with its files; the limit is {most} MiB."
+        raise FieldError("", TapestryError(words, hint="Remove a file, or send it in parts."))
     return Sealed(written.message_id, raw, _envelope(everybody), source)
 
 

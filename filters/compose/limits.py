@@ -14,7 +14,7 @@ MOST_AN_HOUR, MOST_A_DAY = 30, 200
 
 HOUR = RateLimitItemPerHour(MOST_AN_HOUR, 1, "compose")
 DAY = RateLimitItemPerDay(MOST_A_DAY, 1, "compose")
-_WORDS = {"hour": f"{MOST_AN_HOUR} messages within an hour", "day": f"{MOST_A_DAY} within a day"}
+_WORDS = {"hour": f"{MOST_AN_HOUR} messages an hour", "day": f"{MOST_A_DAY} messages a day"}
 
 
 def count_message(owner: User) -> None:
@@ -25,6 +25,6 @@ def count_message(owner: User) -> None:
     except TooManyTriesError as error:
         again = time_words(wall_clock() + error.seconds * SECOND)
         raise TapestryError(
-            f"You have sent {_WORDS[error.reason]}, as many as a person may.",
-            hint=f"This one is kept; send it after {again}.",
+            f"You have reached the limit of {_WORDS[error.reason]}.",
+            hint=f"This one is kept. You can send it after {again}.",
         ) from error

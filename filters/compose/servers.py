@@ -115,7 +115,7 @@ def _by_site(sender: str, recipients: Sequence[str], raw: bytes) -> Transmission
         connection.send_messages([_Written(sender, recipients, raw)])
         return Transmission(accepted=tuple(recipients))
     except smtplib.SMTPResponseException as error:
-        words = f"The mail server does not serve this site ({error.smtp_code})."
+        words = f"The mail server refused this site ({error.smtp_code})."
         return Transmission(error=words)
     except (smtplib.SMTPException, OSError) as error:
         name = getattr(error, "strerror", None) or type(error).__name__

@@ -37,9 +37,7 @@ def read_mailto(url: str) -> Mailto:
     Raise TapestryError if it is none.
     """
     if not url[: len(_SCHEME)].lower() == _SCHEME or len(url) > LONGEST:
-        raise TapestryError(
-            "This is not an address of mail.", hint="One is mailto:joe@example.org."
-        )
+        raise TapestryError("This is not a mailto address.", hint="One is mailto:joe@example.org.")
     path, _, query = url[len(_SCHEME) :].partition("?")
     fields: dict[str, list[str]] = {"to": [unquote(path)]} if path else {}
     for field in query.partition("#")[0].split("&"):

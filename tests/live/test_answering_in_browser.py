@@ -197,7 +197,7 @@ def test_an_answer_goes_round(opened, world, pictures):
     page.get_by_text("Sending in").wait_for()
     page.screenshot(path=pictures / "sending.png", full_page=True)
     send_due()
-    page.get_by_text("It is in Sent of").wait_for()
+    page.get_by_text("A copy is in Sent of").wait_for()
     page.screenshot(path=pictures / "sent.png", full_page=True)
     page.get_by_role("link", name="Show it in the conversation").click()
     expect(page.locator("#before")).to_contain_text("Message 2 of a conversation of 2 messages")

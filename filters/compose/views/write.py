@@ -61,7 +61,7 @@ def save(request: PersonRequest) -> HttpResponse:
     try:
         draft = _saved(request, form)
     except (ChangedElsewhereError, NotADraftError) as error:
-        notice = '<p class="banner warn" role="alert">{} Save it here to choose.</p>'
+        notice = '<p class="banner warn" role="alert">{} Save to choose which version to keep.</p>'
         return HttpResponse(format_html(notice, error.message), status=409)
     except TapestryError as error:
         words = f"{error.message} {error.hint or ''}"

@@ -78,7 +78,7 @@ def ascii_address(address: str) -> str:
         written = ""
     if not _ADDRESS.fullmatch(written):
         raise TapestryError(
-            f"“{one_line(address)}” is no address that mail can be sent to.",
+            f"“{one_line(address)}” is not a valid mail address.",
             hint="Write one such as terry@example.com, with plain letters before the @.",
         )
     return written

@@ -267,6 +267,9 @@ def test_the_copy_is_filed_once_anybody_has_it(
     send_due()
     row = OutgoingMessage.objects.get()
     assert (row.state, row.filed_in, filed) == ("queued", "Sent of alice", [row.pk])
+    OutgoingMessage.objects.update(due_at=wall_clock() + 60 * SECOND)
+    page = browser.get(row.get_absolute_url()).content.decode()
+    assert "Not delivered to everybody yet: The mail server said: 451 later<br>Next try at" in page
     OutgoingMessage.objects.update(failing_since=wall_clock() - 4 * DAY)
     send_due()
     row.refresh_from_db()
@@ -343,12 +346,12 @@ def test_a_person_may_send_so_many_an_hour(
         assert browser.post("/compose/", typed()).status_code == 302
     page = browser.post("/compose/", typed(body="Not lost"))
     text = page.content.decode()
-    assert page.status_code == 400 and "within an hour, as many as a person may" in text
+    assert page.status_code == 400 and "You have reached the limit of 30 messages an hour." in text
     assert "Not lost" in text and OutgoingMessage.objects.filter(state="queued").count() == 2
     refused = OutgoingMessage.objects.filter(state="queued").first()
     OutgoingMessage.objects.filter(pk=refused.pk).update(state="refused", due_at=None)
     tried = browser.post(f"{refused.get_absolute_url()}again/", follow=True)
-    assert "as many as a person may" in tried.content.decode()
+    assert "You have reached the limit of" in tried.content.decode()
     refused.refresh_from_db()
     assert refused.state == "refused", "to try again counts, too"
 

@@ -61,7 +61,7 @@ def test_a_server_is_tried_stored_and_used(
         ({"host": "a b"}, "name of the server alone"),
         ({"port": "0"}, "greater than or equal to 1"),
         ({"security": "plain"}, "not one of the available choices"),
-        ({"secret": ""}, "Give the password."),
+        ({"secret": ""}, "Enter the password."),
         ({"user": "te\x00rry"}, "ull characters are not allowed"),
         ({"host": "smtp.example.org"}, "A password is sent over TLS only"),
     ],
@@ -89,7 +89,11 @@ def test_the_password_goes_nowhere_else(browser: Client, own: SmtpServer) -> Non
     assert kept.status_code == 302
     with running_smtp("terry", "s3cret/@") as other:
         page = browser.post("/sending/", described(other, secret=""))
-        assert "Give the password again" in page.content.decode() and other.connections == 0
+        assert (
+            "Enter the password again, because the server or user name has changed."
+            in page.content.decode()
+            and other.connections == 0
+        )
 
 
 def test_a_server_that_refuses_the_password_later(browser: Client, own: SmtpServer) -> None:

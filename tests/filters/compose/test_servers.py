@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from support.servers.smtp import SmtpServer
+from support.servers.smtp import SmtpServer, running_smtp
 
 from filters.compose import servers
 
@@ -58,6 +58,14 @@ def test_a_mail_server_that_is_away(writer: User, settings: Any) -> None:
     settings.EMAIL_BACKEND = "filters.delivery.mail.kept.KeptMailBackend"
     transmission = servers.send_mail(writer, "alice@example.org", ["a@x.org"], b"x")
     assert "name your own under Sending" in transmission.error and transmission.is_final
+
+
+def test_a_mail_server_that_refuses_the_site(smtp: SmtpServer, writer: User, settings: Any) -> None:
+    settings.EMAIL_HOST_USER, settings.EMAIL_HOST_PASSWORD = "site", "wrong"
+    with running_smtp("site", "right") as server:
+        settings.EMAIL_PORT = server.port
+        said = servers.send_mail(writer, "alice@example.org", ["a@x.org"], b"x")
+    assert said.error == "The mail server refused this site (535)." and not said.is_final
 
 
 def test_mail_by_another_backend_of_django(writer: User, mailoutbox: list[Any]) -> None:

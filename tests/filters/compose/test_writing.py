@@ -14,7 +14,7 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 from support.composed import LETTER, fields, public, put, typed
 
-from filters.compose import drafts
+from filters.compose import drafts, letters
 from filters.models import Address, Attachment, OutgoingMessage
 from tapestry.core.clock import wall_clock
 from tapestry.tables.delta.log import Tables
@@ -61,7 +61,7 @@ def test_a_followup_and_a_forwarded_message(
     )
     page = shown(browser, id=letter, way="forward")
     assert "Fwd: Re: the plan" in page and "From: Mary Jones <mary@x.org>" in page
-    assert "Attach the message as it came" in page and 'name="to" value' not in page
+    assert "Attach the original message" in page and 'name="to" value' not in page
 
 
 def test_the_buttons_are_on_the_message(browser: Client, letter: str) -> None:
@@ -85,7 +85,7 @@ def test_a_mailto_address_fills_in_the_form_and_sends_nothing(browser: Client) -
     raw = browser.get("/compose/", {"mailto": "mailto:?body=%3Cb%3E"}).content.decode()
     assert "&lt;b&gt;</textarea>" in raw
     bad = browser.get("/compose/", {"mailto": "javascript:alert(1)"})
-    assert bad.status_code == 400 and "not an address of mail" in bad.content.decode()
+    assert bad.status_code == 400 and "This is not a mailto address." in bad.content.decode()
 
 
 def test_a_draft_is_kept_as_it_is_typed(browser: Client, writer: User) -> None:
@@ -117,7 +117,10 @@ def test_two_windows_do_not_overwrite_each_other(browser: Client, writer: User) 
     assert browser.post("/compose/save/", second).status_code == 200
     stale = first | {"body": "At two?", "version": "1"}
     notice = browser.post("/compose/save/", stale, headers={"HX-Request": "true"})
-    assert notice.status_code == 409 and "another window" in notice.content.decode()
+    assert (
+        notice.status_code == 409
+        and "Save to choose which version to keep." in notice.content.decode()
+    )
     page = browser.post("/compose/", stale)
     assert page.status_code == 409
     assert "At two?" in page.content.decode() and "Keep what is here" in page.content.decode()
@@ -163,14 +166,29 @@ def test_files_are_added_taken_off_and_limited(
     file = Attachment.objects.get()
     assert (file.name, bytes(file.content), file.size) == ("plan.pdf", b"abc", 3)
     draft = OutgoingMessage.objects.get()
-    assert "plan.pdf" in browser.get(draft.get_absolute_url()).content.decode()
+    shown_page = browser.get(draft.get_absolute_url()).content.decode()
+    assert 'Remove<span class="only-read"> plan.pdf</span>' in shown_page
     monkeypatch.setattr(drafts, "MOST_BYTES", 5)
     large = form | {"files": [SimpleUploadedFile("b.bin", b"abc")], "version": "1", "body": "Kept?"}
     page = browser.post("/compose/", large)
-    assert page.status_code == 400 and "With b.bin the files have" in page.content.decode()
+    assert (
+        page.status_code == 400
+        and "The files are 0.0 MiB in total; the limit is 0 MiB." in page.content.decode()
+    )
     assert "Kept?" in page.content.decode() and Attachment.objects.count() == 1
     browser.post("/compose/", form | {"files": [], "do": f"remove:{file.pk}"})
     assert not Attachment.objects.exists()
+
+
+def test_drafts_and_the_size_of_a_letter_are_limited(
+    browser: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(letters, "LARGEST", 1024)
+    page = browser.post("/compose/", typed(body="x " * 600)).content.decode()
+    assert "MiB with its files; the limit is" in page
+    monkeypatch.setattr(drafts, "MOST_DRAFTS", 1)
+    page = browser.post("/compose/", typed(do="save")).content.decode()
+    assert "You have reached the limit of 1 drafts." in page
 
 
 def test_a_file_of_somebody_else_stays(browser: Client, carol: User) -> None:
@@ -193,15 +211,16 @@ def test_a_form_with_files_may_be_larger_for_who_is_signed_in(browser: Client) -
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"to": "mary"}, "“mary” is no address"),
-        ({"to": "", "cc": ""}, "at least one address"),
+        ({"to": "mary"}, "“mary” is not a valid mail address."),
+        ({"to": "", "cc": ""}, "Add at least one recipient."),
         ({"to": ", ".join(f"{n}@x.org" for n in range(101))}, "a message may have 100"),
-        ({"cc": "a@x.org\r\nBcc: e"}, "is no address"),
+        ({"cc": "a@x.org\r\nBcc: e"}, "is not a valid mail address."),
         ({"sender": "mary@x.org"}, "addresses that you have confirmed"),
         ({"sender": "al@example.com"}, "addresses that you have confirmed"),
+        ({"newsgroups": "comp.a", "subject": " "}, "A newsgroup post needs a subject."),
         ({"newsgroups": "comp a"}, "None of your sources"),
         ({"newsgroups": "Ä.b"}, "not the name of a newsgroup"),
-        ({"subject": "", "body": " "}, "nothing in it yet"),
+        ({"subject": "", "body": " "}, "This message is empty."),
         ({"body": "x" * 200_001}, "may have 200,000 characters"),
         ({"subject": "x" * 501}, "may have 500 characters"),
     ],
@@ -246,7 +265,8 @@ def test_a_draft_is_deleted_after_a_question(browser: Client) -> None:
     browser.post("/compose/", typed(do="save"))
     draft = OutgoingMessage.objects.get()
     address = f"{draft.get_absolute_url()}delete/"
-    assert "Delete the draft" in browser.get(address).content.decode()
+    page = browser.get(address).content.decode()
+    assert "Delete the draft" in page and "Its text and files will be deleted." in page
     assert browser.post(address).status_code == 302
     assert not OutgoingMessage.objects.exists()
 
@@ -257,6 +277,7 @@ def test_without_a_server_or_an_address_the_page_says_so(
     settings.EMAIL_BACKEND = "filters.delivery.mail.kept.KeptMailBackend"
     page = shown(as_user(alice))
     assert "No mail server is set up here" in page and "no confirmed address" in page
+    assert "Add your own to send mail." in as_user(alice).get("/sending/").content.decode()
     Address.objects.create(owner=alice, email="a@x.org", confirmed_at=1, problem="It bounced.")
     assert "no confirmed address" in shown(as_user(alice))
 
