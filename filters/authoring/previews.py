@@ -67,7 +67,7 @@ def refusal(answer: Answer, user: User) -> str:
     if "error" in answer:
         return str(answer["error"])
     if answer["audiences"] != list(people.audiences(user)):
-        return "You joined or left a group meanwhile: look again."
+        return "Your groups have changed. Please try again."
     return ""
 
 

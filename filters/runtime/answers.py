@@ -44,6 +44,9 @@ TOO_SLOW = (
     "Say more narrowly what it is to find."
 )
 
+FAILED = "Something went wrong. Try again in a minute."
+"""What a page says of an error that no sentence explains: the worker's log has it."""
+
 Answer = dict[str, Any]
 """What is kept as JSON; ``{"error": sentence}`` if there is no answer."""
 
@@ -70,12 +73,20 @@ class Answers:
 
     def _under_way(self, user_id: int, question: str) -> str | None:
         with _server() as server:
-            newest, asked = server.mget(self._newest(user_id), self._asked(user_id))
-            if newest is None or asked != _digest(question):
+            if server.get(self._asked(user_id)) != _digest(question):
                 return None
-            is_open = server.exists(self._open(newest))
-            is_answered = server.exists(self._task(newest, user_id))
-        return str(newest) if is_open and not is_answered else None
+            return self._unanswered(server, user_id)
+
+    def is_under_way(self, user_id: int) -> bool:
+        """Tell whether a page of this user waits for an answer that is not there yet."""
+        with _server() as server:
+            return self._unanswered(server, user_id) is not None
+
+    def _unanswered(self, server: redis.Redis, user_id: int) -> str | None:
+        newest = server.get(self._newest(user_id))
+        if newest is None or not server.exists(self._open(str(newest))):
+            return None
+        return None if server.exists(self._task(str(newest), user_id)) else str(newest)
 
     def begin(self, task_id: str, user_id: int, question: str) -> None:
         """Let a task be the one that this user waits for, and no older one."""
@@ -92,18 +103,21 @@ class Answers:
 
         Do nothing if nobody waits for it; ``compute`` is told how to see that.
         """
-        answer: Answer = {"error": f"The {self.kind} failed; the worker's log says why."}
+        answer: Answer | None = {"error": FAILED}
         with self.wanted(task_id, user_id) as is_wanted:
             if not is_wanted():
                 return
             try:
                 answer = compute(is_wanted)
             except TooSlowError:
-                answer = {"error": TOO_SLOW.format(seconds=settings.PREVIEW_SECONDS)}
+                # A statement that nobody waits for any more is given up like one that is too slow.
+                too_slow = {"error": TOO_SLOW.format(seconds=settings.PREVIEW_SECONDS)}
+                answer = too_slow if is_wanted() else None
             except TapestryError as error:
                 answer = {"error": error.message}
             finally:
-                self.keep(task_id, user_id, question, answer)
+                if answer is not None:
+                    self.keep(task_id, user_id, question, answer)
 
     @contextmanager
     def wanted(self, task_id: str, user_id: int) -> Iterator[IsWanted]:

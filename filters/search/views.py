@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
@@ -15,7 +14,8 @@ from django.views.decorators.http import require_safe
 
 from filters.accounts import people
 from filters.accounts.requests import PersonRequest
-from filters.authoring.views.editor import EXAMPLES, PATIENCE
+from filters.authoring.views.editor import EXAMPLES
+from filters.authoring.views.waiting import PATIENCE, TOO_LONG, turn_of
 from filters.lists import listing
 from filters.message import reading
 from filters.models import Filter
@@ -77,8 +77,7 @@ def search(request: PersonRequest) -> HttpResponse:
 def result(request: PersonRequest, task: UUID) -> HttpResponse:
     """Show what a search has found, or ask again a little later."""
     text, within = _asked(request)
-    given = request.GET.get("turn", "")
-    turn = int(given) if re.fullmatch("[0-9]{1,6}", given) else 1
+    turn = turn_of(request)
     read = read_search(text, request.user)
     answer = SEARCHES.of_task(str(task), request.user.pk)
     context: dict[str, Any] = {"search_text": text, "within": within, "read": read}
@@ -90,7 +89,7 @@ def result(request: PersonRequest, task: UUID) -> HttpResponse:
     elif not SEARCHES.is_newest(str(task), request.user.pk):
         context["error"] = "You have begun another search meanwhile."
     elif turn >= PATIENCE:
-        context["error"] = "The worker does not answer; it may be busy, or not running."
+        context["error"] = TOO_LONG
     context |= {"task": task, "turn": turn + 1, "query": _query(text, within, _page(request))}
     context |= {"here": _here(text, within), "polled": True}
     return render(request, "filters/search/_results.html", context)

@@ -20,6 +20,7 @@ from filters.authoring.tasks import start_preview
 from filters.authoring.understanding import Understood
 from filters.authoring.understanding import understand as understand_filter
 from filters.authoring.usage import usage_of
+from filters.authoring.views.waiting import PATIENCE, TOO_LONG, turn_of
 from filters.authoring.vocabulary import vocabulary
 from filters.models import Filter
 from filters.runtime import services
@@ -28,9 +29,6 @@ from tapestry.core.errors import TapestryError
 from tapestry.query.parts import join, parts_of
 from tapestry.query.phrases.completion import complete, is_whole
 from tapestry.query.phrases.phrasebook import phrasebook
-
-PATIENCE = 60
-"""Times that a page asks for a preview, a second apart, before it gives up."""
 
 EXAMPLES = (
     "replies by Jones",
@@ -118,11 +116,10 @@ def preview(request: PersonRequest) -> HttpResponse:
 @require_safe
 def preview_result(request: PersonRequest, task: UUID) -> HttpResponse:
     """Show the result of a preview, or ask again a little later."""
-    given = request.GET.get("turn", "")
-    turn = int(given) if re.fullmatch("[0-9]{1,6}", given) else 1
+    turn = turn_of(request)
     answer = previews.preview_result(str(task), request.user)
     if answer is None and turn >= PATIENCE:
-        answer = {"error": "The worker does not answer; it may be busy, or not running."}
+        answer = {"error": TOO_LONG}
     context = {"task": task, "turn": turn + 1, "answer": answer}
     return render(request, "filters/authoring/_preview.html", context)
 

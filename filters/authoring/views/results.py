@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -25,12 +26,14 @@ from filters.authoring.overlap import named
 from filters.authoring.previews import PREVIEWS, question
 from filters.authoring.tasks import start_backtest, start_preview
 from filters.authoring.understanding import understand
+from filters.authoring.views.waiting import wait_for
 from filters.authoring.weeks import chart_of
 from filters.models import Filter
-from filters.runtime.answers import Answer
 from tapestry.core.errors import TapestryError
 
 PAGE = 50
+
+RESULTS, BACKTEST = "filters/authoring/results.html", "filters/authoring/backtest.html"
 
 
 @require_safe
@@ -40,12 +43,11 @@ def all_results(request: PersonRequest) -> HttpResponse:
     here = f"{reverse('preview-all')}?{_query(text, live=live)}"
     context: dict[str, Any] = {"text": text, "live": live, "here": here}
     if error := _misread(request, text):
-        return _refused(request, context, error)
-    answer = PREVIEWS.of_question(question(text, live=live), request.user.pk)
-    if answer is None:
-        answer = PREVIEWS.of_task(start_preview(text, request.user.pk, live=live), request.user.pk)
-    context |= _state(request, answer)
-    if answer is not None and not context["error"]:
+        return render(request, RESULTS, context | {"misread": error}, status=400)
+    start = partial(start_preview, text, request.user.pk, live=live)
+    wait = wait_for(request, PREVIEWS, question(text, live=live), start)
+    context["wait"], answer = wait, wait.answer
+    if answer is not None:
         page = Paginator(answer["msgids"], PAGE).get_page(request.GET.get("page", "1"))
         visible = previews.visible_cards(list(page), request.user)
         context |= {
@@ -58,7 +60,7 @@ def all_results(request: PersonRequest) -> HttpResponse:
                 "overlap": named(request.user, answer["overlap"], text),
             },
         }
-    return render(request, "filters/authoring/results.html", context)
+    return render(request, RESULTS, context)
 
 
 @require_safe
@@ -74,14 +76,12 @@ def backtest(request: PersonRequest) -> HttpResponse:
         "other_weeks": [(n, f"{here}&weeks={n}") for n in WEEKS],
     }
     if error := _misread(request, text):
-        return _refused(request, context, error)
+        return render(request, BACKTEST, context | {"misread": error}, status=400)
     asked = backtest_question(text, live=live, weeks=weeks)
-    answer = BACKTESTS.of_question(asked, request.user.pk)
-    if answer is None:
-        task = start_backtest(text, request.user.pk, live=live, weeks=weeks)
-        answer = BACKTESTS.of_task(task, request.user.pk)
-    context |= _state(request, answer)
-    if answer is not None and not context["error"]:
+    start = partial(start_backtest, text, request.user.pk, live=live, weeks=weeks)
+    wait = wait_for(request, BACKTESTS, asked, start)
+    context["wait"], answer = wait, wait.answer
+    if answer is not None:
         page = Paginator(answer["deliveries"], PAGE).get_page(request.GET.get("page", "1"))
         context |= {
             "answer": answer,
@@ -89,7 +89,7 @@ def backtest(request: PersonRequest) -> HttpResponse:
             "deliveries": shown_deliveries(request.user, list(page)),
             "is_cut": answer["count"] > MOST_DELIVERIES,
         }
-    return render(request, "filters/authoring/backtest.html", context)
+    return render(request, BACKTEST, context)
 
 
 def _asked(request: PersonRequest) -> tuple[str, bool]:
@@ -110,13 +110,3 @@ def _misread(request: PersonRequest, text: str) -> str:
     except TapestryError as error:
         return error.message
     return ""
-
-
-def _refused(request: PersonRequest, context: dict[str, Any], error: str) -> HttpResponse:
-    refused = context | {"error": error, "is_waiting": False}
-    return render(request, "filters/authoring/results.html", refused, status=400)
-
-
-def _state(request: PersonRequest, answer: Answer | None) -> dict[str, Any]:
-    error = "" if answer is None else previews.refusal(answer, request.user)
-    return {"error": error, "is_waiting": answer is None}

@@ -79,7 +79,9 @@ class TestPreview:
         assert "The plan" in page and "For parc" in page and "between us" not in page
         alice.groups.clear()
         page = as_user(alice).get(f"/filters/preview/{task}/").content.decode()
-        assert "look again" in page and "For parc" not in page and "<strong>" not in page
+        assert (
+            "Your groups have changed" in page and "For parc" not in page and "<strong>" not in page
+        )
 
     def test_it_is_asked_for_again_until_it_is_there(self, alice: User, as_user: SignIn) -> None:
         client = as_user(alice)
@@ -89,7 +91,7 @@ class TestPreview:
             again = client.get(f"/filters/preview/{task}/", {"turn": wrong})
             assert "turn=2" in again.content.decode()
         last = client.get(f"/filters/preview/{task}/?turn=60").content.decode()
-        assert "The worker does not answer" in last
+        assert "This is taking too long. Try again in a minute." in last
         assert "hx-get" not in last
 
     def test_what_goes_wrong_is_said(self, alice: User, as_user: SignIn) -> None:

@@ -102,15 +102,6 @@ class TestAllResults:
             assert answer.status_code == 400 and sentence in page and "<b>" not in page
         assert client.get(address, {"text": "from x"}).status_code == 302
 
-    def test_a_page_that_waits_asks_again(
-        self, alice: User, as_user: SignIn, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        for task in (tasks.preview, tasks.backtest):
-            monkeypatch.setattr(task, "apply_async", lambda *_, **__: None)
-        for address in ("/filters/preview/all/", "/filters/backtest/"):
-            page = shown(as_user(alice), address, "from x")
-            assert f'hx-get="{address}?text=from+x' in page and "Looking…" in page
-
 
 class TestBacktest:
     def test_votes_and_replies_are_as_they_were_then(
@@ -162,7 +153,8 @@ class TestBacktest:
         kept = backtests.BACKTESTS.of_question(asked, alice.pk)
         assert kept is not None and previews.refusal(kept, carol)
         alice.groups.clear()
-        assert "You joined or left a group" in shown(as_user(alice), "/filters/backtest/", text)
+        page = shown(as_user(alice), "/filters/backtest/", text)
+        assert "The plan" in page and "For parc" not in page
 
 
 def test_old_mail_has_the_weeks_up_to_its_last() -> None:

@@ -202,7 +202,7 @@ class TestPolling:
         task = str(uuid.uuid4())
         SEARCHES.begin(task, alice.pk, "a")
         page = as_user(alice).get(f"/search/{task}/?q=from+x&turn=60").content.decode()
-        assert "The worker does not answer" in page and "hx-get" not in page
+        assert "This is taking too long" in page and "hx-get" not in page
 
     def test_an_older_result_is_dropped_for_newer_ones(
         self, mail: Tables, alice: User, redis_url: str
