@@ -22,7 +22,7 @@ from filters.authoring.dependents import (
     store_references,
 )
 from filters.authoring.understanding import FilterName, Understood, track_references, understand
-from filters.models import LONGEST_TITLE, Destination, Filter, SharedWindow
+from filters.models import Destination, Filter, SharedWindow, as_title
 from filters.store.schedule import replan
 from filters.store.shared_window import detach
 from filters.store.subscriptions import choose_destinations
@@ -188,13 +188,13 @@ def delete(doomed: Filter) -> None:
 
 
 def title_of(phrase: str) -> str:
-    """Return what a filter is called that was given no name.
+    """Return what a filter is called that was given no name: one line.
 
     >>> title_of("replies by Jones")
     'Replies by Jones'
     """
-    title = phrase[0].upper() + phrase[1:]
-    return title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1].rstrip()}…"
+    title = as_title(phrase) or "Filter"
+    return title[0].upper() + title[1:]
 
 
 def free_name(owner: User, title: str) -> str:

@@ -26,6 +26,7 @@ from filters.models.filter import (
     Filter,
     PendingWindow,
     Reference,
+    as_title,
     filter_name,
     filter_title,
 )
@@ -89,6 +90,7 @@ __all__ = [
     "TriageStep",
     "TriageStepPart",
     "Trial",
+    "as_title",
     "filter_name",
     "filter_title",
 ]

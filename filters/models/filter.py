@@ -34,11 +34,32 @@ def filter_title(title: str) -> None:
 
     Raises ValidationError.
     """
-    kinds = [unicodedata.category(character) for character in title]
-    if not any(kind[0] in "LNPS" for kind in kinds):
+    if not _is_seen(title):
         raise ValidationError("Write a name that can be seen: Replies by Jones.")
-    if _REORDERING.intersection(title) or {"Cc", "Cs", "Zl", "Zp"}.intersection(kinds):
+    if any(map(_spoils_line, title)):
         raise ValidationError("Write the name in one line, without control characters.")
+
+
+def as_title(text: str) -> str:
+    r"""Return a text as a title may be: in one line, not too long; "" if nothing of it is seen.
+
+    >>> as_title('about "two\n\u202elines"')
+    'about "two lines"'
+    """
+    blank = "".join(" " if _spoils_line(character) else character for character in text)
+    line = " ".join(blank.split())
+    if len(line) > LONGEST_TITLE:
+        line = f"{line[: LONGEST_TITLE - 1].rstrip()}…"
+    return line if _is_seen(line) else ""
+
+
+def _is_seen(text: str) -> bool:
+    return any(unicodedata.category(character)[0] in "LNPS" for character in text)
+
+
+def _spoils_line(character: str) -> bool:
+    """Tell whether a character ends a line, controls something, or lets a text be reordered."""
+    return character in _REORDERING or unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp")
 
 
 class Filter(models.Model):

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from filters.authoring import lifecycle
-from filters.models import Feed, Filter
+from filters.models import Feed, Filter, filter_title
 from filters.upkeep import rounds
 from tapestry.tables.delta.log import Tables
 
@@ -43,6 +43,27 @@ def test_without_a_name_it_is_called_by_its_words(alice: User, as_user: SignIn) 
     assert (made.title, made.name) == ("Replies by Jones", "replies-by-jones")
     long = create(as_user(alice), text=f'about "{"so long " * 40}"')
     assert len(long.title) == 100 and long.title.endswith("…")
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ('about "two\twords"', 'About "two words"'),
+        ('about "two\r\nlines"', 'About "two lines"'),
+        ('about "left\u202etfel"', 'About "left tfel"'),
+        ('about "two\u2028lines"', 'About "two lines"'),
+        (
+            'from x and about "' + "\n" * 3 + "so long " * 40 + '"',
+            'From x and about " so long so long',
+        ),
+    ],
+)
+def test_a_phrase_that_would_spoil_a_line_makes_a_clean_title(
+    alice: User, as_user: SignIn, text: str, title: str
+) -> None:
+    made = create(as_user(alice), text=text)
+    assert made.title.startswith(title) and len(made.title) <= 100
+    filter_title(made.title)
 
 
 @pytest.mark.parametrize(
