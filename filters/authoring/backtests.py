@@ -7,16 +7,19 @@ as far as the user may see them.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.contrib.auth.models import User
 
 from filters.accounts import people
+from filters.lists.tallies import with_retracted
 from filters.runtime import services
 from filters.runtime.answers import Answers
-from tapestry.core.schema import MESSAGES
-from tapestry.tables.read import Card, annotations_on, cards, lookup
+from tapestry.core.schema import ANNOTATIONS, MESSAGES, RETRACTED, RETRACTION
+from tapestry.tables.delta.log import Tables
+from tapestry.tables.read import Card, cards, lookup
 
 BACKTESTS = Answers("backtest")
 """``{"count", "deliveries": [(msgid, op, at)], "since", "until", "audiences"}``: newest first."""
@@ -26,6 +29,10 @@ MOST_DELIVERIES = 1_000
 
 WEEKS = (4, 12, 52)
 """How far back one may look."""
+
+_VOTE = ("annid", "ts", "msgid", "owner", "kind", "value", "number", "audience")
+
+Votes = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +57,7 @@ def shown_deliveries(user: User, deliveries: Sequence[tuple[str, str, int]]) -> 
     tables, audiences = services.tables(), people.audiences(user)
     msgids = {msgid for msgid, _, _ in deliveries}
     visible = cards(tables, msgids, audiences)
-    votes: dict[str, list[tuple[int, float]]] = defaultdict(list)
-    for row in annotations_on(tables, visible, audiences):
-        if row.annotation.kind == "vote" and row.annotation.number:
-            votes[row.annotation.msgid].append((row.ts, row.annotation.number))
+    votes = _votes(tables, visible, audiences)
     replies: dict[str, dict[str, int]] = defaultdict(dict)
     columns = ("msgid", "inreplyto", "ts")
     for reply in lookup(tables, MESSAGES, "inreplyto", visible, audiences, columns):
@@ -63,10 +67,24 @@ def shown_deliveries(user: User, deliveries: Sequence[tuple[str, str, int]]) -> 
             visible[msgid],
             op == "delete",
             at,
-            sum(ts <= at and number > 0 for ts, number in votes[msgid]),
-            sum(ts <= at and number < 0 for ts, number in votes[msgid]),
+            sum(vote["number"] > 0 for vote in _as_of(at, votes[msgid])),
+            sum(vote["number"] < 0 for vote in _as_of(at, votes[msgid])),
             sum(ts <= at for ts in replies[msgid].values()),
         )
         for msgid, op, at in deliveries
         if msgid in visible
     ]
+
+
+def _votes(tables: Tables, msgids: Iterable[str], audiences: Sequence[str]) -> Votes:
+    """Return the votes on some messages, each with when it was taken back."""
+    rows: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for row in lookup(tables, ANNOTATIONS, "msgid", msgids, audiences, _VOTE):
+        if row["kind"] == RETRACTION or (row["kind"] == "vote" and row["number"]):
+            rows[row["msgid"]].append(row)
+    return defaultdict(list, {msgid: with_retracted(votes) for msgid, votes in rows.items()})
+
+
+def _as_of(at: int, votes: Iterable[Mapping[str, Any]]) -> Collection[Mapping[str, Any]]:
+    """Return the votes that stood at an instant; one that several audiences have is one vote."""
+    return {vote["annid"]: vote for vote in votes if vote["ts"] <= at < vote[RETRACTED]}.values()

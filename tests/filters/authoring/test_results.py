@@ -122,6 +122,28 @@ class TestBacktest:
         assert [(msgid, op) for msgid, op, _ in found["deliveries"]] == [("a@x", "insert")]
         assert 0 < found["deliveries"][0][2] - (begin + 2 * DAY) < DAY
 
+    def test_votes_that_were_taken_back_count_only_while_they_stood(
+        self, tables: Tables, alice: User, as_user: SignIn
+    ) -> None:
+        clock, begin = DjangoClock(), wall_clock() - 3 * WEEK
+        append_messages(tables, clock, [Message("a@x", subject="Old plan")], now=lambda: begin)
+        happens = [
+            Annotation("v1", "a@x", "jo", "vote", None, 1.0),
+            Annotation("r1", "a@x", "jo", "retraction", "v1"),
+            Annotation("v2", "a@x", "jo", "vote", None, 1.0),
+            Annotation("w1", "a@x", "ann", "vote", None, -1.0),
+            Annotation("v3", "a@x", "mary", "vote", None, 1.0),  # now two people stand for it
+            Annotation("r2", "a@x", "jo", "retraction", "v2"),
+            Annotation("r3", "a@x", "ann", "retraction", "w1"),
+        ]
+        for day, row in enumerate(happens, 1):
+            append_annotations(tables, clock, [row], now=lambda day=day: begin + day * DAY)
+        text = "voted for by more than one person"
+        page = shown(as_user(alice), "/filters/backtest/", text, weeks="4")
+        assert '<span class="tone">delivered, 2 votes for it, 1 against it</span>' in page
+        page = shown(as_user(alice), "/filters/backtest/", text, weeks="4", mode="live")
+        assert '<span class="tone">left the list, 1 vote for it, 1 against it</span>' in page
+
     def test_what_matched_before_is_not_delivered(self, tables: Tables, alice: User) -> None:
         clock, now = DjangoClock(), wall_clock()
         for number, age in enumerate((6 * WEEK, 2 * WEEK)):
