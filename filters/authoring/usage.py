@@ -15,9 +15,9 @@ from filters.models import Filter, Reference
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The filters that refer to one, also through others.
+    """The filters that refer to one, also through others, as people call them.
 
-    ``own`` are names of the owner's, ``shared`` full names of others' that are shared; ``people``
+    ``own`` are the owner's, ``shared`` those that others share, each with whose it is; ``people``
     counts the others, whatever they share.
     """
 
@@ -55,9 +55,9 @@ def usage_of(filter_: Filter) -> Usage:
     others = users.exclude(owner=filter_.owner_id)
     shared = others.filter(visibility=Filter.Visibility.SHARED).select_related("owner")
     return Usage(
-        tuple(own.values_list("name", flat=True)),
+        tuple(used.display_name for used in own),
         tuple(
-            f"{used.owner.get_username()}’s {used.name}"
+            f"{used.owner.get_username()}’s {used.display_name}"
             for used in shared.order_by("owner__username", "name")
         ),
         others.values("owner").distinct().count(),

@@ -21,11 +21,19 @@ from tapestry.query.phrases.printer import quoted
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """The filter of somebody else that one follows: None if it is gone, or shared no longer."""
+    """The filter of somebody else that one follows: None if it is gone, or shared no longer.
+
+    ``name`` is its short name: that remains in the text of who follows it.
+    """
 
     owner: str
     name: str
     filter: Filter | None
+
+    @property
+    def display_name(self) -> str:
+        """Return what its owner calls it, as long as they share it."""
+        return self.filter.display_name if self.filter else self.name
 
 
 def shared_with(user: User) -> QuerySet[Filter]:
@@ -59,7 +67,8 @@ def follow(user: User, followed: Filter) -> Filter:
     own = Filter.objects.filter(owner=user, text=text).order_by("pk").first()
     if own is not None:
         return own
-    return lifecycle.install(user, text, name=lifecycle.free_name(user, followed.name))
+    name = lifecycle.free_name(user, followed.name)
+    return lifecycle.install(user, text, name=name, title=followed.title)
 
 
 def followed_by(filter_: Filter) -> Followed | None:

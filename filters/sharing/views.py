@@ -47,7 +47,8 @@ def follow(request: PersonRequest) -> HttpResponse:
     except TapestryError as error:
         return _page(request, f"{error.message} {error.hint or ''}".strip())
     run_soon(UNPROVEN_WINDOWS)
-    messages.success(request, f"You follow {followed.owner.get_username()}’s {followed.name}.")
+    owner, name = followed.owner.get_username(), followed.display_name
+    messages.success(request, f"You follow {owner}’s {name}.")
     return redirect(own)
 
 

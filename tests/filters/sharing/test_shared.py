@@ -80,6 +80,29 @@ def test_who_follows_finds_what_they_themselves_may_see(
     assert f"alice’s {name} finds: about plan or parc" in page_of(client, f"/in/{name}/")
 
 
+def test_it_is_called_as_its_owner_calls_it(
+    alice: User, bob: User, carol: User, as_user: SignIn
+) -> None:
+    zoo = lifecycle.install(alice, "about animals", title="動物園 &", visibility="shared")
+    digest = "in filter mine or about x"
+    lifecycle.install(carol, "in alice's filter", name="mine")
+    lifecycle.install(carol, digest, name="digest", title="Tägliches <i>", visibility="shared")
+    client, called = as_user(bob), "alice’s 動物園 &amp;"
+    page = page_of(client)
+    assert f"<h2>{called}</h2>" in page and "alice’s filter" not in page
+    assert "in other filters: <code>in alice&#x27;s &quot;filter&quot;</code>" in page
+    answer = client.post("/shared/follow/", {"owner": "alice", "name": zoo.name}, follow=True)
+    page = answer.content.decode()
+    assert f"You follow {called}." in page and f"{called} finds: about animals" in page
+    own = Filter.objects.get(owner=bob)
+    assert (own.name, own.title) == ("filter", "動物園 &")
+    words = "2 other people use it (carol’s Tägliches &lt;i&gt;)."
+    assert words in page_of(as_user(alice), "/filter/filter/delete/")
+    lifecycle.change(zoo, "about animals", title="秘密", visibility="private")
+    page = page_of(client, "/in/filter/")
+    assert "alice has deleted filter, or no longer shares it." in page and "秘密" not in page
+
+
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("how", ["deleted", "unshared"])
 def test_followers_are_told_when_it_is_gone_and_keep_what_they_found(
