@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 from django.db.models import Count
@@ -32,11 +33,26 @@ def count_overlap(user: User, msgids: Sequence[str]) -> list[tuple[int, int]]:
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:SHOWN]
 
 
-def named(user: User, overlap: Sequence[tuple[int, int]], text: str) -> list[tuple[Filter, int]]:
-    """Return the filters of an overlap that are there still, each with its count.
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """The filters that have some of the messages, each with how many of the newest it has.
 
-    Not one of the same text: that is the filter which is being looked at.
+    ``newest`` is how many were compared, 0 if that is all of them.
+    """
+
+    filters: list[tuple[Filter, int]]
+    newest: int
+
+
+def overlap_of(
+    user: User, overlap: Sequence[tuple[int, int]], text: str, count: int
+) -> Overlap | None:
+    """Return those filters of an overlap that are there still; None if there are none.
+
+    Not one of the same text: that is the filter which is being looked at.  ``count`` is that of
+    all messages found.
     """
     filters = Filter.objects.filter(owner=user).in_bulk([key for key, _ in overlap])
-    found = [(key, count) for key, count in overlap if key in filters]
-    return [(filters[key], count) for key, count in found if filters[key].text != text]
+    found = [(filters[key], same) for key, same in overlap if key in filters]
+    others = [(filter_, same) for filter_, same in found if filter_.text != text]
+    return Overlap(others, COMPARED if count > COMPARED else 0) if others else None

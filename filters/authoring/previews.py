@@ -14,7 +14,7 @@ import redis
 from django.contrib.auth.models import User
 
 from filters.accounts import people
-from filters.authoring.overlap import named
+from filters.authoring.overlap import overlap_of
 from filters.authoring.weeks import chart_of
 from filters.runtime import services
 from filters.runtime.answers import Answer, Answers, IsWanted
@@ -87,5 +87,5 @@ def _visible(answer: Answer, user: User) -> dict[str, Any]:
         "live": answer["live"],
         "text": answer["text"],
         "chart": chart_of(answer["weeks"]),
-        "overlap": named(user, answer["overlap"], answer["text"]),
+        "overlap": overlap_of(user, answer["overlap"], answer["text"], answer["count"]),
     }

@@ -22,7 +22,7 @@ from filters.authoring.backtests import (
     backtest_question,
     shown_deliveries,
 )
-from filters.authoring.overlap import named
+from filters.authoring.overlap import overlap_of
 from filters.authoring.previews import PREVIEWS, question
 from filters.authoring.tasks import start_backtest, start_preview
 from filters.authoring.understanding import understand
@@ -57,7 +57,7 @@ def all_results(request: PersonRequest) -> HttpResponse:
                 "live": live,
                 "rows": [visible[msgid] for msgid in page if msgid in visible],
                 "chart": chart_of(answer["weeks"]),
-                "overlap": named(request.user, answer["overlap"], text),
+                "overlap": overlap_of(request.user, answer["overlap"], text, answer["count"]),
             },
         }
     return render(request, RESULTS, context)

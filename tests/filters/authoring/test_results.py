@@ -10,7 +10,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from filters.authoring import backtests, lifecycle, previews, tasks
+from filters.authoring import backtests, lifecycle, overlap, previews, tasks
 from filters.authoring.weeks import chart_of, count_weeks
 from filters.store.filter_store import DjangoClock
 from filters.upkeep import rounds
@@ -80,8 +80,21 @@ class TestAllResults:
         lifecycle.install(alice, text, title="Itself")
         rounds.run_round()
         page = as_user(alice).get("/filters/preview/all/", {"text": text}).content.decode()
-        assert re.search(r"Mary’s &lt;i&gt;</a> 2\.", page) and "Of Bob" not in page
-        assert "Itself</a> " not in page
+        found = re.search('<p class="overlap">.*</p>', page)
+        assert found is not None
+        assert re.sub("</?[ap].*?>", "", found[0]) == (
+            "Already found by your filters: Mary’s &lt;i&gt; (2)"
+        )
+
+    def test_it_says_if_only_the_newest_were_compared(
+        self, mail: Tables, alice: User, as_user: SignIn, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        lifecycle.install(alice, "from mary", title="Mary’s")
+        rounds.run_round()
+        monkeypatch.setattr(overlap, "COMPARED", 1)
+        page = shown(as_user(alice), "/filters/preview/all/", "about plan")
+        assert "it would have matched <strong>3</strong> messages" in page
+        assert "Already found by your filters, of the newest 1: <a" in page and "(1)</p>" in page
 
     def test_nobody_sees_what_is_not_theirs(
         self, mail: Tables, alice: User, carol: User, as_user: SignIn
