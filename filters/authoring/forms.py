@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
@@ -87,9 +88,15 @@ class FilterForm(forms.Form):
     )
 
     def __init__(
-        self, data: Any, *, owner: User, changed: Filter | None = None, text: str = ""
+        self,
+        data: Any,
+        *,
+        owner: User,
+        changed: Filter | None = None,
+        written: Mapping[str, str] | None = None,
     ) -> None:
-        initial: dict[str, Any] = {"text": text}
+        """Show a new filter, or the one to be changed; ``written`` has what stands in its place."""
+        initial: dict[str, Any] = {}
         end = moment(changed.end) if changed else None
         self.last_day = end and end.date()
         if changed:
@@ -98,7 +105,7 @@ class FilterForm(forms.Form):
             initial |= {"mail": mail, "until": self.last_day}
             subscribed = changed.subscriptions.values_list("destination", flat=True)
             initial["destinations"] = list(subscribed)
-        super().__init__(data, initial=initial)
+        super().__init__(data, initial=initial | dict(written or {}))
         self.owner, self.changed = owner, changed
         offered: Any = self.fields["destinations"]
         offered.queryset = owner.destinations.filter(all_filters=False)

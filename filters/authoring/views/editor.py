@@ -6,7 +6,7 @@ import re
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -21,11 +21,13 @@ from filters.authoring.understanding import Understood
 from filters.authoring.understanding import understand as understand_filter
 from filters.authoring.usage import usage_of
 from filters.authoring.views.waiting import PATIENCE, TOO_LONG, turn_of
+from filters.authoring.views.written import Written
 from filters.authoring.vocabulary import vocabulary
 from filters.models import Filter
 from filters.runtime import services
 from filters.runtime.queue import UNPROVEN_WINDOWS, run_soon
 from tapestry.core.errors import TapestryError
+from tapestry.query.context import Context
 from tapestry.query.parts import join, parts_of
 from tapestry.query.phrases.completion import complete, is_whole
 from tapestry.query.phrases.phrasebook import phrasebook
@@ -44,23 +46,25 @@ def write(request: PersonRequest, name: str | None = None) -> HttpResponse:
     """Write a filter and create it, or change the one of this name.
 
     The button of a correction puts the corrected text into the form, and does nothing else; so do
-    those that remove a part of the text, or change one (``rejoin``).
+    those that remove a part of the text, or change one (``rejoin``), and Enter in a changed part.
+    Text and mode may be given in the address: what was written before its results were looked at.
     Before another text is stored, ask what becomes of that which the old one has found.
     """
     filters = Filter.objects.filter(owner=request.user)
     changed = None if name is None else get_object_or_404(filters, name=name)
     data = request.POST.copy() if request.method == "POST" else None
     corrected = data.get("corrected") if data else None
-    if data and "rejoin" in data:
+    if data and ("rejoin" in data or (corrected is None and _has_changed_part(data))):
         corrected = join(data.get("notation", ""), data.getlist("piece"))
     if data and corrected is not None:
         data["text"] = corrected
-    text = request.GET.get("text", "")
-    form = FilterForm(data, owner=request.user, changed=changed, text=text)
+    written = {key: request.GET[key] for key in ("text", "mode") if request.GET.get(key)}
+    form = FilterForm(data, owner=request.user, changed=changed, written=written)
     if corrected is not None or not form.is_valid():
         return _page(request, form)
     delivered = form.delivered_before()
-    if delivered and isinstance(_read(request, form.cleaned_data["text"], False), Understood):
+    read = _read(_context_of(request, form), form.cleaned_data["text"]) if delivered else None
+    if isinstance(read, Understood):
         return _page(request, form, delivered)
     try:
         stored = form.store()
@@ -96,10 +100,11 @@ def understand(request: PersonRequest) -> HttpResponse:
     text = _text(request.POST.get("text", ""))
     if not text.strip():
         return HttpResponse("")
-    result = _read(request, text, _live(request))
+    reading = _sent_context(request)
+    result = _read(reading, text, live=_live(request))
     if isinstance(result, TapestryError) and "typing" in request.POST:
         return HttpResponse(status=204)
-    context = _shown(request, text, result)
+    context = _shown(request, reading, text, result)
     return render(request, "filters/authoring/_understood.html", context)
 
 
@@ -107,20 +112,25 @@ def understand(request: PersonRequest) -> HttpResponse:
 def preview(request: PersonRequest) -> HttpResponse:
     """Have the worker compute what a filter would have matched so far."""
     text = _text(request.POST.get("text", ""))
-    if isinstance(_read(request, text, _live(request)), TapestryError):
+    reading = _sent_context(request)
+    if isinstance(_read(reading, text, live=_live(request)), TapestryError):
         return HttpResponse("")
     task = start_preview(text, request.user.pk, live=_live(request))
-    return render(request, "filters/authoring/_preview.html", {"task": task, "turn": 1})
+    context = {"task": task, "turn": 1, "name": request.POST.get("filter", "")}
+    return render(request, "filters/authoring/_preview.html", context)
 
 
 @require_safe
 def preview_result(request: PersonRequest, task: UUID) -> HttpResponse:
-    """Show the result of a preview, or ask again a little later."""
+    """Show the result of a preview, or ask again a little later; ``filter`` is being changed."""
+    name = request.GET.get("filter", "")
     turn = turn_of(request)
     answer = previews.preview_result(str(task), request.user)
     if answer is None and turn >= PATIENCE:
         answer = {"error": TOO_LONG}
-    context = {"task": task, "turn": turn + 1, "answer": answer}
+    context: dict[str, object] = {"task": task, "turn": turn + 1, "answer": answer, "name": name}
+    if answer is not None and "error" not in answer:
+        context["written"] = Written(answer["text"], answer["live"], name)
     return render(request, "filters/authoring/_preview.html", context)
 
 
@@ -136,6 +146,7 @@ def _page(request: PersonRequest, form: FilterForm, delivered: int = 0) -> HttpR
     begin_reading(services.tables(), people.audiences(request.user))  # there when they are typed
     text = _text(str(form["text"].value() or ""))
     live = form["mode"].value() == Filter.Mode.LIVE
+    reading = _context_of(request, form)
     context = {
         "form": form,
         "changed": form.changed,
@@ -144,7 +155,7 @@ def _page(request: PersonRequest, form: FilterForm, delivered: int = 0) -> HttpR
         "modes": [(radio, MODES[radio.data["value"]]) for radio in form["mode"]],
         "examples": EXAMPLES,
         "phrasebook": phrasebook(),
-        **(_shown(request, text, _read(request, text, live)) if text.strip() else {}),
+        **(_shown(request, reading, text, _read(reading, text, live=live)) if text.strip() else {}),
     }
     status = 400 if form.errors else 200
     return render(request, "filters/authoring/write.html", context, status=status)
@@ -159,19 +170,44 @@ def _text(sent: str) -> str:
     return sent.replace("\r\n", "\n")
 
 
-def _read(request: PersonRequest, text: str, live: bool) -> Understood | TapestryError:
+def _has_changed_part(data: QueryDict) -> bool:
+    """Tell whether a part of the text was changed in its field, and sent by Enter or by Save.
+
+    Without JavaScript, Enter there presses the first button of the form: that which saves.
+    """
+    shown, sent = data.getlist("was"), data.getlist("piece")
+    return bool(shown) and len(shown) == len(sent) and shown != sent
+
+
+def _context(request: PersonRequest, *names: str) -> Context:
+    """Return the context in which a text is read: as it will be when it is saved.
+
+    The first of the names that is given is the filter's: one that names itself is refused.
+    """
+    return people.context(request.user, next(filter(None, map(str.strip, names)), None))
+
+
+def _context_of(request: PersonRequest, form: FilterForm) -> Context:
+    return _context(request, form["name"].value() or "", form.changed.name if form.changed else "")
+
+
+def _sent_context(request: PersonRequest) -> Context:
+    return _context(request, request.POST.get("name", ""), request.POST.get("filter", ""))
+
+
+def _read(reading: Context, text: str, *, live: bool = False) -> Understood | TapestryError:
     """Return how a text is understood, or why it is not."""
     try:
-        return understand_filter(text, people.context(request.user), live=live)
+        return understand_filter(text, reading, live=live)
     except TapestryError as error:
         return error
 
 
 def _shown(
-    request: PersonRequest, text: str, result: Understood | TapestryError
+    request: PersonRequest, reading: Context, text: str, result: Understood | TapestryError
 ) -> dict[str, object]:
     if isinstance(result, Understood):
-        parts = parts_of(text, people.context(request.user))
+        parts = parts_of(text, reading)
         pieces = [(part, parts.without(at)) for at, part in enumerate(parts.texts)] if parts else []
         return {
             "understood": result,
@@ -180,4 +216,4 @@ def _shown(
             "written": len(text),
         }
     names = vocabulary(request.user, text)
-    return {"misreading": misreading(text, result, people.context(request.user), names)}
+    return {"misreading": misreading(text, result, reading, names)}

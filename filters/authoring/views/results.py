@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from typing import Any
-from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
 from django.http import HttpResponse
@@ -27,8 +26,8 @@ from filters.authoring.previews import PREVIEWS, question
 from filters.authoring.tasks import start_backtest, start_preview
 from filters.authoring.understanding import understand
 from filters.authoring.views.waiting import wait_for
+from filters.authoring.views.written import Written, written_in
 from filters.authoring.weeks import chart_of
-from filters.models import Filter
 from tapestry.core.errors import TapestryError
 
 PAGE = 50
@@ -39,10 +38,11 @@ RESULTS, BACKTEST = "filters/authoring/results.html", "filters/authoring/backtes
 @require_safe
 def all_results(request: PersonRequest) -> HttpResponse:
     """Show all that a text would have matched so far, or matches now, or have the worker look."""
-    text, live = _asked(request)
-    here = f"{reverse('preview-all')}?{_query(text, live=live)}"
-    context: dict[str, Any] = {"text": text, "live": live, "here": here}
-    if error := _misread(request, text):
+    written = written_in(request, request.GET)
+    text, live = written.text, written.live
+    here = f"{reverse('preview-all')}?{written.query}"
+    context: dict[str, Any] = {"written": written, "here": here}
+    if error := _misread(request, written):
         return render(request, RESULTS, context | {"misread": error}, status=400)
     start = partial(start_preview, text, request.user.pk, live=live)
     wait = wait_for(request, PREVIEWS, question(text, live=live), start)
@@ -66,16 +66,17 @@ def all_results(request: PersonRequest) -> HttpResponse:
 @require_safe
 def backtest(request: PersonRequest) -> HttpResponse:
     """Show what a text would have delivered in the last ``weeks``, or have the worker look."""
-    text, live = _asked(request)
+    written = written_in(request, request.GET)
+    text, live = written.text, written.live
     given = request.GET.get("weeks", "")
     weeks = next((number for number in WEEKS if str(number) == given), WEEKS[1])
-    here = f"{reverse('backtest')}?{_query(text, live=live)}"
-    context: dict[str, Any] = {"text": text, "live": live, "weeks": weeks}
+    here = f"{reverse('backtest')}?{written.query}"
+    context: dict[str, Any] = {"written": written, "weeks": weeks}
     context |= {
         "here": f"{here}&weeks={weeks}",
         "other_weeks": [(n, f"{here}&weeks={n}") for n in WEEKS],
     }
-    if error := _misread(request, text):
+    if error := _misread(request, written):
         return render(request, BACKTEST, context | {"misread": error}, status=400)
     asked = backtest_question(text, live=live, weeks=weeks)
     start = partial(start_backtest, text, request.user.pk, live=live, weeks=weeks)
@@ -92,21 +93,12 @@ def backtest(request: PersonRequest) -> HttpResponse:
     return render(request, BACKTEST, context)
 
 
-def _asked(request: PersonRequest) -> tuple[str, bool]:
-    text = request.GET.get("text", "").replace("\r\n", "\n")
-    return text, request.GET.get("mode") == Filter.Mode.LIVE
-
-
-def _query(text: str, *, live: bool) -> str:
-    return urlencode({"text": text} | ({"mode": Filter.Mode.LIVE.value} if live else {}))
-
-
-def _misread(request: PersonRequest, text: str) -> str:
+def _misread(request: PersonRequest, written: Written) -> str:
     """Return why a text is no filter, empty if it is one."""
-    if not text.strip():
+    if not written.text.strip():
         return "Describe the messages you want: replies by Jones."
     try:
-        understand(text, people.context(request.user))
+        understand(written.text, people.context(request.user, written.name or None))
     except TapestryError as error:
         return error.message
     return ""

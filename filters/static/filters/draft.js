@@ -5,10 +5,10 @@
   const field = document.querySelector("textarea[data-complete]");
   const here = location.pathname + location.search;
 
-  // On a page of results: its link to the writing leads to where that was left.
+  // On a page of results: its link to the writing leads to where that was left in this tab.
   const link = document.querySelector("a.to-writing");
   const writing = sessionStorage.getItem("writing");
-  if (link && writing) {
+  if (link && writing && new URL(writing, location).pathname === link.pathname) {
     link.href = writing;
     link.addEventListener("click", () => sessionStorage.setItem("back", writing));
   }
@@ -16,7 +16,7 @@
 
   const form = field.form;
   const KEY = `draft ${location.pathname}`;
-  const OWN = ["csrfmiddlewaretoken", "notation", "piece", "create", "rejoin"];
+  const OWN = ["csrfmiddlewaretoken", "notation", "piece", "was", "create", "rejoin"];
   let sent = false;
 
   const fields = () => [...form.elements].filter((control) => control.name && !OWN.includes(control.name) && control.type !== "submit");

@@ -51,3 +51,18 @@ def test_a_change_that_is_no_filter_is_shown_with_its_error(alice: User, as_user
     given = {**FORM, "rejoin": "yes", "notation": "nonsense", "piece": pieces}
     page = as_user(alice).post("/filters/new/", given).content.decode()
     assert "<mark>bye</mark>" in page and not Filter.objects.exists()
+
+
+def test_enter_in_a_changed_chip_changes_it_and_saves_nothing(alice: User, as_user: SignIn) -> None:
+    client = as_user(alice)
+    page = client.post("/filters/understand/", {"text": TEXT}).content.decode()
+    was = re.findall(r'name="was" value="([^"]*)"', page)
+    assert was == shown(page)
+    given = {**FORM, "notation": "phrase", "was": was, "piece": ["from Mary", *was[1:]]}
+    page = client.post("/filters/new/", given).content.decode()  # as by the form's first button
+    assert not Filter.objects.exists()
+    assert ">from Mary and two weeks old and (about x or about y)</textarea>" in page
+    assert shown(page)[0] == "from Mary" and 'value="Old ones"' in page
+    given = {**FORM, "notation": "phrase", "was": was, "piece": was}
+    assert client.post("/filters/new/", given).status_code == 302
+    assert Filter.objects.get().text.startswith("sent by Jones")

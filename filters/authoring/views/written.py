@@ -1,0 +1,46 @@
+"""What is being written, as it is carried in addresses: from the editor to its results and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.http import QueryDict
+from django.urls import reverse
+
+from filters.accounts.requests import PersonRequest
+from filters.models import Filter
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A text, its mode, and the short name of the filter that it is to change, "" for a new one."""
+
+    text: str
+    live: bool
+    name: str = ""
+
+    @property
+    def query(self) -> str:
+        """Return it as the query of an address."""
+        mode = {"mode": Filter.Mode.LIVE.value} if self.live else {}
+        return urlencode({"text": self.text} | mode | self._filter)
+
+    @property
+    def editor(self) -> str:
+        """Return the address of the page on which to go on writing it."""
+        mode = Filter.Mode.LIVE if self.live else Filter.Mode.KEEP
+        page = reverse("edit-filter", args=[self.name]) if self.name else reverse("new-filter")
+        return f"{page}?{urlencode({'text': self.text, 'mode': mode.value})}"
+
+    @property
+    def _filter(self) -> dict[str, str]:
+        return {"filter": self.name} if self.name else {}
+
+
+def written_in(request: PersonRequest, given: QueryDict) -> Written:
+    """Return what a request carries; of the filter only if it is there, and the reader's own."""
+    text = given.get("text", "").replace("\r\n", "\n")
+    live = given.get("mode") == Filter.Mode.LIVE
+    own = Filter.objects.filter(owner=request.user, name=given.get("filter", ""))
+    return Written(text, live, own.values_list("name", flat=True).first() or "")
