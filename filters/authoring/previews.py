@@ -1,6 +1,6 @@
 """Previews: what a filter would have matched, for the page on which it is written.
 
-An answer holds msgids alone: the messages are read when it is fetched, as far as the user may see
+An answer holds keys alone: the messages are read when it is fetched, as far as the user may see
 them then.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any
 
 import redis
@@ -21,11 +22,20 @@ from filters.runtime.answers import Answer, Answers, IsWanted
 from tapestry.tables.read import Card, cards
 
 PREVIEWS = Answers("preview")
-"""``{"count", "msgids", "live", "audiences", "text", "weeks", "overlap"}``: the newest message
-first, the audiences for which it was computed, and what ``weeks`` and ``overlap`` count."""
+"""``{"count", "rows", "live", "audiences", "text", "weeks", "overlap"}``, computed for the
+audiences.  ``rows`` are a msgid and an instant each, the newest first: when it would have matched,
+or came here if ``live``.  ``weeks`` and ``overlap`` are what they count."""
 
 FIRST = 10
 """Messages that the page shows on which a filter is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A message as a list shows it, at the instant by which the list is ordered."""
+
+    card: Card
+    at: int
 
 
 def question(text: str, *, live: bool) -> str:
@@ -56,7 +66,7 @@ def preview_of_text(text: str, user: User, *, live: bool) -> dict[str, Any] | No
 def preview_result(task_id: str, user: User) -> dict[str, Any] | None:
     """Return the result of this user's preview, None while there is none.
 
-    ``{"count", "rows": cards, "live", "text", "chart", "overlap"}`` or ``{"error": sentence}``.
+    ``{"count", "rows", "live", "text", "chart", "overlap"}`` or ``{"error": sentence}``.
     """
     answer = PREVIEWS.of_task(task_id, user.pk)
     return None if answer is None else _visible(answer, user)
@@ -71,19 +81,19 @@ def refusal(answer: Answer, user: User) -> str:
     return ""
 
 
-def visible_cards(msgids: Sequence[str], user: User) -> dict[str, Card]:
-    """Return those of some messages that this user may see now."""
-    return cards(services.tables(), msgids, people.audiences(user))
+def visible_rows(rows: Sequence[tuple[str, int]], user: User) -> list[Row]:
+    """Return those of some rows whose messages this user may see now."""
+    msgids = [msgid for msgid, _ in rows]
+    visible = cards(services.tables(), msgids, people.audiences(user))
+    return [Row(visible[msgid], at) for msgid, at in rows if msgid in visible]
 
 
 def _visible(answer: Answer, user: User) -> dict[str, Any]:
     if sentence := refusal(answer, user):
         return {"error": sentence}
-    first = answer["msgids"][:FIRST]
-    visible = visible_cards(first, user)
     return {
         "count": answer["count"],
-        "rows": [visible[msgid] for msgid in first if msgid in visible],
+        "rows": visible_rows(answer["rows"][:FIRST], user),
         "live": answer["live"],
         "text": answer["text"],
         "chart": chart_of(answer["weeks"]),

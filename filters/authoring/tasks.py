@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from celery import Task
@@ -41,15 +42,16 @@ def preview(self: Task, text: str, user_id: int, live: bool = False) -> None:
 def preview_for(
     user: User, text: str, live: bool = False, is_wanted: IsWanted = lambda: True
 ) -> dict[str, Any]:
-    """Return how many messages a filter of this user would have matched, the newest first.
+    """Return how many messages a filter of this user would have matched, the newest match first.
 
-    With them how many were received in each week, and which filters have them already.
+    Each with when it would have matched, or came here if ``live``; with them how many were
+    received in each week, and which filters have them already.
     """
-    from tapestry.run.ask import find_received
+    from tapestry.run.ask import find_instants
 
     audiences, context = people.audiences(user), people.context(user)
     tables, at = services.tables(), latest_instant()
-    received = find_received(
+    found = find_instants(
         partial(services.unproven_engine_on, is_wanted=is_wanted),
         tables,
         text,
@@ -59,15 +61,16 @@ def preview_for(
         so_far=not live,
         seconds=settings.PREVIEW_SECONDS,
     )
-    msgids = list(received)[:LISTED]
+    rows = [(msgid, instants.at) for msgid, instants in islice(found.items(), LISTED)]
+    received = [instants.received for instants in found.values()]
     return {
-        "count": len(received),
-        "msgids": msgids,
+        "count": len(found),
+        "rows": rows,
         "live": live,
         "audiences": audiences,
         "text": text,
-        "weeks": count_weeks(received.values(), people.time_zone(user), at),
-        "overlap": count_overlap(user, msgids),
+        "weeks": count_weeks(received, people.time_zone(user), at),
+        "overlap": count_overlap(user, [msgid for msgid, _ in rows]),
     }
 
 

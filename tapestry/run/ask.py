@@ -77,7 +77,18 @@ def find(
     return list(_newest(tables, dict.fromkeys(found, 0), audiences, None))
 
 
-def find_received(
+@dataclass(frozen=True, slots=True)
+class Instants:
+    """Of a message that was found: when it was received, and the instant of its rank.
+
+    ``at`` is ``matched_at`` of a message in QM(at), and ``ts`` of one in Q(at).
+    """
+
+    at: int
+    received: int
+
+
+def find_instants(
     engine_on: EngineOn,
     tables: Tables,
     text: str,
@@ -87,16 +98,17 @@ def find_received(
     *,
     so_far: bool = False,
     seconds: float = math.inf,
-) -> dict[str, int]:
-    """Return when each message of Q(at), or with ``so_far`` of QM(at), was received.
+) -> dict[str, Instants]:
+    """Return the instants of each message of Q(at), or with ``so_far`` of QM(at), by msgid.
 
-    All of them, in the order of ``ask``, by msgid.  Raise TooSlowError if the engine takes more
-    than so many seconds.
+    All of them, in the order of ``ask``: the greatest ``at`` first, among equals the one received
+    last.  Raise TooSlowError if the engine takes more than so many seconds.
     """
     instants = _instants(
         engine_on, tables, text, context, audiences, at, so_far=so_far, seconds=seconds
     )
-    return _newest(tables, instants, audiences, None)
+    newest = _newest(tables, instants, audiences, None)
+    return {msgid: Instants(instants[msgid], received) for msgid, received in newest.items()}
 
 
 def _instants(

@@ -10,7 +10,7 @@ from support.engines.sqlite_engine import engine_of
 
 from tapestry.core.message import Message
 from tapestry.query.context import Context
-from tapestry.run.ask import ask
+from tapestry.run.ask import Instants, ask, find_instants
 from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
 
@@ -41,3 +41,12 @@ def test_all_can_be_in_the_order_received(tables: Tables, limit: int | None, lis
     asked = ("m.size IS NULL", Context(), PUBLIC, 300, limit)
     answer = ask(engine_of(), tables, *asked, by_received=True)
     assert ("".join(card.msgid for card in answer.cards), answer.count) == (listed, 5)
+
+
+@pytest.mark.parametrize("so_far", [False, True])
+def test_all_have_the_instants_by_which_they_are_ordered(tables: Tables, so_far: bool) -> None:
+    asked = ("m.size IS NULL", Context(), PUBLIC, 300)
+    found = find_instants(engine_of(), tables, *asked, so_far=so_far)
+    (first, *_), (*_, last) = found, found
+    assert "".join(found) == "edbac" and found[first].received == 2
+    assert found[first].at > found[last].at and found[last] == Instants(found["b"].at, 3)

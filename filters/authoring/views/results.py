@@ -48,14 +48,13 @@ def all_results(request: PersonRequest) -> HttpResponse:
     wait = wait_for(request, PREVIEWS, question(text, live=live), start)
     context["wait"], answer = wait, wait.answer
     if answer is not None:
-        page = Paginator(answer["msgids"], PAGE).get_page(request.GET.get("page", "1"))
-        visible = previews.visible_cards(list(page), request.user)
+        page = Paginator(answer["rows"], PAGE).get_page(request.GET.get("page", "1"))
         context |= {
             "page": page,
             "answer": {
                 "count": answer["count"],
                 "live": live,
-                "rows": [visible[msgid] for msgid in page if msgid in visible],
+                "rows": previews.visible_rows(list(page), request.user),
                 "chart": chart_of(answer["weeks"]),
                 "overlap": overlap_of(request.user, answer["overlap"], text, answer["count"]),
             },

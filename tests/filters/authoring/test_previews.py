@@ -40,6 +40,14 @@ class TestPreview:
         assert "<strong>3</strong> messages" in page
         assert "The plan" in page
 
+    def test_it_says_that_the_newest_matches_are_shown(
+        self, mail: Tables, alice: User, as_user: SignIn, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(previews, "FIRST", 2)
+        task = self.compute(alice, "from mary@example.org")
+        page = as_user(alice).get(f"/filters/preview/{task}/").content.decode()
+        assert "These are the 2 newest matches." in page and page.count(", matched ") == 2
+
     def test_it_shows_what_one_may_see(self, mail: Tables, carol: User, as_user: SignIn) -> None:
         task = self.compute(carol, "from mary@example.org")
         page = as_user(carol).get(f"/filters/preview/{task}/").content.decode()

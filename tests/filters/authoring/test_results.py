@@ -40,6 +40,11 @@ def shown(client: Client, address: str, text: str, **more: str) -> str:
     return " ".join(unescape(answer.content.decode()).split())
 
 
+def rows_in(page: str) -> list[tuple[str, str]]:
+    """Return the time and the subject of each line of a list."""
+    return re.findall('<time [^>]*>([^<]*)</time><span class="subject">([^<]*)<', page)
+
+
 class TestAllResults:
     def test_they_are_paged(
         self, tables: Tables, alice: User, as_user: SignIn, django_assert_max_num_queries
@@ -95,6 +100,29 @@ class TestAllResults:
         page = shown(as_user(alice), "/filters/preview/all/", "about plan")
         assert "it would have matched <strong>3</strong> messages" in page
         assert "Already found by your filters, of the newest 1: <a" in page and "(1)</p>" in page
+
+    def test_they_show_what_they_are_ordered_by(
+        self, tables: Tables, alice: User, as_user: SignIn
+    ) -> None:
+        clock, now = DjangoClock(), wall_clock()
+        begin = now - 6 * DAY
+        for number, came in enumerate((begin, begin + DAY)):
+            letter = Message(
+                f"{number}@x", received=came, sender="jo@x.org", subject=f"No {number}"
+            )
+            append_messages(tables, clock, [letter], now=lambda came=came: came)
+        for number, at in ((1, now - 4 * DAY), (0, now - 2 * DAY)):
+            vote = Annotation(f"v{number}", f"{number}@x", "ann", "vote", None, 1.0)
+            append_annotations(tables, clock, [vote], now=lambda at=at: at)
+        text = "voted for by more than 0 people"
+        page = shown(as_user(alice), "/filters/preview/all/", text)
+        assert rows_in(page) == [("2 d", "No 0"), ("4 d", "No 1")], "by when they matched"
+        titles = re.findall('title="received (.*?), matched (.*?)"', page)
+        assert len(titles) == 2 and all(came != matched for came, matched in titles)
+        assert "The newest match comes first." in page
+        page = shown(as_user(alice), "/filters/preview/all/", text, mode="live")
+        assert rows_in(page) == [("5 d", "No 1"), ("6 d", "No 0")], "by when they came"
+        assert len(re.findall('title="received (.*?), here since (.*?)"', page)) == 2
 
     def test_nobody_sees_what_is_not_theirs(
         self, mail: Tables, alice: User, carol: User, as_user: SignIn
