@@ -63,7 +63,7 @@ class RuleForm(WeightForm):
         given = super().clean() or {}
         rules = AppraiserRule.objects.filter(owner=self.owner)
         if rules.count() >= MOST_RULES:
-            raise ValidationError(f"You have {MOST_RULES} rules, as many as there may be.")
+            raise ValidationError(f"You have {MOST_RULES} rules, the most allowed.")
         if given.get("text") and rules.filter(text=given["text"]).exists():
             self.add_error("text", "You have that rule; change its points instead.")
         return given

@@ -100,7 +100,7 @@ def _fault(rule: AppraiserRule) -> str:
     try:
         compile_rule(rule.weight, rule.text, people.context(rule.owner))
     except TapestryError as error:
-        return f"{error.message} Until then the rule counts for nothing."
+        return f"{error.message} The rule is ignored until you correct it."
     return ""
 
 

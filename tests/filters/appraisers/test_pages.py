@@ -44,7 +44,7 @@ def test_rules_are_added_weighed_moved_and_removed(alice: User, as_user: SignIn)
     client.post(f"/importance/{second}/remove/")
     assert [text for _, text in rules(alice)] == ["one week old", "from Jones"]
     page = client.get("/importance/").content.decode()
-    assert "The rule “per vote” is removed." in page and "Today’s first ten" in page
+    assert "The rule “per vote” is removed." in page and "Today’s top ten" in page
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,10 @@ def test_a_rule_is_there_once_and_there_are_not_too_many(alice: User, as_user: S
         AppraiserRule(owner=alice, weight=1, text=f"from {at}") for at in range(1, MOST_RULES)
     )
     answer = add(client, 1, "from Mary")
-    assert answer.status_code == 400 and f"{MOST_RULES} rules" in answer.content.decode()
+    assert (
+        answer.status_code == 400
+        and f"You have {MOST_RULES} rules, the most allowed." in answer.content.decode()
+    )
 
 
 def test_a_bad_weight_of_a_rule_is_said_beside_it(alice: User, as_user: SignIn) -> None:
@@ -155,4 +158,4 @@ class TestLists:
     def test_a_rule_that_is_none_any_more_says_so(self, bob: User, as_user: SignIn) -> None:
         AppraiserRule.objects.create(owner=bob, weight=1, text="mentioning x")
         answer = as_user(bob).get("/importance/")
-        assert "Until then the rule counts for nothing." in answer.content.decode()
+        assert "The rule is ignored until you correct it." in answer.content.decode()
