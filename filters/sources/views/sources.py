@@ -81,7 +81,7 @@ def delete(request: PersonRequest, pk: int) -> HttpResponse:
     """Ask, then delete a source; the messages that came from it stay."""
     doomed = source_of(request, pk)
     if request.method == "POST":
-        messages.success(request, f"{doomed} is no source any more; its mail stays.")
+        messages.success(request, f"{doomed} was removed. Its mail stays.")
         doomed.delete()
         return redirect("sources")
     return render(request, "filters/sources/delete.html", {"source": doomed})

@@ -286,7 +286,8 @@ def test_deleting_a_source_asks_first_and_leaves_its_mail(
     assert (
         "its password is forgotten" in client.get(f"/source/{source.pk}/delete/").content.decode()
     )
-    client.post(f"/source/{source.pk}/delete/")
+    page = client.post(f"/source/{source.pk}/delete/", follow=True).content.decode()
+    assert f"{source} was removed. Its mail stays." in page
     assert not Source.objects.exists()
     assert len(msgids(tables)) == 4
 

@@ -233,7 +233,9 @@ def test_bad_input_is_told_in_words(client: Client) -> None:
         ({"id": [str(n) for n in range(501)]}, "too many"),
     ):
         answer = client.post("/triage/do/done/", given)
-        assert answer.status_code == 400 and words in answer.content.decode()
+        page = answer.content.decode()
+        assert answer.status_code == 400 and words in page and "That did not work" in page
+        assert "apply to the selected messages, otherwise to the open message" in page
     assert client.post("/triage/do/nothing/", {"id": "a"}).status_code == 404
     assert client.get("/triage/do/done/").status_code == 405
     assert client.post("/triage/do/done/", {"selection": "x"}).status_code == 404
