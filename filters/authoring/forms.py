@@ -60,7 +60,7 @@ class FilterForm(forms.Form):
         widget=forms.RadioSelect,
     )
     mode = forms.ChoiceField(
-        label="What it found",
+        label="When a message stops matching",
         choices=Filter.Mode.choices,
         initial=Filter.Mode.KEEP,
         required=False,

@@ -54,7 +54,7 @@ def install(
     """
     if owner.filters.count() >= settings.MOST_FILTERS:
         raise TapestryError(
-            f"You have {settings.MOST_FILTERS:,} filters, as many as a person may have.",
+            f"You have {settings.MOST_FILTERS:,} filters, the most allowed.",
             hint="Delete one that you no longer need.",
         )
     context, references = track_references(people.context(owner, name or None))

@@ -85,7 +85,7 @@ def result(request: PersonRequest, task: UUID) -> HttpResponse:
     if found is not None and read.understood is not None:
         context |= _results(request, text, within, read, found)
     elif answer is not None:
-        context["error"] = answer.get("error", "You joined or left a group meanwhile.")
+        context["error"] = answer.get("error", "Your groups have changed.")
     elif not SEARCHES.is_newest(str(task), request.user.pk):
         context["error"] = "You have begun another search meanwhile."
     elif turn >= PATIENCE:

@@ -221,6 +221,7 @@ class TestCreating:
 
     def test_it_says_what_each_mode_does(self, alice: User, as_user: SignIn) -> None:
         page = as_user(alice).get("/filters/new/").content.decode()
+        assert "When a message stops matching" in page
         for sentence in MODES.values():
             assert sentence in page
 

@@ -33,6 +33,7 @@ def test_it_offers_what_the_message_is(mail: Tables, carol: User, as_user: SignI
     for part in ("from mary@example.org", "in comp.plans", "to alice@example.org"):
         assert f'<span class="phrase">{part}</span>' in page
     assert "about &quot;The plan&quot;" in page and "in this thread" in page
+    assert "Messages that meet all of these" in page
     assert 'value="group-1" checked' in page and page.count(" checked") == 1
 
 
@@ -53,7 +54,7 @@ def test_htmx_is_shown_the_text_and_nothing_ticked_is_said(
     assert "from mary@example.org" in part.content.decode()
     assert "<main" not in part.content.decode()
     nothing = client.get(f"{LIKE}&ticked=&write=yes")
-    assert nothing.status_code == 400 and "Tick at least one part." in nothing.content.decode()
+    assert nothing.status_code == 400 and "Choose at least one." in nothing.content.decode()
 
 
 def test_a_message_links_to_it(mail: Tables, carol: User, as_user: SignIn) -> None:

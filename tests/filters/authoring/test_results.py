@@ -157,7 +157,12 @@ class TestBacktest:
         append_messages(tables, clock, [reply], now=lambda: begin + 5 * DAY)
         text = "voted for by more than one person"
         page = shown(as_user(alice), "/filters/backtest/", text, weeks="4")
-        assert "delivered <strong>1</strong> message. Votes and replies are as they were" in page
+        assert re.search(
+            "If you had created it on [^,]*, it would have delivered <strong>1</strong> message "
+            "since then. Votes and replies are as they were then. Imported mail counts from the "
+            "day it was imported.",
+            page,
+        )
         assert 'Old plan</span></a> <span class="tone">delivered, 2 votes for it</span>' in page
         found = tasks.backtest_for(alice, text, False, 4)
         assert [(msgid, op) for msgid, op, _ in found["deliveries"]] == [("a@x", "insert")]
@@ -201,7 +206,7 @@ class TestBacktest:
         append_messages(tables, clock, [reply], now=lambda: begin + DAY)
         text = "about open with no reply"
         page = shown(as_user(alice), "/filters/backtest/", text, mode="live")
-        assert "left the list, 1 reply" in page and "counting those that left again" in page
+        assert "left the list, 1 reply" in page and "since then, counting those that left" in page
         ops = [row[1] for row in tasks.backtest_for(alice, text, True, 4)["deliveries"]]
         assert ops == ["delete", "insert"]
 

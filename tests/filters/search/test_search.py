@@ -233,7 +233,7 @@ class TestAfterwards:
         assert "For parc" in page_of(as_user(alice), "from mary@example.org")
         alice.groups.clear()
         page = as_user(alice).get(f"/search/{task}/?q=from+mary%40example.org").content.decode()
-        assert "You joined or left a group meanwhile." in page and "For parc" not in page
+        assert "Your groups have changed." in page and "For parc" not in page
 
     def test_a_message_opens_beside_the_results(
         self, mail: Tables, alice: User, as_user: SignIn

@@ -140,6 +140,11 @@ def test_its_owner_learns_who_uses_it_before_anything_is_done(
         assert "secretly" not in page and "mine" not in page
     assert Filter.objects.filter(name="plans").exists()
     assert "other people use it" not in page_of(client, "/filter/narrow/delete/")
+    stop = "If you make it private or change its short name, their filters stop finding new"
+    assert stop in page_of(client, "/filter/plans/edit/")
+    lifecycle.install(alice, "in filter narrow and from Mary", name="narrower")
+    page = page_of(client, "/filter/narrow/edit/")
+    assert "What you change here changes there too." in page and stop not in page
     assert "used by <strong>2</strong> people" in page_of(as_user(bob))
 
 
