@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from html import unescape
 from typing import Any
 
 import pytest
@@ -159,3 +160,47 @@ class TestLists:
         AppraiserRule.objects.create(owner=bob, weight=1, text="mentioning x")
         answer = as_user(bob).get("/importance/")
         assert "The rule is ignored until you correct it." in answer.content.decode()
+
+
+@pytest.mark.usefixtures("engine")
+class TestFiltersOfOthers:
+    def test_a_rule_may_name_one_that_is_shared_and_counts_as_long_as_it_is(
+        self, mail: Tables, alice: User, bob: User, as_user: SignIn
+    ) -> None:
+        plans = lifecycle.install(alice, "about parc", name="plans", visibility="shared")
+        lifecycle.install(bob, "from mary@example.org", name="f")
+        client = as_user(bob)
+        assert add(client, 3, "in alice's plans").status_code == 302
+        assert add(client, 1, "from Jones").status_code == 302
+        assert rules(bob) == [(3, "in alice's plans"), (1, "from Jones")]
+
+        def first(path: str = "/in/f/by-importance/") -> str:
+            rounds.run_round()
+            upkeep.appraise(mail)
+            assert "Until then" not in client.get(path).content.decode()
+            row = client.get(path).context["rows"][0]
+            return f"{row.card.subject}: {row.card.importance.words}"
+
+        assert first() == "For parc: +3 in alice's plans"
+        lifecycle.change(plans, "about plan or about wedding", visibility="private")
+        assert first() == "The plan: +1 from Jones"
+        page = unescape(client.get("/importance/").content.decode())
+        assert "There is no filter plans of alice’s that you may use." in page
+        assert "The rule is ignored until you correct it." in page
+        assert "in alice's plans</span>" in page, "it can be corrected, or removed"
+        for path in ("/importance/", "/by-importance/", "/in/f/by-importance/"):
+            page = client.get(path).content.decode()
+            assert "wedding" not in page and "about parc" not in page
+            assert "+3" not in page.partition("Today’s top ten")[2] if path == "/importance/" else 1
+        lifecycle.change(plans, "about parc", visibility="shared")
+        assert first() == "For parc: +3 in alice's plans"
+
+    @pytest.mark.parametrize("name", ["secret", "nothing"])
+    def test_one_that_is_not_shared_is_as_if_it_were_not_there(
+        self, alice: User, bob: User, as_user: SignIn, name: str
+    ) -> None:
+        lifecycle.install(alice, "about budget", name="secret")
+        answer = add(as_user(bob), 3, f"in alice's {name}")
+        page = unescape(answer.content.decode())
+        assert answer.status_code == 400 and not rules(bob) and "budget" not in page
+        assert f"There is no filter {name} of alice’s that you may use." in page
