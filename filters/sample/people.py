@@ -1,4 +1,4 @@
-"""The three people of the demo, their passwords and their ten filters."""
+"""The three people of the demo, their passwords, their ten filters, and the rules of one."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from pathlib import Path
 
 from django.contrib.auth.models import User
 
+from filters.appraisal.upkeep import rules_changed
 from filters.authoring.lifecycle import install
-from filters.models import Address, Destination, Filter, Subscription
+from filters.models import Address, Appraiser, AppraiserRule, Destination, Filter, Subscription
 from filters.sample.cast import PEOPLE
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
@@ -45,6 +46,15 @@ FILTERS: dict[str, dict[str, str]] = {
 LIVE = frozenset({"needs-answer", "top-ten", "machine-room"})
 """The filters from which messages leave when they no longer match."""
 
+SHARED = frozenset({"databases"})
+"""The filters that everybody may follow."""
+
+OPERATOR = "terry"
+"""Who may see the operator's page."""
+
+RULES_OF = "terry"
+RULES = ((5, "from Jones"), (3, "about benchmark"), (1, "per vote"), (-3, "one week old"))
+"""Whose messages are weighed, and the rules of importance: points, and for what."""
 
 DIGEST_OF, DIGESTED = "terry", ("needs-answer", "personal", "popular")
 """Who is sent a digest, and of which filters."""
@@ -61,6 +71,7 @@ def settle(people: Path) -> dict[str, str]:
         if not User.objects.filter(username=person.user).exists():
             first, last = person.name.split()
             names = {"first_name": first, "last_name": last}
+            names |= {"is_staff": person.user == OPERATOR}
             User.objects.create_user(person.user, person.address, passwords[person.user], **names)
     return passwords
 
@@ -76,7 +87,21 @@ def write_filters() -> None:
         for name, text in FILTERS[user.username].items():
             if name not in names:
                 mode = Filter.Mode.LIVE if name in LIVE else Filter.Mode.KEEP
-                install(user, text, name=name, existing=True, mode=mode)
+                sharing = Filter.Visibility
+                visibility = sharing.SHARED if name in SHARED else sharing.PRIVATE
+                install(user, text, name=name, existing=True, mode=mode, visibility=visibility)
+
+
+def write_rules() -> None:
+    """Give one person rules of importance, unless they have ever had any."""
+    person = User.objects.get(username=RULES_OF)
+    if Appraiser.objects.filter(owner=person).exists():
+        return
+    AppraiserRule.objects.bulk_create(
+        AppraiserRule(owner=person, weight=weight, text=text, place=place)
+        for place, (weight, text) in enumerate(RULES)
+    )
+    rules_changed(person)
 
 
 def order_digest() -> None:

@@ -12,7 +12,7 @@ from filters.management.commands import up
 from filters.runtime import services
 from filters.sample.load import deliver, load
 from filters.sample.mail_server import running_mail_server
-from filters.sample.people import order_digest, settle, write_filters
+from filters.sample.people import OPERATOR, order_digest, settle, write_filters, write_rules
 from filters.sample.story import MESSAGES, Event, story
 from filters.sample.trickle import Trickle
 from filters.store.filter_store import DjangoClock
@@ -42,7 +42,8 @@ class Command(up.Command):
         """Say how to sign in."""
         self.stdout.write(f"Open {url} and sign in as")
         for user, password in self.demo.passwords.items():
-            self.stdout.write(f"  {user:<6} {password}")
+            operator = "  (sees the operator’s page)" if user == OPERATOR else ""
+            self.stdout.write(f"  {user:<6} {password}{operator}")
 
 
 class Demo:
@@ -68,6 +69,7 @@ class Demo:
             load(self._events, end, self._directory, services.tables(), DjangoClock())
             loaded.touch()
         write_filters()
+        write_rules()
         order_digest()
 
     def trickle(self) -> None:

@@ -6,14 +6,17 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from django.contrib.auth.models import User
+from django.test import Client
 
+from filters.appraisal.upkeep import appraise
 from filters.lists import listing
 from filters.management.commands.demo import Demo
-from filters.models import Filter, Match
+from filters.models import AppraiserRule, Filter, Match
 from filters.runtime import services
 from filters.sample.letter import Letter
 from filters.sample.load import deliver
-from filters.sample.people import FILTERS, LIVE
+from filters.sample.people import FILTERS, LIVE, RULES
 from filters.sample.story import Event, story
 from filters.sample.trickle import Trickle
 from filters.store.filter_store import DjangoClock
@@ -97,6 +100,26 @@ def test_preparing_it_again_adds_nothing(data: Path) -> None:
     again = Demo(data / "sample", messages=60)
     again.prepare()
     assert list(Filter.objects.values_list("pk", "since", "revision")) == before
+
+
+def test_there_is_an_operator_something_shared_and_something_important(data: Path) -> None:
+    Demo(data / "sample", messages=200).prepare()
+    rounds.run_round()
+    appraise(services.tables())
+    terry, mary = (User.objects.get(username=name) for name in ("terry", "mary"))
+    client, other = Client(), Client()
+    client.force_login(terry)
+    other.force_login(mary)
+    assert client.get("/operator/").status_code == 200
+    assert other.get("/operator/").status_code != 200
+    assert "mary’s databases" in client.get("/shared/").content.decode()
+    page = client.get("/importance/").content.decode()
+    assert "is ignored" not in page and page.count('name="weight"') == len(RULES) + 1
+    rows = client.get("/by-importance/").context["rows"]
+    assert rows[0].card.importance.total > rows[-1].card.importance.total
+    AppraiserRule.objects.all().delete()
+    Demo(data / "sample", messages=200).prepare()
+    assert not AppraiserRule.objects.exists(), "what terry has removed stays removed"
 
 
 def test_it_leaves_the_data_of_real_people_alone(data: Path, carol: object) -> None:
