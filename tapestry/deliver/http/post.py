@@ -1,35 +1,23 @@
 """One POST to an address that a person named: a checked host, no redirect, all of it limited.
 
-    read_target ─ look the host up ─ checked_addresses ─ connect to one of these ─ answer
-
-One deadline holds for all of it: at the deadline the connection is shut down, so a server that
-sends a byte now and then keeps nobody longer.
+The request is that of tapestry/servers/web_request.py.
 """
 
 from __future__ import annotations
 
 import http.client
-import socket
 import ssl
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from http import HTTPStatus
 from time import monotonic
 
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.http.retry_after import parse_retry_after
-from tapestry.servers.connection import connected_socket, resolved_in_time, shut_down_at
-from tapestry.servers.private_hosts import (
-    IPAddress,
-    Resolver,
-    Target,
-    checked_addresses,
-    read_target,
-    resolve_host,
-)
+from tapestry.servers.private_hosts import Resolver, read_target, resolve_host
+from tapestry.servers.web_request import requested, tls_for
 
 MOST_BYTES = 1000
 """How much of an answer is read, where nothing else is said."""
@@ -86,20 +74,22 @@ def post(
     """
     deadline = monotonic() + seconds
     target = read_target(url)
-    tls = _tls(ca) if target.scheme == "https" else None
+    tls = tls_for(target, ca)
     no_answer = NoAnswerError(
         f"{target.host} gave no answer within {seconds:g} seconds.",
         hint="Check the address, and that its server takes a POST.",
     )
     try:
-        resolved = resolved_in_time(target.host, target.port, resolve, deadline)
-        addresses = checked_addresses(target, resolved, allowed)
-        with _connection(target, addresses, deadline, tls) as connection:
-            headers = {"Host": target.authority, "Connection": "close", **headers}
-            connection.request("POST", target.path, body, headers)
-            response = connection.getresponse()
-            if monotonic() >= deadline:
-                raise TimeoutError("the header fields of the answer were cut at the deadline")
+        with requested(
+            "POST",
+            target,
+            body,
+            headers,
+            allowed=allowed,
+            deadline=deadline,
+            tls=tls,
+            resolve=resolve,
+        ) as response:
             return _answer(response, most_bytes)
     except ssl.SSLCertVerificationError as error:
         raise NoAnswerError(
@@ -107,34 +97,6 @@ def post(
         ) from error
     except (OSError, http.client.HTTPException) as error:
         raise no_answer from error
-
-
-class _OpenConnection(http.client.HTTPConnection):
-    """HTTP over a socket that is connected; it never connects by itself, by the host's name."""
-
-    def __init__(self, target: Target, opened: socket.socket) -> None:
-        super().__init__(target.host, target.port)
-        self.sock = opened
-        self.auto_open = 0
-
-
-@contextmanager
-def _connection(
-    target: Target, addresses: Sequence[IPAddress], deadline: float, tls: ssl.SSLContext | None
-) -> Iterator[http.client.HTTPConnection]:
-    opened = connected_socket(addresses, target.port, deadline)
-    with opened, shut_down_at(deadline, opened):
-        if tls is None:
-            yield _OpenConnection(target, opened)
-        else:
-            name = target.host.rstrip(".")
-            with tls.wrap_socket(opened, server_hostname=name) as encrypted:
-                yield _OpenConnection(target, encrypted)
-
-
-@lru_cache(maxsize=8)
-def _tls(ca: str | None) -> ssl.SSLContext:
-    return ssl.create_default_context(cafile=ca)
 
 
 def _answer(response: http.client.HTTPResponse, most_bytes: int) -> Answer:
