@@ -81,7 +81,9 @@ class _Client(IMAPClient):
         self.socket().settimeout(seconds)
 
     def authenticate(self, account: Account) -> None:
-        """Log in with LOGIN, PLAIN or XOAUTH2."""
+        """Log in with LOGIN, PLAIN or XOAUTH2, if there is a user."""
+        if not account.user:
+            return
         try:
             if account.method == "xoauth2":
                 self.oauth2_login(account.user, account.secret)
@@ -112,7 +114,7 @@ class _Client(IMAPClient):
 def connected(
     account: Account, timeout: float = TIMEOUT, seconds: float | None = None
 ) -> AbstractContextManager[IMAPClient]:
-    """Connect and authenticate; the connection is closed when the block ends, in any way.
+    """Connect, and authenticate if there is a user; the connection is closed when the block ends.
 
     ``timeout`` is seconds an answer, ``seconds`` limits all of it.  Raises ConnectionLostError or
     RefusedError, in words; UnreachableError if there is no TLS.

@@ -55,8 +55,11 @@ def recording_server(*replies: Reply, authority: Any = None, host: str = "") -> 
     class Handler(BaseHTTPRequestHandler):
         disable_nagle_algorithm = True
 
+        def do_GET(self):
+            self.do_POST()
+
         def do_POST(self):
-            body = self.rfile.read(int(self.headers["Content-Length"]))
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             reply = recorder.replies[0] if len(recorder.replies) == 1 else recorder.replies.pop(0)
             recorder.requests.append(Request(self.path, dict(self.headers), body, reply.status))
             if not reply.status:
