@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
@@ -104,8 +105,11 @@ class SmtpForm(ServerForm):
 
     SETTINGS = ("host", "port", "security", "user")
 
-    def __init__(self, data: Any, *, stored: SmtpAccount) -> None:
-        initial = {name: getattr(stored, name) for name in self.SETTINGS} if stored.pk else None
+    def __init__(
+        self, data: Any, *, stored: SmtpAccount, suggested: Mapping[str, Any] = {}
+    ) -> None:
+        known = {name: getattr(stored, name) for name in self.SETTINGS} if stored.pk else None
+        initial = dict(suggested) if known is None else known
         super().__init__(data, initial=initial)
         self.stored = stored
 

@@ -166,3 +166,8 @@ class Trial(models.Model):
 
     def get_absolute_url(self) -> str:
         return reverse("trial", args=[self.pk])
+
+    @property
+    def is_search(self) -> bool:
+        """Whether a server is looked for, and none that was named is tried."""
+        return self.subject.startswith("find:")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
@@ -92,10 +92,13 @@ class SourceForm(ServerForm):
     audience = forms.ChoiceField()
     every = forms.TypedChoiceField(label="Check for mail", choices=EVERY, coerce=int, initial=60)
 
-    def __init__(self, data: Any, *, source: Source) -> None:
-        initial = {name: getattr(source, name) for name in FIELDS} if source.pk else {}
+    def __init__(self, data: Any, *, source: Source, suggested: Mapping[str, Any] = {}) -> None:
+        stored = {name: getattr(source, name) for name in FIELDS} if source.pk else None
+        initial = dict(suggested) if stored is None else stored
         super().__init__(data, initial=initial)
         self.source, self.protocol = source, source.kind
+        if suggested.get("host"):
+            self.fields["secret"].widget.attrs["autofocus"] = True
         private = f"user:{source.owner.get_username()}"
         audiences = people.publishable(source.owner)
         self.fields["audience"] = forms.ChoiceField(

@@ -49,9 +49,14 @@ def pull_source(source_id: int) -> None:
 @app.task(name="filters.try_source", ignore_result=True, needs_room=False)
 def try_source(key: int) -> None:
     """Answer the trial that somebody waits for on a page of sources."""
-    from filters.sources import writing
+    from filters.sources import finding, writing
 
-    subjects = {"test": writing.test, "folders": writing.folders, "source": writing.write}
+    subjects = {
+        "find": finding.find,
+        "test": writing.test,
+        "folders": writing.folders,
+        "source": writing.write,
+    }
     trials.run(key, lambda owner, question: subjects[question["do"]](owner, question))
 
 

@@ -117,6 +117,14 @@ def followed(owner: User, key: int) -> Trial | None:
     return Trial.objects.filter(owner=owner, pk=key).first()
 
 
+def named(owner: User, key: str, subject: str) -> Trial | None:
+    """Return the trial that an address of a page names, None if it is not about the subject."""
+    if not (key.isascii() and key.isdecimal() and len(key) < 19):
+        return None
+    trial = followed(owner, int(key))
+    return trial if trial is not None and trial.subject == subject else None
+
+
 def _end_lost(owner: User) -> None:
     now = wall_clock()
     not_taken = Q(begun_at=None, asked_at__lt=now - EXPIRES * SECOND)

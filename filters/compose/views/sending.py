@@ -19,6 +19,7 @@ from filters.compose.tasks import try_smtp
 from filters.delivery.mail import addresses
 from filters.models import Address, SmtpAccount, Trial
 from filters.sources import trials
+from filters.sources.views.finding import Finding, finding, is_asked
 from filters.sources.views.trials import go_on
 from tapestry.core.errors import TapestryError
 
@@ -31,16 +32,21 @@ def sending(request: PersonRequest) -> HttpResponse:
     """Describe one's own mail server; the worker tries it, and stores it if that goes well."""
     owner = request.user
     stored = SmtpAccount.objects.filter(owner=owner).first() or SmtpAccount(owner=owner)
-    form = SmtpForm(request.POST if request.method == "POST" else None, stored=stored)
+    found = None if stored.pk else finding(request, "smtp")
+    if isinstance(found, HttpResponse):
+        return found
+    data = request.POST if request.method == "POST" and not is_asked(request) else None
+    suggestion = found.suggestion if found else None
+    form = SmtpForm(data, stored=stored, suggested=suggestion.initial if suggestion else {})
     if not form.is_valid():
-        return _page(request, form)
+        return _page(request, form, found=found)
     question = {"data": request.POST.urlencode()}
     try:
         trial = trials.begin(owner, "smtp", question, try_smtp)
-        return go_on(request, trial) or _page(request, form, trial)
+        return go_on(request, trial) or _page(request, form, trial, found)
     except TapestryError as error:
         form.add_error(None, f"{error.message} {error.hint or ''}")
-        return _page(request, form)
+        return _page(request, form, found=found)
 
 
 @require_POST
@@ -76,16 +82,21 @@ def confirm_sender(request: PersonRequest) -> HttpResponse:
     return redirect("sending")
 
 
-def _page(request: PersonRequest, form: SmtpForm, trial: Trial | None = None) -> HttpResponse:
+def _page(
+    request: PersonRequest,
+    form: SmtpForm,
+    trial: Trial | None = None,
+    found: Finding | None = None,
+) -> HttpResponse:
     rows, known = Address.objects.filter(owner=request.user).order_by("pk"), senders(request.user)
     context = {
         "form": form,
         "stored": form.stored,
         "trial": trial,
+        "finding": found,
         "kind": servers.kind_of(request.user),
         "addresses": [(row, row.email in known) for row in rows],
         "site": settings.SITE_URL,
     }
-    return render(
-        request, "filters/compose/sending.html", context, status=400 if form.errors else 200
-    )
+    status = 400 if form.errors or (found and found.form.errors) else 200
+    return render(request, "filters/compose/sending.html", context, status=status)

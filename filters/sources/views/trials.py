@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
-from filters.accounts.requests import PersonRequest
+from filters.accounts.requests import PersonRequest, wants_fragment
 from filters.models import Trial
 from filters.sources import trials
 from tapestry.core.errors import TapestryError
@@ -16,13 +16,19 @@ from tapestry.core.errors import TapestryError
 
 @require_safe
 def trial(request: PersonRequest, pk: int) -> HttpResponse:
-    """Show how a trial stands; once it has gone well, go on with the page that follows."""
+    """Show how a trial stands; once it has gone well, go on with the page that follows.
+
+    Without JavaScript it is a page, and its link asks again.
+    """
     followed = trials.followed(request.user, pk)
     if followed is None:
         raise Http404("There is no such trial.")
+    is_fragment, context = wants_fragment(request), {"trial": followed}
     if followed.ended_at is not None and not followed.error and "url" in followed.answer:
-        return HttpResponseClientRedirect(_next(request, followed))
-    return render(request, "filters/sources/_trial.html", {"trial": followed})
+        address = _next(request, followed)
+        return HttpResponseClientRedirect(address) if is_fragment else redirect(address)
+    part = "_trial" if is_fragment else "trial"
+    return render(request, f"filters/sources/{part}.html", context)
 
 
 def go_on(request: PersonRequest, ended: Trial) -> HttpResponse | None:
@@ -37,5 +43,5 @@ def go_on(request: PersonRequest, ended: Trial) -> HttpResponse | None:
 def _next(request: PersonRequest, ended: Trial) -> str:
     if "said" in ended.answer:
         messages.success(request, ended.answer["said"])
-    named = f"?trial={ended.pk}" if "offers" in ended.answer else ""
+    named = f"?trial={ended.pk}" if ended.answer.keys() & {"offers", "found"} else ""
     return f"{ended.answer['url']}{named}"

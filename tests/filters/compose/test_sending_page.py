@@ -12,8 +12,18 @@ from django.test import Client
 from support.composed import send_due, typed
 from support.servers.smtp import SmtpServer, running_smtp
 
-from filters.models import Address, ConfirmationMail, KeptMail, OutgoingMessage, SmtpAccount
+from filters.models import (
+    Address,
+    ConfirmationMail,
+    KeptMail,
+    OutgoingMessage,
+    SmtpAccount,
+    Source,
+)
 from filters.runtime.encryption import decrypt
+from filters.sources import finding
+from tapestry.servers.discovery.discover import Discovered
+from tapestry.servers.discovery.server_settings import ServerSettings
 
 SignIn = Callable[[User], Client]
 
@@ -189,3 +199,30 @@ def test_the_site_sends_from_no_address_that_only_ones_own_server_allowed(
     browser.post(f"/compose/{row.uid}/again/")
     send_due()
     assert smtp.taken == []
+
+
+def test_the_server_is_suggested_by_the_mailbox_and_by_any_address(
+    browser: Client, writer: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = browser.get("/sending/").content.decode()
+    assert "Find my server" in page and f'value="{writer.email}"' in page
+    asked = browser.post("/sending/", {"find": "1", "address": "joe@gmail.com"})
+    page = asked.content.decode()
+    assert asked.status_code == 200 and not SmtpAccount.objects.exists()
+    assert 'value="smtp.gmail.com"' in page and "app password only" in page
+    Source.objects.create(
+        owner=writer, kind="imap", host="imap.mail.me.com", port=993, user="joe@icloud.com",
+        audience="user:alice",
+    )  # fmt: skip
+    page = browser.get("/sending/").content.decode()
+    assert 'value="smtp.mail.me.com"' in page and 'value="starttls" selected' in page
+    assert 'name="user" value="joe@icloud.com"' in page
+
+    def discover(domain: str, protocol: str, _network: Any) -> Discovered:
+        assert (domain, protocol) == ("x.org", "smtp")
+        return Discovered(ServerSettings("smtp.x.org", 587, "starttls"), "srv")
+
+    monkeypatch.setattr(finding, "discover", discover)
+    given = {"find": "1", "address": "joe@x.org"}
+    page = browser.post("/sending/", given, follow=True).content.decode()
+    assert 'value="smtp.x.org"' in page and 'value="587"' in page

@@ -42,7 +42,7 @@ class Deaf(FakeImap):
     """A server without TLS, which takes the beginning of TLS for nothing that it knows."""
 
     def hook(self, say, command, argument, place):
-        return command == "CAPABILITY" and None
+        return None if command == "CAPABILITY" else False
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,66 @@
+"""The part of a page that finds a server: an address, and what is suggested for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+
+from filters.accounts.requests import PersonRequest
+from filters.models import Trial
+from filters.sources import trials
+from filters.sources.finding import PAGES, AddressForm, Suggestion, known, suggested, usual_address
+from filters.sources.tasks import try_source
+from tapestry.core.errors import TapestryError
+from tapestry.servers.discovery.server_settings import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """How far it is: ``trial`` is one that is under way, or has failed."""
+
+    form: AddressForm
+    suggestion: Suggestion | None = None
+    trial: Trial | None = None
+
+
+def is_asked(request: PersonRequest) -> bool:
+    """Tell whether a form asks for the server of an address."""
+    return request.method == "POST" and "find" in request.POST
+
+
+def finding(request: PersonRequest, protocol: Protocol) -> Finding | HttpResponse:
+    """Find the server of the address that was given, or say how far that is.
+
+    Return the redirect to the page that follows the lookups if they have been begun.
+    """
+    if not is_asked(request):
+        return _followed(request, protocol)
+    form = AddressForm(request.POST)
+    if not form.is_valid():
+        return Finding(form)
+    address = form.cleaned_data["address"]
+    at_once = known(address, protocol)
+    if at_once is not None:
+        return Finding(form, at_once)
+    question = {"do": "find", "protocol": protocol, "address": address}
+    try:
+        trial = trials.begin(request.user, f"find:{protocol}", question, try_source)
+    except TapestryError as error:
+        form.add_error(None, f"{error.message} {error.hint or ''}")
+        return Finding(form)
+    return redirect(f"{reverse(PAGES[protocol])}?trial={trial.pk}")
+
+
+def _followed(request: PersonRequest, protocol: Protocol) -> Finding:
+    trial = trials.named(request.user, request.GET.get("trial", ""), f"find:{protocol}")
+    address = usual_address(request.user, protocol)
+    if trial is not None:
+        suggestion = suggested(trial)
+    else:  # a mailbox may be another; mail is sent by the usual one
+        suggestion = known(address, protocol) if protocol == "smtp" else None
+    address = suggestion.address if suggestion else address
+    form = AddressForm(initial={"address": address})
+    return Finding(form, suggestion, trial if suggestion is None else None)
