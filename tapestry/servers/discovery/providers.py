@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from tapestry.servers.discovery.server_settings import LOCAL_PART, Protocol, ServerSettings
 
@@ -27,6 +28,11 @@ class Provider:
     help: str = ""
     page: str = ""
     mx: tuple[str, ...] = ()
+
+    @property
+    def page_host(self) -> str:
+        """Return the host of ``page``, for people to see where they are led."""
+        return urlsplit(self.page).hostname or ""
 
     def settings(self, protocol: Protocol) -> ServerSettings:
         return self.imap if protocol == "imap" else self.smtp

@@ -1,0 +1,139 @@
+"""From an empty machine to the first useful filter on one's own mailbox, by the pages alone.
+
+Each step is a picture, and how long it took stands in ``seconds.txt`` beside the pictures: that it
+takes less than five minutes is for a reader to see, on a machine that does nothing else.
+"""
+
+import random
+import time
+from datetime import UTC, datetime, timedelta
+from email.message import EmailMessage
+from email.utils import format_datetime
+
+import pytest
+from support.servers.dovecot import PASSWORD as MAIL_PASSWORD
+from support.servers.dovecot import USER
+from support.servers.site import end, start, wait_ready
+
+pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(900)]
+
+PASSWORD = "of-the-tests-only"
+SOON = 240_000
+"""Milliseconds that a step may take on a machine with other tests."""
+
+MESSAGES, BY_JONES = 300, 12
+
+
+class Journey:
+    """Steps with a name: a picture at the end of each, and its seconds."""
+
+    def __init__(self, pictures):
+        self.pictures, self.steps = pictures, []
+        self.begun = self.last = time.monotonic()
+
+    def step(self, name, page=None):
+        now = time.monotonic()
+        self.steps.append((name, now - self.last))
+        if page is not None:
+            number = len(self.steps)
+            page.screenshot(path=self.pictures / f"{number:02}-{name.replace(' ', '-')}.png")
+        self.last = time.monotonic()  # the picture is no part of a step
+
+    def write(self):
+        total = sum(seconds for _, seconds in self.steps)
+        lines = [f"{seconds:6.1f}  {name}" for name, seconds in [*self.steps, ("in all", total)]]
+        (self.pictures / "seconds.txt").write_text("\n".join(lines) + "\n")
+        print("\n".join(lines))
+
+
+def letter(number, chance):
+    message = EmailMessage()
+    by_jones = number % (MESSAGES // BY_JONES) == 0
+    name = "Mary Jones" if by_jones else f"{chance.choice(['Ann', 'Bob', 'Cy', 'Di'])} Ames"
+    message["From"] = f"{name} <{name.lower().replace(' ', '.')}@x.org>"
+    message["To"] = USER
+    message["Date"] = format_datetime(datetime.now(UTC) - timedelta(hours=1 + 3 * number))
+    message["Message-ID"] = f"<{number}@x.org>"
+    message["Subject"] = f"{chance.choice(['Lunch', 'The plan', 'Minutes', 'A draft'])} {number}"
+    message.set_content(f"This is message {number}.\n" * chance.randint(1, 30))
+    return bytes(message)
+
+
+@pytest.fixture
+def mailbox(dovecot):
+    chance = random.Random(7)
+    dovecot.put("INBOX", *(letter(number, chance) for number in range(MESSAGES)))
+    return dovecot
+
+
+def test_from_nothing_to_the_first_filter(browser, data_dir, mailbox, pictures):
+    journey = Journey(pictures)
+    site = start(data_dir)
+    try:
+        wait_ready(site)
+        journey.step("it starts")
+        page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+        page.set_default_timeout(SOON)
+        go(page, site, journey, mailbox)
+    finally:
+        journey.write()
+        assert end(site) == 0
+
+
+def go(page, site, journey, mailbox):
+    page.goto(site.url)
+    journey.step("the first page", page)
+    options = ("--noinput", "--username", "terry", "--email", "terry@nowhere.invalid")
+    site.manage("createsuperuser", *options, DJANGO_SUPERUSER_PASSWORD=PASSWORD)
+    journey.step("an account is made")
+    page.get_by_label("Name", exact=True).fill("terry")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("heading", name="Three steps to your first filter").wait_for()
+    journey.step("signed in", page)
+
+    page.get_by_role("link", name="Add your mailbox").click()
+    page.get_by_role("button", name="Find my server").wait_for()
+    journey.step("the page of a new source", page)
+    page.get_by_role("button", name="Find my server").click()
+    page.get_by_text("Looking for your mail server").wait_for()
+    journey.step("the server is looked for", page)
+    page.get_by_text("No mail server was found").wait_for()
+    journey.step("no server is found", page)
+
+    page.get_by_label("Server", exact=True).fill("127.0.0.1")
+    page.get_by_label("Connection security").select_option("none")
+    page.get_by_label("Port").fill(str(mailbox.port))
+    page.get_by_label("User name").fill(USER)
+    page.get_by_label("Password", exact=True).fill(MAIL_PASSWORD)
+    journey.step("the server is written", page)
+    page.get_by_role("button", name="Test and continue").click()
+    journey.step("the server is tried", page)
+    page.get_by_role("checkbox", name="INBOX").wait_for()
+    journey.step("folders are offered", page)
+    page.get_by_role("button", name="Start").click()
+    page.get_by_text("Reading has begun").wait_for()
+    journey.step("reading begins", page)
+    page.get_by_role("link", name="Write your first filter").wait_for()
+    journey.step("mail is here", page)
+
+    page.get_by_role("link", name="Write your first filter").click()
+    field = page.get_by_role("textbox", name="Filter", exact=True)
+    field.wait_for()
+    journey.step("the page of a new filter", page)
+    field.press_sequentially("from Jones")
+    page.locator("#understood").get_by_text("from Jones", exact=True).wait_for()
+    journey.step("the filter is understood", page)
+    page.get_by_text(f"it would have matched {BY_JONES} messages").wait_for()
+    journey.step("what it would have matched", page)
+    page.get_by_role("button", name="Create filter").click()
+    page.get_by_role("region", name="Messages").wait_for()
+    journey.step("the filter is created", page)
+    messages = page.get_by_role("region", name="Messages").get_by_role("listitem")
+    messages.nth(BY_JONES - 1).wait_for()
+    journey.step("its list shows what it found", page)
+    messages.first.get_by_role("link").click()
+    page.get_by_role("region", name="Message", exact=True).get_by_text(
+        "This is message"
+    ).first.wait_for()
+    journey.step("a message is read", page)
