@@ -97,8 +97,9 @@ class SourceForm(ServerForm):
         initial = dict(suggested) if stored is None else stored
         super().__init__(data, initial=initial)
         self.source, self.protocol = source, source.kind
-        if suggested.get("host"):
-            self.fields["secret"].widget.attrs["autofocus"] = True
+        if suggested:
+            first_to_fill = "secret" if "host" in suggested else "host"
+            self.fields[first_to_fill].widget.attrs["autofocus"] = True
         private = f"user:{source.owner.get_username()}"
         audiences = people.publishable(source.owner)
         self.fields["audience"] = forms.ChoiceField(

@@ -36,7 +36,9 @@ def finding(request: PersonRequest, protocol: Protocol) -> Finding | HttpRespons
 
     Return the redirect to the page that follows the lookups if they have been begun.
     """
-    if not is_asked(request):
+    if request.method == "POST" and not is_asked(request):
+        return _tried(request, protocol)
+    if request.method != "POST":
         return _followed(request, protocol)
     form = AddressForm(request.POST)
     if not form.is_valid():
@@ -64,3 +66,11 @@ def _followed(request: PersonRequest, protocol: Protocol) -> Finding:
     address = suggestion.address if suggestion else address
     form = AddressForm(initial={"address": address})
     return Finding(form, suggestion, trial if suggestion is None else None)
+
+
+def _tried(request: PersonRequest, protocol: Protocol) -> Finding:
+    """Return the help of the provider whose server is tried, which may refuse the password."""
+    address = request.POST.get("user", "")
+    suggestion = known(address, protocol)
+    is_same = suggestion is not None and suggestion.initial["host"] == request.POST.get("host")
+    return Finding(AddressForm(initial={"address": address}), suggestion if is_same else None)

@@ -75,3 +75,35 @@ def test_the_sign_in_page_says_how_the_first_account_is_made(client: Client, db:
     assert "manage.py createsuperuser" in text_of(client, "/sign-in/")
     User.objects.create_user("alice")
     assert "createsuperuser" not in text_of(client, "/sign-in/")
+
+
+def test_an_inbox_without_filters_offers_nothing_to_do_with_messages(
+    carol: User, as_user: SignIn
+) -> None:
+    client = as_user(carol)
+    shown = text_of(client, "/")
+    assert "Your e-mail address and your password are enough for most." in shown
+    assert "The messages that your filters find are read here." in shown
+    for words in ("Mark all read", "By importance", "Choose a message"):
+        assert words not in shown
+    Filter.objects.create(owner=carol, name="jones", text="from jones")
+    shown = text_of(client, "/")
+    for words in ("Mark all read", "By importance", "Choose a message"):
+        assert words in shown
+
+
+def test_each_page_of_a_source_says_what_goes_on_and_what_comes_next(
+    carol: User, as_user: SignIn
+) -> None:
+    client = as_user(carol)
+    source = Source.objects.create(
+        owner=carol, kind="imap", host="x.org", port=993, audience="user:carol"
+    )
+    folders = text_of(client, f"/source/{source.pk}/places/")
+    assert "Start reading" in folders
+    Source.objects.update(folder_patterns=["INBOX"], active=True)
+    shown = text_of(client, f"/source/{source.pk}/")
+    assert "Reading x.org… The first messages are here in a moment." in shown
+    assert "not checked yet" not in shown
+    Source.objects.update(pulled_at=1)
+    assert "Reading x.org…" not in text_of(client, f"/source/{source.pk}/")

@@ -194,3 +194,24 @@ def test_a_password_is_sent_nowhere_before_the_form_is(client: Client, lookups: 
     page = client.post(NEW, given, follow=True).content.decode()
     assert "s3cret" not in page + json.dumps(repr(lookups.asked))
     assert not Source.objects.exists()
+
+
+def test_the_help_of_a_provider_stays_while_its_server_is_tried(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trials, "send", lambda _task, args, **_: bool(args))
+    given = {
+        "kind": "imap",
+        "host": "imap.gmail.com",
+        "security": "tls",
+        "user": "joe@gmail.com",
+        "secret": "s3cret",
+        "audience": "user:alice",
+        "every": "60",
+    }
+    page = client.post(NEW, given).content.decode()
+    assert "Connecting to the server" in page and "app password only" in page
+    assert "It is filled in below" in page and "s3cret" not in page
+    Trial.objects.all().delete()
+    page = client.post(NEW, {**given, "host": "imap.x.org"}).content.decode()
+    assert "app password only" not in page and "No mail server was found" not in page
