@@ -46,13 +46,18 @@ class Journey:
         print("\n".join(lines))
 
 
+def came(number):
+    """Return when a message came, the first of them last: a few weeks of mail."""
+    return datetime.now(UTC) - timedelta(hours=1 + 3 * number)
+
+
 def letter(number, chance):
     message = EmailMessage()
     by_jones = number % (MESSAGES // BY_JONES) == 0
     name = "Mary Jones" if by_jones else f"{chance.choice(['Ann', 'Bob', 'Cy', 'Di'])} Ames"
     message["From"] = f"{name} <{name.lower().replace(' ', '.')}@x.org>"
     message["To"] = USER
-    message["Date"] = format_datetime(datetime.now(UTC) - timedelta(hours=1 + 3 * number))
+    message["Date"] = format_datetime(came(number))
     message["Message-ID"] = f"<{number}@x.org>"
     message["Subject"] = f"{chance.choice(['Lunch', 'The plan', 'Minutes', 'A draft'])} {number}"
     message.set_content(f"This is message {number}.\n" * chance.randint(1, 30))
@@ -62,7 +67,9 @@ def letter(number, chance):
 @pytest.fixture
 def mailbox(dovecot):
     chance = random.Random(7)
-    dovecot.put("INBOX", *(letter(number, chance) for number in range(MESSAGES)))
+    with dovecot.session() as client:
+        for number in reversed(range(MESSAGES)):
+            client.append("INBOX", letter(number, chance), msg_time=came(number))
     return dovecot
 
 
