@@ -10,7 +10,7 @@ from support.servers.fake_servers import FakeImap
 from support.servers.http_recorder import Reply, recording_server
 from support.servers.name_server import running_name_server
 
-from tapestry.servers import connection
+from tapestry.servers import connection, web_request
 from tapestry.servers.discovery import discover as module
 from tapestry.servers.discovery.discover import Network, discover
 from tapestry.servers.discovery.dns_records import Records
@@ -64,6 +64,10 @@ def machine(monkeypatch, tmp_path):
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
     for patched in (connection, module):
         monkeypatch.setattr(patched, "wait_until", lambda _deadline: None)
+    # The authorities of the system are read once.
+    web_request._tls.cache_clear()
+    yield
+    web_request._tls.cache_clear()
 
 
 @contextmanager
