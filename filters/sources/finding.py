@@ -19,7 +19,7 @@ from django.urls import reverse
 
 from filters.models import Source, Trial
 from filters.sources.trials import Answer
-from tapestry.servers.discovery.discover import Discovered, Network, Way, discover
+from tapestry.servers.discovery.discover import Network, Way, discover
 from tapestry.servers.discovery.providers import Provider, provider_named, provider_of
 from tapestry.servers.discovery.server_settings import Protocol, ServerSettings, host_name
 
@@ -67,8 +67,8 @@ class Suggestion:
         """What the form of the server begins with."""
         if self.settings is None:
             return {"user": self.address}
-        found = asdict(self.settings)
-        return {**found, "user": self.settings.user_of(self.address)}
+        fields = asdict(self.settings)
+        return {**fields, "user": self.settings.user_of(self.address)}
 
 
 def domain_of(address: str) -> str:
@@ -106,19 +106,19 @@ def find(owner: User, question: dict[str, Any]) -> Answer:
     protocol: Protocol = question["protocol"]
     address = str(question["address"])
     network = Network(tuple(settings.PRIVATE_HOSTS))
-    found = discover(domain_of(address), protocol, network)
+    discovered = discover(domain_of(address), protocol, network)
     answer = {"url": reverse(PAGES[protocol]), "address": address}
-    return {**answer, "found": asdict(found) if found else None}
+    return {**answer, "server": asdict(discovered) if discovered else None}
 
 
 def suggested(trial: Trial) -> Suggestion | None:
     """Return what a trial found, None unless it has ended well."""
     answer = trial.answer
-    if "found" not in answer:
+    if "server" not in answer:
         return None
-    if answer["found"] is None:
+    stored = answer["server"]
+    if stored is None:
         return Suggestion(answer["address"], None)
-    stored = answer["found"]
-    found = Discovered(ServerSettings(**stored["settings"]), stored["way"], stored["provider"])
-    provider = provider_named(found.provider, found.settings.host)
-    return Suggestion(answer["address"], found.settings, found.way, provider)
+    server = ServerSettings(**stored["settings"])
+    provider = provider_named(stored["provider"], server.host)
+    return Suggestion(answer["address"], server, stored["way"], provider)

@@ -19,7 +19,7 @@ from filters.compose.tasks import try_smtp
 from filters.delivery.mail import addresses
 from filters.models import Address, SmtpAccount, Trial
 from filters.sources import trials
-from filters.sources.views.finding import Finding, finding, is_asked
+from filters.sources.views.finding import Finding, find_server, is_asked
 from filters.sources.views.trials import go_on
 from tapestry.core.errors import TapestryError
 
@@ -32,21 +32,21 @@ def sending(request: PersonRequest) -> HttpResponse:
     """Describe one's own mail server; the worker tries it, and stores it if that goes well."""
     owner = request.user
     stored = SmtpAccount.objects.filter(owner=owner).first() or SmtpAccount(owner=owner)
-    found = None if stored.pk else finding(request, "smtp")
-    if isinstance(found, HttpResponse):
-        return found
+    finding = None if stored.pk else find_server(request, "smtp")
+    if isinstance(finding, HttpResponse):
+        return finding
     data = request.POST if request.method == "POST" and not is_asked(request) else None
-    suggestion = found.suggestion if found else None
+    suggestion = finding.suggestion if finding else None
     form = SmtpForm(data, stored=stored, suggested=suggestion.initial if suggestion else {})
     if not form.is_valid():
-        return _page(request, form, found=found)
+        return _page(request, form, finding=finding)
     question = {"data": request.POST.urlencode()}
     try:
         trial = trials.begin(owner, "smtp", question, try_smtp)
-        return go_on(request, trial) or _page(request, form, trial, found)
+        return go_on(request, trial) or _page(request, form, trial, finding)
     except TapestryError as error:
         form.add_error(None, f"{error.message} {error.hint or ''}")
-        return _page(request, form, found=found)
+        return _page(request, form, finding=finding)
 
 
 @require_POST
@@ -86,17 +86,17 @@ def _page(
     request: PersonRequest,
     form: SmtpForm,
     trial: Trial | None = None,
-    found: Finding | None = None,
+    finding: Finding | None = None,
 ) -> HttpResponse:
     rows, known = Address.objects.filter(owner=request.user).order_by("pk"), senders(request.user)
     context = {
         "form": form,
         "stored": form.stored,
         "trial": trial,
-        "finding": found,
+        "finding": finding,
         "kind": servers.kind_of(request.user),
         "addresses": [(row, row.email in known) for row in rows],
         "site": settings.SITE_URL,
     }
-    status = 400 if form.errors or (found and found.form.errors) else 200
+    status = 400 if form.errors or (finding and finding.form.errors) else 200
     return render(request, "filters/compose/sending.html", context, status=status)

@@ -19,11 +19,15 @@ from tapestry.servers.discovery.server_settings import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """How far it is: ``trial`` is one that is under way, or has failed."""
+    """How far it is: ``trial`` is one that is under way, or has failed.
+
+    ``is_tried``: the server of the suggestion has been sent off to be tried.
+    """
 
     form: AddressForm
     suggestion: Suggestion | None = None
     trial: Trial | None = None
+    is_tried: bool = False
 
 
 def is_asked(request: PersonRequest) -> bool:
@@ -31,7 +35,7 @@ def is_asked(request: PersonRequest) -> bool:
     return request.method == "POST" and "find" in request.POST
 
 
-def finding(request: PersonRequest, protocol: Protocol) -> Finding | HttpResponse:
+def find_server(request: PersonRequest, protocol: Protocol) -> Finding | HttpResponse:
     """Find the server of the address that was given, or say how far that is.
 
     Return the redirect to the page that follows the lookups if they have been begun.
@@ -73,4 +77,5 @@ def _tried(request: PersonRequest, protocol: Protocol) -> Finding:
     address = request.POST.get("user", "")
     suggestion = known(address, protocol)
     is_same = suggestion is not None and suggestion.initial["host"] == request.POST.get("host")
-    return Finding(AddressForm(initial={"address": address}), suggestion if is_same else None)
+    form = AddressForm(initial={"address": address})
+    return Finding(form, suggestion if is_same else None, is_tried=True)

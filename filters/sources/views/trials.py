@@ -43,5 +43,5 @@ def go_on(request: PersonRequest, ended: Trial) -> HttpResponse | None:
 def _next(request: PersonRequest, ended: Trial) -> str:
     if "said" in ended.answer:
         messages.success(request, ended.answer["said"])
-    named = f"?trial={ended.pk}" if ended.answer.keys() & {"offers", "found"} else ""
+    named = f"?trial={ended.pk}" if ended.answer.keys() & {"offers", "server"} else ""
     return f"{ended.answer['url']}{named}"

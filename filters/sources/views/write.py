@@ -19,7 +19,7 @@ from filters.models.source import Source
 from filters.sources import trials
 from filters.sources.forms import FoldersForm, SourceForm
 from filters.sources.tasks import pull_soon, try_source
-from filters.sources.views.finding import Finding, finding, is_asked
+from filters.sources.views.finding import Finding, find_server, is_asked
 from filters.sources.views.sources import source_of
 from filters.sources.views.trials import go_on
 from tapestry.core.clock import wall_clock
@@ -34,22 +34,22 @@ def write(request: PersonRequest, pk: int | None = None) -> HttpResponse:
     kind = request.POST.get("kind") or request.GET.get("kind")
     kind = kind if kind in Source.Kind.values else str(Source.Kind.IMAP)
     stored = Source(owner=request.user, kind=kind) if pk is None else source_of(request, pk)
-    found = finding(request, "imap") if pk is None and not stored.is_news else None
-    if isinstance(found, HttpResponse):
-        return found
+    finding = find_server(request, "imap") if pk is None and not stored.is_news else None
+    if isinstance(finding, HttpResponse):
+        return finding
     data = request.POST if request.method == "POST" and not is_asked(request) else None
-    suggestion = found.suggestion if found else None
+    suggestion = finding.suggestion if finding else None
     form = SourceForm(data, source=stored, suggested=suggestion.initial if suggestion else {})
     if not form.is_valid():
-        return _page(request, form, stored, found=found)
+        return _page(request, form, stored, finding=finding)
     question = {"do": "source", "source": pk, "kind": kind, "data": request.POST.urlencode()}
     try:
         trial = trials.begin(request.user, f"source:{pk or 'new'}", question, try_source)
         answer = go_on(request, trial)
     except TapestryError as error:
         form.add_error(None, f"{error.message} {error.hint or ''}")
-        return _page(request, form, stored, found=found)
-    return answer or _page(request, form, stored, trial, found)
+        return _page(request, form, stored, finding=finding)
+    return answer or _page(request, form, stored, trial, finding)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -81,18 +81,20 @@ def _page(
     form: SourceForm,
     source: Source,
     trial: Trial | None = None,
-    found: Finding | None = None,
+    finding: Finding | None = None,
 ) -> HttpResponse:
     context = {"form": form, "source": source, "kinds": Source.Kind.choices, "trial": trial}
-    context |= {"finding": found, "by_hand": _by_hand(form, trial, found)}
-    status = 400 if form.errors or (found and found.form.errors) else 200
+    context |= {"finding": finding, "by_hand": _by_hand(form, trial, finding)}
+    status = 400 if form.errors or (finding and finding.form.errors) else 200
     return render(request, "filters/sources/write.html", context, status=status)
 
 
-def _by_hand(form: SourceForm, trial: Trial | None, found: Finding | None) -> bool:
+def _by_hand(form: SourceForm, trial: Trial | None, finding: Finding | None) -> bool:
     """Tell whether the form of the server is shown open: there is something in it."""
-    failed = found is not None and found.trial is not None and found.trial.ended_at is not None
-    return form.is_bound or trial is not None or failed or bool(found and found.suggestion)
+    failed = (
+        finding is not None and finding.trial is not None and finding.trial.ended_at is not None
+    )
+    return form.is_bound or trial is not None or failed or bool(finding and finding.suggestion)
 
 
 def _listing(request: PersonRequest, source: Source) -> Trial | None:

@@ -45,9 +45,9 @@ def autoconfig(
     """Return the server that the file of a domain prefers, None if there is no such file."""
     for place in places:
         raw = get(place.format(domain=domain))
-        found = read_autoconfig(raw, domain, protocol) if raw else None
-        if found is not None:
-            return found
+        server = read_autoconfig(raw, domain, protocol) if raw else None
+        if server is not None:
+            return server
     return None
 
 

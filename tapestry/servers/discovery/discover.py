@@ -72,13 +72,13 @@ def discover(domain: str, protocol: Protocol, network: Network) -> Discovered | 
             pool.submit(way, domain, protocol, network)
             for way in (_by_srv, _by_mx, _by_autoconfig, _by_name)
         ]
-        found = next((answer for way in ways if (answer := way.result()) is not None), None)
+        answers = (way.result() for way in ways)
+        discovered = next((answer for answer in answers if answer is not None), None)
     finally:
         # What has not answered yet ends by itself, by its deadline.
         pool.shutdown(wait=False, cancel_futures=True)
-    way = found.way if found else "none"
-    event(log, "discovered", protocol=protocol, way=way)
-    return found
+    event(log, "discovered", protocol=protocol, way=discovered.way if discovered else "none")
+    return discovered
 
 
 def _by_srv(domain: str, protocol: Protocol, network: Network) -> Discovered | None:
@@ -95,9 +95,9 @@ def _by_autoconfig(domain: str, protocol: Protocol, network: Network) -> Discove
         most = autoconfig.MOST_BYTES
         return get_over_https(url, allowed=network.allowed, seconds=seconds, most_bytes=most)
 
-    found = autoconfig.autoconfig(domain, protocol, get, network.places)
-    if found is not None:
-        return Discovered(found, "autoconfig")
+    server = autoconfig.autoconfig(domain, protocol, get, network.places)
+    if server is not None:
+        return Discovered(server, "autoconfig")
     wait_until(deadline)
     return None
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 from typing import Any
 
 from tapestry.servers.account import Security
@@ -38,14 +39,14 @@ class Records:
 
         A target of “.” says that there is none (RFC 6186, section 3.4).
         """
-        found = []
+        ranked = []
         for service, security in SERVICES[protocol]:
             for record in self._look_up(f"{service}.{domain}", "SRV", seconds):
                 host = host_name(record.target.to_text())
                 if host and record.port:
                     rank = (record.priority, security != "tls", -record.weight)
-                    found.append((rank, ServerSettings(host, record.port, security)))
-        return [settings for _, settings in sorted(found, key=lambda ranked: ranked[0])]
+                    ranked.append((rank, ServerSettings(host, record.port, security)))
+        return [settings for _, settings in sorted(ranked, key=itemgetter(0))]
 
     def mail_exchangers(self, domain: str, seconds: float) -> list[str]:
         """Return the hosts that take in the mail of a domain, the preferred first."""

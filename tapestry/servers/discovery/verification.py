@@ -29,7 +29,7 @@ def first_that_answers(
     if not tried:
         return None
     with ThreadPoolExecutor(len(tried), "verify") as pool:
-        answers = [pool.submit(answers_over_tls, one, protocol, allowed) for one in tried]
+        answers = [pool.submit(answers_over_tls, settings, protocol, allowed) for settings in tried]
         for settings, answer in zip(tried, answers, strict=True):
             if answer.result():
                 return settings

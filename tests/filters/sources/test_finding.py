@@ -61,6 +61,7 @@ def test_the_table_answers_at_once_and_nothing_is_looked_up(
     page = ask(client, "joe@gmail.com")
     assert 'value="imap.gmail.com"' in page and 'value="993"' in page
     assert 'name="user" value="joe@gmail.com"' in page
+    assert "nothing has been sent there yet" in page
     assert "app password only" in page and "https://myaccount.google.com/apppasswords" in page
     assert lookups.asked == [] and not Trial.objects.exists()
 
@@ -211,7 +212,7 @@ def test_the_help_of_a_provider_stays_while_its_server_is_tried(
     }
     page = client.post(NEW, given).content.decode()
     assert "Connecting to the server" in page and "app password only" in page
-    assert "It is filled in below" in page and "s3cret" not in page
+    assert "nothing has been sent there yet" not in page and "s3cret" not in page
     Trial.objects.all().delete()
     page = client.post(NEW, {**given, "host": "imap.x.org"}).content.decode()
     assert "app password only" not in page and "No mail server was found" not in page
