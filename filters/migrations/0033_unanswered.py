@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("filters", "0031_appraisal")]
+    dependencies = [("filters", "0032_claimed_email")]
 
     operations = [
         migrations.AddField(
