@@ -85,7 +85,12 @@ def select(request: PersonRequest) -> HttpResponse:
     here = _next(request)
     if not wants_fragment(request):
         return redirect(f"{here}{'&' if '?' in here else '?'}selection={selection.pk}")
-    context = {"selection": selection, "list": name, "filter": filter_, "here": here}
+    context = {
+        "selection": selection,
+        "shelf": lists.SHELVES.get(name),
+        "filter": filter_,
+        "here": here,
+    }
     response = render(request, "filters/triage/_bulk.html", context)
     response["HX-Trigger-After-Settle"] = json.dumps({"acted": {"hides": False}, "arrived": {}})
     return response

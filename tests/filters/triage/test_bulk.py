@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from typing import Any
 
 import pytest
@@ -84,6 +85,33 @@ def test_every_list_can_be_selected(client: Client) -> None:
     assert Selection.objects.get(pk=select(client, "filter", "jones")).count == 111
     for given in ({}, {"list": "all"}, {"list": "filter"}, {"list": "filter", "filter": "none"}):
         assert client.post("/triage/select/", given).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("shelf", "fill", "offered"),
+    [
+        ("starred", {}, {"done", "unstar", "snooze", "mute"}),
+        ("snoozed", {"until": "week"}, {"done", "star", "unsnooze", "mute"}),
+        ("done", {}, {"inbox", "star", "snooze", "mute"}),
+        ("muted", {}, {"done", "star", "snooze", "unmute"}),
+    ],
+)
+def test_what_is_selected_on_a_shelf_stays_of_that_shelf(
+    client: Client, shelf: str, fill: dict[str, str], offered: set[str]
+) -> None:
+    """Its buttons are those of its page, and selecting all once more selects no other list."""
+    action = {"starred": "star", "snoozed": "snooze", "done": "done", "muted": "mute"}[shelf]
+    client.post(f"/triage/do/{action}/", {"id": MANY[:3], **fill})
+    given = {"list": shelf, "filter": "", "next": f"/{shelf}/"}
+    bulk = client.post("/triage/select/", given, headers=HTMX).content.decode()
+    page = client.get(f"/{shelf}/").content.decode()
+    for part in (bulk, page[page.index('<form id="bulk"') :]):
+        (name,) = re.findall(r'name="list" value="(\w+)"', part)
+        assert name == shelf
+        assert set(re.findall(r"/triage/do/(\w+)/", part)) == {"read", "unread"} | offered
+    assert "All 3 messages" in bulk
+    again = client.post("/triage/select/", given | {"list": name}, headers=HTMX)
+    assert "All 3 messages" in again.content.decode()
 
 
 def test_a_selection_is_its_owners(client: Client, bob: User) -> None:
