@@ -6,9 +6,12 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.http import QueryDict
 
 LONGEST = {"tag": 100, "note": 2000}
 """Characters of a tag and of a note."""
+
+KINDS = ("vote", "tag", "note", "priority")
 
 _FIRST = {
     "tag": "Write the tag first: urgent, for example.",
@@ -16,20 +19,33 @@ _FIRST = {
 }
 
 
+def ticked(given: QueryDict) -> frozenset[str]:
+    """Return the kinds of the forms in which “only for me” is ticked."""
+    return frozenset(KINDS).intersection(given.getlist("private"))
+
+
 class AnnotationForm(forms.Form):
     """What a person says of a message, or takes back.
 
     ``number`` is 1, -1 or 0 of a vote, 1 to 10 or 0 of a priority; 0 takes it back.
-    ``take_back`` names a tag by its word, a note by its annid.
+    ``take_back`` names a tag by its word, a note by its annid.  ``private`` is the kind for which
+    “only for me” is ticked; the page sends those of its other forms too, to have them stay so.
     """
 
     id = forms.CharField(strip=False)
     audience = forms.CharField(strip=False, required=False)
-    kind = forms.ChoiceField(choices=[(kind, kind) for kind in ("vote", "tag", "note", "priority")])
+    kind = forms.ChoiceField(choices=[(kind, kind) for kind in KINDS])
     number = forms.IntegerField(required=False)
     value = forms.CharField(required=False)
     take_back = forms.CharField(strip=False, required=False)
     private = forms.BooleanField(required=False)
+
+    def clean_private(self) -> bool:
+        """Return whether it is for the person alone: the tick of another form does not count."""
+        kind = self.data.get("kind", "")
+        given = filter(None, self.data.getlist("private"))  # type: ignore[attr-defined]
+        # Of what is not understood the narrower meaning is the safe one.
+        return any(value == kind or value not in KINDS for value in given)
 
     def clean_value(self) -> str:
         """Return the text of a tag or a note, its lines ended as everywhere here."""

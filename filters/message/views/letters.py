@@ -8,6 +8,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from filters.accounts.requests import PersonRequest, local_path, wants_fragment
+from filters.annotations.forms import ticked
 from filters.lists import listing
 from filters.message import reading
 from filters.message.letters import letter_of, standing_mark
@@ -66,7 +67,10 @@ def html(request: PersonRequest) -> HttpResponse:
 
 @require_safe
 def standing(request: PersonRequest) -> HttpResponse:
-    """Show the votes and tags of a message again; 204 while they are as when ``seen``."""
+    """Show the votes and tags of a message again; 204 while they are as when ``seen``.
+
+    ``private``: the forms in which “only for me” is ticked stay so.
+    """
     msgid, audience = request.GET.get("id", ""), request.GET.get("in")
     if not reading.find(request.user, msgid, audience):
         raise Http404("There is no such message, or you may not see it.")
@@ -76,7 +80,9 @@ def standing(request: PersonRequest) -> HttpResponse:
     shown = reading.read(request.user, msgid, audience)
     if not wants_fragment(request) or shown is None:
         return redirect(message_address(msgid, audience))
-    return render(request, "filters/reading/_standing.html", {"reading": shown})
+    return render(
+        request, "filters/reading/_standing.html", {"reading": shown, "ticked": ticked(request.GET)}
+    )
 
 
 @require_POST

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from filters.accounts.requests import PersonRequest, wants_fragment
 from filters.annotations import opinions
-from filters.annotations.forms import AnnotationForm
+from filters.annotations.forms import AnnotationForm, ticked
 from filters.annotations.tasks import append_soon
 from filters.lists import listing
 from filters.message import reading
@@ -49,8 +49,8 @@ def annotate(request: PersonRequest) -> HttpResponse:
     if not wants_fragment(request):
         return redirect(message_address(shown.message.msgid, shown.message.audience))
     updated = _reading(request, given["id"], shown.message.audience)
-    context = {"reading": updated, "queued": queued, "private": given["private"]}
-    return render(request, "filters/message/_standing.html", context)
+    context = {"reading": updated, "queued": queued, "ticked": ticked(request.POST)}
+    return render(request, "filters/reading/_standing.html", context)
 
 
 def _refused(request: PersonRequest, shown: reading.Reading, form: AnnotationForm) -> HttpResponse:
@@ -60,10 +60,10 @@ def _refused(request: PersonRequest, shown: reading.Reading, form: AnnotationFor
         "refused": form.data.get("kind", ""),
         "typed": form.data.get("value", ""),
         "is_text_refused": "value" in form.errors,
-        "private": bool(form.cleaned_data.get("private")),
+        "ticked": ticked(request.POST),
     }
     if wants_fragment(request):
-        return render(request, "filters/message/_standing.html", context, status=422)
+        return render(request, "filters/reading/_standing.html", context, status=422)
     return render(request, "filters/message/message.html", context, status=400)
 
 

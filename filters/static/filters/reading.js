@@ -40,9 +40,13 @@
   });
 
   function isInUse(part) {
-    const isChanged = (field) =>
-      field.type === "checkbox" ? field.checked !== field.defaultChecked : field.value !== field.defaultValue;
-    return part.contains(document.activeElement) || [...part.querySelectorAll("input:not([type=hidden]), textarea")].some(isChanged);
+    const isChanged = (field) => {
+      if (field.type === "checkbox") return field.checked !== field.defaultChecked;
+      if (field.options) return [...field.options].some((option) => option.selected !== option.defaultSelected);
+      return field.value !== field.defaultValue;
+    };
+    const fields = [...part.querySelectorAll("input:not([type=hidden]), select, textarea")];
+    return part.contains(document.activeElement) || fields.some(isChanged);
   }
 
   document.addEventListener("htmx:beforeSwap", (event) => {
