@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -34,15 +35,11 @@ from tapestry.tables.thread import ThreadEntry, thread
 
 @dataclass(frozen=True)
 class Reading:
-    """A copy of a message as one reader may see it; ``my_vote`` is 1, -1 or 0.
+    """A copy of a message as one reader may see it.
 
-    ``annotations`` and ``mine`` are those that stand; ``my_priority`` is 1 to 10, 0 if none.
-    ``others`` are the audiences of its other copies, ``same_id`` other messages that have its
-    Message-ID; ``came_later`` says that it is not the first of them.  ``origin`` says where this
-    copy came from.  ``explanations`` are the reader's matches,
-    present and retracted, with their evidence in words.  ``problems`` says what could not be
-    read of it; None if its original was not kept.  ``state`` is what the reader did with it.
-    ``shows_all``: its page names the whole conversation.
+    ``others`` are the audiences of its other copies.  ``shows_all``: its page names the whole
+    conversation.  All else is read when it is asked for, once: a part of the page costs what it
+    shows.
     """
 
     user: User
@@ -50,19 +47,6 @@ class Reading:
     message: Message
     ts: int
     others: tuple[str, ...]
-    same_id: tuple[Card, ...]
-    came_later: bool
-    origin: Origin
-    thread: tuple[ThreadEntry, ...]
-    annotations: AnnotationSummary
-    mine: tuple[Annotation, ...]
-    my_vote: int
-    my_tags: tuple[str, ...]
-    my_priority: int
-    may_be_public: bool
-    explanations: tuple[tuple[Match, list[str]], ...]
-    problems: tuple[str, ...] | None
-    state: message_states.ReadingState
     shows_all: bool = False
 
     @cached_property
@@ -71,15 +55,98 @@ class Reading:
         return letter_of(self.message, self.copy)
 
     @cached_property
+    def thread(self) -> tuple[ThreadEntry, ...]:
+        return tuple(thread(services.tables(), self.message.msgid, self._audiences))
+
+    @cached_property
     def conversation(self) -> Conversation:
         """The messages around it."""
         msgid = self.message.msgid
         return conversation(self.user, msgid, self.thread, shows_all=self.shows_all)
 
     @cached_property
+    def same_id(self) -> tuple[Card, ...]:
+        """Other messages that have its Message-ID."""
+        msgid = self.message.msgid
+        others = same_message_id(services.tables(), [msgid], self._audiences)
+        return tuple(others.get(msgid, ()))
+
+    @property
+    def came_later(self) -> bool:
+        """Whether it is not the first that has its Message-ID."""
+        return is_copy(self.message.msgid)
+
+    @cached_property
+    def origin(self) -> Origin:
+        """Where this copy came from."""
+        return origin_of(self.user, self.message, self.copy)
+
+    @cached_property
+    def problems(self) -> tuple[str, ...] | None:
+        """What could not be read of it; None if its original was not kept."""
+        return problems_of(services.tables(), self.message.msgid, self.copy)
+
+    @cached_property
+    def annotations(self) -> AnnotationSummary:
+        """The annotations that stand."""
+        return summarize(self._standing)
+
+    @cached_property
+    def mine(self) -> tuple[Annotation, ...]:
+        """Those of the reader that stand."""
+        name = self.user.get_username()
+        return tuple(annotation for annotation in self._standing if annotation.owner == name)
+
+    @property
+    def my_vote(self) -> int:
+        """1, -1, or 0 for none."""
+        name = self.user.get_username()
+        return (name in self.annotations.voted_for) - (name in self.annotations.voted_against)
+
+    @property
+    def my_tags(self) -> tuple[str, ...]:
+        name = self.user.get_username()
+        return tuple(tag for tag, owners in self.annotations.tags if name in owners)
+
+    @property
+    def my_priority(self) -> int:
+        """1 to 10, or 0 for none."""
+        return dict(self.annotations.priorities).get(self.user.get_username(), 0)
+
+    @property
+    def may_be_public(self) -> bool:
+        return may_be_public(self.message.audience)
+
+    @cached_property
     def mark(self) -> str:
         """What changes when its votes and tags do."""
         return standing_mark(self.user, self.annotations)
+
+    @cached_property
+    def explanations(self) -> tuple[tuple[Match, list[str]], ...]:
+        """The reader's matches, present and retracted, with their evidence in words."""
+        return tuple(
+            (match, sentences(match.evidence_rows, self._audiences))
+            for matches in (listing.visible(self.user), listing.visible(self.user, retracted=True))
+            for match in matches.filter(msgid=self.message.msgid)
+            .select_related("filter")
+            .order_by("filter__name")
+        )
+
+    @cached_property
+    def state(self) -> message_states.ReadingState:
+        """What the reader did with it."""
+        msgid = self.message.msgid
+        is_listed = listing.visible(self.user).filter(msgid=msgid).exists()
+        return message_states.reading_state(self.user, msgid, is_listed=is_listed)
+
+    @cached_property
+    def _audiences(self) -> tuple[str, ...]:
+        return people.audiences(self.user)
+
+    @cached_property
+    def _standing(self) -> list[Annotation]:
+        return _annotations(self.message.msgid, self._audiences)
 
 
 def find(user: User, msgid: str, audience: str | None = None) -> list[Copy]:
@@ -102,42 +169,18 @@ def read(
 
     It is the copy for ``audience``; where none is named, the narrowest.
     """
-    visible = find(user, msgid, audience)
+    return read_first(user, msgid, find(user, msgid, audience), shows_all=shows_all)
+
+
+def read_first(
+    user: User, msgid: str, visible: Sequence[Copy], *, shows_all: bool = False
+) -> Reading | None:
+    """Return the first of the copies that a reader may see, or None if there is none."""
     row = read_copy(msgid, visible[0]) if visible else None
     if row is None:
         return None
-    audiences = people.audiences(user)
-    name = user.get_username()
-    annotations = _annotations(msgid, audiences)
-    summary = summarize(annotations)
-    is_listed = listing.visible(user).filter(msgid=msgid).exists()
-    return Reading(
-        user=user,
-        copy=visible[0],
-        shows_all=shows_all,
-        message=row.message,
-        ts=row.ts,
-        others=tuple(copy.audience for copy in visible[1:]),
-        same_id=tuple(same_message_id(services.tables(), [msgid], audiences).get(msgid, ())),
-        came_later=is_copy(msgid),
-        origin=origin_of(user, row.message, visible[0]),
-        thread=tuple(thread(services.tables(), msgid, audiences)),
-        annotations=summary,
-        mine=tuple(annotation for annotation in annotations if annotation.owner == name),
-        my_vote=(name in summary.voted_for) - (name in summary.voted_against),
-        my_tags=tuple(tag for tag, owners in summary.tags if name in owners),
-        my_priority=dict(summary.priorities).get(name, 0),
-        may_be_public=may_be_public(row.message.audience),
-        problems=problems_of(services.tables(), msgid, visible[0]),
-        explanations=tuple(
-            (match, sentences(match.evidence_rows, audiences))
-            for matches in (listing.visible(user), listing.visible(user, retracted=True))
-            for match in matches.filter(msgid=msgid)
-            .select_related("filter")
-            .order_by("filter__name")
-        ),
-        state=message_states.reading_state(user, msgid, is_listed=is_listed),
-    )
+    others = tuple(copy.audience for copy in visible[1:])
+    return Reading(user, visible[0], row.message, row.ts, others, shows_all)
 
 
 def summary_of(user: User, msgid: str) -> AnnotationSummary:

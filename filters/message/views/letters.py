@@ -72,12 +72,13 @@ def standing(request: PersonRequest) -> HttpResponse:
     ``private``: the forms in which “only for me” is ticked stay so.
     """
     msgid, audience = request.GET.get("id", ""), request.GET.get("in")
-    if not reading.find(request.user, msgid, audience):
+    visible = reading.find(request.user, msgid, audience)
+    if not visible:
         raise Http404("There is no such message, or you may not see it.")
     mark = standing_mark(request.user, reading.summary_of(request.user, msgid))
     if mark == request.GET.get("seen"):
-        return HttpResponse(status=204)
-    shown = reading.read(request.user, msgid, audience)
+        return HttpResponse(status=204)  # The message itself was not read: most polls end here.
+    shown = reading.read_first(request.user, msgid, visible)
     if not wants_fragment(request) or shown is None:
         return redirect(message_address(msgid, audience))
     return render(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
@@ -48,7 +50,7 @@ def annotate(request: PersonRequest) -> HttpResponse:
     queued = append_soon()
     if not wants_fragment(request):
         return redirect(message_address(shown.message.msgid, shown.message.audience))
-    updated = _reading(request, given["id"], shown.message.audience)
+    updated = replace(shown)  # The same copy, of which everything else is read anew.
     context = {"reading": updated, "queued": queued, "ticked": ticked(request.POST)}
     return render(request, "filters/reading/_standing.html", context)
 
