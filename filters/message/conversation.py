@@ -28,7 +28,7 @@ class Conversation:
     """The messages around the open one, which is the ``position``-th of ``length``, in order.
 
     ``before`` and ``after`` are those that are shown, ``more_before`` and ``more_after`` how many
-    are left out.
+    are left out.  ``goes_on``: it has messages that not even ``length`` counts.
     """
 
     before: tuple[Folded, ...] = ()
@@ -40,6 +40,7 @@ class Conversation:
     previous: Card | None = None
     next: Card | None = None
     is_cut_above: bool = False
+    goes_on: bool = False
 
 
 def conversation(
@@ -65,4 +66,5 @@ def conversation(
         previous=thread[at - 1].card if at else None,
         next=thread[at + 1].card if at + 1 < len(thread) else None,
         is_cut_above=thread[0].parent is not None,
+        goes_on=any(entry.goes_on for entry in thread),
     )

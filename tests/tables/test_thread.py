@@ -13,7 +13,8 @@ from tapestry.query.context import Context
 from tapestry.run.ask import ask
 from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.thread import LARGEST, thread
+from tapestry.tables.read import lookup
+from tapestry.tables.thread import DEEPEST, HIGHEST, LARGEST, thread
 
 PUBLIC = ("public",)
 NAMES = [f"m{n}" for n in range(6)]
@@ -81,9 +82,60 @@ def test_cycles_end(tables):
 
 
 def test_a_huge_thread_is_cut(tables):
-    replies = [Message(f"r{n}", inreplyto="a") for n in range(LARGEST + 50)]
+    replies = [Message(f"r{n:04}", inreplyto="a") for n in range(LARGEST + 50)]
     append_messages(tables, MemoryClock(), [Message("a"), *replies])
-    assert len(thread(tables, "a", PUBLIC)) == LARGEST
+    entries = thread(tables, "a", PUBLIC)
+    assert len(entries) == LARGEST and entries[0].goes_on
+    last = thread(tables, f"r{LARGEST + 49}", PUBLIC)
+    assert f"r{LARGEST + 49}" in [entry.card.msgid for entry in last], "a message is in its thread"
+
+
+@pytest.fixture
+def lookups(monkeypatch):
+    """The columns by which rows have been looked up."""
+    made = []
+
+    def count(tables, table, column, *rest):
+        made.append(column)
+        return lookup(tables, table, column, *rest)
+
+    monkeypatch.setattr("tapestry.tables.thread.lookup", count)
+    return made
+
+
+def chain(tables, length, *, has_references):
+    names = [f"c{n:03}" for n in range(length)]
+    append_messages(tables, MemoryClock(), [
+        Message(
+            name,
+            inreplyto=names[n - 1] if n else None,
+            references=tuple(names[:n]) if has_references else (),
+        )
+        for n, name in enumerate(names)
+    ])  # fmt: skip
+    return names
+
+
+def test_a_deep_thread_with_references_takes_few_lookups(tables, lookups):
+    names = chain(tables, 500, has_references=True)
+    entries = thread(tables, names[-1], PUBLIC)
+    assert shape(entries) == list(enumerate(names)) and not any(entry.goes_on for entry in entries)
+    assert lookups == ["msgid", "msgid", "inreplyto"]
+
+
+@pytest.mark.parametrize("has_references", [True, False])
+@pytest.mark.parametrize("at", [0, 250, 499])
+def test_a_deep_thread_ends_in_words_after_so_many_lookups(tables, lookups, at, has_references):
+    names = chain(tables, 500, has_references=has_references)
+    entries = thread(tables, names[at], PUBLIC)
+    assert lookups.count("msgid") <= HIGHEST + 1 and lookups.count("inreplyto") <= DEEPEST + 1
+    shown = [entry.card.msgid for entry in entries]
+    first, last = names.index(shown[0]), names.index(shown[-1])
+    assert shown == names[first : last + 1] and first <= at <= last
+    assert first == (0 if has_references else max(0, at - HIGHEST))
+    assert last == min(499, at + DEEPEST)
+    assert [entry.card.msgid for entry in entries if entry.goes_on] == names[last:499][:1]
+    assert (entries[0].parent is not None) == (first > 0), "what is above is not forgotten either"
 
 
 def starting(tables):

@@ -222,8 +222,18 @@ def test_a_long_conversation_is_shown_in_part_until_asked(
     with django_assert_max_num_queries(36):
         page = get(client, msgid="m20@x").content.decode()
     assert page.count('<details class="folded') == 55
+    assert "goes on" not in page
     assert "Show 15 earlier messages" in page and "Show 19 later messages" in page
     assert get(client, msgid="m20@x", all="").content.decode().count('<details class="folded') == 89
+
+
+def test_a_thread_that_goes_on_says_so(mail: Tables, alice, as_user: SignIn, monkeypatch) -> None:
+    client = as_user(alice)
+    assert "goes on" not in get(client, msgid="plan@example.org").content.decode()
+    append_messages(mail, DjangoClock(), [Message("last@x", inreplyto="reply@example.org")])
+    monkeypatch.setattr("tapestry.tables.thread.DEEPEST", 1)
+    page = get(client, msgid="plan@example.org").content.decode()
+    assert "of a conversation of more than 3 messages; the thread goes on" in page
 
 
 def test_votes_of_others_come_while_it_is_open(mail: Tables, alice, bob, as_user: SignIn) -> None:
