@@ -12,6 +12,7 @@ from django.utils.safestring import SafeString
 from filters.accounts import people
 from filters.runtime import services
 from filters.search.highlights import Highlights, highlight
+from filters.store.message_states import states
 from tapestry.core.schema import MESSAGES
 from tapestry.deliver.one_line import one_line
 from tapestry.tables.delta.log import Tables
@@ -32,6 +33,7 @@ class Line:
     subject: SafeString
     excerpt: SafeString
     shares_id: bool
+    is_starred: bool
 
 
 BEFORE, AFTER = 40, 200
@@ -44,9 +46,16 @@ def lines(user: User, msgids: Sequence[str], marked: Highlights) -> list[Line]:
     visible = cards(tables, msgids, audiences)
     shared = same_message_id(tables, list(visible), audiences)
     unmarked = [msgid for msgid, card in visible.items() if not _shows_word(card, marked)]
+    starred = {msgid for msgid, state in states(user, list(visible)).items() if state.starred_at}
     excerpts = _excerpts(tables, unmarked, audiences, marked.get("body"))
     return [
-        _line(visible[msgid], marked, excerpts.get(msgid, SafeString()), shares_id=msgid in shared)
+        _line(
+            visible[msgid],
+            marked,
+            excerpts.get(msgid, SafeString()),
+            shares_id=msgid in shared,
+            is_starred=msgid in starred,
+        )
         for msgid in msgids
         if msgid in visible
     ]
@@ -86,7 +95,9 @@ def _around(body: str, start: int, end: int) -> str:
     return one_line(before + body[start : end + AFTER], AFTER)
 
 
-def _line(card: Card, marked: Highlights, excerpt: SafeString, *, shares_id: bool) -> Line:
+def _line(
+    card: Card, marked: Highlights, excerpt: SafeString, *, shares_id: bool, is_starred: bool
+) -> Line:
     who = card.sender_name or card.sender or "(nobody)"
     column = "sender_name" if card.sender_name else "sender"
     return Line(
@@ -96,4 +107,5 @@ def _line(card: Card, marked: Highlights, excerpt: SafeString, *, shares_id: boo
         highlight(card.subject or "(no subject)", marked.get("subject") if card.subject else None),
         excerpt,
         shares_id,
+        is_starred,
     )

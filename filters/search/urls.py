@@ -6,5 +6,6 @@ from filters.search import views
 
 urlpatterns = [
     path("search/", views.search, name="search"),
+    path("search/select/", views.select, name="search-select"),
     path("search/<uuid:task>/", views.result, name="search-result"),
 ]

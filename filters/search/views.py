@@ -7,13 +7,13 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from django.core.paginator import Paginator
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from filters.accounts import people
-from filters.accounts.requests import PersonRequest
+from filters.accounts.requests import PersonRequest, wants_fragment
 from filters.authoring.views.editor import EXAMPLES
 from filters.authoring.views.waiting import PATIENCE, TOO_LONG, turn_of
 from filters.lists import listing
@@ -29,7 +29,10 @@ from filters.search.reading import (
     read_search,
 )
 from filters.search.searches import SEARCHES, Found, found_of, question
+from filters.search.selecting import select_found
 from filters.search.tasks import start_search
+from filters.triage.views.answers import refused, selected
+from tapestry.core.errors import TapestryError
 from tapestry.query.phrases.phrasebook import phrasebook
 
 PAGE = 50
@@ -41,10 +44,11 @@ def search(request: PersonRequest) -> HttpResponse:
 
     What was found is kept for some minutes: it is not asked anew unless ``again`` says so.  The
     message that ``open`` names is shown beside it.  A text that is no filter is a 400, with what
-    could be meant.
+    could be meant.  htmx gets the results alone.
     """
     text, within = _asked(request)
     context: dict[str, Any] = {"search_text": text, "within": within, "filter": within}
+    context |= {"searched": text, "here": _here(text, within)}
     if not text.strip():
         context |= {"examples": EXAMPLES, "phrasebook": phrasebook()}
         return render(request, "filters/search/search.html", context)
@@ -64,6 +68,8 @@ def search(request: PersonRequest) -> HttpResponse:
         context |= {"task": task, "turn": 1, "query": _query(text, within, _page(request))}
     else:
         context |= _results(request, text, within, read, found)
+    if wants_fragment(request):
+        return render(request, "filters/search/_results.html", context)
     opened = request.GET.get("open")
     shown = reading.read(request.user, opened) if opened else None
     if shown is not None and request.method == "GET":
@@ -95,11 +101,29 @@ def result(request: PersonRequest, task: UUID) -> HttpResponse:
     return render(request, "filters/search/_results.html", context)
 
 
+@require_POST
+def select(request: PersonRequest) -> HttpResponse:
+    """Select all results of a search, for actions that follow; in words if that is not possible."""
+    text, within = _asked(request)
+    if not text.strip():
+        raise Http404("There is no such search.")
+    asked = question(read_search(text, request.user).text, within)
+    found = found_of(SEARCHES.of_question(asked, request.user.pk), request.user)
+    try:
+        if found is None:
+            raise TapestryError("These results are no longer here.", hint="Search again.")
+        selection = select_found(request.user, found)
+    except TapestryError as error:
+        return refused(request, f"{error.message} {error.hint or ''}".strip())
+    return selected(request, selection, _here(text, within), {"searched": text, "within": within})
+
+
 def _asked(request: PersonRequest) -> tuple[str, Filter | None]:
     """Return the text and the filter of a search; 404 if that is none of the reader's."""
-    name = request.GET.get("in", "")
+    given = request.GET if request.method in ("GET", "HEAD") else request.POST
+    name = given.get("in", "")
     own = Filter.objects.filter(owner=request.user)
-    return request.GET.get("q", ""), get_object_or_404(own, name=name) if name else None
+    return given.get("q", ""), get_object_or_404(own, name=name) if name else None
 
 
 def _results(
@@ -111,6 +135,7 @@ def _results(
     return {
         "found": found,
         "here": _here(text, within),
+        "at": f"{reverse('search')}?{_query(text, within, str(page.number))}",
         "page": page,
         "lines": lines(request.user, list(page), marked),
     }

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from django import template
 from django.http import HttpRequest
+from django.template import Context
 from django.urls import reverse
 
 register = template.Library()
@@ -20,6 +21,20 @@ TYPE_COOKIE = "tapestry_type"
 def part_address(msgid: str, audience: str, number: str, page: str = "attachment") -> str:
     """Return the address of a part of a message."""
     return f"{reverse(page)}?{urlencode({'id': msgid, 'in': audience, 'part': number})}"
+
+
+@register.simple_tag(takes_context=True)
+def address_beside(context: Context, msgid: str) -> str:
+    """Return the address of the list that is open, with a message beside it; empty if none is."""
+    request = context["request"]
+    here = request.htmx.current_url_abs_path if request.htmx else request.get_full_path()
+    path, _, query = (here or "").partition("?")
+    if not path or path.startswith(reverse("message")):
+        return ""
+    # In the address of a search ``in`` is the filter in which it looks, elsewhere an audience.
+    dropped = ("open",) if path == reverse("search") else ("open", "in")
+    kept = [(name, value) for name, value in parse_qsl(query) if name not in dropped]
+    return f"{path}?{urlencode([*kept, ('open', msgid)])}"
 
 
 @register.filter

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.contrib.auth.models import User
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -110,12 +109,16 @@ def cards_in(user: User, name: str, filter_: Filter | None) -> QuerySet[Card]:
 
 
 def select(user: User, cards: QuerySet[Card]) -> Selection:
-    """Keep which messages are in a list at this moment; forget selections of yesterday."""
+    """Keep which messages are in a list at this moment."""
+    return select_keys(user, list(cards.order_by().values_list("pk", flat=True)))
+
+
+def select_keys(user: User, keys: Sequence[int]) -> Selection:
+    """Keep messages, by the keys of their cards; forget selections of yesterday."""
     now = wall_clock()
     kept = Selection.objects.filter(owner=user, at__gte=now - KEPT).order_by("-at", "pk")
     newest = list(kept.values_list("pk", flat=True)[: MOST_SELECTIONS - 1])
     Selection.objects.filter(owner=user).exclude(pk__in=newest).delete()
-    keys: list[Any] = list(cards.order_by().values_list("pk", flat=True))
     selection = Selection.objects.create(owner=user, at=now, count=len(keys))
     SelectionPart.objects.bulk_create(
         SelectionPart(selection=selection, cards=batch)

@@ -23,22 +23,58 @@ def named_targets(user: User, action: Action, msgids: Sequence[str]) -> list[Tar
     """Return the messages of these msgids, each the copy that the person sees in their lists.
 
     Raise Http404 if one is not there, or not theirs to see; TapestryError if the action is for
-    messages in lists, and one is in none.
+    messages in lists, and all are in none; some of these are left out.
     """
     wanted = list(dict.fromkeys(msgids))
-    known = _listed(user, wanted) | _with_state(user, wanted)
-    others = [msgid for msgid in wanted if msgid not in known]
-    known |= {msgid: _unlisted(user, action, msgid) for msgid in others}
-    return [known[msgid] for msgid in wanted]
+    known = in_lists(user, wanted)
+    others = {msgid: _unlisted(user, msgid) for msgid in wanted if msgid not in known}
+    if action.listed_only and not known:
+        raise in_no_list(len(others))
+    if not action.listed_only:
+        known |= {msgid: _with_card(copy) for msgid, copy in others.items()}
+    return [known[msgid] for msgid in wanted if msgid in known]
 
 
-def selected_targets(user: User, selection: Selection) -> Iterator[Target]:
-    """Yield the messages of a selection that the person may still see."""
-    audiences = people.audiences(user)
-    for part in selection.parts.order_by("pk").iterator(chunk_size=10):
-        cards = Card.objects.filter(pk__in=part.cards, audience__in=audiences)
-        for row in cards.order_by("pk").values_list("msgid", "audience", "root"):
-            yield Target(*row)
+class SelectedTargets:
+    """The messages of a selection that the person may still see, and that an action is for.
+
+    ``left_out``: how many it is not for, as they are in no list; known once it was iterated.
+    """
+
+    def __init__(self, user: User, action: Action, selection: Selection) -> None:
+        self._user, self._action, self._selection = user, action, selection
+        self.left_out = 0
+
+    def __iter__(self) -> Iterator[Target]:
+        audiences = people.audiences(self._user)
+        for part in self._selection.parts.order_by("pk").iterator(chunk_size=10):
+            cards = Card.objects.filter(pk__in=part.cards, audience__in=audiences)
+            rows = list(cards.order_by("pk").values_list("msgid", "audience", "root"))
+            targets = [Target(*row) for row in rows]
+            if self._action.listed_only:
+                msgids = {target.msgid for target in targets}
+                known = in_lists(self._user, list(msgids))
+                self.left_out += len(msgids - known.keys())
+                targets = [target for target in targets if target.msgid in known]
+            yield from targets
+
+
+def in_lists(user: User, msgids: Sequence[str]) -> dict[str, Target]:
+    """Return those of some messages that are or were in a list of the person, by msgid."""
+    return _listed(user, msgids) | _with_state(user, msgids)
+
+
+def in_no_list(count: int) -> TapestryError:
+    """Say that messages are in no list, so that an action is not for them."""
+    if count == 1:
+        return TapestryError(
+            "None of your filters found this message, so it is in none of your lists.",
+            hint="You can star it.",
+        )
+    return TapestryError(
+        "None of your filters found these messages, so they are in none of your lists.",
+        hint="You can star them.",
+    )
 
 
 def unread_targets(user: User, filter_: Filter | None) -> list[Target]:
@@ -68,16 +104,15 @@ def _with_state(user: User, msgids: Sequence[str]) -> dict[str, Target]:
     return {row[0]: Target(*row) for row in rows}
 
 
-def _unlisted(user: User, action: Action, msgid: str) -> Target:
-    """Return a message that no filter of the person has found."""
+def _unlisted(user: User, msgid: str) -> CopyKey:
+    """Return the copy that a person sees of a message that no filter of theirs has found."""
     copies = reading.find(user, msgid)
     if not copies:
         raise Http404("There is no such message, or you may not see it.")
-    if action.listed_only:
-        raise TapestryError(
-            "None of your filters found this message, so it is in none of your lists.",
-            hint="You can star it.",
-        )
-    ensure_cards(services.tables(), [CopyKey(msgid, copies[0].audience)])
-    card = Card.objects.get(msgid=msgid, audience=copies[0].audience)
+    return CopyKey(msgid, copies[0].audience)
+
+
+def _with_card(copy: CopyKey) -> Target:
+    ensure_cards(services.tables(), [copy])
+    card = Card.objects.get(msgid=copy.msgid, audience=copy.audience)
     return Target(card.msgid, card.audience, card.root)

@@ -87,7 +87,7 @@ def test_with_keys_at_a_desk(browser, jones, live_server, pictures):
     expect(row(page, two)).to_be_focused()
     shoot(page, pictures / "done-desk.png")
     page.keyboard.press("z")
-    expect(toast).to_contain_text("Undone")
+    expect(toast).to_contain_text("Undone for 1 message.")
     expect(row(page, one)).to_have_count(1)
 
     row(page, two).focus()
@@ -106,6 +106,15 @@ def test_with_keys_at_a_desk(browser, jones, live_server, pictures):
     Match.objects.filter(msgid=two).update(retracted_at=None)
     page.evaluate("htmx.trigger(document.body, 'arrived')")
     expect(page.locator("#list")).to_have_attribute("data-count", "62")
+
+    row(page, "reply-1").click()
+    article = page.locator("#reading article.message")
+    expect(article).to_have_attribute("data-msgid", "reply-1")
+    for key, msgid in (("p", "m00"), ("n", "reply-1"), ("n", "reply-2")):
+        page.keyboard.press(key)
+        expect(article).to_have_attribute("data-msgid", msgid)
+        expect(row(page, one)).to_be_visible()
+    assert page.url == f"{live_server.url}/in/jones/?open=reply-2"
 
     page.keyboard.press("u")
     expect(page.locator("#reading article.message")).to_have_count(0)

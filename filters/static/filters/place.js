@@ -45,6 +45,7 @@
   document.addEventListener(
     "click",
     (event) => {
+      if (reading && event.target.closest(".conversation a[rel]")) opened = false;
       const row = event.target.closest("#list a.row");
       if (!row) return;
       opened = !isOpen();

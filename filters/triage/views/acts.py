@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
 from uuid import UUID
 
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_POST, require_safe
 
-from filters.accounts.requests import PersonRequest, local_path, wants_fragment
+from filters.accounts.requests import PersonRequest, wants_fragment
 from filters.message import reading
 from filters.models import Filter, TriageStep
 from filters.templatetags.mail import time_words
 from filters.triage import lists, steps
 from filters.triage.actions import ACTIONS, Action
-from filters.triage.context_processors import TOAST, selection_of
+from filters.triage.context_processors import selection_of
 from filters.triage.snoozing import read_moment
-from filters.triage.steps import Target
-from filters.triage.targets import named_targets, selected_targets, unread_targets
+from filters.triage.targets import (
+    SelectedTargets,
+    in_no_list,
+    named_targets,
+    unread_targets,
+)
+from filters.triage.views.answers import next_address, refused, selected, told
 from tapestry.core.errors import TapestryError
 
 MOST = 500
@@ -40,12 +43,13 @@ def act(request: PersonRequest, action: str) -> HttpResponse:
     chosen = ACTIONS[action]
     try:
         until = _until(request) if action == "snooze" else None
-        targets = _targets(request, chosen)
+        step, left_out = _step(request, chosen, until)
     except TapestryError as error:
-        return _refused(request, f"{error.message} {error.hint or ''}".strip())
-    step = steps.act(request.user, chosen, targets, until)
+        return refused(request, f"{error.message} {error.hint or ''}".strip())
     words = chosen.result.format(_messages(step.count), until=time_words(until))
-    return _told(request, words, step=step, hides=chosen.hides)
+    if left_out:
+        words += f" {_others(left_out)} in none of your lists."
+    return told(request, words, step=step, hides=chosen.hides)
 
 
 @require_POST
@@ -57,9 +61,9 @@ def mark_all_read(request: PersonRequest) -> HttpResponse:
     read = ACTIONS["read"]
     targets = unread_targets(request.user, filter_)
     if not targets:
-        return _told(request, "Nothing was unread.")
+        return told(request, "Nothing was unread.")
     step = steps.act(request.user, read, targets)
-    return _told(request, read.result.format(_messages(step.count)), step=step)
+    return told(request, read.result.format(_messages(step.count)), step=step)
 
 
 @require_POST
@@ -68,9 +72,9 @@ def undo(request: PersonRequest, step: UUID) -> HttpResponse:
     undone = steps.undo(request.user, step)
     if undone is None:
         if wants_fragment(request):
-            return _refused(request, "This can no longer be undone.", status=404)
+            return refused(request, "This can no longer be undone.", status=404)
         raise Http404("This can no longer be undone.")
-    return _told(request, f"Undone: {_messages(undone.count)} as before.")
+    return told(request, f"Undone for {_messages(undone.count)}.")
 
 
 @require_POST
@@ -82,18 +86,8 @@ def select(request: PersonRequest) -> HttpResponse:
     if name not in {"inbox", "filter", *lists.SHELVES} or (name == "filter") != bool(filter_):
         raise Http404("There is no such list.")
     selection = lists.select(request.user, lists.cards_in(request.user, name, filter_))
-    here = _next(request)
-    if not wants_fragment(request):
-        return redirect(f"{here}{'&' if '?' in here else '?'}selection={selection.pk}")
-    context = {
-        "selection": selection,
-        "shelf": lists.SHELVES.get(name),
-        "filter": filter_,
-        "here": here,
-    }
-    response = render(request, "filters/triage/_bulk.html", context)
-    response["HX-Trigger-After-Settle"] = json.dumps({"acted": {"hides": False}, "arrived": {}})
-    return response
+    of_list = {"shelf": lists.SHELVES.get(name), "filter": filter_}
+    return selected(request, selection, next_address(request), of_list)
 
 
 @require_safe
@@ -110,43 +104,33 @@ def _until(request: PersonRequest) -> int:
     return read_moment(request.user, name, chosen)
 
 
-def _targets(request: PersonRequest, action: Action) -> Iterable[Target]:
+def _step(request: PersonRequest, action: Action, until: int | None) -> tuple[TriageStep, int]:
+    """Do an action; return its step, and how many messages it was not for."""
+    user = request.user
     if request.POST.get("selection"):
         selection = selection_of(request)
         if selection is None:
             raise Http404("There is no such selection.")
-        return selected_targets(request.user, selection)
-    msgids = request.POST.getlist("id")
+        targets = SelectedTargets(user, action, selection)
+        step = steps.act(user, action, targets, until)
+        if targets.left_out and not step.count:
+            step.delete()
+            raise in_no_list(targets.left_out)
+        return step, targets.left_out
+    msgids = set(request.POST.getlist("id"))
     if not msgids:
         raise TapestryError("No message is selected.", hint="Select one first.")
     if len(msgids) > MOST:
-        raise TapestryError("These are too many.", hint="Select all messages of the list instead.")
-    return named_targets(request.user, action, msgids)
+        raise TapestryError(
+            "Too many messages are selected.", hint="Select all messages of the list instead."
+        )
+    named = named_targets(user, action, request.POST.getlist("id"))
+    return steps.act(user, action, named, until), len(msgids) - len(named)
 
 
 def _messages(count: int) -> str:
     return f"{intcomma(count)} message{'' if count == 1 else 's'}"
 
 
-def _next(request: PersonRequest) -> str:
-    return local_path(request.POST.get("next", ""), "/")
-
-
-def _told(
-    request: PersonRequest, words: str, step: TriageStep | None = None, *, hides: bool = False
-) -> HttpResponse:
-    """Say what was done, and offer to undo the step."""
-    toast = {"words": words, "step": str(step.pk) if step else ""}
-    if not wants_fragment(request):
-        request.session[TOAST] = toast
-        return redirect(_next(request))
-    response = render(request, "filters/triage/_said.html", {"toast": toast})
-    response["HX-Trigger"] = json.dumps({"acted": {"hides": hides}, "arrived": {}, "read": {}})
-    return response
-
-
-def _refused(request: PersonRequest, words: str, status: int = 400) -> HttpResponse:
-    if wants_fragment(request):
-        return render(request, "filters/triage/_said.html", {"toast": {"words": words}}, status=422)
-    context = {"words": words, "here": _next(request)}
-    return render(request, "filters/triage/refused.html", context, status=status)
+def _others(count: int) -> str:
+    return "1 other message is" if count == 1 else f"{intcomma(count)} other messages are"

@@ -201,6 +201,23 @@ def test_what_is_unread_is_open_and_unfolded_it_is_read(
     assert plain["Location"] == "/message/?id=reply%40example.org&in=public"
 
 
+def test_previous_and_next_stay_beside_the_list(mail: Tables, alice, as_user: SignIn) -> None:
+    found(alice, "plan@example.org")
+    client = as_user(alice)
+    beside = 'hx-target="#reading" hx-swap="innerHTML show:#reading:top" hx-push-url="{}"'
+    page = client.get("/", {"open": "plan@example.org", "in": "public"}).content.decode()
+    assert beside.format("/?open=reply%40example.org") in page
+    for here, there in (
+        ("/in/all/?page=2&open=x&in=public", "/in/all/?page=2&amp;open=reply%40example.org"),
+        ("/search/?q=a&in=all&open=x", "/search/?q=a&amp;in=all&amp;open=reply%40example.org"),
+    ):
+        headers = {"HX-Request": "true", "HX-Current-URL": f"http://testserver{here}"}
+        part = client.get("/message/", {"id": "plan@example.org"}, headers=headers)
+        assert beside.format(there) in part.content.decode()
+    alone = get(client, msgid="plan@example.org").content.decode()
+    assert 'rel="next"' in alone and "hx-push-url" not in alone.partition('id="before"')[2]
+
+
 def test_the_conversation_holds_what_its_reader_may_see(
     mail: Tables, bob: User, as_user: SignIn
 ) -> None:

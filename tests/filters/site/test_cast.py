@@ -171,6 +171,7 @@ EXPECTED = {
     "read/": OWN_ACT,
     "search/": OWN,
     "search/<uuid:task>/": WAITING,
+    "search/select/": NOBODYS_ACT,
     "sending/": OWN_FORM,
     "sending/address/": OWN_ACT,
     "sending/remove/": OWN_ACT,

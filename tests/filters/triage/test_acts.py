@@ -230,7 +230,7 @@ def test_what_no_filter_found_can_be_starred_and_nothing_else(
 def test_bad_input_is_told_in_words(client: Client) -> None:
     for given, words in (
         ({}, "No message is selected."),
-        ({"id": [str(n) for n in range(501)]}, "too many"),
+        ({"id": [str(n) for n in range(501)]}, "Too many messages are selected."),
     ):
         answer = client.post("/triage/do/done/", given)
         page = answer.content.decode()

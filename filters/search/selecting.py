@@ -1,0 +1,56 @@
+"""All results of a search selected at once, as all messages of a list are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.contrib.auth.models import User
+
+from filters.accounts import people
+from filters.lists.cards import CopyKey, ensure_cards
+from filters.models import Card, Selection
+from filters.runtime import services
+from filters.runtime.batching import batched
+from filters.search.searches import Found
+from filters.triage.lists import select_keys
+from filters.triage.targets import in_lists
+from tapestry.core.errors import TapestryError
+from tapestry.core.schema import MESSAGES
+from tapestry.tables.read import lookup, narrowest_first
+
+MOST = 10_000
+"""Results that are selected at once: those that no filter found get their cards meanwhile."""
+
+
+def select_found(user: User, found: Found) -> Selection:
+    """Keep which messages a search has found, as far as the person may see them now.
+
+    Raise TapestryError, in words, if they are too many.
+    """
+    if len(found.msgids) > MOST:
+        raise TapestryError(
+            f"You can select at most {MOST:,} results at once.", hint="Make the search narrower."
+        )
+    keys = [key for batch in batched(found.msgids) for key in _card_keys(user, batch)]
+    return select_keys(user, keys)
+
+
+def _card_keys(user: User, msgids: Sequence[str]) -> list[int]:
+    """Return the keys of the cards of messages: of the copies in the person's lists, if any."""
+    tables, audiences = services.tables(), people.audiences(user)
+    wanted = {
+        msgid: CopyKey(msgid, target.audience) for msgid, target in in_lists(user, msgids).items()
+    }
+    others = [msgid for msgid in msgids if msgid not in wanted]
+    rows = lookup(tables, MESSAGES, "msgid", others, audiences, ("msgid", "audience"))
+    for row in narrowest_first(rows):
+        wanted.setdefault(row["msgid"], CopyKey(row["msgid"], row["audience"]))
+    known = _keys(msgids, audiences)
+    ensure_cards(tables, [copy for copy in wanted.values() if copy not in known])
+    known = _keys(msgids, audiences)
+    return [known[copy] for copy in wanted.values() if copy in known]
+
+
+def _keys(msgids: Sequence[str], audiences: Sequence[str]) -> dict[tuple[str, str], int]:
+    cards = Card.objects.filter(msgid__in=msgids, audience__in=audiences)
+    return {(msgid, own): key for key, msgid, own in cards.values_list("pk", "msgid", "audience")}
