@@ -19,6 +19,7 @@ from django.db.models.functions import Cast
 from filters.accounts import people
 from filters.appraisal.upkeep import add_cards
 from filters.lists.explanation import StaleMatch, evidence_rows
+from filters.lists.roots import roots_of
 from filters.lists.tallies import tallies
 from filters.models import Card, Match
 from filters.runtime.batching import BATCH_SIZE, batched
@@ -158,11 +159,13 @@ def _read_cards(
     parents: dict[str, str | None] = {}
     files = tables.data_files(MESSAGES)
     for audience, msgids in wanted.items():
-        for row in lookup(tables, MESSAGES, "msgid", msgids, [audience], COLUMNS, files):
+        rows = lookup(tables, MESSAGES, "msgid", msgids, [audience], COLUMNS, files)
+        roots = roots_of(tables, audience, rows, files)
+        for row in rows:
             parents.setdefault(row["msgid"], row["inreplyto"])
             texts = {name: row[name] or "" for name in ("sender", "sender_name", "subject")}
             columns = {name: row[name] for name in ("msgid", "ts", "received", "date")}
-            root = next(iter(row["references"]), None) or row["inreplyto"] or row["msgid"]
+            root = roots[row["msgid"]]
             cards.append(Card(audience=audience, root=root, **columns, **texts))
     imports.name_cards(cards)
     # All lock rows that are there in one order.
