@@ -59,8 +59,11 @@ def misreading_of(text: str, error: TapestryError, user: User) -> Misreading:
     return misreading(text, error, people.context(user), vocabulary(user, text))
 
 
-def as_filter(reading: SearchReading, within: Filter | None, user: User) -> str:
-    """Return the text of a filter that keeps a search; ``within``: of what that filter matches."""
+def as_filter(reading: SearchReading, within: Filter | None, user: User) -> str | None:
+    """Return the text of a filter that keeps a search; ``within``: of what that filter matches.
+
+    None if there is no such text: a filter of all mail is not what was asked for.
+    """
     if within is None:
         return reading.text
     for combined in (
@@ -70,4 +73,4 @@ def as_filter(reading: SearchReading, within: Filter | None, user: User) -> str:
         with suppress(TapestryError):
             understand(combined, people.context(user))
             return combined
-    return reading.text
+    return None

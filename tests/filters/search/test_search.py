@@ -270,6 +270,16 @@ class TestWithinAFilter:
         assert 'name="in" value="of-mary" checked' in page
         assert "?text=%28about%20plan%29%20and%20in%20filter%20of-mary" in page
 
+    def test_what_cannot_be_kept_as_a_filter_in_it_is_not_kept_as_one_of_all_mail(
+        self, filter_: Filter, alice: User, as_user: SignIn
+    ) -> None:
+        text = "SELECT m.msgid FROM messages m WHERE m.subject HAS 'plan'"
+        compute(alice, text, filter_)
+        compute(alice, text)
+        page = page_of(as_user(alice), text, **{"in": "of-mary"})
+        assert "cannot be kept as a filter, because it looks only in of-mary" in page
+        assert "Keep as filter" not in page and "Keep as filter" in page_of(as_user(alice), text)
+
     def test_its_list_offers_it(self, filter_: Filter, alice: User, as_user: SignIn) -> None:
         page = as_user(alice).get("/in/of-mary/").content.decode()
         assert 'type="checkbox" name="in" value="of-mary">' in page
