@@ -176,15 +176,29 @@ def rows(
     that filter alone.
     """
     page_cards: list[Any] = list(page)
-    found: Any = page.paginator.object_list
-    blocks: dict[tuple[int, str], Block] = {}
-    for day, name in {(card.day, card.block) for card in page_cards if card.block}:
-        blocks[day, name] = Block(name, found.filter(Q(day=day, block=name)).count())
+    named = {(card.day, card.block) for card in page_cards if card.block}
+    blocks = _blocks(page.paginator.object_list, sorted(named))
     lines = rows_of(user, page_cards, filter_, retracted=retracted)
     return [
         replace(line, block=blocks.get((card.day, card.block)))
         for card, line in zip(page_cards, lines, strict=True)
     ]
+
+
+def _blocks(found: Any, named: Sequence[tuple[int, str]]) -> dict[tuple[int, str], Block]:
+    """Return the blocks of a list that a page shows, by day and name, counted in one query."""
+    if not named:
+        return {}
+    counts = found.order_by().aggregate(
+        **{
+            f"block_{number}": Count("pk", filter=Q(day=day, block=name))
+            for number, (day, name) in enumerate(named)
+        }
+    )
+    return {
+        (day, name): Block(name, counts[f"block_{number}"])
+        for number, (day, name) in enumerate(named)
+    }
 
 
 def rows_of(
