@@ -8,6 +8,7 @@ import unicodedata
 from base64 import b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 from tapestry.ingest.mime.headers import decoded
 from tapestry.ingest.mime.sections import Section
@@ -65,9 +66,27 @@ def is_attachment(section: Section) -> bool:
     return not section.kind.startswith(("text/plain", "text/html")) and not section.is_related
 
 
+def is_inline(section: Section) -> bool:
+    """Tell whether a part is one that the HTML of a message shows, such as a picture.
+
+    Without the HTML it is seen nowhere.
+    """
+    if section.is_multipart or section.is_of_mail or is_attachment(section):
+        return False
+    return section.is_related and not section.kind.startswith(("text/plain", "text/html"))
+
+
 def attachments_of(raw: bytes, sections: Iterable[Section]) -> tuple[Attachment, ...]:
     """Return the attachments of a message, at most MOST, in order."""
-    wanted = [section for section in sections if is_attachment(section)][:MOST]
+    return _listed(raw, filter(is_attachment, sections))
+
+
+def inline_parts_of(raw: bytes, sections: Iterable[Section]) -> tuple[Attachment, ...]:
+    """Return the parts that the HTML of a message shows, at most MOST, in order."""
+    return _listed(raw, filter(is_inline, sections))
+
+
+def _listed(raw: bytes, wanted: Iterable[Section]) -> tuple[Attachment, ...]:
     return tuple(
         Attachment(
             section.number,
@@ -76,7 +95,7 @@ def attachments_of(raw: bytes, sections: Iterable[Section]) -> tuple[Attachment,
             section.size(raw),
             _preview(section, raw),
         )
-        for section in wanted
+        for section in islice(wanted, MOST)
     )
 
 

@@ -7,7 +7,12 @@ from dataclasses import dataclass
 
 from django.utils.safestring import SafeString, mark_safe
 
-from filters.reading.attachments import Attachment, attachments_of, pictures_by_id
+from filters.reading.attachments import (
+    Attachment,
+    attachments_of,
+    inline_parts_of,
+    pictures_by_id,
+)
 from filters.reading.html import document, has_remote_pictures, sanitized
 from filters.reading.lines import Format
 from filters.reading.text import text_html
@@ -20,7 +25,8 @@ from tapestry.ingest.mime.sections import Section, sections
 class Letter:
     """``text`` is safe HTML.  ``has_html``: it was sent as HTML too, or so alone (``is_html``).
 
-    ``has_remote`` tells whether its HTML has pictures of other sites.
+    ``has_remote`` tells whether its HTML has pictures of other sites, ``inline`` are the parts that
+    it shows and the text does not.
     """
 
     text: SafeString
@@ -28,6 +34,7 @@ class Letter:
     is_html: bool = False
     has_remote: bool = False
     attachments: tuple[Attachment, ...] = ()
+    inline: tuple[Attachment, ...] = ()
 
 
 def read_letter(body: str | None, raw: bytes | None) -> Letter:
@@ -43,6 +50,7 @@ def read_letter(body: str | None, raw: bytes | None) -> Letter:
         is_html=bool(html.strip()) and not any(part.text(raw, 65536).strip() for part in own),
         has_remote=has_remote_pictures(html),
         attachments=attachments_of(raw, parts),
+        inline=inline_parts_of(raw, parts),
     )
 
 

@@ -106,8 +106,21 @@ def test_attachments_have_names_sizes_and_safe_previews(letter, alice, as_user: 
     page = get(as_user(alice)).content.decode()
     assert "cafégnp.png" in page and "\u202e" not in page
     assert "download>evil.html</a>" in page and "text/html, 25" in page
+    page = page[page.index('aria-label="Attachments"') :]
     assert page.count("<img src=") == 1 and "picture/?id=pictures%40x.org" in page
     assert page.count(">Show<") == 2
+
+
+def test_pictures_of_the_html_are_listed_where_it_is_not_shown(letter, alice, as_user) -> None:
+    client, listed = as_user(alice), 'aria-label="Pictures in the message"'
+    for text in (get(client), get(client, "letter/", part="text", htmx="1", **{"as": "text"})):
+        files = text.content.decode().partition(listed)[2].partition("</ul>")[0]
+        assert files.count("<li>") == 1 and "image/png" in files
+        address = re.search(r'<img src="/message/(attachment/picture/)\?.*?part=([\d.]+)"', files)
+        assert address and get(client, address[1], part=address[2]).content == PNG
+    assert listed not in get(client, **{"as": "html"}).content.decode()
+    html = get(client, "letter/", part="text", htmx="1", **{"as": "html"})
+    assert listed not in html.content.decode()
 
 
 @pytest.mark.parametrize("number", PARTS)
