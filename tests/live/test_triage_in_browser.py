@@ -107,6 +107,14 @@ def test_with_keys_at_a_desk(browser, jones, live_server, pictures):
     page.evaluate("htmx.trigger(document.body, 'arrived')")
     expect(page.locator("#list")).to_have_attribute("data-count", "62")
 
+    Match.objects.update(retracted_at=wall_clock())
+    page.evaluate("htmx.trigger(document.body, 'arrived')")
+    expect(page.locator("#list")).to_have_attribute("data-count", "0")
+    assert page.locator("#list a.row").count() == 1 and first(page) == two, "nor if it is the last"
+    Match.objects.update(retracted_at=None)
+    page.evaluate("htmx.trigger(document.body, 'arrived')")
+    expect(page.locator("#list")).to_have_attribute("data-count", "62")
+
     row(page, "reply-1").click()
     article = page.locator("#reading article.message")
     expect(article).to_have_attribute("data-msgid", "reply-1")

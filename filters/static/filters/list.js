@@ -58,8 +58,19 @@ function keepOpened(fresh) {
     const before = line.previousElementSibling?.querySelector("a.row");
     const place = before && fresh.getElementById(before.id)?.closest("li");
     if (place) place.after(line.cloneNode(true));
-    else fresh.querySelector("#list ol")?.prepend(line.cloneNode(true));
+    else rowsOf(fresh).prepend(line.cloneNode(true));
   }
+}
+
+// A list that has become empty has no place for rows.
+function rowsOf(fresh) {
+  const rows = fresh.querySelector("#list ol");
+  if (rows) return rows;
+  const made = fresh.createElement("ol");
+  const empty = fresh.querySelector("#list .empty");
+  if (empty) empty.replaceWith(made);
+  else fresh.getElementById("list").append(made);
+  return made;
 }
 
 document.addEventListener("click", (event) => {
