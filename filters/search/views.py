@@ -91,9 +91,9 @@ def result(request: PersonRequest, task: UUID) -> HttpResponse:
     if found is not None and read.understood is not None:
         context |= _results(request, text, within, read, found)
     elif answer is not None:
-        context["error"] = answer.get("error", "Your groups have changed.")
+        context["error"] = answer.get("error", "Your groups have changed since.")
     elif not SEARCHES.is_newest(str(task), request.user.pk):
-        context["error"] = "You have begun another search meanwhile."
+        context["error"] = "You have started another search since."
     elif turn >= PATIENCE:
         context["error"] = TOO_LONG
     context |= {"task": task, "turn": turn + 1, "query": _query(text, within, _page(request))}

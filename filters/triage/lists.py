@@ -56,9 +56,9 @@ SHELVES = {
         Shelf(
             "snoozed",
             "Snoozed",
-            "What comes back later, unread",
+            "Messages that come back later as unread",
             "Nothing is snoozed. Snooze a message, and it comes back when you say.",
-            "Back",
+            "Returning",
             "snoozed_until",
         ),
         Shelf(

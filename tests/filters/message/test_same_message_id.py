@@ -52,10 +52,10 @@ def test_filters_find_both_and_the_list_marks_both(
 def test_the_pages_name_each_other(forged: None, carol: User, as_user: SignIn) -> None:
     client = as_user(carol)
     first = client.get("/message/", {"id": "m@x"}).content.decode()
-    assert "account 666" in first and BANNER in first and "This came first." in first
+    assert "account 666" in first and BANNER in first and "This one came first." in first
     assert "Invoice 111, from mary@x.org" in first
     other = client.get(linked(first)).content.decode()
-    assert "account 111" in other and BANNER in other and "This came later." in other
+    assert "account 111" in other and BANNER in other and "This one came later." in other
     assert "<dt>Message-ID</dt><dd>m@x</dd>" in other
     assert "account 666" in client.get(linked(other)).content.decode()
     original = client.get(linked(first).replace("/message/", "/message/original/", 1))

@@ -196,7 +196,7 @@ class TestPolling:
         SEARCHES.begin(first, alice.pk, "a")
         SEARCHES.begin(second, alice.pk, "b")
         page = as_user(alice).get(f"/search/{first}/?q=from+x").content.decode()
-        assert "You have begun another search meanwhile." in page and "hx-get" not in page
+        assert "You have started another search since." in page and "hx-get" not in page
 
     def test_it_gives_up_with_a_sentence(self, alice: User, as_user: SignIn) -> None:
         task = str(uuid.uuid4())
@@ -233,7 +233,7 @@ class TestAfterwards:
         assert "For parc" in page_of(as_user(alice), "from mary@example.org")
         alice.groups.clear()
         page = as_user(alice).get(f"/search/{task}/?q=from+mary%40example.org").content.decode()
-        assert "Your groups have changed." in page and "For parc" not in page
+        assert "Your groups have changed since." in page and "For parc" not in page
 
     def test_a_message_opens_beside_the_results(
         self, mail: Tables, alice: User, as_user: SignIn

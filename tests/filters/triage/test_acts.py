@@ -105,6 +105,7 @@ def test_what_is_snoozed_comes_back_by_the_clock_unread_and_on_top(
     rows = client.get("/").context["rows"]
     assert rows[0].card.msgid == "a" and len(rows) == 3
     assert rows[0].unread and rows[0].returned_at == until
+    assert "back from snooze</span>" in client.get("/in/plans/").content.decode()
     assert shown(client, "/snoozed/") == []
     client.get("/", {"open": "a"})
     assert "a" not in unread(alice)

@@ -109,6 +109,8 @@ def test_what_is_selected_on_a_shelf_stays_of_that_shelf(
         (name,) = re.findall(r'name="list" value="(\w+)"', part)
         assert name == shelf
         assert set(re.findall(r"/triage/do/(\w+)/", part)) == {"read", "unread"} | offered
+    assert ("Move to inbox" in bulk) == (shelf == "done")
+    assert ("Returning" in page) == (shelf == "snoozed")
     assert "All 3 messages" in bulk
     again = client.post("/triage/select/", given | {"list": name}, headers=HTMX)
     assert "All 3 messages" in again.content.decode()
