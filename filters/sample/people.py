@@ -71,8 +71,13 @@ def settle(people: Path) -> dict[str, str]:
         if not User.objects.filter(username=person.user).exists():
             first, last = person.name.split()
             names = {"first_name": first, "last_name": last}
-            names |= {"is_staff": person.user == OPERATOR}
-            User.objects.create_user(person.user, person.address, passwords[person.user], **names)
+            User.objects.create_user(
+                person.user,
+                person.address,
+                passwords[person.user],
+                is_staff=person.user == OPERATOR,
+                **names,
+            )
     return passwords
 
 
