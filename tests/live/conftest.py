@@ -10,6 +10,19 @@ from support.browser_watch import BrowserWatch
 from filters.models import Filter
 from tapestry.celery import app
 
+WATCH = pytest.StashKey[BrowserWatch]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """End the watch over a browser with the test: the site is stopped while its pages still ask."""
+    try:
+        return (yield)
+    finally:
+        if WATCH in item.stash:
+            with suppress(Exception):  # a browser that is gone says nothing
+                item.stash[WATCH].end()
+
 
 @pytest.fixture(scope="session")
 def chromium():
@@ -40,7 +53,7 @@ def browser(request, chromium, pictures):
     expected = [part for mark in marks for part in mark.args]
     with playwright.sync_playwright() as driver:
         opened = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        watch = BrowserWatch(opened, expected)
+        watch = request.node.stash[WATCH] = BrowserWatch(opened, expected)
         yield opened
         pages = [page for context in opened.contexts for page in context.pages]
         for number, page in enumerate(pages):
