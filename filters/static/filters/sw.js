@@ -5,6 +5,9 @@
 
 self.addEventListener("install", (event) => {
   event.waitUntil(keepShell());
+  // What a page sends as it is closed is lost if it waits for this worker: it does not pass here.
+  const sent = { condition: { requestMethod: "POST" }, source: "network" };
+  if (event.addRoutes) event.waitUntil(event.addRoutes(sent));
   self.skipWaiting();
 });
 self.addEventListener("activate", (event) => event.waitUntil(takeOver()));
