@@ -3,40 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from django.contrib.auth.models import User
 
+from filters.annotations.changes import Change
 from filters.annotations.outbox import annotate, take_back
 from tapestry.core.message import Annotation, Message
 
 
 def keep(
     user: User, message: Message, stands: Iterable[Annotation], given: Mapping[str, Any]
-) -> None:
+) -> Change:
     """Keep an opinion, given as a valid form has it; the same one again says nothing new.
 
     ``stands`` is what the person said of the message before.  They have one vote and one
-    priority: another takes back what they had.
+    priority: another takes back what they had.  Return what this changed.
     """
     kind = given["kind"]
     mine = [annotation for annotation in stands if annotation.kind == kind]
     if given["take_back"]:
         named = given["take_back"]
-        take_back(user, [said for said in mine if named in (said.annid, said.value)])
-    elif kind in ("tag", "note"):
-        if given["value"] not in [annotation.value for annotation in mine]:
-            _annotate(user, message, given, value=given["value"])
-    elif not given["number"] or not _has(mine, given["number"]):
-        take_back(user, mine)
-        if given["number"]:
-            _annotate(user, message, given, number=float(given["number"]))
+        said = [annotation for annotation in mine if named in (annotation.annid, annotation.value)]
+        return _taken_back(user, message, said)
+    if kind in ("tag", "note"):
+        if given["value"] in [annotation.value for annotation in mine]:
+            return Change(message.msgid)
+        return _annotated(user, message, given, value=given["value"])
+    if given["number"] and _has(mine, given["number"]):
+        return Change(message.msgid)
+    change = _taken_back(user, message, mine)
+    if given["number"]:
+        written = _annotated(user, message, given, number=float(given["number"])).written
+        return replace(change, written=written)
+    return change
 
 
 def _has(mine: list[Annotation], number: int) -> bool:
     return bool(mine) and mine[-1].number == number
 
 
-def _annotate(user: User, message: Message, given: Mapping[str, Any], **content: Any) -> None:
+def _taken_back(user: User, message: Message, said: list[Annotation]) -> Change:
+    take_back(user, said)
+    return Change(message.msgid, taken_back=tuple(annotation.annid for annotation in said))
+
+
+def _annotated(user: User, message: Message, given: Mapping[str, Any], **content: Any) -> Change:
     kind, private = given["kind"], given["private"]
-    annotate(user, message.msgid, message.audience, kind, private=private, **content)
+    kept = annotate(user, message.msgid, message.audience, kind, private=private, **content)
+    return Change(message.msgid, written=(kept.annid,))

@@ -25,6 +25,9 @@ BATCH = 500
 _RETRACTIONS = uuid.UUID("0f0c2a0e-6d5b-4d0c-9a55-2f3a8f1f4c11")
 """The name space of the keys of retractions."""
 
+_RESTORED = uuid.UUID("0f0c2a0e-6d5b-4d0c-9a55-2f3a8f1f4c12")
+"""The name space of the keys of annotations that say again what was taken back."""
+
 
 def annotate(
     owner: User,
@@ -68,6 +71,27 @@ def take_back(owner: User, annotations: Iterable[Annotation]) -> None:
                 "created": wall_clock(),
             },
         )
+
+
+def restore(owner: User, annotation: Annotation) -> None:
+    """Keep that a person says again what they took back, to the same audience.
+
+    Whoever asks twice gets the same annotation, as of retractions.
+    """
+    if annotation.owner != owner.get_username():
+        raise ValueError("only the owner of an annotation can restore it")
+    OutboxAnnotation.objects.get_or_create(
+        annid=str(uuid.uuid5(_RESTORED, annotation.annid)),
+        defaults={
+            "msgid": annotation.msgid,
+            "owner": owner,
+            "kind": annotation.kind,
+            "value": annotation.value,
+            "number": annotation.number,
+            "audience": annotation.audience,
+            "created": wall_clock(),
+        },
+    )
 
 
 def append_outbox(tables: Tables) -> int:

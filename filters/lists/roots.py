@@ -67,7 +67,7 @@ def _take(rows: Iterable[Mapping[str, Any]], known: dict[str, str], above: dict[
 
 
 def _roots_of_cards(msgids: Iterable[str], audiences: Sequence[str]) -> dict[str, str]:
-    found: list[dict[str, Any]] = []
+    found: list[Any] = []
     for batch in batched(sorted(msgids)):
         cards = Card.objects.filter(msgid__in=batch, audience__in=audiences).exclude(root="")
         found += cards.values("msgid", "audience", "root")

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from filters.message.views import attachments, letters, message, originals
+from filters.message.views import annotations, attachments, letters, message, originals
 
 urlpatterns = [
     path("message/", message.message, name="message"),
@@ -15,5 +15,6 @@ urlpatterns = [
     path("message/attachment/picture/", attachments.picture, name="attachment-picture"),
     path("message/attachment/view/", attachments.view, name="attachment-view"),
     path("message/typeface/", letters.typeface, name="typeface"),
-    path("message/annotate/", message.annotate, name="annotate"),
+    path("message/annotate/", annotations.annotate, name="annotate"),
+    path("message/annotate/undo/", annotations.undo, name="undo-annotation"),
 ]

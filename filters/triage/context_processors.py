@@ -10,11 +10,9 @@ from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 
 from filters.models import Selection
+from filters.runtime.toast import TOAST
 from filters.triage.snoozing import moments
 from tapestry.core.clock import wall_clock
-
-TOAST = "toast"
-"""Key in the session of what the next page says, and the step that it offers to undo."""
 
 
 def triage(request: HttpRequest) -> dict[str, Any]:

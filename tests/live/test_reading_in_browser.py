@@ -119,6 +119,11 @@ def test_what_one_said_is_taken_back(browser, jones, live_server, size, scheme, 
     expect(page.locator(".tag")).to_have_count(0)
     note.click()
     expect(note).to_have_count(0)
+    expect(page.locator("#toast")).to_contain_text("Note removed.")
+    page.screenshot(path=pictures / f"removed-{size}.png")
+    page.keyboard.press("z")
+    expect(note).to_be_visible()
+    expect(page.locator("#toast")).to_have_text("Undone.")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -35,7 +35,7 @@ OF_SOURCES = ("source", "edit-source", "source-folders", "delete-source")
 
 PASSING = re.compile(
     r'csrfmiddlewaretoken" value="\w+"|name="(?:uid|editor)" value="[\w-]{36}"'
-    r'|x-csrftoken": "\w+"|seen=\w+|/act/\w+/[^/"\s]+'
+    r'|x-csrftoken": "\w+"|seen=\w+|name="change" value="[\w:.-]+"|/act/\w+/[^/"\s]+'
     r"|/unsubscribe/[^/\s>]+|(?m:^(?:Date|X-Tapestry\S*): .*$)|={5,}\d+=="
     r"|(?:preview|search|triage/undo)/[\w-]{36}|urn:uuid:[\w-]{36}|sample-[0-9a-f]{32}(?:-\d+)?|v1,[\w/+]{43}="
 )

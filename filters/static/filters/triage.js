@@ -154,6 +154,9 @@
     draw();
     if (event.detail.target?.id === "toast") offer();
   });
+  document.addEventListener("htmx:oobAfterSwap", (event) => {
+    if (event.target.id === "toast") offer();
+  });
   document.addEventListener("DOMContentLoaded", () => {
     for (const pick of picks()) if (pick.checked) selected.add(pick.value);
     draw();

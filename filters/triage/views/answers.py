@@ -10,14 +10,14 @@ from django.shortcuts import redirect, render
 
 from filters.accounts.requests import PersonRequest, local_path, wants_fragment
 from filters.models import Selection, TriageStep
-from filters.triage.context_processors import TOAST
+from filters.runtime.toast import TOAST, Toast
 
 
 def told(
     request: PersonRequest, words: str, step: TriageStep | None = None, *, hides: bool = False
 ) -> HttpResponse:
     """Say what was done, and offer to undo the step."""
-    toast = {"words": words, "step": str(step.pk) if step else ""}
+    toast = Toast(words=words, step=str(step.pk) if step else "")
     if not wants_fragment(request):
         request.session[TOAST] = toast
         return redirect(next_address(request))

@@ -154,6 +154,7 @@ EXPECTED = {
     "message/": OWN,
     "message/actions/": OWN,
     "message/annotate/": NOBODYS_ACT,
+    "message/annotate/undo/": NOBODYS_ACT,
     "message/attachment/": NOBODYS,
     "message/attachment/picture/": NOBODYS,
     "message/attachment/view/": NOBODYS,
