@@ -19,7 +19,7 @@ from django.db.models import Max
 from filters.models import Filter, Match, MessageState, Mute, TriageStep, TriageStepPart
 from filters.runtime.batching import BATCH_SIZE, batched, in_batches
 from filters.runtime.bulk import update_rows
-from filters.store.schedule import plan_held
+from filters.store.schedule import plan_held, replan
 from filters.triage.actions import Action
 from tapestry.core.clock import MINUTE, wall_clock
 
@@ -60,11 +60,16 @@ def act(
 
 
 def undo(user: User, step_id: UUID) -> TriageStep | None:
-    """Undo a step of a person, except what they have changed since; None if it is gone."""
+    """Undo a step of a person, except what they have changed since; None if it is gone.
+
+    What a filter held back while something was unread, and the step let go, waits again unless it
+    has been shown meanwhile: of that, mail may have been sent.
+    """
     steps = TriageStep.objects.filter(owner=user, at__gte=wall_clock() - UNDO)
     step = steps.filter(pk=step_id).first()
     if step is None:
         return None
+    holding: set[int] = set()
     while True:
         with transaction.atomic():
             part = step.parts.select_for_update().order_by("-pk").first()
@@ -74,8 +79,11 @@ def undo(user: User, step_id: UUID) -> TriageStep | None:
             _restore_reads(step, part.reads)
             Mute.objects.filter(owner=user, root__in=part.muted, step=step.at).delete()
             _make_mutes(step, part.unmuted, None)
+            holding |= _holding_again(user, part)
             part.delete()
     step.delete()
+    if holding:
+        replan(Filter.objects.filter(pk__in=holding))
     return step
 
 
@@ -204,6 +212,17 @@ def _restore_reads(step: TriageStep, before: Sequence[Sequence[Any]]) -> None:
     for rows in in_batches(Match.objects.filter(read_at=made_read), was):
         keys = list(rows.values_list("pk", flat=True))
         update_rows(Match, ("read_at",), ((was[key], key) for key in keys))
+
+
+def _holding_again(owner: User, part: TriageStepPart) -> set[int]:
+    """Return the filters of a person that hold others back while messages of a part are unread."""
+    filters = Filter.objects.filter(owner=owner, while_unread=True)
+    if not filters.exists():
+        return set()
+    found = set(_holding(owner, [row[0] for row in part.states]))
+    for matches in in_batches(Match.objects.all(), [row[0] for row in part.reads]):
+        found.update(matches.filter(filter__in=filters).values_list("filter_id", flat=True))
+    return found
 
 
 def _holding(owner: User, msgids: Sequence[str]) -> list[int]:

@@ -15,6 +15,7 @@ from filters.models import Match, MessageState, Mute, TriageStep
 from filters.runtime.batching import KEYS
 from filters.triage import steps
 from tapestry.core.clock import MINUTE, wall_clock
+from tapestry.deliver.timing.schedule import HELD
 from tapestry.tables.delta.log import Tables
 
 SignIn = Callable[[User], Client]
@@ -258,6 +259,23 @@ def test_what_waits_until_all_is_read_is_shown_once_the_rest_is_done(
     assert shown(client, "/in/plans/") == ["b"]
     do(client, "done", "b")
     assert shown(client, "/in/plans/") == ["d"]
+
+
+@pytest.mark.parametrize("action", ["done", "read", "snooze"])
+def test_what_a_step_let_go_waits_again_once_it_is_undone(
+    client: Client, tables: Tables, alice: User, action: str
+) -> None:
+    """Unless it has been shown meanwhile: until tomorrow at eight nothing has."""
+    alice.filters.update(while_unread=True, timeliness="daily at 08:00")
+    plans = alice.filters.get(name="plans")
+    letters(tables, "d")
+    find(tables, plans, "d")
+    waits = Match.objects.filter(msgid="d")
+    assert waits.get().shown_at == HELD
+    assert do(client, action, "a", "b", until="week").status_code == 200
+    assert wall_clock() < waits.get().shown_at < HELD
+    client.post(f"/triage/undo/{TriageStep.objects.get().pk}/")
+    assert waits.get().shown_at == HELD
 
 
 def test_marking_all_read_leaves_what_is_snoozed_unread(client: Client, alice: User) -> None:
