@@ -1,4 +1,4 @@
-"""Responses are compressed for browsers that can read them so."""
+"""Responses are compressed for browsers that can read them so; static files by Brotli too."""
 
 from __future__ import annotations
 
