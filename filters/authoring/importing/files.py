@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from filters.authoring.importing.entries import Entry, UnreadableFileError
 from filters.authoring.importing.gmail import read_gmail
-from filters.authoring.importing.own_file import read_filters
+from filters.authoring.importing.own_file import is_own_file, read_filters
 from filters.authoring.importing.sieve import read_sieve
 from tapestry.query.context import Context
 
@@ -27,9 +27,9 @@ def read_file(raw: bytes, context: Context) -> list[Entry]:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise UnreadableFileError("This is no text file: choose a file of filters.") from None
-    own = read_filters(text.replace("\r\n", "\n"))
-    if own is not None:
-        return own
+    text = text.replace("\r\n", "\n")
+    if is_own_file(text):
+        return read_filters(text)
     if len(raw) > LARGEST_SIEVE:
         raise UnreadableFileError("This Sieve script is larger than 128 KB: import it in parts.")
     return read_sieve(text)

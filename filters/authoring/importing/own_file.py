@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from zoneinfo import ZoneInfo
 
-from filters.authoring.importing.entries import Entry, UnreadableFileError
+from filters.authoring.importing.entries import Entry, UnreadableFileError, shown
 from filters.models import Filter
 from tapestry.core.clock import to_datetime
 
@@ -21,6 +22,24 @@ TEXTS = (
     *("mail", "until", "paused"),
 )
 """The keys of a filter in the file."""
+
+_SPACE = r"[ \t]*+"
+_TABLE = rf"\[\[{_SPACE}filter{_SPACE}\]\]"
+_STRING = (
+    r'"""(?:[^"\\]++|\\.|"(?!""))*+"{3,5}'
+    r"|'''(?:[^']++|'(?!''))*+'{3,5}"
+    r'|"(?:[^"\\\n]++|\\.)*+"'
+    r"|'[^'\n]*+'"
+)
+"""A string of TOML, over several lines or on one."""
+
+_LINE = re.compile(
+    rf"{_SPACE}(?:{_TABLE}|(?P<key>[\w-]++){_SPACE}={_SPACE}(?:{_STRING}))?+"
+    rf"{_SPACE}(?:#[^\n]*+)?+(?:\n|\Z)",
+    re.DOTALL | re.ASCII,
+)
+_OWN = re.compile(rf"(?:{_SPACE}(?:#[^\n]*+)?+\n)*+{_SPACE}{_TABLE}")
+_PLACE = re.compile(r"\(at line ([0-9]+)")
 
 
 def write_filters(filters: Iterable[Filter], zone: ZoneInfo) -> str:
@@ -53,27 +72,56 @@ def _string(value: str) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def read_filters(text: str) -> list[Entry] | None:
-    """Return the filters of a file, None if it is not one of Tapestry.
+def is_own_file(text: str) -> bool:
+    r"""Return whether the first line of a text that says anything is ``[[filter]]``.
 
-    Raises UnreadableFileError if one of them lacks its text, or has something that is no text.
+    >>> is_own_file("# mine\n\n[[filter]]"), is_own_file("keep; # [[filter]]")
+    (True, False)
     """
+    return _OWN.match(text) is not None
+
+
+def read_filters(text: str) -> list[Entry]:
+    """Return the filters of a file; raises UnreadableFileError with the place of an error."""
+    _check_lines(text)
     try:
-        tables = tomllib.loads(text).get("filter")
-    except (tomllib.TOMLDecodeError, RecursionError, ValueError):
-        return None
-    if not isinstance(tables, list):
-        return None
+        tables = tomllib.loads(text)["filter"]
+    except tomllib.TOMLDecodeError as error:
+        place = _PLACE.search(str(error))
+        raise _misread(int(place[1]) if place else _line_of(text, len(text))) from None
     return list(_entries(tables))
 
 
-def _entries(tables: list[object]) -> Iterator[Entry]:
-    for number, table in enumerate(tables, 1):
-        given = table if isinstance(table, dict) else {}
-        options = {key: given[key] for key in TEXTS if isinstance(given.get(key), str)}
-        if not options.get("text") or len(options) != len(given):
+def _check_lines(text: str) -> None:
+    """Refuse what no filter has, before TOML is read: its tables may nest without bound."""
+    at = 0
+    while at < len(text):
+        line = _LINE.match(text, at)
+        if line is None:
+            raise _misread(_line_of(text, at))
+        if line["key"] and line["key"] not in TEXTS:
             raise UnreadableFileError(
-                f"The filter number {number} of the file lacks its text, or has a line that "
-                f"no filter has. It may have: {', '.join(TEXTS)}."
+                f"Line {_line_of(text, at)}: a filter has no “{shown(line['key'])}”. "
+                f"It may have: {', '.join(TEXTS)}."
+            )
+        at = line.end()
+
+
+def _line_of(text: str, at: int) -> int:
+    return text.count("\n", 0, at) + 1
+
+
+def _misread(line: int) -> UnreadableFileError:
+    return UnreadableFileError(
+        f"We could not read line {line} of these Tapestry filters. "
+        'Each line is [[filter]], or such as: text = "from mary".'
+    )
+
+
+def _entries(tables: Iterable[Mapping[str, str]]) -> Iterator[Entry]:
+    for number, options in enumerate(tables, 1):
+        if not options.get("text"):
+            raise UnreadableFileError(
+                f'Filter {number} of this file has no text: add a line such as text = "from mary".'
             )
         yield Entry(options.get("title", ""), options["text"], options=options)
