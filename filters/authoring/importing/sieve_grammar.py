@@ -14,6 +14,7 @@ from typing import TypeAlias
 import lark
 
 from filters.authoring.importing.entries import UnreadableFileError
+from tapestry.query.limits import MAX_INTEGER
 
 DEEPEST = 32
 """Levels of nesting that RFC 5228 demands at least are 15; more than these are refused."""
@@ -69,7 +70,7 @@ def parse_sieve(text: str) -> tuple[Node, ...]:
     except lark.UnexpectedInput as error:
         line = max(1, error.line)
         raise UnreadableFileError(
-            f"Line {line} is neither Sieve nor the XML of Gmail nor a file of Tapestry."
+            f"We could not read this as Gmail, Sieve or Tapestry filters (line {line})."
         ) from None
     commands = _Nodes(text).children(tree.children, 0)
     if not commands:
@@ -130,7 +131,11 @@ def _argument(part: Branch) -> Argument:
     if part.type == "TAG":
         return str(part).lower()
     scale = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}.get(part[-1].lower(), 1)
-    return int(part.rstrip("kmgKMG")) * scale
+    digits = part.rstrip("kmgKMG").lstrip("0") or "0"
+    number = int(digits) * scale if len(digits) < len(str(MAX_INTEGER)) else MAX_INTEGER
+    if number >= MAX_INTEGER:
+        raise UnreadableFileError(f"Line {part.line}: write a smaller number, such as 10M.")
+    return number
 
 
 def _string(written: str) -> str:

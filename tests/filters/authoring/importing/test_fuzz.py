@@ -1,0 +1,76 @@
+"""Any text gives filters or one sentence, and each filter is one, or is refused in words."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from filters.authoring.importing.entries import UnreadableFileError
+from filters.authoring.importing.files import read_file
+from tapestry.core.errors import TapestryError
+from tapestry.query.context import Context
+from tapestry.query.frontend import read
+
+CONTEXT = Context("me", ("me@x.org",), now=1_700_000_000_000_000)
+
+PIECES = (
+    *("if", "elsif", "else", "not", "allof", "anyof", "true", "header", "address", "body"),
+    *("exists", "size", ":over", ":under", ":is", ":contains", ":matches", ":domain", "100K"),
+    *(":localpart", ":comparator", '"i;octet"', "stop;", "keep;", "fileinto", "require", "set"),
+    *('"to"', '"from"', '"list-id"', '"Joe <a@x>"', '"*<a"', '"a>"', '"${x}"', '"%_\\\\"', '""'),
+    *("{", "}", "(", ")", "[", "]", ",", ";", "99999999999999999999", "text:\nx\n.\n", "#", "/*"),
+    *('"variables"', '"', "é", "[[filter]]", 'text = "x"'),
+)
+
+
+def check(raw: bytes) -> None:
+    try:
+        entries = read_file(raw, CONTEXT)
+    except UnreadableFileError as error:
+        assert error.message.endswith(".") and "\n" not in error.message
+        return
+    for entry in entries:
+        assert not entry.is_exact or not any(
+            clause.problem for clause in entry.clauses if not clause.is_action
+        )
+        if entry.text:
+            with suppress(TapestryError):
+                read(entry.text, CONTEXT)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.one_of(st.binary(max_size=200), st.text(max_size=200).map(str.encode)))
+def test_any_bytes(raw: bytes) -> None:
+    check(raw)
+
+
+def _test(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    several = st.lists(inner, max_size=3).map(", ".join)
+    return st.one_of(
+        inner.map("not {}".format),
+        st.builds("{} ({})".format, st.sampled_from(["anyof", "allof", "strange"]), several),
+    )
+
+
+_SIMPLE = st.builds(
+    " ".join,
+    st.lists(
+        st.sampled_from([piece for piece in PIECES if piece[0] not in "{}[](),;#/"]), max_size=6
+    ),
+)
+_TESTS = st.recursive(_SIMPLE, _test, max_leaves=8)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.one_of(
+        st.lists(st.sampled_from(PIECES), max_size=30).map(" ".join),
+        st.lists(_TESTS, min_size=1, max_size=3).map(
+            lambda tests: " ".join(f"if {test} {{ keep; }} else {{ stop; }}" for test in tests)
+        ),
+    )
+)
+def test_any_script(script: str) -> None:
+    check(script.encode())
