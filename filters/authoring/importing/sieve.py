@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 
 from filters.authoring.importing.entries import (
@@ -13,7 +14,8 @@ from filters.authoring.importing.entries import (
     shown,
 )
 from filters.authoring.importing.sieve_grammar import Node, parse_sieve
-from filters.authoring.importing.sieve_tests import Translation
+from filters.authoring.importing.sieve_tests import TOO_LONG, Translation
+from tapestry.query.limits import MAX_BYTES
 
 ACTIONS = {
     "keep": "Keep it in the inbox: what a filter finds is in its list and in the inbox.",
@@ -30,50 +32,104 @@ ACTIONS = {
 }
 """What is said of each action that is not translated."""
 
+MOST_TEXT = 1 << 20
+"""Characters that the filters of one script have together."""
+
+TOO_MUCH = "Not translated: the rules before this one fill 1 MB: import the script in parts."
+
+_EXPANDING = {"variables", "encoded-character"}
+"""Extensions with which ``${name}`` stands for something else."""
+
 
 def read_sieve(text: str) -> list[Entry]:
     """Return the filters of a script, and what else it has; raises UnreadableFileError.
 
     At most one more than are offered.
     """
-    rules = islice(_rules(parse_sieve(text), []), MOST_ENTRIES + 1)
+    commands = parse_sieve(text)
+    rules = islice(_Rules(commands).among(commands, []), MOST_ENTRIES + 1)
     return [
-        entry if entry.title else Entry(f"Sieve rule {number}", *_rest(entry))
+        entry if entry.title else replace(entry, title=f"Sieve rule {number}")
         for number, entry in enumerate(rules, 1)
     ]
 
 
-def _rest(entry: Entry) -> tuple[str, tuple[Clause, ...], bool]:
-    return entry.text, entry.clauses, entry.is_exact
+class _Rules:
+    """Makes filters of the rules of a script, as long as they are not too long together."""
+
+    def __init__(self, commands: Sequence[Node]) -> None:
+        self._has_variables = _has_variables(commands)
+        self._translated: dict[int, tuple[Node, str, list[Clause]]] = {}
+        self._room = MOST_TEXT
+
+    def among(self, commands: Sequence[Node], around: list[Node]) -> Iterator[Entry]:
+        """Yield the rules among commands, inside the tests ``around`` them."""
+        before: list[Node] = []
+        loose: list[Node] = []
+        for command in commands:
+            if command.name in ("if", "elsif", "else"):
+                before = [] if command.name == "if" else before
+                yield from self._branch(command, before, around)
+                before = [*before, *map(_opposite, command.tests)]
+            elif command.name != "require" and not (around and command.name in ("keep", "stop")):
+                loose.append(command)
+        if loose and not around:
+            clauses = tuple(_action(command) for command in loose[:MOST_CLAUSES])
+            yield Entry("", "", clauses, is_exact=False)
+
+    def _branch(self, command: Node, before: list[Node], around: list[Node]) -> Iterator[Entry]:
+        tests = [*around, *before, *command.tests]
+        actions = [inner for inner in command.block if inner.name not in ("if", "elsif", "else")]
+        nested = [inner for inner in command.block if inner.name in ("if", "elsif", "else")]
+        if actions or not nested:
+            yield self._rule(tests, actions)
+        yield from self.among(nested, tests)
+
+    def _rule(self, tests: Sequence[Node], actions: Sequence[Node]) -> Entry:
+        parts: dict[str, None] = {}
+        clauses: list[Clause] = []
+        length = 0
+        for test in tests:
+            part, its_clauses = self._translate(test)
+            clauses += its_clauses
+            if part and part not in parts:
+                parts[part] = None
+                length += len(part) + len(" AND ")
+            if length > MAX_BYTES:
+                break
+        problem = TOO_LONG if length > MAX_BYTES else TOO_MUCH if length > self._room else ""
+        if problem:
+            clauses = [Clause(shown(tests[-1].source), problem=problem)]
+        text = "" if problem else " AND ".join(parts)
+        self._room -= len(text)
+        is_exact = not any(clause.problem for clause in clauses)
+        shown_clauses = (*clauses, *map(_action, actions))[:MOST_CLAUSES]
+        return Entry(_folder(actions), text, shown_clauses, is_exact)
+
+    def _translate(self, test: Node) -> tuple[str, list[Clause]]:
+        """Translate a test once, in however many rules it is."""
+        if id(test) not in self._translated:
+            translation = Translation(self._has_variables)
+            self._translated[id(test)] = (test, translation.condition(test), translation.clauses)
+        _, condition, clauses = self._translated[id(test)]
+        return condition, clauses
 
 
-def _rules(commands: Sequence[Node], around: list[Node]) -> Iterator[Entry]:
-    """Yield the rules among commands, inside the tests ``around`` them."""
-    before: list[Node] = []
-    loose: list[Node] = []
-    for command in commands:
-        if command.name in ("if", "elsif", "else"):
-            before = [] if command.name == "if" else before
-            yield from _branch(command, before, around)
-            before = [*before, *command.tests]
-        elif command.name != "require" and (around == [] or command.name not in ("keep", "stop")):
-            loose.append(command)
-    if loose and not around:
-        clauses = tuple(_action(command) for command in loose[:MOST_CLAUSES])
-        yield Entry("", "", clauses, is_exact=False)
+def _has_variables(commands: Sequence[Node]) -> bool:
+    """Return whether ``${name}`` may stand for something else in a script."""
+    required = (
+        value
+        for command in commands
+        if command.name == "require"
+        for given in command.arguments
+        if isinstance(given, tuple)
+        for value in given
+    )
+    return not _EXPANDING.isdisjoint(required) or _has_set(commands)
 
 
-def _branch(command: Node, before: Sequence[Node], around: list[Node]) -> Iterator[Entry]:
-    tests = [*around, *(_opposite(test) for test in before), *command.tests]
-    actions = [inner for inner in command.block if inner.name not in ("if", "elsif", "else")]
-    nested = [inner for inner in command.block if inner.name in ("if", "elsif", "else")]
-    if actions or not nested:
-        translation = Translation()
-        parts = [part for test in tests if (part := translation.condition(test))]
-        is_exact = not any(clause.problem for clause in translation.clauses)
-        clauses = (*translation.clauses, *map(_action, actions))
-        yield Entry(_folder(actions), " AND ".join(parts), clauses[:MOST_CLAUSES], is_exact)
-    yield from _rules(nested, tests)
+def _has_set(commands: Sequence[Node]) -> bool:
+    return any(command.name == "set" or _has_set(command.block) for command in commands)
 
 
 def _opposite(test: Node) -> Node:
@@ -84,7 +140,7 @@ def _folder(actions: Sequence[Node]) -> str:
     """Return the last part of the folder that a rule files into, empty if it does not."""
     for action in actions:
         names = [value for value in action.arguments if isinstance(value, tuple) and value]
-        if action.name == "fileinto" and names:
+        if action.name == "fileinto" and names and "${" not in names[-1][0]:
             return names[-1][0].replace("/", ".").rpartition(".")[2].strip()
     return ""
 

@@ -6,160 +6,180 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from filters.authoring.importing.entries import Clause, shown
 from filters.authoring.importing.sieve_grammar import Node
-from tapestry.query.tree.printer import quote
+from filters.authoring.importing.sieve_headers import (
+    Columns,
+    Comparison,
+    Pattern,
+    compare,
+    pattern_of,
+)
+from tapestry.query.limits import MAX_BYTES
 
-HEADERS: dict[str, tuple[str, ...]] = {
-    "subject": ("m.subject",),
-    "from": ("m.sender", "m.sender_name"),
-    "to": ("m.to",),
-    "cc": ("m.cc",),
-    "newsgroups": ("m.newsgroups",),
-    "list-id": ("m.list",),
-    "message-id": ("m.msgid",),
-    "in-reply-to": ("m.inreplyto",),
-    "references": ("m.references",),
-}
-"""The columns that keep each header."""
-
-ADDRESSES = {"from": "m.sender", "to": "m.to", "cc": "m.cc"}
-
-_SETS = {"m.to", "m.cc", "m.newsgroups", "m.references"}
+ADDRESSES = {"from": "sender", "to": "to", "cc": "cc"}
 
 _MATCHES = (":is", ":contains", ":matches")
-_BRACKETED = ("list-id", "message-id", "in-reply-to", "references")
 _KNOWN_TAGS = {
     "header": {*_MATCHES, ":comparator"},
     "address": {*_MATCHES, ":comparator", ":all", ":localpart", ":domain"},
     "body": {*_MATCHES, ":comparator", ":text"},
 }
 _COMPARATORS = {("i;ascii-casemap",), ("i;unicode-casemap",)}
+_VARIABLE = re.compile(r"\$\{[^}]*\}")
+
+_CONDITION = len("coalesce(m.sender_name, '') LIKE '' OR ")
+"""Characters that a condition has at most beside its pattern."""
+
+TOO_LONG = "Not translated: written out, this would be longer than the 64 KiB of a filter."
 
 
 @dataclass(slots=True)
 class Translation:
-    """Collects the clauses of a rule as its tests are translated."""
+    """Collects the clauses of a rule as its tests are translated.
 
+    ``has_variables``: ``${name}`` is none of the text, as the script has variables (RFC 5229) or
+    encoded characters.
+    """
+
+    has_variables: bool = False
     clauses: list[Clause] = field(default_factory=list)
     is_negated: bool = False
 
     def condition(self, test: Node) -> str:
         """Return a test as a condition, empty if nothing of it can be translated."""
         match test.name:
-            case "allof" | "anyof":
+            case "allof" | "anyof" if test.tests:
                 parts = [part for inner in test.tests if (part := self.condition(inner))]
+                if sum(map(len, parts)) > MAX_BYTES:
+                    self.clauses.append(Clause(shown(test.source), problem=TOO_LONG))
+                    return ""
                 word = " AND " if test.name == "allof" else " OR "
                 return parts[0] if len(parts) == 1 else f"({word.join(parts)})" if parts else ""
             case "not" if len(test.tests) == 1:
                 return self._negated(test)
             case _:
-                condition, problem = _simple(test, is_negated=self.is_negated)
-                self.clauses.append(Clause(shown(test.source), shown(condition), problem))
-                return condition
+                simple = self._simple(test)
+                text = shown(simple.condition)
+                self.clauses.append(Clause(shown(test.source), text, simple.problem))
+                return simple.condition
 
     def _negated(self, test: Node) -> str:
         """Translate a ``not``, as a whole or not at all: half of it would mean something else."""
-        inner = Translation(is_negated=True)
+        inner = Translation(self.has_variables, is_negated=True)
         condition = inner.condition(test.tests[0])
-        if condition and not any(clause.problem for clause in inner.clauses):
+        reasons = [clause.problem for clause in inner.clauses if clause.problem]
+        if condition and not reasons:
             text = f"NOT ({condition})"
             self.clauses.append(Clause(shown(test.source), shown(text)))
             return text
-        reasons = [clause.problem for clause in inner.clauses if clause.problem]
-        self.clauses.append(Clause(shown(test.source), "", reasons[0]))
+        reason = reasons[0].replace("Only nearly", "Not translated")
+        self.clauses.append(Clause(shown(test.source), "", reason))
         return ""
 
+    def _simple(self, test: Node) -> Comparison:
+        """Return the condition of a test without tests in it, or why there is none."""
+        strings = [value for given in test.arguments if isinstance(given, tuple) for value in given]
+        variable = next(filter(None, map(_VARIABLE.search, strings)), None)
+        if self.has_variables and variable:
+            return _not_translated(f"Tapestry has no variables such as “{shown(variable[0])}”.")
+        match test.name, test.arguments:
+            case "true", ():
+                return Comparison("TRUE")
+            case "false", ():
+                return Comparison("FALSE")
+            case "size", (":over" | ":under" as side, int(size)):
+                return Comparison(f"m.size {'>' if side == ':over' else '<'} {size}")
+            case "exists", (tuple(names),):
+                return _exists(names)
+            case "header" | "address" | "body", _:
+                return _compared(test, Columns(never_null=self.is_negated))
+            case "allof" | "anyof" | "not", _:
+                return _miswritten(test)
+        return _not_translated(f"Tapestry has nothing like the test “{shown(test.name)}”.")
 
-def _simple(test: Node, *, is_negated: bool) -> tuple[str, str]:
-    """Return the condition of a test without tests in it, or why there is none.
 
-    Where it ``is_negated`` a header that is not there compares as an empty one: NOT of NULL would
-    be NULL.
-    """
-    match test.name, test.arguments:
-        case "true", ():
-            return "TRUE", ""
-        case "size", (":over" | ":under" as side, int(size)):
-            return f"m.size {'>' if side == ':over' else '<'} {size}", ""
-        case "exists", (tuple(names),):
-            return _exists(names)
-        case "header" | "address" | "body", _:
-            return _compared(test, is_negated=is_negated)
-    return "", f"Not translated: Tapestry has nothing like the test “{test.name}”."
+def _not_translated(reason: str) -> Comparison:
+    return Comparison("", f"Not translated: {reason}")
 
 
-def _exists(names: tuple[str, ...]) -> tuple[str, str]:
+def _miswritten(test: Node) -> Comparison:
+    return _not_translated(f"this is not how the test “{test.name}” is written.")
+
+
+def _unkept(header: str) -> Comparison:
+    return _not_translated(f"Tapestry does not keep the header {shown(header)[:80]}.")
+
+
+def _exists(names: tuple[str, ...]) -> Comparison:
     columns = {"in-reply-to": "m.inreplyto", "list-id": "m.list", "subject": "m.subject"}
-    unknown = [name for name in names if name.lower() not in columns]
+    kept = dict.fromkeys(name.lower() for name in names)
+    unknown = [name for name in kept if name not in columns]
     if unknown:
-        return "", _unkept(unknown[0])
-    return " AND ".join(f"{columns[name.lower()]} IS NOT NULL" for name in names), ""
+        return _unkept(unknown[0])
+    return Comparison(" AND ".join(f"{columns[name]} IS NOT NULL" for name in kept))
 
 
-def _compared(test: Node, *, is_negated: bool) -> tuple[str, str]:
+def _compared(test: Node, columns: Columns) -> Comparison:
     arguments = list(test.arguments)
     if ":comparator" in arguments:
         at = arguments.index(":comparator")
         comparator = arguments[at + 1] if at + 1 < len(arguments) else ()
         if comparator not in _COMPARATORS:
-            return "", "Not translated: here texts are compared without regard to case."
+            return _not_translated("here texts are compared without regard to case.")
         del arguments[at : at + 2]
     tags = [argument for argument in arguments if isinstance(argument, str)]
     lists = [argument for argument in arguments if isinstance(argument, tuple)]
     strange = [tag for tag in tags if tag not in _KNOWN_TAGS[test.name]]
     if strange:
-        return "", f"Not translated: Tapestry has nothing like “{strange[0]}”."
+        return _not_translated(f"Tapestry has nothing like “{shown(strange[0])}”.")
     if len(lists) != (1 if test.name == "body" else 2) or len(lists) + len(tags) != len(arguments):
-        return "", f"Not translated: this is not how the test “{test.name}” is written."
+        return _miswritten(test)
+    headers = [] if test.name == "body" else list(dict.fromkeys(map(str.lower, lists[0])))
+    values = list(dict.fromkeys(lists[-1]))
+    length = sum(len(value) + _CONDITION for value in values)
+    if length * max(1, len(headers)) > MAX_BYTES:
+        return Comparison("", TOO_LONG)
     match_type = next((tag for tag in tags if tag in _MATCHES), ":is")
-    headers = ("body",) if test.name == "body" else tuple(name.lower() for name in lists[0])
-    alternatives: list[str] = []
-    for header in headers:
-        if test.name == "body":
-            columns: tuple[str, ...] = ("m.body",)
-        elif test.name == "address":
-            columns = (ADDRESSES[header],) if header in ADDRESSES else ()
-        else:
-            columns = HEADERS.get(header, ())
-        if not columns:
-            return "", _unkept(header)
-        if is_negated:
-            columns = tuple(_never_null(column) for column in columns)
-        for value in lists[-1]:
-            plain = value.strip("<> ") if header in _BRACKETED else value
-            pattern = _in_address(_pattern(match_type, plain), tags)
-            alternatives += [f"{column} LIKE {quote(pattern)}" for column in columns]
-    if not alternatives:
-        return "", f"Not translated: “{test.name}” is given nothing to look for."
-    return alternatives[0] if len(alternatives) == 1 else f"({' OR '.join(alternatives)})", ""
+    patterns = [pattern_of(match_type, value) for value in values]
+    if test.name == "body":
+        return _any_of(Comparison(columns.like("body", pattern)) for pattern in patterns)
+    return _any_of(
+        _in_header(test, header, pattern, tags, columns)
+        for header in headers
+        for pattern in patterns
+    )
 
 
-def _never_null(column: str) -> str:
-    return column if column in _SETS else f"coalesce({column}, '')"
+def _in_header(
+    test: Node, header: str, pattern: Pattern, tags: list[str], columns: Columns
+) -> Comparison:
+    if test.name == "header":
+        return compare(header, pattern, columns) or _unkept(header)
+    if header not in ADDRESSES:
+        return _unkept(header)
+    return Comparison(columns.like(ADDRESSES[header], _in_address(pattern, tags)))
 
 
-def _unkept(header: str) -> str:
-    return f"Not translated: Tapestry does not keep the header {shown(header)[:80]}."
-
-
-def _pattern(match_type: str, value: str) -> str:
-    r"""Return the pattern of LIKE for a value.
-
-    >>> _pattern(":contains", "50%"), _pattern(":matches", "a*b?\\*")
-    ('%50\\%%', 'a%b_*')
-    """
-    if match_type != ":matches":
-        escaped = re.sub(r"([%_\\])", r"\\\1", value)
-        return f"%{escaped}%" if match_type == ":contains" else escaped
-    pieces = re.findall(r"\\.|.", value, re.DOTALL)
-    signs = {"*": "%", "?": "_", "%": r"\%", "_": r"\_", "\\": r"\\", "\\\\": r"\\"}
-    return "".join(signs.get(piece, piece[-1]) for piece in pieces)
-
-
-def _in_address(pattern: str, tags: list[str]) -> str:
+def _in_address(pattern: Pattern, tags: list[str]) -> Pattern:
     if ":domain" in tags:
-        return f"%@{pattern}"
-    return f"{pattern}@%" if ":localpart" in tags else pattern
+        return ("%", "@", *pattern)
+    return (*pattern, "@", "%") if ":localpart" in tags else pattern
+
+
+def _any_of(comparisons: Iterable[Comparison]) -> Comparison:
+    """Join comparisons with OR, if all of them can be said."""
+    conditions: dict[str, None] = {}
+    problem = ""
+    for comparison in comparisons:
+        if not comparison.condition:
+            return comparison
+        conditions[comparison.condition] = None
+        problem = problem or comparison.problem
+    if not conditions:
+        return _not_translated("this test is given nothing to look for.")
+    text = " OR ".join(conditions)
+    return Comparison(text if len(conditions) == 1 else f"({text})", problem)

@@ -18,7 +18,6 @@ from filters.models import Filter
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
-from tapestry.query.tree.printer import print_tql
 
 SignIn = Callable[[User], Client]
 
@@ -82,55 +81,6 @@ class TestGmail:
         assert entry.clauses[0].problem.startswith("Not translated: “hasTheWord: is:unread”")
 
 
-class TestSieve:
-    def test_each_branch_is_a_filter(self) -> None:
-        plans, large, away = read_file(SIEVE.encode(), Context())
-        assert plans.title == "Plans" and plans.is_exact
-        assert print_tql(read(plans.text, Context())) == (
-            "m.subject LIKE '%[plans]%' OR m.subject LIKE '%50\\%%' "
-            "OR m.sender LIKE '%@example.org'"
-        )
-        assert large.text.startswith("NOT (((coalesce(m.subject, '') LIKE '%[plans]%'")
-        assert large.text.endswith(" AND m.size > 102400") and not large.is_exact
-        assert [clause.problem for clause in large.clauses if clause.problem] == [
-            "Not translated: Tapestry does not keep the header x-spam-flag.",
-            "Not translated: Tapestry has nothing like the test “strange”.",
-            "Not translated. Delete it: a filter never deletes mail.",
-        ]
-        assert (away.text, away.clauses[0].source) == ("", 'vacation :days 7 "I am away";')
-
-    @pytest.mark.parametrize(
-        ("test", "text"),
-        [
-            ('header "list-id" "<plans.x.org>"', "m.list LIKE 'plans.x.org'"),
-            ('header :matches "to" "*@x.?rg"', "m.to LIKE '%@x._rg'"),
-            ('address :localpart "from" "joe"', "m.sender LIKE 'joe@%'"),
-            ('body :contains "it\'s"', "m.body LIKE '%it''s%'"),
-            ("size :under 2M", "m.size < 2097152"),
-            ('exists "In-Reply-To"', "m.inreplyto IS NOT NULL"),
-            ('not header "cc" ["a@x", "b@x"]', "NOT ((m.cc LIKE 'a@x' OR m.cc LIKE 'b@x'))"),
-        ],
-    )
-    def test_a_test_becomes_a_condition(self, test: str, text: str) -> None:
-        (entry,) = read_file(f'if {test} {{ fileinto "x"; }}'.encode(), Context())
-        assert (entry.text, entry.is_exact) == (text, True)
-        assert read(entry.text, Context())
-
-    @pytest.mark.parametrize(
-        ("test", "sentence"),
-        [
-            ('header :regex "subject" "a+"', "nothing like “:regex”"),
-            ('header :comparator "i;octet" "subject" "a"', "without regard to case"),
-            ('envelope "from" "a@x"', "nothing like the test “envelope”"),
-            ('not allof (true, spamtest "3")', "nothing like the test “spamtest”"),
-            ('header "subject"', "not how the test “header” is written"),
-        ],
-    )
-    def test_what_is_not_known_is_named(self, test: str, sentence: str) -> None:
-        (entry,) = read_file(f'if {test} {{ fileinto "x"; }}'.encode(), Context())
-        assert entry.text == "" and sentence in entry.clauses[0].problem
-
-
 @pytest.mark.parametrize(
     ("raw", "sentence"),
     [
@@ -145,13 +95,13 @@ class TestSieve:
         ),
         (b'<!DOCTYPE x SYSTEM "file:///etc/passwd"><feed/>', "declares entities"),
         (b"<a>" * 50_000, "not a complete XML file"),
-        (b"if (", "Line 1 is neither Sieve"),
-        (b"keep;\nif header ~ { }", "Line 2 is neither Sieve"),
+        (b"if (", "as Gmail, Sieve or Tapestry filters (line 1)."),
+        (b"keep;\nif header ~ { }", "as Gmail, Sieve or Tapestry filters (line 2)."),
         (b"if " + b"not " * 1_000 + b"true { keep; }", "nested deeper than 32 levels"),
         (b"# nothing", "no filter in this"),
         (b"keep;" * 50_000, "larger than 128 KB"),
         (b"keep;" * 3_000, "more than 2,000 commands and tests"),
-        (b"filter = " + b"[" * 9_000, "Line 1 is neither Sieve"),
+        (b"filter = " + b"[" * 9_000, "as Gmail, Sieve or Tapestry filters (line 1)."),
     ],
 )
 def test_what_is_no_file_of_filters_is_refused_in_words(raw: bytes, sentence: str) -> None:
