@@ -1,13 +1,13 @@
 """Gmail's mailFilters.xml: an Atom feed with one entry for each filter, of named properties.
 
-Conditions become phrases, which understand the operators of Gmail's search.
+Conditions are searches in Gmail's language: they become phrases, or TQL where there is no phrase.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from xml.etree.ElementTree import Element, ParseError
 
 from defusedxml import DefusedXmlException
@@ -21,22 +21,42 @@ from filters.authoring.importing.entries import (
     UnreadableFileError,
     shown,
 )
+from filters.authoring.importing.gmail_meaning import statement_of_all
+from filters.authoring.importing.gmail_search import (
+    Group,
+    MisreadSearchError,
+    Negation,
+    Search,
+    Term,
+    parse_search,
+)
+from filters.authoring.importing.gmail_terms import NoEquivalentError, size_over, statement_of
+from filters.authoring.importing.statements import Statement, all_of
 from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context
-from tapestry.query.frontend import read
-from tapestry.query.parts import join
-from tapestry.query.phrases.bare_words import with_phrases
 
 _ENTRY = "{http://www.w3.org/2005/Atom}entry"
 _PROPERTY = "{http://schemas.google.com/apps/2006}property"
 
-_UNITS = {"s_sb": "bytes", "s_skb": "KB", "s_smb": "MB"}
+_UNITS = {"s_sb": "", "s_skb": "k", "s_smb": "m"}
 _NUMBER = re.compile("[0-9]{1,12}")
 
 LONGEST_VALUE = 1_500
 """Characters of a condition, as many as Gmail’s search takes."""
 
-_OF_SIZE = ("size", "sizeOperator", "sizeUnit")
+_SEARCHES = {
+    "from": "from",
+    "to": "to",
+    "subject": "subject",
+    "hasTheWord": "",
+    "doesNotHaveTheWord": "",
+}
+"""Properties whose values are searches, and the operator that each stands for."""
+
+_CONDITIONS = (*_SEARCHES, "hasAttachment", "size", "sizeOperator", "sizeUnit")
+
+Condition = tuple[Clause, Statement | None]
+"""A clause, and what it says of a message; None if it cannot be said, or says nothing."""
 
 ACTIONS = {
     "shouldArchive": "Skip the inbox: what a filter finds is in its own list and in the inbox.",
@@ -78,87 +98,90 @@ def read_gmail(raw: bytes, context: Context) -> list[Entry]:
 
 def _entry(number: int, entry: Element, context: Context) -> Entry:
     properties = {item.get("name", ""): item.get("value", "") for item in entry.findall(_PROPERTY)}
-    conditions = list(_conditions(properties, context))
+    conditions = [
+        condition
+        for name, value in properties.items()
+        for condition in _conditions(name, value, properties, context)
+    ]
     others = [_other(name, value) for name, value in properties.items() if name not in _CONDITIONS]
-    texts = [clause.text for clause in conditions if clause.text]
+    statements = [statement for _, statement in conditions if statement is not None]
+    clauses = [clause for clause, _ in conditions]
     title = properties.get("label", "").rpartition("/")[2].strip()
     return Entry(
         title or f"Gmail filter {number}",
-        join("phrase", texts),
-        (*conditions, *others)[:MOST_CLAUSES],
-        is_exact=all(not clause.problem for clause in conditions),
+        all_of(statements).text(context) if statements else "",
+        (*clauses, *others)[:MOST_CLAUSES],
+        is_exact=not any(clause.problem for clause in clauses),
     )
 
 
-def _conditions(properties: Mapping[str, str], context: Context) -> Iterator[Clause]:
-    for name, value in properties.items():
-        translate = _CONDITIONS.get(name)
-        if translate is None or name in _OF_SIZE[1:]:
-            continue
-        source = shown(f"{name}: {value}")
-        candidates = translate(value, properties) if len(value) <= LONGEST_VALUE else []
-        text = _first_filter(candidates, context)
-        if text:
-            yield Clause(source, text)
-        elif not (name == "hasAttachment" and value == "false"):
-            yield Clause(source, problem=f"Not translated: “{source}” has no meaning here.")
+def _conditions(
+    name: str, value: str, properties: Mapping[str, str], context: Context
+) -> Iterator[Condition]:
+    """Yield what a property says of a message: as one, or part by part if some have a problem."""
+    source = f"{name}: {value}"
+    if name in _SEARCHES:
+        yield from _searched(name, value, context)
+    elif name == "hasAttachment" and value == "true":
+        attachment = Term("has", "attachment", source)
+        yield _said(source, partial(statement_of, attachment, context), context)
+    elif name == "size":
+        yield _said(source, partial(_size, value, properties), context)
 
 
-def _first_filter(candidates: list[str], context: Context) -> str:
-    """Return the first of some texts that is a filter, empty if none is."""
-    for text in candidates:
-        with suppress(TapestryError):
-            checked = read(text, context)
-            return checked.phrase or text
-    return ""
+def _searched(name: str, value: str, context: Context) -> Iterator[Condition]:
+    source = f"{name}: {value}"
+    if len(value) > LONGEST_VALUE:
+        yield _problem(source, f"it has more than {LONGEST_VALUE:,} characters"), None
+        return
+    try:
+        parts = _parts(name, value)
+    except MisreadSearchError as error:
+        yield _problem(source, str(error)), None
+        return
+    whole = _said(source, partial(statement_of_all, parts, context), context)
+    if not whole[0].problem or len(parts) == 1:
+        yield whole
+        return
+    for part in parts:
+        say = partial(statement_of_all, [part], context)
+        yield _said(f"{name}: {part.source}", say, context)
 
 
-def _people(operator: str) -> Callable[[str, Mapping[str, str]], list[str]]:
-    def candidates(value: str, _: Mapping[str, str]) -> list[str]:
-        alternatives = " OR ".join(value.strip("{}").split()) if value.startswith("{") else value
-        return [f"{operator}:({alternatives})", f"{operator}:{alternatives}"]
-
-    return candidates
-
-
-def _subject(value: str, _: Mapping[str, str]) -> list[str]:
-    quoted = value.replace('"', " ")
-    return [f"subject:({value})", f'about "{quoted}"']
+def _parts(name: str, value: str) -> Sequence[Search]:
+    """Return what must hold of a message, each part of a search by itself."""
+    if name != "doesNotHaveTheWord":
+        return parse_search(value, _SEARCHES[name])
+    (unwanted,) = parse_search(value, is_any=True)
+    is_group = isinstance(unwanted, Group) and unwanted.word == "or"
+    alternatives = unwanted.parts if isinstance(unwanted, Group) and is_group else (unwanted,)
+    return [Negation(part, part.source) for part in alternatives]
 
 
-def _words(value: str, _: Mapping[str, str]) -> list[str]:
-    candidates = (with_phrases(value), value)
-    return [text for text in candidates if text]
+def _said(source: str, say: Callable[[], Statement | None], context: Context) -> Condition:
+    """Return a clause and its statement, or the clause that says why there is none."""
+    try:
+        statement = say()
+        if statement is None:
+            return Clause(shown(source), "every message", is_action=True), None
+        text = statement.text(context)
+    except NoEquivalentError as error:
+        return _problem(source, str(error)), None
+    except TapestryError as error:
+        return _problem(source, error.message.removesuffix(".")), None
+    return Clause(shown(source), shown(text), statement.problem), statement
 
 
-def _without(value: str, properties: Mapping[str, str]) -> list[str]:
-    return [f"not ({text})" for text in _words(value, properties)]
+def _problem(source: str, reason: str = "") -> Clause:
+    sentence = f"Tapestry has no equivalent for “{shown(source)}”"
+    return Clause(shown(source), problem=f"{sentence}: {reason}." if reason else f"{sentence}.")
 
 
-def _attachment(value: str, _: Mapping[str, str]) -> list[str]:
-    return ["with attachments"] if value == "true" else []
-
-
-def _size(value: str, properties: Mapping[str, str]) -> list[str]:
+def _size(value: str, properties: Mapping[str, str]) -> Statement:
     if not _NUMBER.fullmatch(value) or not int(value):
-        return []
-    unit = _UNITS.get(properties.get("sizeUnit", "s_sb"), "bytes")
-    word = "smaller" if properties.get("sizeOperator") == "s_ss" else "larger"
-    return [f"{word} than {value} {unit}"]
-
-
-_CONDITIONS: Mapping[str, Callable[[str, Mapping[str, str]], list[str]]] = {
-    "from": _people("from"),
-    "to": _people("to"),
-    "subject": _subject,
-    "hasTheWord": _words,
-    "doesNotHaveTheWord": _without,
-    "hasAttachment": _attachment,
-    "size": _size,
-    "sizeOperator": _size,
-    "sizeUnit": _size,
-}
-"""How the value of each condition may read here, the best reading first."""
+        raise NoEquivalentError
+    unit = _UNITS.get(properties.get("sizeUnit", "s_sb"), "")
+    return size_over(int(value), is_smaller=properties.get("sizeOperator") == "s_ss", unit=unit)
 
 
 def _other(name: str, value: str) -> Clause:

@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.gmail_file import gmail
 
 from filters.authoring.importing.entries import UnreadableFileError
 from filters.authoring.importing.files import read_file
@@ -74,3 +75,63 @@ _TESTS = st.recursive(_SIMPLE, _test, max_leaves=8)
 )
 def test_any_script(script: str) -> None:
     check(script.encode())
+
+
+WORDS = (
+    *("mary", "plan", "joe@x.org", "*@x.org", "@x.org", "noreply@", "<a@x>", "linkedin.com", "me"),
+    *(
+        "OR",
+        "AND",
+        "NOT",
+        "|",
+        "-",
+        "+",
+        "{",
+        "}",
+        "(",
+        ")",
+        '"',
+        "“",
+        "”",
+        "AROUND",
+        "5",
+        "&",
+        ",",
+    ),
+    *(
+        "from:",
+        "to:",
+        "cc:",
+        "subject:",
+        "list:",
+        "has:",
+        "larger:",
+        "older_than:",
+        "after:",
+        "in:",
+    ),
+    *("is:", "label:", "attachment", "5M", "3d", "2024/1/31", "2024/13/1", "anywhere", "replies"),
+    *("today", "from", "not", "s:x", "~f", "日本", "’s", "m.size > 3", "'", "\u202e", "x" * 999),
+)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.dictionaries(
+        st.sampled_from(
+            ["from", "to", "subject", "hasTheWord", "doesNotHaveTheWord", "size", "label"]
+        ),
+        st.one_of(
+            st.lists(
+                st.tuples(st.sampled_from(WORDS), st.sampled_from(["", " "])), max_size=12
+            ).map(lambda words: "".join(word + space for word, space in words)),
+            st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=30),
+        ),
+        min_size=1,
+    )
+)
+def test_any_filter_of_gmail(properties: dict[str, str]) -> None:
+    check(gmail(**properties))
+    for entry in read_file(gmail(**properties), CONTEXT):
+        if entry.text:
+            read(entry.text, CONTEXT)

@@ -12,18 +12,13 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from filters.authoring import lifecycle
-from filters.authoring.importing.entries import MOST_ENTRIES, UnreadableFileError
+from filters.authoring.importing.entries import UnreadableFileError
 from filters.authoring.importing.files import LARGEST, read_file
 from filters.models import Filter
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.query.context import Context
-from tapestry.query.frontend import read
 
 SignIn = Callable[[User], Client]
-
-GMAIL = """<?xml version='1.0' encoding='UTF-8'?>
-<feed xmlns='http://www.w3.org/2005/Atom' xmlns:apps='http://schemas.google.com/apps/2006'>
-<title>Mail Filters</title>%s</feed>"""
 
 SIEVE = """require ["fileinto", "vnd.strange"];  # of 2019
 if anyof (header :contains "Subject" ["[plans]", "50%"],
@@ -34,51 +29,6 @@ if anyof (header :contains "Subject" ["[plans]", "50%"],
 }
 vacation :days 7 "I am away";
 """
-
-
-def gmail(**properties: str) -> bytes:
-    lines = (
-        f"<apps:property name='{name}' value='{value}'/>" for name, value in properties.items()
-    )
-    return (GMAIL % f"<entry>{''.join(lines)}</entry>").encode()
-
-
-class TestGmail:
-    @pytest.mark.parametrize(
-        ("properties", "text"),
-        [
-            ({"from": "mary@x.org OR joe@x.org"}, "from mary@x.org or from joe@x.org"),
-            ({"from": "{a@x.org b@x.org}"}, "from a@x.org or from b@x.org"),
-            ({"to": "me@x.org", "subject": "plan"}, "to me@x.org and about plan"),
-            ({"hasTheWord": "list:plans.x.org"}, "on list plans.x.org"),
-            ({"hasTheWord": "lunch friday"}, "mentioning lunch and mentioning friday"),
-            ({"doesNotHaveTheWord": "draft"}, "not mentioning draft"),
-            ({"hasAttachment": "true"}, "with attachments"),
-            (
-                {"size": "5", "sizeOperator": "s_sl", "sizeUnit": "s_smb"},
-                "larger than five MB",
-            ),
-        ],
-    )
-    def test_a_condition_becomes_a_phrase(self, properties: dict[str, str], text: str) -> None:
-        (entry,) = read_file(gmail(**properties), Context())
-        assert (entry.text, entry.is_exact) == (text, True)
-        assert read(entry.text, Context())
-
-    def test_a_label_is_the_name_and_actions_are_named(self) -> None:
-        raw = gmail(**{"from": "a@x", "label": "Work/Plans"}, shouldTrash="true", shouldDance="yes")
-        (entry,) = read_file(raw, Context())
-        assert entry.title == "Plans" and entry.is_exact
-        assert [clause.problem for clause in entry.clauses] == [
-            *("", ""),
-            "Not translated. Delete it: a filter never deletes mail.",
-            "Not translated: Tapestry does not know it.",
-        ]
-
-    def test_a_condition_that_means_nothing_here_is_named(self) -> None:
-        (entry,) = read_file(gmail(hasTheWord="is:unread"), Context())
-        assert (entry.text, entry.is_exact) == ("", False)
-        assert entry.clauses[0].problem.startswith("Not translated: “hasTheWord: is:unread”")
 
 
 @pytest.mark.parametrize(
@@ -107,15 +57,6 @@ class TestGmail:
 def test_what_is_no_file_of_filters_is_refused_in_words(raw: bytes, sentence: str) -> None:
     with pytest.raises(UnreadableFileError, match=re.escape(sentence)):
         read_file(raw, Context())
-
-
-def test_of_very_many_filters_the_first_are_read() -> None:
-    entry = "<entry><apps:property name='from' value='a@x.org'/></entry>"
-    entries = read_file((GMAIL % (entry * 5_000)).encode(), Context())
-    assert len(entries) == 5_000 and entries[MOST_ENTRIES - 1].text == "from a@x.org"
-    assert entries[MOST_ENTRIES].text == ""
-    rules = b'if header "subject" "x" { keep; }' * 300
-    assert len(read_file(rules, Context())) == MOST_ENTRIES + 1
 
 
 class TestPages:

@@ -1,0 +1,82 @@
+"""Filters of Gmail: each condition means the same here, or is named as not translated."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.datadriven import Case
+from support.gmail_file import FEED, gmail
+from support.paths import FIXTURES
+
+from filters.authoring.importing.entries import MOST_ENTRIES, Entry
+from filters.authoring.importing.files import read_file
+from tapestry.query.context import Context
+from tapestry.query.frontend import read
+
+CONTEXT = Context("me", ("me@x.org",), now=1_700_000_000_000_000)
+
+
+def entry_of(**properties: str) -> Entry:
+    (entry,) = read_file(gmail(**properties), CONTEXT)
+    return entry
+
+
+def show_filter(case: Case) -> str:
+    lines = (line.partition(": ") for line in case.input.splitlines())
+    entry = entry_of(**{name: value for name, _, value in lines})
+    if entry.text:
+        read(entry.text, CONTEXT)
+    problems = [f"! {clause.problem}" for clause in entry.clauses if clause.problem]
+    assert entry.is_exact == (not problems)
+    return "\n".join(filter(None, [entry.text, *problems]))
+
+
+def test_a_condition_means_the_same(datadriven: Callable[[Path, object], None]) -> None:
+    datadriven(FIXTURES / "importing" / "gmail.test", show_filter)
+
+
+def test_a_label_is_the_name_and_actions_are_named() -> None:
+    entry = entry_of(
+        **{"from": "a@x", "label": "Work/Plans"}, shouldTrash="true", shouldDance="yes"
+    )
+    assert entry.title == "Plans" and entry.is_exact
+    assert [clause.problem for clause in entry.clauses] == [
+        *("", ""),
+        "Not translated. Delete it: a filter never deletes mail.",
+        "Not translated: Tapestry does not know it.",
+    ]
+
+
+def test_only_the_part_that_cannot_be_said_is_left_out() -> None:
+    entry = entry_of(hasTheWord="plan is:unread lunch")
+    assert [(clause.source, clause.text) for clause in entry.clauses] == [
+        ("hasTheWord: plan", "mentioning plan"),
+        ("hasTheWord: is:unread", ""),
+        ("hasTheWord: lunch", "mentioning lunch"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("(" * 1_500, "-(" * 700, "a " * 750, '"' * 1_500, "a<" * 750, "from:" * 300),
+        *("OR " * 500, "a AROUND " * 150, "{" * 1_500, "a" * 2_000, "<a@" * 500, "x" * 1_400),
+    ],
+)
+def test_a_long_condition_takes_no_time(value: str) -> None:
+    begun = time.process_time()
+    for name in ("from", "hasTheWord", "doesNotHaveTheWord"):
+        entry = entry_of(**{name: value})
+        if entry.text:
+            read(entry.text, CONTEXT)
+    assert time.process_time() - begun < 3
+
+
+def test_of_very_many_filters_the_first_are_read() -> None:
+    entry = "<entry><apps:property name='from' value='a@x.org'/></entry>"
+    entries = read_file((FEED % (entry * 5_000)).encode(), Context())
+    assert len(entries) == 5_000 and entries[MOST_ENTRIES - 1].text == "from a@x.org"
+    assert entries[MOST_ENTRIES].text == ""
