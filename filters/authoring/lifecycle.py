@@ -42,12 +42,14 @@ def install(
     while_unread: bool = False,
     visibility: str = Filter.Visibility.PRIVATE,
     mode: str = "",
+    start: int | None = None,
     end: int | None = None,
     destinations: Collection[Destination] = (),
 ) -> Filter:
     """Install a filter, with existing mail or from now on; call it by its phrase if need be.
 
     The name is made of the title, and the title of the name, where only one is given.
+    Not with existing mail, it may begin at an instant ``start`` that is past, as one did elsewhere.
     What matches after the instant ``end`` is not kept; None has no end.  What it finds is sent to
     the ``destinations``, and to those that take all filters.
     Raises TapestryError where the text is not a filter, ValidationError for a bad name.
@@ -78,6 +80,9 @@ def install(
             SharedWindow.lock()
             understood = understand(text, context)
         _begin(made, understood, None if existing else at)
+        if at is not None and not existing and start is not None:
+            made.begin(min(start, at))
+            made.begun_at = at
         made.save()
         store_references(made, references)
         if destinations:

@@ -26,7 +26,7 @@ def read_file(raw: bytes, context: Context) -> list[Entry]:
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise UnreadableFileError("This is no text file: choose a file of filters.") from None
+        raise UnreadableFileError("This is not a text file: choose a file of filters.") from None
     text = text.replace("\r\n", "\n")
     if is_own_file(text):
         return read_filters(text)

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from zoneinfo import ZoneInfo
 
 from filters.authoring.importing.entries import Entry, UnreadableFileError, shown
+from filters.authoring.importing.options import until_text
 from filters.models import Filter
-from tapestry.core.clock import to_datetime
+from tapestry.core.clock import format_instant
 
 HEADING = (
     "# Filters of Tapestry. Filters > Import and export reads this file again.\n"
@@ -19,7 +20,7 @@ HEADING = (
 
 TEXTS = (
     *("title", "name", "text", "mode", "visibility", "timeliness", "while_unread"),
-    *("mail", "until", "paused"),
+    *("mail", "start", "until", "paused"),
 )
 """The keys of a filter in the file."""
 
@@ -57,7 +58,8 @@ def _lines(filter_: Filter, zone: ZoneInfo) -> str:
         "timeliness": filter_.timeliness,
         "while_unread": "yes" if filter_.while_unread else "",
         "mail": "existing" if filter_.start is None else "new",
-        "until": "" if filter_.end is None else f"{to_datetime(filter_.end).astimezone(zone):%F}",
+        "start": "" if filter_.start is None else format_instant(filter_.start),
+        "until": "" if filter_.end is None else until_text(filter_.end, zone),
         "paused": "" if filter_.active or filter_.has_ended else "yes",
     }
     return "".join(f"{key} = {_string(value)}\n" for key, value in options.items() if value)

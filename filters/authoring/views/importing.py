@@ -13,9 +13,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from filters.accounts import people
 from filters.accounts.requests import PersonRequest
-from filters.authoring.importing.creation import Offer, create_all, offers_of
+from filters.authoring.importing.creation import create_all
 from filters.authoring.importing.entries import MOST_ENTRIES, Entry, UnreadableFileError
 from filters.authoring.importing.files import LARGEST, read_file
+from filters.authoring.importing.offers import Offer, offers_of
 from filters.authoring.importing.own_file import TEXTS, write_filters
 from filters.models import Filter
 from filters.runtime.queue import UNPROVEN_WINDOWS, run_soon
@@ -48,9 +49,9 @@ def create(request: PersonRequest) -> HttpResponse:
     created, refused = create_all(request.user, entries)
     if created:
         run_soon(UNPROVEN_WINDOWS)
-        done = f"{len(created)} filters are created; what they find appears here."
+        done = f"{len(created)} filters created. Their matches will appear here."
         if len(created) == 1:
-            done = f"{created[0].display_name} is created; what it finds appears here."
+            done = f"“{created[0].display_name}” created. Its matches will appear here."
         messages.success(request, done)
     elif not refused:
         messages.warning(request, "Nothing was ticked, so nothing was created.")

@@ -36,7 +36,7 @@ vacation :days 7 "I am away";
     [
         (b"", "This file is empty"),
         (b"x" * (LARGEST + 1), "larger than 1 MB"),
-        (b"\xff\x00\x81", "This is no text file"),
+        (b"\xff\x00\x81", "This is not a text file"),
         (b"<feed", "not a complete XML file"),
         (b"<feed/>", "has no filters as Gmail exports them"),
         (
@@ -78,7 +78,9 @@ class TestPages:
         page = self.offered(client, SIEVE.encode())
         assert "Not all conditions could be translated" in page
         assert page.count(" checked") == 1 and page.count(" disabled") == 1
-        assert "My plans is created" in self.create(client, page, **{"title-1": "My plans"})
+        assert "“My plans” created. Its matches will appear here." in self.create(
+            client, page, **{"title-1": "My plans"}
+        )
         made = Filter.objects.get()
         assert (made.title, made.name, made.owner) == ("My plans", "my-plans", alice)
 
@@ -125,16 +127,80 @@ class TestPages:
         lifecycle.install(alice, "in filter zoo and from x", title="Éa “<b>”", name="first")
         ends = lifecycle.install(alice, "from y", name="ends", end=now // DAY * DAY + 9 * DAY - 1)
         lifecycle.pause(ends)
+        over = lifecycle.install(alice, "from z", name="over", end=now - DAY)
+        Filter.objects.filter(pk=over.pk).update(active=False, since=over.end)
         carol.profile.time_zone = alice.profile.time_zone
         carol.profile.save()
         export = as_user(alice).get("/filters/export/")
         assert export["Content-Disposition"].endswith('.toml"')
         client = as_user(carol)
-        assert "4 filters are created" in self.create(client, self.offered(client, export.content))
+        page = self.offered(client, export.content)
+        assert page.count(" checked") == 5
+        assert "5 filters created. Their matches will appear here." in self.create(client, page)
         assert client.get("/filters/export/").content == export.content
         again = self.offered(client, export.content)
-        assert again.count("You have a filter of this short name already.") == 4
+        assert again.count("You have this filter already.") == 5 and " checked" not in again
         assert b"[[filter]]" not in as_user(bob).get("/filters/export/").content
+
+    def test_what_a_filter_does_is_said_before_it_is_created(
+        self, alice: User, as_user: SignIn
+    ) -> None:
+        raw = b"""[[filter]]
+title = "Zoo"
+name = "zoo"
+text = "about zoo"
+mode = "live"
+visibility = "shared"
+timeliness = "daily at 08:00"
+while_unread = "yes"
+start = "2020-01-31T12:00:00Z"
+until = "2020-03-01"
+paused = "yes"
+"""
+        page = self.offered(as_user(alice), raw)
+        for words in (
+            "Everyone here will be able to see and use this filter.",
+            "live: messages stay only while they match",
+            "new matches are shown daily at 08:00, not while it has unread messages",
+            "from 31 January 2020 on",
+            "until 1 March 2020, which is over",
+            "paused: it does not run until you resume it",
+        ):
+            assert words in page
+        assert " checked" in page
+
+    @pytest.mark.parametrize(
+        ("line", "sentence"),
+        [
+            ('text = "replies bye x"', "“bye” is not understood here."),
+            ('text = "in filter nowhere"', "There is no filter nowhere of alice’s"),
+            ('text = "in filter own"', "own"),
+            ('mode = "dead"', "Select a valid choice."),
+            ('timeliness = "often"', "often"),
+            ('name = "No Name"', "A short name is small letters"),
+            ('paused = "maybe"', "Write paused as “yes” or “no”"),
+            ('until = "soon"', "Write until as 2027-01-31T12:00:00Z, or as 2027-01-31."),
+            ('until = "9999-12-31"', "Write a day before 9001"),
+            ('start = "2020-13-31T00:00:00Z"', "Write start as 2027-01-31T12:00:00Z."),
+        ],
+    )
+    def test_what_cannot_be_created_is_said_before(
+        self, alice: User, as_user: SignIn, line: str, sentence: str
+    ) -> None:
+        key = line.partition(" ")[0]
+        lines = {"name": 'name = "own"', "text": 'text = "from x"', key: line}
+        page = self.offered(as_user(alice), "\n".join(["[[filter]]", *lines.values()]).encode())
+        assert sentence in unescape(page) and " checked" not in page
+
+    def test_filters_of_a_file_may_refer_to_each_other(self, alice: User, as_user: SignIn) -> None:
+        raw = (
+            b"[[filter]]\nname = 'a'\ntext = 'in filter b'\n"
+            b"[[filter]]\nname = 'b'\ntext = 'from x'\n"
+        )
+        client = as_user(alice)
+        page = self.offered(client, raw)
+        assert page.count(" checked") == 2
+        assert "2 filters created" in self.create(client, page)
 
     def test_strangers_are_led_to_sign_in(self, client: Client, db: None) -> None:
         for address in ("/filters/import/", "/filters/export/"):

@@ -1,15 +1,28 @@
-"""Tapestry's own file: what is none is refused in words, before TOML is read."""
+"""Tapestry's own file: every field of a filter returns, and what is none is refused in words."""
 
 from __future__ import annotations
 
 import re
 import time
+from datetime import date
+from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
+from django.contrib.auth.models import User
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from filters.authoring import lifecycle
 from filters.authoring.importing import own_file
+from filters.authoring.importing.creation import create_all
 from filters.authoring.importing.entries import UnreadableFileError
 from filters.authoring.importing.files import read_file
+from filters.authoring.importing.offers import offers_of
+from filters.authoring.importing.own_file import write_filters
+from filters.models import Filter, Profile
+from filters.store.expiry import last_instant, stop_ended
+from tapestry.core.clock import DAY, wall_clock
 from tapestry.query.context import Context
 
 DOTTED = b"a." * 20_000 + b"a = 1\n"
@@ -69,3 +82,82 @@ def test_every_string_of_toml_is_read(written: str) -> None:
 def test_a_script_in_sieve_may_mention_a_table() -> None:
     script = b'if header "subject" text:\n[[filter]]\n.\n { keep; }'
     assert "LIKE" in read_file(script, Context())[0].text
+
+
+ZONES = st.sampled_from(["UTC", "Asia/Tokyo", "America/St_Johns", "Europe/Berlin"]).map(ZoneInfo)
+TITLES = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=20)
+WRITTEN = st.text(
+    st.characters(exclude_categories=["Cs", "Cc", "Cf", "Co", "Cn"])
+    | st.sampled_from("\"'\\\n\t#[]="),
+    max_size=20,
+)
+FIELDS = {
+    "title": st.builds("{} {}x".format, TITLES, TITLES),
+    "name": st.from_regex(r"\A[a-z0-9]{1,9}(-[a-z0-9]{1,9}){0,2}\Z"),
+    "text": WRITTEN.map(lambda text: "m.subject = '{}'".format(text.replace("'", "''"))),
+    "mode": st.sampled_from(Filter.Mode.values),
+    "visibility": st.sampled_from(Filter.Visibility.values),
+    "timeliness": st.sampled_from(
+        ["", "at once", "hourly", "every 5 minutes", "daily at 08:00", "weekly on Monday at 09:30"]
+    ),
+    "while_unread": st.booleans(),
+    "active": st.booleans(),
+    "start": st.none() | st.integers(0, wall_clock()),
+}
+ENDS = st.none() | st.integers(0, 150 * 365 * DAY)
+DAYS = st.dates(date(1971, 1, 1), date(2100, 1, 1))
+
+
+@pytest.fixture
+def owner(alice: User, monkeypatch: pytest.MonkeyPatch) -> User:
+    monkeypatch.setattr(lifecycle, "present", wall_clock)
+    return alice
+
+
+@settings(
+    max_examples=60,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(fields=st.fixed_dictionaries(FIELDS), end=ENDS | DAYS, zone=ZONES)
+def test_every_field_of_a_filter_returns(
+    owner: User, fields: dict[str, Any], end: date | int | None, zone: ZoneInfo
+) -> None:
+    """The rows are written, read and created again; they are gone after each example."""
+    Profile.objects.filter(user=owner).update(time_zone=zone.key)
+    person = User.objects.get(pk=owner.pk)
+    until = last_instant(end, zone) if isinstance(end, date) else end
+    before = Filter(owner=person, end=until, **fields)
+    (entry,) = read_file(write_filters([before], zone).encode(), Context())
+    try:
+        (offer,) = offers_of(person, [entry])
+        assert (offer.problem, offer.is_ticked) == ("", True)
+        created, refused = create_all(person, [entry])
+        assert not refused
+        made = Filter.objects.get(pk=created[0].pk)
+        assert {name: getattr(made, name) for name in fields} == fields
+        assert made.end == until
+        assert write_filters([made], zone) == write_filters([before], zone)
+    finally:
+        person.filters.all().delete()
+
+
+def test_a_filter_that_has_ended_is_not_paused(owner: User) -> None:
+    ended = Filter(name="over", text="from x", active=False, end=DAY, since=DAY)
+    (entry,) = read_file(write_filters([ended], ZoneInfo("UTC")).encode(), Context())
+    (made,), _ = create_all(owner, [entry])
+    assert (made.end, made.active, made.has_ended) == (DAY, True, False)
+    stop_ended(Filter.objects.all(), 0, wall_clock())
+    made.refresh_from_db()
+    assert made.has_ended
+
+
+def test_a_filter_from_now_on_begins_where_it_began(owner: User) -> None:
+    began, later = wall_clock() - 9 * DAY, wall_clock() + 9 * DAY
+    for start, expected in ((began, began), (later, None)):
+        filter_ = Filter(name="f", text="from x", start=start)
+        (entry,) = read_file(write_filters([filter_], ZoneInfo("UTC")).encode(), Context())
+        (made,), _ = create_all(owner, [entry])
+        assert made.start is not None and made.since == made.start
+        assert made.start == expected if expected else made.start <= wall_clock()
+        assert made.is_searching == (start == began)
+        made.delete()

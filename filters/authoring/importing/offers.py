@@ -1,0 +1,147 @@
+"""Filters of a file as the page offers them: how each reads here, and whether it is ticked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from django.contrib.auth.models import User
+
+from filters.accounts import people
+from filters.authoring.forms import FilterForm
+from filters.authoring.importing.entries import Entry
+from filters.authoring.importing.options import form_data, option_words
+from filters.authoring.understanding import understand
+from filters.models import Filter
+from tapestry.core.errors import TapestryError
+from tapestry.query.context import Context
+
+NO_CONDITION = "None of its conditions could be translated."
+NOT_ALL = "Not all conditions could be translated, so it would find other messages than before."
+ALREADY_HERE = "You have this filter already."
+NAME_TAKEN = "You have another filter of this short name."
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A filter of a file as the page offers it: how it reads here, and whether it is ticked.
+
+    ``facts`` says what its options are, ``is_shared`` whether everyone may see it.  ``problem``
+    says why it is not ticked; ``document`` is what the form sends back.
+    """
+
+    entry: Entry
+    text: str
+    problem: str
+    is_ticked: bool
+    document: str
+    facts: tuple[str, ...] = ()
+
+    @property
+    def is_shared(self) -> bool:
+        return self.entry.options.get("visibility") == Filter.Visibility.SHARED
+
+
+@dataclass(frozen=True, slots=True)
+class Existing:
+    """What a person has already of the filters of a file: short names, and those with the text."""
+
+    names: frozenset[str]
+    texts: frozenset[tuple[str, str]]
+
+    def problem_of(self, entry: Entry) -> str:
+        """Return the sentence that says that there is one of this name, empty if there is none."""
+        name = entry.options.get("name", "")
+        if (name, entry.text) in self.texts:
+            return ALREADY_HERE
+        return NAME_TAKEN if name in self.names else ""
+
+
+def existing_of(user: User, entries: Sequence[Entry]) -> Existing:
+    """Return what a person has already of the filters of a file."""
+    wanted = {entry.options.get("name", ""): entry.text for entry in entries}
+    rows = user.filters.values_list("name", "text").iterator()
+    same = {(name, wanted[name] == text) for name, text in rows if name in wanted}
+    return Existing(
+        frozenset(name for name, _ in same),
+        frozenset((name, wanted[name]) for name, is_alike in same if is_alike),
+    )
+
+
+def offers_of(user: User, entries: Sequence[Entry], rest: Sequence[Entry] = ()) -> list[Offer]:
+    """Return what the page offers; filters may refer to each other, and to the ``rest``."""
+    existing = existing_of(user, entries)
+    context = _with_filters(people.context(user), [*entries, *rest])
+    return [_offer(user, entry, existing, context) for entry in entries]
+
+
+def refused_offer(user: User, entry: Entry, sentence: str) -> Offer:
+    """Return what the page offers again of what could not be created, with the reason."""
+    facts, _ = _facts(entry, people.context(user))
+    return Offer(entry, entry.text, sentence, True, _document(entry, entry.text), facts)
+
+
+def _offer(user: User, entry: Entry, existing: Existing, context: Context) -> Offer:
+    facts, problem = _facts(entry, context)
+    text = entry.text
+    if not text:
+        problem = NO_CONDITION
+    elif not entry.is_exact:
+        problem = NOT_ALL
+    problem = problem or existing.problem_of(entry)
+    if text and not existing.problem_of(entry):
+        try:
+            name = entry.options.get("name")
+            understood = understand(text, replace(context, name=name or None))
+        except TapestryError as error:
+            problem, text = error.message, ""
+        else:
+            if not entry.options:
+                text = understood.phrase or text
+            else:
+                problem = problem or _problem_of_form(user, entry)
+    return Offer(entry, text, problem, not problem, _document(entry, text), facts)
+
+
+def _facts(entry: Entry, context: Context) -> tuple[tuple[str, ...], str]:
+    """Return what the options of a filter say, and what is wrong with them."""
+    if not entry.options:
+        return (), ""
+    try:
+        return tuple(option_words(entry.options, context.zone)), ""
+    except TapestryError as error:
+        return (), error.message
+
+
+def _problem_of_form(user: User, entry: Entry) -> str:
+    form = FilterForm(form_data(entry.options), owner=user)
+    return "" if form.is_valid() else form_problem(form)
+
+
+def form_problem(form: FilterForm) -> str:
+    """Return in a line what is wrong with a form."""
+    return " ".join(str(errors[0]) for errors in form.errors.values())
+
+
+def _with_filters(context: Context, entries: Sequence[Entry]) -> Context:
+    """Return a context in which the filters of a file are known, unless one has that name."""
+    texts = {name.lower(): entry.text for entry in entries if (name := entry.options.get("name"))}
+    resolve: Callable[[str | None, str], str] | None = context.resolve
+    own = ("", (context.owner or "").lower())
+
+    def resolve_in_file(owner: str | None, name: str) -> str:
+        assert resolve is not None
+        try:
+            return resolve(owner, name)
+        except TapestryError:
+            if (owner or "").lower() not in own or name.lower() not in texts:
+                raise
+            return texts[name.lower()]
+
+    return replace(context, resolve=resolve_in_file)
+
+
+def _document(entry: Entry, text: str) -> str:
+    document = {**entry.options, "title": entry.title, "text": text}
+    return json.dumps(document, ensure_ascii=False)
