@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from tapestry.core.errors import TapestryError
 
 MOST_ENTRIES = 200
-"""Filters of one file that are offered."""
+"""Filters that are offered at a time: a form has 1,000 fields, and each of these three."""
 
 MOST_CLAUSES = 100
 """Clauses of one filter that are shown."""
@@ -21,8 +21,8 @@ LONGEST_SOURCE = 300
 class Clause:
     """A clause of a file as it stands there; ``text`` is the filter that it became.
 
-    Where that is empty, ``problem`` says in a sentence why it was not translated.  ``is_action``:
-    it says what becomes of a message, and not which messages are meant.
+    ``problem`` says in a sentence why it was not translated, or why ``text`` finds only nearly the
+    same.  ``is_action``: it says what becomes of a message, and not which messages are meant.
     """
 
     source: str
@@ -43,6 +43,14 @@ class Entry:
     clauses: tuple[Clause, ...] = ()
     is_exact: bool = True
     options: Mapping[str, str] = field(default_factory=dict)
+
+
+def check_count(count: int, most: int) -> None:
+    """Refuse a file with more filters than anybody can have; raises UnreadableFileError."""
+    if count > most:
+        raise UnreadableFileError(
+            f"This file has {count:,} filters, more than {most:,}: import it in parts."
+        )
 
 
 class UnreadableFileError(TapestryError):

@@ -9,7 +9,10 @@ from filters.authoring.importing.sieve import read_sieve
 from tapestry.query.context import Context
 
 LARGEST = 1 << 20
-"""Bytes of a file."""
+"""Bytes of a file from elsewhere."""
+
+LARGEST_OWN = 1 << 23
+"""Bytes of a file of Tapestry: 5,000 filters have their place in it."""
 
 LARGEST_SIEVE = 1 << 17
 """Bytes of a script in Sieve."""
@@ -17,11 +20,12 @@ LARGEST_SIEVE = 1 << 17
 
 def read_file(raw: bytes, context: Context) -> list[Entry]:
     """Return the filters of a file; raises UnreadableFileError with a sentence."""
-    if len(raw) > LARGEST:
-        raise UnreadableFileError("This file is larger than 1 MB: choose a file of filters.")
+    if len(raw) > LARGEST_OWN:
+        raise UnreadableFileError("This file is larger than 8 MB: import it in parts.")
     if not raw.strip():
         raise UnreadableFileError("This file is empty: choose a file of filters.")
     if raw.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") or raw[:2] in (b"\xfe\xff", b"\xff\xfe"):
+        _check_size(raw)
         return read_gmail(raw, context)
     try:
         text = raw.decode("utf-8-sig")
@@ -30,6 +34,12 @@ def read_file(raw: bytes, context: Context) -> list[Entry]:
     text = text.replace("\r\n", "\n")
     if is_own_file(text):
         return read_filters(text)
+    _check_size(raw)
     if len(raw) > LARGEST_SIEVE:
         raise UnreadableFileError("This Sieve script is larger than 128 KB: import it in parts.")
     return read_sieve(text)
+
+
+def _check_size(raw: bytes) -> None:
+    if len(raw) > LARGEST:
+        raise UnreadableFileError("This file is larger than 1 MB: choose a file of filters.")

@@ -15,10 +15,10 @@ from defusedxml.ElementTree import fromstring
 
 from filters.authoring.importing.entries import (
     MOST_CLAUSES,
-    MOST_ENTRIES,
     Clause,
     Entry,
     UnreadableFileError,
+    check_count,
     shown,
 )
 from filters.authoring.importing.gmail_meaning import statement_of_all
@@ -40,6 +40,9 @@ _PROPERTY = "{http://schemas.google.com/apps/2006}property"
 
 _UNITS = {"s_sb": "", "s_skb": "k", "s_smb": "m"}
 _NUMBER = re.compile("[0-9]{1,12}")
+
+MOST_OF_GMAIL = 1_000
+"""Filters that Gmail lets a person have."""
 
 LONGEST_VALUE = 1_500
 """Characters of a condition, as many as Gmail’s search takes."""
@@ -91,9 +94,8 @@ def read_gmail(raw: bytes, context: Context) -> list[Entry]:
     entries = feed.findall(_ENTRY)
     if not entries:
         raise UnreadableFileError("This XML has no filters as Gmail exports them.")
-    read_first = entries[:MOST_ENTRIES]  # what is not offered is counted alone
-    known = [_entry(number, entry, context) for number, entry in enumerate(read_first, 1)]
-    return known + [Entry("", "")] * (len(entries) - len(known))
+    check_count(len(entries), MOST_OF_GMAIL)
+    return [_entry(number, entry, context) for number, entry in enumerate(entries, 1)]
 
 
 def _entry(number: int, entry: Element, context: Context) -> Entry:

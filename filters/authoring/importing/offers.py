@@ -45,28 +45,37 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Existing:
-    """What a person has already of the filters of a file: short names, and those with the text."""
+    """What a person has already of the filters of a file.
+
+    ``names``: the short names that are taken.  ``texts``: the names, short or not, with the text.
+    """
 
     names: frozenset[str]
     texts: frozenset[tuple[str, str]]
 
-    def problem_of(self, entry: Entry) -> str:
-        """Return the sentence that says that there is one of this name, empty if there is none."""
-        name = entry.options.get("name", "")
-        if (name, entry.text) in self.texts:
+    def problem_of(self, entry: Entry, text: str = "") -> str:
+        """Return the sentence that says that there is one of this name, empty if there is none.
+
+        ``text``: that which it is created with, if it is not that of the file.
+        """
+        if (_name(entry), text or entry.text) in self.texts:
             return ALREADY_HERE
-        return NAME_TAKEN if name in self.names else ""
+        return NAME_TAKEN if entry.options.get("name") in self.names else ""
 
 
 def existing_of(user: User, entries: Sequence[Entry]) -> Existing:
     """Return what a person has already of the filters of a file."""
-    wanted = {entry.options.get("name", ""): entry.text for entry in entries}
-    rows = user.filters.values_list("name", "text").iterator()
-    same = {(name, wanted[name] == text) for name, text in rows if name in wanted}
-    return Existing(
-        frozenset(name for name, _ in same),
-        frozenset((name, wanted[name]) for name, is_alike in same if is_alike),
-    )
+    wanted = {_name(entry) for entry in entries}
+    names, texts = set(), set()
+    for name, title, text in user.filters.values_list("name", "title", "text").iterator():
+        names.add(name)
+        texts |= {(known, text) for known in {name, title} & wanted}
+    return Existing(frozenset(names), frozenset(texts))
+
+
+def _name(entry: Entry) -> str:
+    """Return what tells a filter of a file from others: its short name, or what it is called."""
+    return entry.options.get("name") or entry.title
 
 
 def offers_of(user: User, entries: Sequence[Entry], rest: Sequence[Entry] = ()) -> list[Offer]:
@@ -99,6 +108,7 @@ def _offer(user: User, entry: Entry, existing: Existing, context: Context) -> Of
         else:
             if not entry.options:
                 text = understood.phrase or text
+                problem = problem or existing.problem_of(entry, text)
             else:
                 problem = problem or _problem_of_form(user, entry)
     return Offer(entry, text, problem, not problem, _document(entry, text), facts)

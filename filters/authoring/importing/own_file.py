@@ -8,7 +8,9 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from zoneinfo import ZoneInfo
 
-from filters.authoring.importing.entries import Entry, UnreadableFileError, shown
+from django.conf import settings
+
+from filters.authoring.importing.entries import Entry, UnreadableFileError, check_count, shown
 from filters.authoring.importing.options import until_text
 from filters.models import Filter
 from tapestry.core.clock import format_instant
@@ -23,6 +25,9 @@ TEXTS = (
     *("mail", "start", "until", "paused"),
 )
 """The keys of a filter in the file."""
+
+LONGEST = 500
+"""Characters of what a filter has beside its text."""
 
 _SPACE = r"[ \t]*+"
 _TABLE = rf"\[\[{_SPACE}filter{_SPACE}\]\]"
@@ -91,6 +96,7 @@ def read_filters(text: str) -> list[Entry]:
     except tomllib.TOMLDecodeError as error:
         place = _PLACE.search(str(error))
         raise _misread(int(place[1]) if place else _line_of(text, len(text))) from None
+    check_count(len(tables), settings.MOST_FILTERS)
     return list(_entries(tables))
 
 
@@ -125,5 +131,10 @@ def _entries(tables: Iterable[Mapping[str, str]]) -> Iterator[Entry]:
         if not options.get("text"):
             raise UnreadableFileError(
                 f'Filter {number} of this file has no text: add a line such as text = "from mary".'
+            )
+        long = next((key for key in options if key != "text" and len(options[key]) > LONGEST), None)
+        if long:
+            raise UnreadableFileError(
+                f"Filter {number} of this file: {long} has more than {LONGEST} characters."
             )
         yield Entry(options.get("title", ""), options["text"], options=options)

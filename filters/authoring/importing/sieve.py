@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
 
 from filters.authoring.importing.entries import (
     MOST_CLAUSES,
-    MOST_ENTRIES,
     Clause,
     Entry,
     shown,
@@ -42,12 +40,9 @@ _EXPANDING = {"variables", "encoded-character"}
 
 
 def read_sieve(text: str) -> list[Entry]:
-    """Return the filters of a script, and what else it has; raises UnreadableFileError.
-
-    At most one more than are offered.
-    """
+    """Return the filters of a script, and what else it has; raises UnreadableFileError."""
     commands = parse_sieve(text)
-    rules = islice(_Rules(commands).among(commands, []), MOST_ENTRIES + 1)
+    rules = _Rules(commands).among(commands, [])
     return [
         entry if entry.title else replace(entry, title=f"Sieve rule {number}")
         for number, entry in enumerate(rules, 1)

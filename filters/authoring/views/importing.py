@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -15,9 +16,10 @@ from filters.accounts import people
 from filters.accounts.requests import PersonRequest
 from filters.authoring.importing.creation import create_all
 from filters.authoring.importing.entries import MOST_ENTRIES, Entry, UnreadableFileError
-from filters.authoring.importing.files import LARGEST, read_file
+from filters.authoring.importing.files import LARGEST_OWN, read_file
 from filters.authoring.importing.offers import Offer, offers_of
 from filters.authoring.importing.own_file import TEXTS, write_filters
+from filters.authoring.importing.paging import first_page, in_order, pack, unpack
 from filters.models import Filter
 from filters.runtime.queue import UNPROVEN_WINDOWS, run_soon
 from tapestry.servers.quoted_reply import storable
@@ -29,34 +31,38 @@ def choose(request: PersonRequest) -> HttpResponse:
     if request.method != "POST":
         return render(request, "filters/authoring/import.html")
     file = request.FILES.get("file")
-    raw = file.read(LARGEST + 1) if file else request.POST.get("pasted", "").encode()
+    raw = file.read(LARGEST_OWN + 1) if file else request.POST.get("pasted", "").encode()
     try:
         entries = read_file(raw, people.context(request.user))
     except UnreadableFileError as error:
         context = {"refusal": error.message, "pasted": request.POST.get("pasted", "")}
         return render(request, "filters/authoring/import.html", context, status=400)
-    return _offered(request, offers_of(request.user, entries[:MOST_ENTRIES]), len(entries))
+    return _offered(request, in_order(request.user, entries))
 
 
 @require_POST
 def create(request: PersonRequest) -> HttpResponse:
-    """Create the filters that are ticked; show those again that cannot be, with the reason."""
+    """Create the filters that are ticked, and show the next ones.
+
+    Those that cannot be created are shown again, with the reason.
+    """
     entries = [
         entry
         for number in request.POST.getlist("create")[:MOST_ENTRIES]
         if (entry := _entry(request, number)) is not None
     ]
     created, refused = create_all(request.user, entries)
+    rest = unpack(request.user, request.POST.get("rest", ""))
     if created:
         run_soon(UNPROVEN_WINDOWS)
         done = f"{len(created)} filters created. Their matches will appear here."
         if len(created) == 1:
             done = f"“{created[0].display_name}” created. Its matches will appear here."
         messages.success(request, done)
-    elif not refused:
+    elif not refused and not rest:
         messages.warning(request, "Nothing was ticked, so nothing was created.")
-    if refused:
-        return _offered(request, refused, len(refused), status=400)
+    if refused or rest:
+        return _offered(request, rest, refused, status=400 if refused else 200)
     return redirect("filters")
 
 
@@ -72,13 +78,22 @@ def export(request: PersonRequest) -> HttpResponse:
 
 
 def _offered(
-    request: HttpRequest, offers: list[Offer], count: int, status: int = 200
+    request: PersonRequest, entries: Sequence[Entry], again: Sequence[Offer] = (), status: int = 200
 ) -> HttpResponse:
-    context = {"offers": offers, "left_out": max(0, count - len(offers)), "most": MOST_ENTRIES}
+    """Offer some filters again, and as many others as there is room for; the rest waits."""
+    offered = first_page(entries, MOST_ENTRIES - len(again))
+    page, rest = entries[:offered], entries[offered:]
+    packed = pack(request.user, rest)
+    context = {
+        "offers": [*again, *offers_of(request.user, page, rest)],
+        "rest": packed,
+        "waiting": len(rest) if packed else 0,
+        "left_out": 0 if packed else len(rest),
+    }
     return render(request, "filters/authoring/import_offers.html", context, status=status)
 
 
-def _entry(request: HttpRequest, number: str) -> Entry | None:
+def _entry(request: PersonRequest, number: str) -> Entry | None:
     """Return the entry that a form sends, under the title given there."""
     if not re.fullmatch("[0-9]{1,4}", number):
         return None

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from support.datadriven import Case
-from support.gmail_file import FEED, gmail
+from support.gmail_file import gmail
 from support.paths import FIXTURES
 
-from filters.authoring.importing.entries import MOST_ENTRIES, Entry
+from filters.authoring.importing.entries import Entry
 from filters.authoring.importing.files import read_file
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
@@ -73,10 +73,3 @@ def test_a_long_condition_takes_no_time(value: str) -> None:
         if entry.text:
             read(entry.text, CONTEXT)
     assert time.process_time() - begun < 3
-
-
-def test_of_very_many_filters_the_first_are_read() -> None:
-    entry = "<entry><apps:property name='from' value='a@x.org'/></entry>"
-    entries = read_file((FEED % (entry * 5_000)).encode(), Context())
-    assert len(entries) == 5_000 and entries[MOST_ENTRIES - 1].text == "from a@x.org"
-    assert entries[MOST_ENTRIES].text == ""

@@ -12,7 +12,7 @@ from support.datadriven import Case
 from support.paths import FIXTURES
 
 from filters.authoring.importing import sieve
-from filters.authoring.importing.entries import MOST_ENTRIES, Entry, UnreadableFileError
+from filters.authoring.importing.entries import Entry, UnreadableFileError
 from filters.authoring.importing.files import read_file
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
@@ -116,7 +116,3 @@ def test_a_folder_named_by_a_variable_names_no_filter() -> None:
 def test_variables_are_known_by_what_sets_them() -> None:
     script = 'if true { set "x" "a"; } if header :contains "subject" "${x}" { keep; }'
     assert "no variables" in rules(script)[1].clauses[0].problem
-
-
-def test_of_very_many_rules_the_first_are_read() -> None:
-    assert len(rules('if header "subject" "x" { keep; }' * 300)) == MOST_ENTRIES + 1
