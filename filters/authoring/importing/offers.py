@@ -18,7 +18,9 @@ from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context
 
 NO_CONDITION = "None of its conditions could be translated."
-NOT_ALL = "Not all conditions could be translated, so it would find other messages than before."
+NOT_ALL = (
+    "Not all conditions could be translated exactly, so it would find other messages than before."
+)
 ALREADY_HERE = "You have this filter already."
 NAME_TAKEN = "You have another filter of this short name."
 

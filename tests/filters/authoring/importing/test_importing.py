@@ -10,6 +10,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
+from support.gmail_file import gmail
 
 from filters.authoring import lifecycle
 from filters.authoring.importing.entries import UnreadableFileError
@@ -76,13 +77,20 @@ class TestPages:
     def test_only_what_is_exact_is_ticked_and_created(self, alice: User, as_user: SignIn) -> None:
         client = as_user(alice)
         page = self.offered(client, SIEVE.encode())
-        assert "Not all conditions could be translated" in page
+        assert "Not all conditions could be translated exactly" in page
         assert page.count(" checked") == 1 and page.count(" disabled") == 1
         assert "“My plans” created. Its matches will appear here." in self.create(
             client, page, **{"title-1": "My plans"}
         )
         made = Filter.objects.get()
         assert (made.title, made.name, made.owner) == ("My plans", "my-plans", alice)
+
+    def test_what_finds_nearly_the_same_is_shown_with_the_reason(
+        self, alice: User, as_user: SignIn
+    ) -> None:
+        page = unescape(self.offered(as_user(alice), gmail(to="mary")))
+        assert "m.to HAS 'mary' OR m.cc HAS 'mary'<span class=\"fault\"> Only nearly:" in page
+        assert "Not all conditions could be translated exactly" in page and " checked" not in page
 
     def test_nothing_ticked_creates_nothing(self, alice: User, as_user: SignIn) -> None:
         assert "Nothing was ticked" in self.create(as_user(alice), "")
