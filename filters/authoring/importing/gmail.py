@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from xml.etree.ElementTree import Element, ParseError
 
@@ -40,9 +42,13 @@ _PROPERTY = "{http://schemas.google.com/apps/2006}property"
 
 _UNITS = {"s_sb": "", "s_skb": "k", "s_smb": "m"}
 _NUMBER = re.compile("[0-9]{1,12}")
+_WORD = re.compile(r"[^\s(){}|\"“”]+")
 
 MOST_OF_GMAIL = 1_000
 """Filters that Gmail lets a person have."""
+
+MOST_WORDS = 20_000
+"""Words of all conditions of a file: each takes its time to be read."""
 
 LONGEST_VALUE = 1_500
 """Characters of a condition, as many as Gmail’s search takes."""
@@ -58,8 +64,15 @@ _SEARCHES = {
 
 _CONDITIONS = (*_SEARCHES, "hasAttachment", "size", "sizeOperator", "sizeUnit")
 
-Condition = tuple[Clause, Statement | None]
-"""A clause, and what it says of a message; None if it cannot be said, or says nothing."""
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A clause, and what it says of a message: nothing at all, or what a filter of a text says."""
+
+    clause: Clause
+    statement: Statement | None = None
+    text: str = ""
+
 
 ACTIONS = {
     "shouldArchive": "Skip the inbox: what a filter finds is in its own list and in the inbox.",
@@ -95,6 +108,13 @@ def read_gmail(raw: bytes, context: Context) -> list[Entry]:
     if not entries:
         raise UnreadableFileError("This XML has no filters as Gmail exports them.")
     check_count(len(entries), MOST_OF_GMAIL)
+    values = (item.get("value", "") for item in feed.iter(_PROPERTY))
+    words = sum(len(_WORD.findall(value)) for value in values)
+    if words > MOST_WORDS:
+        raise UnreadableFileError(
+            f"The conditions of this file have {words:,} words, more than {MOST_WORDS:,}: "
+            "import it in parts."
+        )
     return [_entry(number, entry, context) for number, entry in enumerate(entries, 1)]
 
 
@@ -106,15 +126,24 @@ def _entry(number: int, entry: Element, context: Context) -> Entry:
         for condition in _conditions(name, value, properties, context)
     ]
     others = [_other(name, value) for name, value in properties.items() if name not in _CONDITIONS]
-    statements = [statement for _, statement in conditions if statement is not None]
-    clauses = [clause for clause, _ in conditions]
+    clauses = [condition.clause for condition in conditions]
     title = properties.get("label", "").rpartition("/")[2].strip()
     return Entry(
         title or f"Gmail filter {number}",
-        all_of(statements).text(context) if statements else "",
+        _text(conditions, context),
         (*clauses, *others)[:MOST_CLAUSES],
         is_exact=not any(clause.problem for clause in clauses),
     )
+
+
+def _text(conditions: Sequence[Condition], context: Context) -> str:
+    """Return the text that says all that is said, empty if that is nothing or too much."""
+    said = [condition for condition in conditions if condition.statement is not None]
+    if len(said) < 2:
+        return said[0].text if said else ""
+    with suppress(TapestryError):
+        return all_of([part.statement for part in said if part.statement]).text(context)
+    return ""
 
 
 def _conditions(
@@ -134,15 +163,15 @@ def _conditions(
 def _searched(name: str, value: str, context: Context) -> Iterator[Condition]:
     source = f"{name}: {value}"
     if len(value) > LONGEST_VALUE:
-        yield _problem(source, f"it has more than {LONGEST_VALUE:,} characters"), None
+        yield _problem(source, f"it has more than {LONGEST_VALUE:,} characters")
         return
     try:
         parts = _parts(name, value)
     except MisreadSearchError as error:
-        yield _problem(source, str(error)), None
+        yield _problem(source, str(error))
         return
     whole = _said(source, partial(statement_of_all, parts, context), context)
-    if not whole[0].problem or len(parts) == 1:
+    if not whole.clause.problem or len(parts) == 1:
         yield whole
         return
     for part in parts:
@@ -165,18 +194,19 @@ def _said(source: str, say: Callable[[], Statement | None], context: Context) ->
     try:
         statement = say()
         if statement is None:
-            return Clause(shown(source), "every message", is_action=True), None
+            return Condition(Clause(shown(source), "every message", is_action=True))
         text = statement.text(context)
     except NoEquivalentError as error:
-        return _problem(source, str(error)), None
+        return _problem(source, str(error))
     except TapestryError as error:
-        return _problem(source, error.message.removesuffix(".")), None
-    return Clause(shown(source), shown(text), statement.problem), statement
+        return _problem(source, error.message.removesuffix("."))
+    return Condition(Clause(shown(source), shown(text), statement.problem), statement, text)
 
 
-def _problem(source: str, reason: str = "") -> Clause:
+def _problem(source: str, reason: str = "") -> Condition:
     sentence = f"Tapestry has no equivalent for “{shown(source)}”"
-    return Clause(shown(source), problem=f"{sentence}: {reason}." if reason else f"{sentence}.")
+    problem = f"{sentence}: {reason}." if reason else f"{sentence}."
+    return Condition(Clause(shown(source), problem=problem))
 
 
 def _size(value: str, properties: Mapping[str, str]) -> Statement:

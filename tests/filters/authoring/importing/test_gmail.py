@@ -11,7 +11,7 @@ from support.datadriven import Case
 from support.gmail_file import gmail
 from support.paths import FIXTURES
 
-from filters.authoring.importing.entries import Entry
+from filters.authoring.importing.entries import Entry, UnreadableFileError
 from filters.authoring.importing.files import read_file
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
@@ -73,3 +73,11 @@ def test_a_long_condition_takes_no_time(value: str) -> None:
         if entry.text:
             read(entry.text, CONTEXT)
     assert time.process_time() - begun < 3
+
+
+def test_a_file_with_very_many_words_is_refused() -> None:
+    entry = gmail(hasTheWord="a " * 700).decode()
+    begin, end = entry.index("<entry>"), entry.index("</feed>")
+    raw = (entry[:end] + entry[begin:end] * 30 + entry[end:]).encode()
+    with pytest.raises(UnreadableFileError, match="have 21,700 words, more than 20,000"):
+        read_file(raw, CONTEXT)
