@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 
 from filters.accounts import people
 from filters.authoring.forms import FilterForm
-from filters.authoring.importing.entries import Entry
+from filters.authoring.importing.entries import Entry, shown
 from filters.authoring.importing.options import form_data, option_words
 from filters.authoring.understanding import understand
 from filters.models import Filter
@@ -22,7 +22,7 @@ NOT_ALL = (
     "Not all conditions could be translated exactly, so it would find other messages than before."
 )
 ALREADY_HERE = "You have this filter already."
-NAME_TAKEN = "You have another filter of this short name."
+NAME_TAKEN = "You have another filter of this short name: this one would be given a new one."
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,8 @@ class Offer:
     """A filter of a file as the page offers it: how it reads here, and whether it is ticked.
 
     ``facts`` says what its options are, ``is_shared`` whether everyone may see it.  ``problem``
-    says why it is not ticked; ``document`` is what the form sends back.
+    says why it is not ticked; ``document`` is what the form sends back, empty if it cannot be
+    created.
     """
 
     entry: Entry
@@ -90,30 +91,27 @@ def offers_of(user: User, entries: Sequence[Entry], rest: Sequence[Entry] = ()) 
 def refused_offer(user: User, entry: Entry, sentence: str) -> Offer:
     """Return what the page offers again of what could not be created, with the reason."""
     facts, _ = _facts(entry, people.context(user))
-    return Offer(entry, entry.text, sentence, True, _document(entry, entry.text), facts)
+    existing = Existing(frozenset(), frozenset())
+    return Offer(entry, entry.text, sentence, True, _document(entry, entry.text, existing), facts)
 
 
 def _offer(user: User, entry: Entry, existing: Existing, context: Context) -> Offer:
     facts, problem = _facts(entry, context)
-    text = entry.text
-    if not text:
-        problem = NO_CONDITION
-    elif not entry.is_exact:
-        problem = NOT_ALL
-    problem = problem or existing.problem_of(entry)
-    if text and not existing.problem_of(entry):
-        try:
-            name = entry.options.get("name")
-            understood = understand(text, replace(context, name=name or None))
-        except TapestryError as error:
-            problem, text = error.message, ""
-        else:
-            if not entry.options:
-                text = understood.phrase or text
-                problem = problem or existing.problem_of(entry, text)
-            else:
-                problem = problem or _problem_of_form(user, entry)
-    return Offer(entry, text, problem, not problem, _document(entry, text), facts)
+    if not entry.text:
+        return Offer(entry, "", problem or NO_CONDITION, False, "", facts)
+    try:
+        understood = understand(
+            entry.text, replace(context, name=entry.options.get("name") or None)
+        )
+    except TapestryError as error:
+        return Offer(entry, shown(entry.text), error.message, False, "", facts)
+    text = entry.text if entry.options else understood.phrase or entry.text
+    known = existing.problem_of(entry, text)
+    problem = problem or ("" if known else _problem_of_form(user, entry))
+    if problem:
+        return Offer(entry, text, problem, False, "", facts)
+    problem = known or ("" if entry.is_exact else NOT_ALL)
+    return Offer(entry, text, problem, not problem, _document(entry, text, existing), facts)
 
 
 def _facts(entry: Entry, context: Context) -> tuple[tuple[str, ...], str]:
@@ -127,6 +125,9 @@ def _facts(entry: Entry, context: Context) -> tuple[tuple[str, ...], str]:
 
 
 def _problem_of_form(user: User, entry: Entry) -> str:
+    """Return what is wrong with the options of a filter of Tapestry's own file."""
+    if not entry.options:
+        return ""
     form = FilterForm(form_data(entry.options), owner=user)
     return "" if form.is_valid() else form_problem(form)
 
@@ -154,6 +155,8 @@ def _with_filters(context: Context, entries: Sequence[Entry]) -> Context:
     return replace(context, resolve=resolve_in_file)
 
 
-def _document(entry: Entry, text: str) -> str:
+def _document(entry: Entry, text: str, existing: Existing) -> str:
     document = {**entry.options, "title": entry.title, "text": text}
+    if document.get("name") in existing.names:
+        del document["name"]
     return json.dumps(document, ensure_ascii=False)

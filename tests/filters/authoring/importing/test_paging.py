@@ -114,6 +114,24 @@ def test_a_filter_from_elsewhere_that_is_here_is_not_ticked(alice: User, as_user
     assert "You have this filter already." in page and " checked" not in page
 
 
+def test_a_filter_whose_short_name_is_taken_is_given_another(alice: User, as_user: SignIn) -> None:
+    lifecycle.install(alice, "from elsewhere", name="f-0")
+    client = as_user(alice)
+    page = offered(client, own_file("from x"))
+    assert "You have another filter of this short name" in page and " checked" not in page
+    create(client, page.replace('name="create" value="1"', 'name="create" value="1" checked'))
+    assert [(made.name, made.text) for made in alice.filters.order_by("pk")] == [
+        ("f-0", "from elsewhere"),
+        ("f-0-2", "from x"),
+    ]
+
+
+def test_what_is_no_filter_is_shown_and_cannot_be_ticked(alice: User, as_user: SignIn) -> None:
+    page = offered(as_user(alice), own_file("in filter nowhere", "x" * 70_000))
+    assert page.count(" disabled") == 2 and "in filter nowhere" in page
+    assert "longer than 64 KiB" in page and len(page) < 70_000
+
+
 def test_a_circle_of_filters_is_offered_as_it_is(alice: User) -> None:
     entries = read_file(own_file("in filter f-1", "in f-0", "from x and in comp.x"), Context())
     assert in_order(alice, entries) == entries
