@@ -88,17 +88,18 @@ class _Renamed(Storage):
         return path
 
 
+def _send(static_file: Any, request: HttpRequest) -> HttpResponseBase:
+    """Send a file, compressed by Brotli for those who can read that."""
+    response: HttpResponseBase = WhiteNoiseMiddleware.serve(static_file, request)
+    path, _ = static_file.get_path_and_headers({})
+    return by_brotli(request, response, path)
+
+
 class StaticFiles(WhiteNoiseMiddleware):
     """Serves them: under a name with its hash a file never changes."""
 
     FOREVER = YEAR
-
-    @staticmethod
-    def serve(static_file: Any, request: HttpRequest) -> HttpResponseBase:
-        """Send a file, compressed by Brotli for those who can read that."""
-        response: HttpResponseBase = WhiteNoiseMiddleware.serve(static_file, request)
-        path, _ = static_file.get_path_and_headers({})
-        return by_brotli(request, response, path)
+    serve: Any = staticmethod(_send)
 
     def immutable_file_test(self, path: str, url: str) -> bool:
         """Tell whether the address of a file has the hash of its content."""
