@@ -151,7 +151,7 @@ def test_on_a_phone_in_the_dark(opened, pictures):
     phone.screenshot(path=pictures / "phone-import.png", full_page=True)
     assert_readable(phone)
     phone.get_by_role("button", name="Create the ticked filters").click()
-    phone.get_by_text("Plans is created").wait_for()
+    phone.get_by_text("“Plans” created").wait_for()
     phone.screenshot(path=pictures / "phone-filters.png")
     assert [made.title for made in Filter.objects.all()] == ["Plans"]
     assert phone.faults == []
