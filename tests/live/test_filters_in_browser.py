@@ -138,6 +138,23 @@ def test_from_a_message_to_a_filter(opened, pictures):
     assert page.faults == []
 
 
+def test_from_another_tab_one_goes_on_with_the_same_edit(opened, terry):
+    Filter.objects.create(owner=terry, name="mine", title="Mine", text="from mary")
+    page = opened(DESK, "/filter/mine/edit/")
+    text_of(page).fill("from mary and about plans")
+    page.get_by_label("only while it matches").check()
+    page.locator("#preview h2", has_text="Now it matches").wait_for()
+    with page.context.expect_page() as tab:
+        page.get_by_role("link", name="All 26 results").click(modifiers=["Control"])
+    results = tab.value
+    expect(results.locator(".preview a.row")).to_have_count(26)
+    results.get_by_role("link", name="Go on writing the filter").click()
+    results.get_by_role("heading", name="Edit Mine").wait_for()
+    expect(text_of(results)).to_have_value("from mary and about plans")
+    expect(results.get_by_label("only while it matches")).to_be_checked()
+    assert page.faults == []
+
+
 def test_on_a_phone_in_the_dark(opened, pictures):
     text = "from%20mary%20and%20about%20plans%20with%20no%20reply"
     phone = opened(PHONE, f"/filters/new/?text={text}", color_scheme="dark", has_touch=True)
