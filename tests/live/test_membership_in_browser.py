@@ -156,7 +156,7 @@ def fetch_export(mary: Visitor, code: str) -> zipfile.ZipFile:
     mary.show("confirm")
     mary.press("Continue")
     mary.press("Make the file")
-    expect(page.get_by_text("It is being made since")).to_be_visible()
+    expect(page.get_by_text("We started making it at")).to_be_visible()
     tend_accounts()
     page.reload()
     link = page.get_by_role("link", name="Download it")
