@@ -11,8 +11,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
 from filters.accounts.requests import PersonRequest
-from filters.accounts.signing_in.backend import name_digest
-from filters.accounts.signing_in.known_browser import browser_digest
+from filters.accounts.signing_in.this_browser import this_browser
 from filters.delivery.ways.browser_name import browser_name
 from filters.delivery.ways.push import browsers_of
 from filters.delivery.ways.push import subscribe as subscribe_browser
@@ -38,8 +37,7 @@ def subscribe(request: PersonRequest) -> HttpResponse:
     try:
         subscription = _subscription(request.POST.get("subscription", ""))
         name = browser_name(request.headers.get("User-Agent", ""))
-        browser = browser_digest(request, name_digest(request.user.get_username()))
-        subscribe_browser(request.user, subscription, name, browser)
+        subscribe_browser(request.user, subscription, name, this_browser(request))
     except TapestryError as error:
         messages.error(request, f"{error.message} {error.hint or ''}", extra_tags="bad")
         return _page(request, status=400)

@@ -11,6 +11,8 @@ from django.views.decorators.http import require_http_methods
 
 from filters.accounts.requests import PersonRequest
 from filters.accounts.sessions.record import sign_out
+from filters.accounts.signing_in.this_browser import this_browser
+from filters.delivery.ways import push
 from filters.membership.notices import tell
 from filters.membership.passwords import PasswordForm
 
@@ -18,12 +20,13 @@ from filters.membership.passwords import PasswordForm
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
 def my_password(request: PersonRequest) -> HttpResponse:
-    """Change one's own password: all other sessions end, this one stays."""
+    """Change one's own password: other sessions and their notifications end, this one stays."""
     form = PasswordForm(request, request.POST if request.method == "POST" else None)
     if form.is_valid():
         form.save()
         update_session_auth_hash(request, form.user)
         sign_out(request.user, but=request.session.session_key)
+        push.forget_others(request.user, this_browser(request))
         tell(request.user, "The password was changed.")
         messages.success(request, "Your password is changed. You are signed out everywhere else.")
         return redirect("me")

@@ -11,8 +11,7 @@ from filters.accounts.factors import factors_of
 from filters.accounts.requests import PersonRequest
 from filters.accounts.second_factor import passkeys
 from filters.accounts.sessions.record import browsers_of, sign_out
-from filters.accounts.signing_in.backend import name_digest
-from filters.accounts.signing_in.known_browser import browser_digest
+from filters.accounts.signing_in.this_browser import this_browser
 from filters.delivery.ways import push
 from filters.delivery.ways.browser_name import browser_name
 from filters.membership.keys import key_of
@@ -28,7 +27,7 @@ def security(request: PersonRequest) -> HttpResponse:
     here = request.session.session_key
     context = {
         "are_notified": push.browsers_of(request.user).exists(),
-        "is_notified_here": push.is_notified(request.user, _browser(request)),
+        "is_notified_here": push.is_notified(request.user, this_browser(request)),
         "factors": factors_of(request.user),
         "app": getattr(request.user, "authenticator_app", None),
         "passkeys": [
@@ -56,7 +55,7 @@ def sign_out_elsewhere(request: PersonRequest) -> HttpResponse:
     """
     sign_out(request.user, but=request.session.session_key)
     sentence = "You are signed out everywhere else."
-    if push.forget_others(request.user, _browser(request)):
+    if push.forget_others(request.user, this_browser(request)):
         is_left = push.browsers_of(request.user).exists()
         sentence += f" Notifications are off in {'your other' if is_left else 'all your'} browsers."
     messages.success(request, sentence)
@@ -75,7 +74,3 @@ def sign_out_browser(request: PersonRequest, key: str) -> HttpResponse:
         sentence += " If it still notifies you, remove it on the page Notifications."
     messages.success(request, sentence)
     return redirect("security")
-
-
-def _browser(request: PersonRequest) -> str:
-    return browser_digest(request, name_digest(request.user.get_username()))

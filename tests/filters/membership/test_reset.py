@@ -15,7 +15,7 @@ from django.test import Client
 from support.second_factors import give_app, give_password
 
 from filters.membership import tasks
-from filters.models import Address, Profile
+from filters.models import Address, Destination, Profile
 from tapestry.core.clock import wall_clock
 
 Link = Callable[[], str]
@@ -41,6 +41,7 @@ def test_the_link_sets_a_password_once_and_signs_out_everywhere(
     client: Client, alice: User, as_user: SignIn, link: Link
 ) -> None:
     elsewhere = as_user(alice)
+    Destination.objects.create(owner=alice, kind="push", name="A phone that is lost")
     assert 'href="/forgot/"' in client.get("/sign-in/").content.decode()
     assert ask(client, "Alice@Example.org").status_code == 200
     assert [message.to for message in sent_mail.outbox] == [["alice@example.org"]]
@@ -48,6 +49,7 @@ def test_the_link_sets_a_password_once_and_signs_out_everywhere(
     assert "A new password for alice" in page and "At least 10 characters" in page
     answer = client.post(link(), BOTH, follow=True)
     assert answer.redirect_chain == [("/sign-in/", 302)]
+    assert not Destination.objects.exists(), "nor does it notify anybody"
     assert "Your password is changed." in answer.content.decode()
     assert not is_signed_in(client) and not is_signed_in(elsewhere)
     alice.refresh_from_db()

@@ -245,9 +245,11 @@ def test_where_it_is_not_known_which_browser_this_is_none_notifies(
 
 def test_a_new_password_leaves_one_browser(here: Client, alice: User, as_user: SignIn) -> None:
     elsewhere = as_user(alice)
+    asks_for_notifications(elsewhere, "elsewhere")
     new = "three quiet looms"
     given = {"old_password": PASSWORD, "new_password1": new, "new_password2": new}
     here.post("/me/password/", given)
+    assert notified() == []
     assert here.get("/me/security/").content.decode().count("last seen") == 1
     assert elsewhere.get("/me/").status_code == 302
     assert sign_out(alice) == 1
