@@ -1,4 +1,4 @@
-"""`manage.py changepassword NAME`: that of Django; the person is told that it was used."""
+"""`manage.py changepassword NAME`: a new password of an account; its person is told by mail."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any
 from django.contrib.auth.management.commands import changepassword
 from django.contrib.auth.models import User
 
+from filters.management.base import TapestryCommand
 from filters.membership.notices import tell
 
 
-class Command(changepassword.Command):
+class Command(TapestryCommand, changepassword.Command):
     """Ask for a new password of an account, and have a mail tell its person."""
 
     def handle(self, *args: Any, **options: Any) -> str | None:
