@@ -67,7 +67,7 @@ def page_of(
     if count > SHORT:
         begin = (at - 1) * per_page
         end = min(begin + per_page, count)
-        found = newest(user, filter_, cards, end)
+        found = newest(user, filter_, cards, end) if end < MOST else None
         if found is None:
             paginator.part, paginator.skipped = further(user, filter_, cards, begin, end)
         else:
