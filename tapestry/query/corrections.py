@@ -110,7 +110,7 @@ def corrections(
         candidates = chain(misread, candidates)
     for correction in islice(dict.fromkeys(candidates), _TRIED):
         result = correction.applied_to(text)
-        if _letters(result) in tried:
+        if _letters(result) in tried or _joins_words(correction, text):
             continue
         tried.add(_letters(result))
         offset = _offset_of_error(result, context)
@@ -148,6 +148,18 @@ def _verb_before(text: str, error: TapestryError) -> Span | None:
     if before is None or before.type != "WORD" or before.lower() not in _VERBS:
         return None
     return Span(before.start_pos or 0, before.end_pos or 0)
+
+
+def _joins_words(correction: Correction, text: str) -> bool:
+    """Tell whether a word takes the place of a sign, without a blank before the next word.
+
+    >>> _joins_words(Correction(10, 11, "by more"), "voted for (x)")
+    True
+    """
+    replaced = text[correction.start : correction.end]
+    following = text[correction.end : correction.end + 1]
+    was_apart = not replaced[-1:].isalnum()
+    return was_apart and correction.text[-1:].isalnum() and following.isalnum()
 
 
 def _letters(text: str) -> str:

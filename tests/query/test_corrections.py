@@ -137,3 +137,9 @@ def test_a_long_word_is_answered_soon(text):
         found = corrections(text, error, TERRY, KNOWN) if error else ()
     assert len(found) <= MOST
     assert work.calls < SECOND
+
+
+def test_a_word_in_place_of_a_sign_is_not_joined_to_the_next():
+    text = "voted for (x)"
+    found = corrections(text, error_of(text), Context())
+    assert not any("morex" in correction.applied_to(text) for correction in found)
