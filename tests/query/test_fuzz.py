@@ -68,3 +68,11 @@ def test_any_text_is_refused_with_its_place_or_becomes_a_plan():
 @pytest.mark.long
 def test_any_text_is_for_minutes():
     fuzz(FILTERS, check_filter, SECONDS)
+
+
+@pytest.mark.parametrize(
+    "text", ["ſ:x", "newer than 3 dayſ", "ſince monday", "older_than:5ſ", "ſize:5K"]
+)
+def test_letters_that_equal_others_in_capitals_are_read_or_refused(text):
+    """The long s and the sign of kelvin match s and k where capitals do not count."""
+    check_filter(text)

@@ -52,7 +52,7 @@ def text_of(token: lark.Token) -> str:
 
 def amount_of(number: lark.Token | None, unit: lark.Token | None = None) -> nodes.Amount:
     """Return a number, one if it is left out, and its unit."""
-    word = str(number or "one").lower()
+    word = str(number or "one").casefold()
     word = "one" if word in ("a", "an") else word
     value = Decimal(NUMBERS.index(word) if word in NUMBERS else word)
     value = abs(value) if value.is_zero() else value
@@ -60,7 +60,7 @@ def amount_of(number: lark.Token | None, unit: lark.Token | None = None) -> node
     assert first is not None
     if unit is None:
         return nodes.Amount(value, span_of(first, first))
-    return nodes.Amount(value, span_of(first, unit), str(unit).lower().removesuffix("s"))
+    return nodes.Amount(value, span_of(first, unit), str(unit).casefold().removesuffix("s"))
 
 
 def joined(word: str, parts: list[nodes.PhraseNode]) -> nodes.PhraseNode:
@@ -139,7 +139,7 @@ def _written(values: list[Any]) -> Any:
     if len(values) == 1:
         return values[0]
     words = tuple([str(word).strip().lstrip(",").split(None, 1)[:1] for word in values[1::2]])
-    spelled = tuple([word[0].lower() if word else "," for word in words])
+    spelled = tuple([word[0].casefold() if word else "," for word in words])
     return Listed(tuple(values[::2]), spelled, _span_of_all(values))
 
 
@@ -197,7 +197,7 @@ class Build(lark.Transformer[Any, nodes.PhraseNode]):
     def earlier(self, children: list[lark.Token]) -> nodes.PhraseNode:
         """Refuse what moves with the calendar."""
         token = children[-1]
-        words = " ".join(str(token).lower().split())
+        words = " ".join(str(token).casefold().split())
         first, second = EARLIER[words]
         message = f"“{words.capitalize()}” is another time whenever a filter is asked."
         hint = f"Write “{first}” or “{second}”."
@@ -252,7 +252,7 @@ class Build(lark.Transformer[Any, nodes.PhraseNode]):
 
     def in_subject(self, children: list[lark.Token]) -> nodes.Words:
         _, *words = str(children[0]).split()
-        del words[[word.lower() for word in words].index("in") :]
+        del words[[word.casefold() for word in words].index("in") :]
         return nodes.Words(" ".join(words), span_of(children[0], children[0]))
 
     def owner(self, children: list[lark.Token]) -> nodes.Words:

@@ -64,7 +64,7 @@ def read_date(text: str, span: Span) -> Date | None:
         int(month) if month.isdigit() else _place(month, MONTHS) + 1,
         int(parts.get("day", "0")),
         _place(weekday, WEEKDAYS) if weekday else None,
-        parts.get("word", "").lower(),
+        parts.get("word", "").casefold(),
     )
 
 

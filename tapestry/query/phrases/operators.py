@@ -98,7 +98,7 @@ def translate(operator: str, value: str, span: Span) -> PhraseNode:
     'from'
     """
     written = operator.strip()
-    name = _MUTT[written[1]] if written[0] == "~" else written[:-1].lower()
+    name = _MUTT[written[1]] if written[0] == "~" else written[:-1].casefold()
     if name in _PEOPLE:
         me = value.lower() == "me"
         person = Person("me", value, span) if me else person_of(value, span)
@@ -117,7 +117,7 @@ def _age(name: str, value: str, span: Span) -> PhraseNode | None:
     match = _LENGTH.fullmatch(value)
     if match is None:
         return None
-    times, unit = _LENGTHS[match[2].lower()]
+    times, unit = _LENGTHS[match[2].casefold()]
     return Phrase(_AGES[name], span, amount=Amount(Decimal(match[1]) * times, span, unit))
 
 
@@ -163,7 +163,7 @@ def _range(_: str, value: str, span: Span) -> PhraseNode | None:
 def _bound(text: str, date_kind: str, age_kind: str, span: Span) -> Phrase | None:
     written, ago = _instant(text, span) or NO_DATE, _AGO.fullmatch(text)
     if ago:
-        amount = Amount(Decimal(ago["number"] or 1), span, ago["unit"].lower())
+        amount = Amount(Decimal(ago["number"] or 1), span, ago["unit"].casefold())
         return Phrase(age_kind, span, amount=amount)
     return Phrase(date_kind, span, date=written) if written != NO_DATE else None
 
