@@ -43,7 +43,8 @@ class AnnotationForm(forms.Form):
     def clean_private(self) -> bool:
         """Return whether it is for the person alone: the tick of another form does not count."""
         kind = self.data.get("kind", "")
-        given = filter(None, self.data.getlist("private"))  # type: ignore[attr-defined]
+        data: Any = self.data  # a QueryDict: forms of their own kind are of several values
+        given = filter(None, data.getlist("private"))
         # Of what is not understood the narrower meaning is the safe one.
         return any(value == kind or value not in KINDS for value in given)
 

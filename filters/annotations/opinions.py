@@ -25,8 +25,10 @@ def keep(
     mine = [annotation for annotation in stands if annotation.kind == kind]
     if given["take_back"]:
         named = given["take_back"]
-        said = [annotation for annotation in mine if named in (annotation.annid, annotation.value)]
-        return _taken_back(user, message, said)
+        matching = [
+            annotation for annotation in mine if named in (annotation.annid, annotation.value)
+        ]
+        return _taken_back(user, message, matching)
     if kind in ("tag", "note"):
         if given["value"] in [annotation.value for annotation in mine]:
             return Change(message.msgid)

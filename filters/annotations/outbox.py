@@ -8,6 +8,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection, Iterable
 from functools import partial
+from typing import Any
 
 from django.contrib.auth.models import User
 
@@ -58,19 +59,7 @@ def take_back(owner: User, annotations: Iterable[Annotation]) -> None:
     Whoever asks twice gets the same retraction: its key is made from that of the annotation.
     """
     for annotation in annotations:
-        if annotation.owner != owner.get_username():
-            raise ValueError("only the owner of an annotation can take it back")
-        OutboxAnnotation.objects.get_or_create(
-            annid=str(uuid.uuid5(_RETRACTIONS, annotation.annid)),
-            defaults={
-                "msgid": annotation.msgid,
-                "owner": owner,
-                "kind": RETRACTION,
-                "value": annotation.annid,
-                "audience": annotation.audience,
-                "created": wall_clock(),
-            },
-        )
+        _keep_once(owner, annotation, _RETRACTIONS, kind=RETRACTION, value=annotation.annid)
 
 
 def restore(owner: User, annotation: Annotation) -> None:
@@ -78,18 +67,22 @@ def restore(owner: User, annotation: Annotation) -> None:
 
     Whoever asks twice gets the same annotation, as of retractions.
     """
+    says = {"kind": annotation.kind, "value": annotation.value, "number": annotation.number}
+    _keep_once(owner, annotation, _RESTORED, **says)
+
+
+def _keep_once(owner: User, annotation: Annotation, keys: uuid.UUID, **says: Any) -> None:
+    """Keep what a person says of an annotation of their own, under a key made from its key."""
     if annotation.owner != owner.get_username():
-        raise ValueError("only the owner of an annotation can restore it")
+        raise ValueError("only its owner can take back or restore an annotation")
     OutboxAnnotation.objects.get_or_create(
-        annid=str(uuid.uuid5(_RESTORED, annotation.annid)),
+        annid=str(uuid.uuid5(keys, annotation.annid)),
         defaults={
             "msgid": annotation.msgid,
             "owner": owner,
-            "kind": annotation.kind,
-            "value": annotation.value,
-            "number": annotation.number,
             "audience": annotation.audience,
             "created": wall_clock(),
+            **says,
         },
     )
 

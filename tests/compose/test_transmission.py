@@ -30,5 +30,9 @@ def test_an_article_without_an_answer_may_be_taken(
             return command != "." or bool(reply)
 
     with Server({}) as server:
-        said = post(server.account, ARTICLE, 5)
-    assert (said.may_be_taken, said.is_final, said.accepted) == (may_be_taken, is_final, ())
+        transmission = post(server.account, ARTICLE, 5)
+    assert (transmission.may_be_taken, transmission.is_final, transmission.accepted) == (
+        may_be_taken,
+        is_final,
+        (),
+    )

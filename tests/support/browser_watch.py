@@ -37,9 +37,9 @@ class BrowserWatch:
         self.faults: list[str] = []
         self._expected, self._is_over = expected, False
         self._browser = browser
-        self._new_context, made = browser.new_context, browser
-        made.new_context = self._open_context  # type: ignore[method-assign]
-        made.new_page = self._open_page  # type: ignore[method-assign]
+        self._new_context = browser.new_context
+        watched: Any = browser
+        watched.new_context, watched.new_page = self._open_context, self._open_page
 
     def end(self) -> None:
         """Take in what was said until now, and nothing later: the site may end before its pages."""

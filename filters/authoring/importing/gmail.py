@@ -137,12 +137,12 @@ def _entry(number: int, entry: Element, context: Context) -> Entry:
 
 
 def _text(conditions: Sequence[Condition], context: Context) -> str:
-    """Return the text that says all that is said, empty if that is nothing or too much."""
-    said = [condition for condition in conditions if condition.statement is not None]
-    if len(said) < 2:
-        return said[0].text if said else ""
+    """Return the text of all the statements, empty if there is none or that is too much."""
+    stated = [condition for condition in conditions if condition.statement is not None]
+    if len(stated) < 2:
+        return stated[0].text if stated else ""
     with suppress(TapestryError):
-        return all_of([part.statement for part in said if part.statement]).text(context)
+        return all_of([part.statement for part in stated if part.statement]).text(context)
     return ""
 
 
@@ -155,9 +155,9 @@ def _conditions(
         yield from _searched(name, value, context)
     elif name == "hasAttachment" and value == "true":
         attachment = Term("has", "attachment", source)
-        yield _said(source, partial(statement_of, attachment, context), context)
+        yield _condition(source, partial(statement_of, attachment, context), context)
     elif name == "size":
-        yield _said(source, partial(_size, value, properties), context)
+        yield _condition(source, partial(_size, value, properties), context)
 
 
 def _searched(name: str, value: str, context: Context) -> Iterator[Condition]:
@@ -170,13 +170,13 @@ def _searched(name: str, value: str, context: Context) -> Iterator[Condition]:
     except MisreadSearchError as error:
         yield _problem(source, str(error))
         return
-    whole = _said(source, partial(statement_of_all, parts, context), context)
-    if not whole.clause.problem or len(parts) == 1:
-        yield whole
+    condition = _condition(source, partial(statement_of_all, parts, context), context)
+    if not condition.clause.problem or len(parts) == 1:
+        yield condition
         return
     for part in parts:
         say = partial(statement_of_all, [part], context)
-        yield _said(f"{name}: {part.source}", say, context)
+        yield _condition(f"{name}: {part.source}", say, context)
 
 
 def _parts(name: str, value: str) -> Sequence[Search]:
@@ -189,7 +189,7 @@ def _parts(name: str, value: str) -> Sequence[Search]:
     return [Negation(part, part.source) for part in alternatives]
 
 
-def _said(source: str, say: Callable[[], Statement | None], context: Context) -> Condition:
+def _condition(source: str, say: Callable[[], Statement | None], context: Context) -> Condition:
     """Return a clause and its statement, or the clause that says why there is none."""
     try:
         statement = say()

@@ -99,17 +99,17 @@ class TestItself:
     def test_the_page_says_so(self, alice: User, as_user: SignIn) -> None:
         lifecycle.install(alice, "from x", name="jones")
         client, text = as_user(alice), "in filter jones or from y"
-        told = "The filters refer to each other"
+        refusal = "The filters refer to each other"
         sent = {"text": text, "filter": "jones"}
-        assert told in client.post("/filters/understand/", sent).content.decode()
+        assert refusal in client.post("/filters/understand/", sent).content.decode()
         assert client.post("/filters/preview/", sent).content == b""
         for address in ("/filters/preview/all/", "/filters/backtest/"):
             page = client.get(address, sent)
-            assert page.status_code == 400 and told in page.content.decode()
+            assert page.status_code == 400 and refusal in page.content.decode()
         page = client.get("/filter/jones/edit/", {"text": text}).content.decode()
-        assert told in page and "Understood as" not in page
+        assert refusal in page and "Understood as" not in page
         saved = client.post("/filter/jones/edit/", {**OPTIONS, **sent, "title": "Jones"})
-        assert saved.status_code == 400 and told in saved.content.decode()
+        assert saved.status_code == 400 and refusal in saved.content.decode()
 
     def test_so_is_a_new_filter_of_that_short_name(self, alice: User, as_user: SignIn) -> None:
         client = as_user(alice)

@@ -32,11 +32,20 @@ def test_a_session_that_ends_before_the_data_sends_to_nobody(
 ) -> None:
     everybody = ["gone@x.org", "a@x.org", "b@x.org", "c@x.org"]
     smtp.rcpt_of = {"gone@x.org": "550 no such user", "b@x.org": second}
-    said = servers.send_mail(writer, "alice@example.org", everybody, b"Subject: x\r\n\r\nx")
-    assert smtp.taken == [] and said.accepted == () and list(said.refused) == ["gone@x.org"]
-    assert list(said.deferred) == ["a@x.org", "b@x.org", "c@x.org"] and not said.error
+    transmission = servers.send_mail(writer, "alice@example.org", everybody, b"Subject: x\r\n\r\nx")
+    assert (
+        smtp.taken == []
+        and transmission.accepted == ()
+        and list(transmission.refused) == ["gone@x.org"]
+    )
+    assert (
+        list(transmission.deferred) == ["a@x.org", "b@x.org", "c@x.org"] and not transmission.error
+    )
     words = "broke off" if second == "cut" else "421 4.3.2 shutting down"
-    assert all(words in text for text in said.deferred.values()) and not said.may_be_taken
+    assert (
+        all(words in text for text in transmission.deferred.values())
+        and not transmission.may_be_taken
+    )
 
 
 @pytest.mark.parametrize(
@@ -46,8 +55,12 @@ def test_what_is_no_reply_leaves_open_whether_it_was_taken(
     smtp: SmtpServer, writer: User, answer: str, may_be_taken: bool
 ) -> None:
     smtp.data = answer
-    said = servers.send_mail(writer, "alice@example.org", ["a@x.org"], b"Subject: x\r\n\r\nx")
-    assert said.may_be_taken == may_be_taken and said.is_final == answer.startswith("5")
+    transmission = servers.send_mail(
+        writer, "alice@example.org", ["a@x.org"], b"Subject: x\r\n\r\nx"
+    )
+    assert transmission.may_be_taken == may_be_taken and transmission.is_final == answer.startswith(
+        "5"
+    )
 
 
 def test_a_mail_server_that_is_away(writer: User, settings: Any) -> None:
@@ -64,8 +77,11 @@ def test_a_mail_server_that_refuses_the_site(smtp: SmtpServer, writer: User, set
     settings.EMAIL_HOST_USER, settings.EMAIL_HOST_PASSWORD = "site", "wrong"
     with running_smtp("site", "right") as server:
         settings.EMAIL_PORT = server.port
-        said = servers.send_mail(writer, "alice@example.org", ["a@x.org"], b"x")
-    assert said.error == "The mail server refused this site (535)." and not said.is_final
+        transmission = servers.send_mail(writer, "alice@example.org", ["a@x.org"], b"x")
+    assert (
+        transmission.error == "The mail server refused this site (535)."
+        and not transmission.is_final
+    )
 
 
 def test_mail_by_another_backend_of_django(writer: User, mailoutbox: list[Any]) -> None:

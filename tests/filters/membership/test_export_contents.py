@@ -52,7 +52,7 @@ def written_in(archive: zipfile.ZipFile, tmp_path: Path) -> list[Any]:
     archive.extract("written.mbox", tmp_path)
     box = mailbox.mbox(tmp_path / "written.mbox")
     parser = BytesParser(policy=policy.default)
-    return [parser.parsebytes(box.get_bytes(key)) for key in box.keys()]  # noqa: SIM118
+    return [parser.parsebytes(raw) for raw in map(box.get_bytes, box.iterkeys())]
 
 
 def test_filters_are_read_back_into_another_account_as_they_were(
