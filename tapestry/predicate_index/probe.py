@@ -91,9 +91,8 @@ def candidate_keys(
         slices = merge((max(since - o, BEGINNING), until - o) for o in every_offset)
         read = [by, *sorted(columns)]
         parts = ((part, by, since) for part in rows.parts_between(table, slices, read, by))
-        arrived = [(since, until)] if by == "received" else []
-        old = ((part, by, None) for part in rows.parts_between(table, arrived, read))
-        for part, instant, after in chain(parts, old, _retracted(rows, table, by, columns, window)):
+        more = _more(rows, table, by, columns, window)
+        for part, instant, after in chain(parts, more):
             for offset in sorted(every_offset):
                 # What came in the window may have been of that age on arrival.
                 low = BEGINNING if after is None else after - offset
@@ -107,11 +106,19 @@ def candidate_keys(
     return keys
 
 
-def _retracted(
+def _more(
     rows: SnapshotRows, table: str, by: str, columns: Collection[str], window: Range
-) -> Iterator[tuple[pa.Table, str, int]]:
-    """Yield the annotations retracted in a window: they have the keys that they had on arrival."""
-    if (table, by) == (ANNOTATIONS, "ts"):
+) -> Iterator[tuple[pa.Table, str, int | None]]:
+    """Yield the rows that have keys of a window by another instant than that of its slices.
+
+    Messages that arrived in it may have been ``received`` at any time before.  Annotations that
+    were retracted in it have the keys that they had on arrival.  Keys of a retraction are of
+    nothing else: an annotation that arrives after it was retracted never stands.
+    """
+    if by == "received":
+        for part in rows.parts_between(table, [window], [by, *sorted(columns)]):
+            yield part, by, None
+    elif (table, by) == (ANNOTATIONS, "ts"):
         read = [RETRACTED, *sorted(columns)]
         for part in rows.parts_between(table, [window], read, RETRACTED):
             yield part, RETRACTED, window[0]

@@ -1,6 +1,8 @@
 """Enrolled filters deliver in the shared window what each would deliver in its own."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
 import pytest
@@ -8,11 +10,12 @@ from hypothesis import strategies as st
 from laws import filter_laws
 from support.engines.memory_index import DictRows, NaiveLookup
 from support.engines.sqlite_engine import SqliteEngine
+from support.engines.stored_rows import StoredRows
 from support.generators import random_filters
 from support.generators.random_filters import World
 from support.work import counted
 
-from tapestry.core.clock import BEGINNING, SECOND
+from tapestry.core.clock import BEGINNING, DAY, SECOND
 from tapestry.core.ports import DueFilter
 from tapestry.plan.compile import compile_filter
 from tapestry.predicate_index import store
@@ -55,12 +58,13 @@ def shared_windows_deliver_what_the_oracle_does(draw: st.DataObject, aggregates:
         assert delivered(worlds) == [filter_laws.expected(world) for world in worlds]
 
 
-def delivered(worlds):
+def delivered(worlds, rows_up_to=None):
     """Return what each world's runs find: the first one alone, the others together."""
     first, *rest = worlds[0].schedule
     data = worlds[0].data
     present = {row["audience"] for rows in data.values() for row in rows}
-    engine, rows, lookup = SqliteEngine(data), DictRows(data), NaiveLookup(present)
+    engine, lookup = SqliteEngine(data), NaiveLookup(present)
+    all_rows = DictRows(data)
     store = Store({}, set())
     asked = []
     for i, world in enumerate(worlds):
@@ -76,7 +80,13 @@ def delivered(worlds):
     since = first
     for until in rest:
         result = run_shared_window(
-            lambda: engine, rows, lookup, store, since, until, history_complete=True
+            lambda: engine,
+            rows_up_to(until) if rows_up_to else all_rows,
+            lookup,
+            store,
+            since,
+            until,
+            history_complete=True,
         )
         assert not result.failed
         assert {due.filter_id for due in result.filters} == {m.filter_id for m in result.matches}
@@ -103,6 +113,58 @@ def test_shared_windows_deliver_what_the_oracle_does(aggregates):
 @with_and_without_aggregates
 def test_shared_windows_in_a_long_campaign(aggregates):
     filter_laws.check(shared_windows_deliver_what_the_oracle_does, 2000, aggregates)
+
+
+def stored_rows_give_every_key(draw: st.DataObject, aggregates: bool) -> None:
+    world = draw.draw(random_filters.worlds(aggregates=aggregates))
+    queries = [draw.draw(random_filters.missing_annotations()) for _ in range(2)]
+    worlds = [replace(world, query=query, start=None) for query in (world.query, *queries)]
+    for query in (world.query, *queries):
+        filter_laws.compiled(query)
+    with TemporaryDirectory() as root:
+        found = delivered(worlds, StoredRows(world.data, Path(root)).up_to)
+    assert found == [filter_laws.expected(world) for world in worlds]
+
+
+def test_stored_rows_give_every_key():
+    filter_laws.check(stored_rows_give_every_key, 60)
+
+
+@pytest.mark.long
+def test_stored_rows_in_a_long_campaign():
+    filter_laws.check(stored_rows_give_every_key, 1000)
+
+
+MISSING = [
+    "not voted for by jones",
+    "2 days old not tagged spam",
+    "m.msgid NOT IN (SELECT a.msgid FROM annotations a WHERE a.kind = 'vote')",
+]
+
+
+@pytest.mark.parametrize("text", MISSING)
+def test_what_is_not_there_is_noticed_as_it_is_taken_back(text, tmp_path):
+    note = {"msgid": "m0", "audience": "public"}
+    vote = note | {"annid": "a0", "owner": "jones", "kind": "vote", "number": 1.0}
+    tag = note | {"annid": "a1", "owner": "jones", "kind": "tag", "value": "spam"}
+    taken_back = [
+        note | {"annid": f"r{i}", "owner": "jones", "kind": "retraction", "value": f"a{i}"}
+        for i in range(2)
+    ]
+    data = {
+        "messages": [note | {"msgid": f"m{i}", "ts": ts} for i, ts in enumerate((1, 5 * DAY))],
+        "annotations": [
+            row | {"ts": ts}
+            for rows, ts in (([vote, tag], 1), (taken_back, 4 * DAY))
+            for row in rows
+        ],
+    }
+    query = read(text, Context())
+    for schedule in ((2, 9 * DAY), (2, 3 * DAY, 5 * DAY, 9 * DAY)):
+        world = World(query, data, ("public",), schedule, None)
+        found = delivered([world], StoredRows(data, tmp_path / str(len(schedule))).up_to)
+        assert found == [filter_laws.expected(world)]
+        assert set(found[0][-1]) | set(found[0][-2]) == {"m0", "m1"}
 
 
 def shared_window(size):

@@ -275,6 +275,22 @@ def queries(
 
 
 @st.composite
+def missing_annotations(draw: st.DrawFn) -> n.CheckedQuery:
+    """Draw a filter of messages that lack an annotation: nobody has voted, tagged, answered."""
+    writer = _Writer(draw, _Limits())
+    message, note = n.Binding("m", MESSAGES), n.Binding("a1", ANNOTATIONS)
+    inside = writer.plain(note)
+    shape = writer.pick("correlated", "correlated", "in", "any")
+    if shape == "correlated":
+        inside = conjoin([writer.correlation((note,), (message,)), inside])
+    found: n.Condition = n.Exists((note,), inside)
+    if shape == "in":
+        found = n.InQuery(column(message, "msgid"), column(note, "msgid"), (note,), inside)
+    more = [writer.condition((message,), 1, 1)] if draw(st.booleans()) else []
+    return n.CheckedQuery("m", conjoin([*more, n.Not(found)]), "")
+
+
+@st.composite
 def siblings(draw: st.DrawFn, query: n.CheckedQuery) -> n.CheckedQuery:
     """Draw a filter that differs from another in constants only."""
 
