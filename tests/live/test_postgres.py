@@ -22,6 +22,7 @@ EXACT = (
     "sources/test_sources",
     "delivery/test_claims",
     "delivery/test_subscriptions",
+    "membership/test_removal",
 )
 """Where what is stored once, or locked, or raced for, is tested; the long campaign runs all."""
 

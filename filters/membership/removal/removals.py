@@ -11,6 +11,7 @@ from django.db import transaction
 from filters.accounts.sessions.record import sign_out
 from filters.authoring.dependents import present, recompile_all_of
 from filters.membership.export import exports
+from filters.membership.removal.consequences import is_last_administrator
 from filters.models import Removal, RetiredName
 from filters.runtime.opaque_keys import keyed_digest
 from filters.upkeep.forgetting import forget
@@ -24,8 +25,15 @@ KEPT = 30 * DAY
 
 
 @transaction.atomic
-def ask(user: User) -> str:
-    """Begin to delete an account: nobody can use it from now on.  Return the token of its page."""
+def ask(user: User) -> str | None:
+    """Begin to delete an account: nobody can use it from now on.  Return the token of its page.
+
+    Return None where it is that of the last administrator: of two at one time the second stays.
+    """
+    administrators = User.objects.filter(is_superuser=True, is_active=True).order_by("pk")
+    list(administrators.select_for_update().values_list("pk"))  # who is one is settled from here on
+    if is_last_administrator(user):
+        return None
     token = secrets.token_urlsafe(32)
     Removal.objects.create(
         user_id=user.pk, name=user.get_username(), digest=_digest(token), asked_at=wall_clock()

@@ -61,9 +61,11 @@ def delete_account(request: PersonRequest) -> HttpResponse:
     form = RemovalForm(request, user, request.POST if request.method == "POST" else None)
     if not is_last and form.is_valid():
         token = removals.ask(user)
-        logout(request)
-        send(tend_accounts, (), otherwise="The account is deleted within a minute")
-        return redirect("account-deleted", token)
+        if token is not None:
+            logout(request)
+            send(tend_accounts, (), otherwise="The account is deleted within a minute")
+            return redirect("account-deleted", token)
+        is_last = True
     status = 400 if request.method == "POST" else 200
     context = {"form": form, "is_last": is_last, "consequences": consequences_for(user)}
     return render(request, "filters/membership/delete.html", context, status=status)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -10,12 +13,14 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.test import Client
 from support.second_factors import PASSWORD, code, give_app
 
 from filters.authoring import lifecycle
 from filters.membership import invitations
 from filters.membership.removal import removals
+from filters.membership.removal.consequences import is_last_administrator
 from filters.membership.views import data as data_views
 from filters.message import reading
 from filters.models import Filter, Reference, Removal, RetiredName, Source
@@ -174,6 +179,33 @@ def test_the_last_administrator_stays(db: None, as_user: SignIn) -> None:
     assert client.post("/me/delete/", SURE).status_code == 400
     User.objects.create_superuser("second", "second@example.org", PASSWORD)
     assert delete(client).startswith("/deleted/")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_administrators_who_leave_at_one_time_one_stays(
+    data: Path, as_user: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    roots = [User.objects.create_superuser(name, password=PASSWORD) for name in ("root", "second")]
+    clients, together = [as_user(root) for root in roots], threading.Barrier(2, timeout=30)
+
+    def looked_at_together(user: User) -> bool:
+        answer = is_last_administrator(user)
+        together.wait()
+        return answer
+
+    monkeypatch.setattr(data_views, "is_last_administrator", looked_at_together)
+    monkeypatch.setattr(data_views, "send", lambda *_, **__: False)
+
+    def leave(client: Client) -> int:
+        try:
+            return client.post("/me/delete/", SURE).status_code
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor() as threads:
+        assert sorted(threads.map(leave, clients)) == [302, 400]
+    assert User.objects.filter(is_superuser=True, is_active=True).count() == 1
+    assert Removal.objects.count() == 1
 
 
 def test_the_page_that_tells_is_a_secret(db: None, alice: User) -> None:
