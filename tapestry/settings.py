@@ -167,7 +167,10 @@ AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
         ("CommonPasswordValidator", {}),
         ("NumericPasswordValidator", {}),
     )
-] + [{"NAME": "filters.accounts.name_in_password.NameInPasswordValidator"}]
+] + [
+    {"NAME": "filters.accounts.name_in_password.NameInPasswordValidator"},
+    {"NAME": "filters.accounts.few_characters.FewCharactersValidator"},
+]
 SIGN_UP = read_mode(os.environ.get("TAPESTRY_SIGN_UP", ""))
 PASSWORD_RESET_TIMEOUT = 3600
 LOGIN_URL = "sign-in"

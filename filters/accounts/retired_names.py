@@ -13,6 +13,7 @@ from django.contrib.auth.models import Group, User
 from django.core.exceptions import ValidationError
 from django.db.models.signals import post_delete, pre_save
 
+from filters.accounts.account_names import check_name
 from filters.accounts.folded_names import folded
 from filters.models import RetiredName
 from filters.runtime import services
@@ -36,6 +37,8 @@ def check_available(model: type[User] | type[Group], name: str, key: int = 0) ->
     Nor may the name of an account be that of another, or of one that is gone, in other capitals or
     forms of letters: filters that refer to it would mean those of the new account.
     """
+    if model is User and name:  # a form without a name has None
+        check_name(name)
     kind, _, called = _KINDS[model]
     audience = f"{kind}:{name}"
     retired = _retired_like(model, name)
@@ -66,7 +69,7 @@ def check_available(model: type[User] | type[Group], name: str, key: int = 0) ->
 def _retired_like(model: type[User] | type[Group], name: str) -> list[RetiredName]:
     """Return the retired names that equal a name; for an account, once they are folded."""
     kind = _KINDS[model][0]
-    if model is not User or not name:  # a form without a name has None
+    if model is not User or not name:
         return list(RetiredName.objects.filter(name=f"{kind}:{name}"))
     return [
         former

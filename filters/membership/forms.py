@@ -9,6 +9,8 @@ from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 
+from filters.accounts.account_names import check_name
+from filters.accounts.recipient_field import RecipientField
 from filters.accounts.retired_names import check_available
 from filters.accounts.second_factor import totp
 from filters.accounts.second_factor.forms import WRONG_CODE, ConfirmForm
@@ -53,7 +55,7 @@ class PasskeyForm(forms.Form):
 class EmailForm(forms.Form):
     """An address to which mail is sent."""
 
-    email = forms.EmailField(
+    email = RecipientField(
         label="E-mail",
         max_length=254,
         widget=forms.EmailInput({"autocomplete": "email", "autocapitalize": "none"}),
@@ -108,6 +110,7 @@ class SignUpForm(NewPasswordForm):
         """Check that a name is free; no more is told of it."""
         name: str = User.normalize_username(self.cleaned_data["name"])
         User._meta.get_field("username").run_validators(name)
+        check_name(name)
         try:
             check_available(User, name)
         except ValidationError as error:

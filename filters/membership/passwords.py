@@ -12,7 +12,7 @@ from filters.accounts.requests import PersonRequest
 from filters.accounts.signing_in.forms import check_own_password
 
 RULES = (
-    "At least 10 characters, and not only digits. "
+    "At least 10 characters, 5 of them different, and not only digits. "
     "Not one that many people use, nor one like your name or your address."
 )
 """What AUTH_PASSWORD_VALIDATORS ask for."""

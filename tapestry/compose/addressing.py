@@ -20,7 +20,7 @@ from tapestry.compose.recipients import Recipient, unique
 from tapestry.core.content import message_id_of
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
-from tapestry.deliver.mail.headers import ascii_address
+from tapestry.deliver.mail.recipient_address import recipient_address
 from tapestry.ingest.mime.address import mailboxes
 from tapestry.ingest.mime.bounded_parser import headers_of
 from tapestry.ingest.mime.headers import newsgroups, raw_text
@@ -128,7 +128,7 @@ def _usable(recipients: Iterable[Recipient]) -> list[Recipient]:
     usable = []
     for recipient in recipients:
         try:
-            ascii_address(recipient.address)
+            recipient_address(recipient.address)
         except TapestryError:
             continue
         usable.append(recipient)

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from tapestry.core.errors import TapestryError
-from tapestry.deliver.mail.headers import ascii_address
+from tapestry.deliver.mail.recipient_address import recipient_address
 from tapestry.deliver.one_line import one_line
 
 MOST_RECIPIENTS = 100
@@ -113,5 +113,5 @@ def _recipient(item: str) -> Recipient:
     if quoted:
         name = _ESCAPED.sub(r"\1", quoted[1])
     address = address.strip().removeprefix("mailto:")
-    ascii_address(address)
+    recipient_address(address)
     return Recipient(address, one_line(name.strip(), 80))

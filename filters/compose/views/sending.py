@@ -5,12 +5,12 @@ from __future__ import annotations
 from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import ValidationError
-from django.core.validators import validate_email
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
+from filters.accounts.recipient_field import RecipientField
 from filters.accounts.requests import PersonRequest
 from filters.compose import servers
 from filters.compose.forms import SmtpForm
@@ -63,11 +63,9 @@ def confirm_sender(request: PersonRequest) -> HttpResponse:
     email = request.POST.get("email", "").strip()
     known = Address.objects.filter(owner=request.user)
     try:
-        validate_email(email)
-        if len(email) > 254:
-            raise ValidationError("long")
-    except ValidationError:
-        messages.error(request, "Write an address such as terry@example.com.", extra_tags="bad")
+        RecipientField(max_length=254).clean(email)
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages), extra_tags="bad")
         return redirect("sending")
     try:
         is_known = known.filter(email__iexact=email).exists()

@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 
+from filters.accounts.recipient_field import RecipientField
 from filters.delivery.forms.base import DestinationForm
 from filters.delivery.mail import addresses
 from filters.models import Destination
@@ -16,7 +17,7 @@ class MailForm(DestinationForm):
 
     field_order: tuple[str, ...] = ("address",)
 
-    address = forms.EmailField(
+    address = RecipientField(
         label="Address",
         max_length=254,
         help_text="We send a link there first; nothing else until you have opened it.",

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.exceptions import ValidationError
 from django.core.management.base import CommandParser
-from django.core.validators import validate_email
 
 from filters.accounts.signing_up import OFF, sign_up_mode
 from filters.management.base import TapestryCommand
 from tapestry.core.errors import TapestryError
+from tapestry.deliver.mail.recipient_address import recipient_address
 
 
 class Command(TapestryCommand):
@@ -30,10 +29,7 @@ class Command(TapestryCommand):
                 "Sign-up is off, so the link would not work.",
                 hint="Set TAPESTRY_SIGN_UP=invitation, for the site and for this command.",
             )
-        try:
-            validate_email(options["email"])
-        except ValidationError:
-            raise TapestryError(f"{options['email']} is not an address.") from None
+        recipient_address(options["email"])
         url, was_sent = invite(options["email"])
         self.stdout.write(url)
         self.stdout.write(f"It was sent to {options['email']}." if was_sent else "It was not sent.")

@@ -13,6 +13,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 from support.composed import LETTER, fields, public, put, typed
+from support.unusable_addresses import UNUSABLE
 
 from filters.compose import drafts, letters
 from filters.models import Address, Attachment, OutgoingMessage
@@ -211,10 +212,11 @@ def test_a_form_with_files_may_be_larger_for_who_is_signed_in(browser: Client) -
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"to": "mary"}, "“mary” is not a valid mail address."),
+        ({"to": "mary"}, "“mary” is not an address that mail can be sent to."),
         ({"to": "", "cc": ""}, "Add at least one recipient."),
         ({"to": ", ".join(f"{n}@x.org" for n in range(101))}, "a message may have 100"),
-        ({"cc": "a@x.org\r\nBcc: e"}, "is not a valid mail address."),
+        ({"cc": "a@x.org\r\nBcc: e"}, "is not an address that mail can be sent to."),
+        *(({"to": email}, "is not an address that mail can be sent to.") for email in UNUSABLE),
         ({"sender": "mary@x.org"}, "addresses that you have confirmed"),
         ({"sender": "al@example.com"}, "addresses that you have confirmed"),
         ({"newsgroups": "comp.a", "subject": " "}, "A newsgroup post needs a subject."),

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from support.unusable_addresses import UNUSABLE
 
 from filters.authoring import lifecycle
 from filters.delivery.forms import FORMS
@@ -83,8 +84,12 @@ def test_a_forward_has_a_style_and_shares_the_address(client: Client, digest: De
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"address": "nobody", "which": "all"}, "valid email address"),
-        ({"address": "a@x.org\r\nBcc: b@x.org", "which": "all"}, "valid email address"),
+        ({"address": "nobody", "which": "all"}, "not an address that mail can be sent to"),
+        (
+            {"address": "a@x.org\r\nBcc: b@x.org", "which": "all"},
+            "not an address that mail can be sent to",
+        ),
+        *(({"address": email, "which": "all"}, "not an address that mail") for email in UNUSABLE),
         ({"which": "all"}, "required"),
         ({"address": "a@x.org", "which": "chosen"}, "Choose at least one filter"),
         ({"address": "a@x.org", "which": "chosen", "filters": ["x"]}, "not a valid value"),

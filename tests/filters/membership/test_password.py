@@ -56,6 +56,8 @@ def test_it_is_changed_and_only_this_session_stays(as_user: SignIn, alice: User)
         (given(new="8 letters"), "It must contain at least 10 characters."),
         (given(new="password12345"), "This password is too common."),
         (given(new="58203741969"), "This password is entirely numeric."),
+        (given(new="aaaaaaaaab"), "It must have at least 5 different characters."),
+        (given(new="AbababABAB"), "It must have at least 5 different characters."),
     ],
 )
 def test_what_will_not_do_is_said_and_nothing_is_changed(

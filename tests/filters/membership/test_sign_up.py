@@ -10,8 +10,10 @@ from urllib.parse import urlsplit
 import pytest
 from django.contrib.auth.models import User
 from django.core import mail as sent_mail
+from django.core.exceptions import ValidationError
 from django.core.management import call_command
 from django.test import Client
+from support.unusable_addresses import UNUSABLE
 
 from filters.accounts.signing_up import read_mode
 from filters.membership import invitations
@@ -150,11 +152,23 @@ def test_without_a_mail_server_an_operator_gives_the_link(
     assert client.post(urlsplit(url).path, GIVEN).status_code == 302
 
 
-@pytest.mark.parametrize("email", ["", "nonsense"])
+@pytest.mark.parametrize("email", ["nonsense", *UNUSABLE])
 def test_nonsense_is_refused(client: Client, open_site: None, email: str) -> None:
     assert client.post("/sign-up/", {"email": email}).status_code == 400
     with pytest.raises(TapestryError, match="is not an address"):
-        call_command("invite", "nonsense")
+        call_command("invite", "--", email)
+
+
+@pytest.mark.parametrize("name", [".", "..", "-v", "@terry", "+", "_"])
+def test_a_name_begins_with_a_letter_or_a_digit(
+    client: Client, settings: Any, db: None, name: str
+) -> None:
+    page = client.post(invited(settings), {**GIVEN, "name": name})
+    assert page.status_code == 400
+    assert "A name begins with a letter or a digit." in page.content.decode()
+    with pytest.raises(ValidationError, match="begins with a letter"):
+        User.objects.create_user(name)
+    assert not User.objects.exists()
 
 
 def test_the_forms_need_their_tokens(open_site: None) -> None:
