@@ -9,6 +9,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.mail import EmailMessage
 from django.db import transaction
+from django.db.models import QuerySet
 from django.template.loader import render_to_string
 
 from filters.delivery import links
@@ -25,7 +26,10 @@ from tapestry.core.log import event
 log = logging.getLogger(__name__)
 
 MOST_AN_HOUR = 3
-"""Confirmation mails that a person may have sent in an hour, to whatever addresses."""
+"""Confirmation mails that a person may have sent to an address in an hour."""
+
+MOST_STRANGE = 10
+"""Addresses not confirmed yet that a person may have such mail sent to in an hour."""
 
 EVERY = 10 * MINUTE
 """How long after a confirmation mail another may be sent to the same address, by whomever."""
@@ -101,14 +105,34 @@ def _count_mail(address: Address) -> ConfirmationMail:
             f"A link was sent to {address.email} a moment ago; it may be among the spam.",
             hint=f"Another can be sent at {time_words(to_address.at + EVERY)}.",
         )
-    of_owner = list(recent.filter(owner=owner).order_by("-at")[:MOST_AN_HOUR])
-    if len(of_owner) == MOST_AN_HOUR:
-        raise TapestryError(
-            f"{MOST_AN_HOUR} links were sent for you within an hour, as many as may be.",
-            hint=f"Ask for the next one at {time_words(of_owner[-1].at + HOUR)}.",
-        )
+    _check_counts(address, recent.filter(owner=owner).order_by("-at"))
     Address.objects.filter(pk=address.pk).update(asked_at=now)
     return ConfirmationMail.objects.create(owner=owner, email=address.email, at=now)
+
+
+def _check_counts(address: Address, of_owner: QuerySet[ConfirmationMail]) -> None:
+    """Raise TapestryError if too many links were sent for a person lately, the newest first.
+
+    Those of one address count for that address; all together, only to addresses that may be those
+    of strangers.  So no way of a person's is silenced by another.
+    """
+    same = list(of_owner.filter(email__iexact=address.email)[:MOST_AN_HOUR])
+    if len(same) == MOST_AN_HOUR:
+        raise TapestryError(
+            f"{MOST_AN_HOUR} links were sent to {address.email} within an hour, as many as may be.",
+            hint=f"Ask for the next one at {time_words(same[-1].at + HOUR)}.",
+        )
+    confirmed = address.owner.mail_addresses.exclude(confirmed_at=None)
+    known = {email.lower() for email in confirmed.values_list("email", flat=True)}
+    asked: dict[str, int] = {}
+    for sent in of_owner:
+        if sent.email.lower() not in known:
+            asked.setdefault(sent.email.lower(), sent.at)
+    if len(asked) >= MOST_STRANGE and address.email.lower() not in asked.keys() | known:
+        raise TapestryError(
+            f"Links were sent to {MOST_STRANGE} addresses within an hour that are not confirmed.",
+            hint=f"Confirm one, or ask for the next at {time_words(min(asked.values()) + HOUR)}.",
+        )
 
 
 def _message(address: Address) -> EmailMessage:

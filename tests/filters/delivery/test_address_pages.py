@@ -92,18 +92,37 @@ def test_another_person_cannot_have_the_same_address_flooded(
     assert len(sent()) == 1
 
 
-def test_three_links_an_hour_for_a_person(client: Client, alice: User) -> None:
+def test_three_links_an_hour_to_an_address_silence_no_other(client: Client, alice: User) -> None:
+    address = addresses.address_of_person(alice, "a@x.org")
+    for _ in range(3):
+        addresses.send_link(address)
+        pass_time(11 * MINUTE)
+    assert "3 links were sent to A@x.org within an hour" in add(client, "A@x.org")
     for number in range(3):
         add(client, f"a{number}@x.org")
-    assert "3 links were sent for you within an hour" in add(client, "a3@x.org")
-    assert len(sent()) == 3
+    assert len(sent()) == 6
     Address.objects.all().delete()
-    address = addresses.address_of_person(alice, "a5@x.org")
+    address = addresses.address_of_person(alice, "a@x.org")
     with pytest.raises(TapestryError):
         addresses.send_link(address)
     pass_time(HOUR)
     addresses.send_link(address)
-    assert len(sent()) == 4 and ConfirmationMail.objects.count() == 1, "the old ones are dropped"
+    assert len(sent()) == 7 and ConfirmationMail.objects.count() == 1, "the old ones are dropped"
+
+
+def test_ten_strangers_an_hour_for_a_person(alice: User) -> None:
+    for number in range(10):
+        addresses.send_link(addresses.address_of_person(alice, f"a{number}@x.org"))
+    eleventh = addresses.address_of_person(alice, "a10@x.org")
+    with pytest.raises(TapestryError, match="Links were sent to 10 addresses within an hour"):
+        addresses.send_link(eleventh)
+    pass_time(11 * MINUTE)
+    addresses.send_link(Address.objects.get(email="a0@x.org"))
+    with pytest.raises(TapestryError):
+        addresses.send_link(eleventh)
+    Address.objects.filter(email="a1@x.org").update(confirmed_at=1)
+    addresses.send_link(eleventh)
+    assert len(sent()) == 12
 
 
 def test_a_mail_that_cannot_be_sent_is_said_and_not_counted(client: Client, settings: Any) -> None:
