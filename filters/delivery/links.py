@@ -14,13 +14,17 @@ from urllib.parse import urlencode
 from django.conf import settings
 from django.core import signing
 from django.urls import reverse
-from django.utils.crypto import salted_hmac
+from django.utils.crypto import constant_time_compare, salted_hmac
 
+from filters.models import Destination
 from filters.runtime import opaque_keys
 from tapestry.deliver.batch import Link
 
 EXPIRES = timedelta(days=30)
 """How long a link acts on its message."""
+
+UNSUBSCRIBES = timedelta(days=90)
+"""How long a link turns a destination off."""
 
 ACTS = {"vote": "Vote for it", "read": "Mark as read", "mute": "Mute the thread"}
 """What a link may do, with the words that stand on it."""
@@ -62,14 +66,32 @@ def match_of(token: str) -> int:
         raise signing.BadSignature("It names no match.") from None
 
 
-def unsubscribe_url(uid: str) -> str:
-    """Return the address that ends a destination, by its uid (RFC 8058)."""
-    return absolute(reverse("unsubscribe", args=[_signer("unsubscribe").sign(uid)]))
+def unsubscribe_url(destination: Destination) -> str:
+    """Return the address that turns a destination off (RFC 8058), as it is now.
+
+    The link ends where its owner turns the destination on again, or has it mail elsewhere.
+    """
+    value = f"{destination.uid}:{_state(destination)}"
+    return absolute(reverse("unsubscribe", args=[_signer("unsubscribe").sign(value)]))
 
 
-def destination_of(token: str) -> str:
-    """Return the uid of the destination that a token names; raise BadSignature if forged."""
-    return _signer("unsubscribe").unsign(token)
+def destination_of(token: str) -> Destination:
+    """Return the destination that a token turns off.
+
+    Raise BadSignature if it is forged or has ended, Destination.DoesNotExist if that is gone.
+    """
+    value = _signer("unsubscribe").unsign(token, max_age=UNSUBSCRIBES)
+    uid, _, state = value.partition(":")
+    destination = Destination.objects.get(uid=uid)
+    if not constant_time_compare(state, _state(destination)):
+        raise signing.BadSignature("The destination was changed since.")
+    return destination
+
+
+def _state(destination: Destination) -> str:
+    """Return what a link to unsubscribe is bound to, in a form that tells nothing."""
+    bound = (destination.uid, destination.turned_on_at, destination.address_id)
+    return opaque_keys.keyed_digest("unsubscribe", " ".join(map(str, bound)))[:16]
 
 
 def confirm_url(address: int, email: str) -> str:

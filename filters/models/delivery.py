@@ -76,6 +76,7 @@ class Destination(models.Model):
     concerns it.  While a delivery is under way, or is to be tried again, it is
     of the matches up to ``claimed_until``: the same ones however often it is tried.  ``holder``
     names the process that is at it (filters.delivery.holder).  It is due at ``due_at``.
+    ``turned_on_at`` is when its owner last did so: links to unsubscribe of before have ended.
     ``settings`` are those of its kind; ``secret`` is encrypted (filters.runtime.encryption).
     With ``all_filters`` it takes the matches of all filters of its owner after ``all_since``;
     without, those of its subscriptions.
@@ -98,6 +99,7 @@ class Destination(models.Model):
     settings = models.JSONField(default=dict, blank=True)
     secret = models.TextField(default="", blank=True)
     active = models.BooleanField(default=True)
+    turned_on_at = models.BigIntegerField(default=0, editable=False)
     all_filters = models.BooleanField(default=True)
     all_since = models.BigIntegerField(default=0)
     cursor = models.BigIntegerField(default=0)

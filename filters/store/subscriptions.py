@@ -71,6 +71,7 @@ def turn_on(destination: Destination) -> None:
     waits = Q(latest__gt=F("cursor")) | Q(claimed_until__isnull=False)
     Destination.objects.filter(pk=destination.pk).update(
         active=True,
+        turned_on_at=wall_clock(),
         failures=0,
         failing_since=None,
         error="",

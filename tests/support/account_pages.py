@@ -42,7 +42,7 @@ def pages_of_strangers(user: User) -> list[str]:
         reverse("account-deleted", args=[removals.ask(leaver)]),
         *(link.url for link in links.acts_of()(match.pk)),
         links.confirm_url(address.pk, address.email),
-        links.unsubscribe_url(str(destination.uid)),
+        links.unsubscribe_url(destination),
     )
     return [*(urlsplit(address).path for address in addresses), *EXPIRED]
 

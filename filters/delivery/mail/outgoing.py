@@ -66,7 +66,7 @@ def envelope(destination: Destination, address: Address, batch: Batch) -> Envelo
         site_name=SITE_NAME,
         site_url=f"{settings.SITE_URL}/",
         list_id=f"{destination.uid.hex}.{host}",
-        unsubscribe_url=links.unsubscribe_url(str(destination.uid)),
+        unsubscribe_url=links.unsubscribe_url(destination),
         settings_url=links.absolute(destination.get_absolute_url()),
         zone=people.time_zone(owner),
         message_id=f"{batch.key}@{host}",

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from django.contrib.auth.decorators import login_not_required
+from django.core.exceptions import ValidationError
 from django.core.signing import BadSignature
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
@@ -36,6 +38,13 @@ DONE = {
         "Your lists still show it."
     ),
 }
+
+EXPIRED = "It has expired, or what it was about is no longer here."
+STALE = (
+    "Nothing was turned off: the mail is more than 90 days old, or what it is about was turned on "
+    "again, changed or deleted since. A newer mail has a link that works."
+)
+TURN_OFF = "Turn it off yourself, signed in"
 
 
 @login_not_required
@@ -69,9 +78,9 @@ def act(request: HttpRequest, act: str, token: str) -> HttpResponse:
 def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
     """Turn a destination off: at once on a POST, as RFC 8058 asks; else after a question."""
     try:
-        destination = Destination.objects.get(uid=links.destination_of(token))
-    except (BadSignature, Destination.DoesNotExist, ValueError):
-        return _expired(request)
+        destination = links.destination_of(token)
+    except (BadSignature, Destination.DoesNotExist, ValidationError):
+        return _expired(request, STALE, next_url=reverse("destinations"), next_words=TURN_OFF)
     if request.method == "POST":
         Destination.objects.filter(pk=destination.pk).update(active=False)
     context = {
@@ -150,10 +159,7 @@ def _mute(match: Match) -> None:
 _ACT: dict[str, Callable[[Match], None]] = {"vote": _vote, "read": _mark_read, "mute": _mute}
 
 
-def _expired(request: HttpRequest) -> HttpResponse:
-    context = {
-        "title": "This link does not work any more.",
-        "subject": "It has expired, or what it was about is no longer here.",
-        "done": True,
-    }
+def _expired(request: HttpRequest, why: str = EXPIRED, **context: str) -> HttpResponse:
+    title = "This link does not work any more."
+    context |= {"title": title, "subject": why, "done": "yes"}
     return render(request, "filters/delivery/act.html", context, status=404)

@@ -81,13 +81,13 @@ def test_links_of_a_deactivated_account_only_unsubscribe(
     assert not OutboxAnnotation.objects.exists() and not Mute.objects.exists()
     assert not Match.objects.exclude(read_at=None).exists()
     assert not Address.objects.exclude(confirmed_at=None).exists()
-    unsubscribe = urlsplit(links.unsubscribe_url(str(hook.uid))).path
+    unsubscribe = urlsplit(links.unsubscribe_url(hook)).path
     assert client.post(unsubscribe).status_code == 200
     assert not Destination.objects.filter(active=True).exists()
 
 
 def test_one_click_unsubscribes_at_once(hook: Destination, client: Client) -> None:
-    path = urlsplit(links.unsubscribe_url(str(hook.uid))).path
+    path = urlsplit(links.unsubscribe_url(hook)).path
     assert b"<form" in client.get(path).content
     hook.refresh_from_db()
     assert hook.active
@@ -98,6 +98,30 @@ def test_one_click_unsubscribes_at_once(hook: Destination, client: Client) -> No
     hook.refresh_from_db()
     assert not hook.active
     assert client.post(path[:-2] + "x/").status_code == 404
+
+
+@pytest.mark.parametrize("since", ["turned on again", "another address", "old"])
+def test_a_link_to_unsubscribe_ends(
+    since: str, hook: Destination, client: Client, as_user: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hook.address = Address.objects.create(owner=hook.owner, email="al@example.org")
+    hook.save()
+    path = urlsplit(links.unsubscribe_url(hook)).path
+    if since == "turned on again":
+        client.post(path)
+        as_user(hook.owner).post(f"/delivery/{hook.pk}/on/")
+    elif since == "another address":
+        hook.address = Address.objects.create(owner=hook.owner, email="new@example.org")
+        hook.save()
+    else:
+        monkeypatch.setattr(links, "UNSUBSCRIBES", timedelta(0))
+    for page in (client.get(path), client.post(path, {"List-Unsubscribe": "One-Click"})):
+        assert page.status_code == 404 and b"<form" not in page.content
+        assert b"Nothing was turned off" in page.content and b"/delivery/" in page.content
+    hook.refresh_from_db()
+    assert hook.active
+    monkeypatch.undo()
+    assert client.post(urlsplit(links.unsubscribe_url(hook)).path).status_code == 200
 
 
 def test_an_address_is_confirmed_by_its_link(alice: User, client: Client) -> None:

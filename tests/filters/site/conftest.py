@@ -64,7 +64,7 @@ def addresses(mail: Tables, alice: User) -> dict[str, str]:
         "kept-mail-html.pk": str(KeptMail.objects.get().pk),
         "act.act": "vote",
         "act.token": token(links.acts_of()(1)[0].url),
-        "unsubscribe.token": token(links.unsubscribe_url(str(hook.uid))),
+        "unsubscribe.token": token(links.unsubscribe_url(hook)),
         "confirm.token": token(links.confirm_url(1, "al@example.org")),
         "bounces.token": token(post_url()),
         "feed.token": "of-alice",
