@@ -231,8 +231,19 @@ MOST_FILTERS = int(os.environ.get("TAPESTRY_MOST_FILTERS") or 5000)
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "formatters": {
+        "line": {
+            "()": "filters.site.log_lines.Lines",
+            "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
+        }
+    },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
-    "loggers": {"tapestry": {"level": "INFO"}, "filters": {"level": "INFO"}},
+    "loggers": {
+        "tapestry": {"level": "INFO"},
+        "filters": {"level": "INFO"},
+        # Django's own handlers are taken away: they would write what this one leaves out.
+        "django": {},
+        "django.server": {"propagate": True},
+    },
 }

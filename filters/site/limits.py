@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from django.conf import settings
-from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
+from django.core.exceptions import (
+    DisallowedHost,
+    RequestDataTooBig,
+    TooManyFieldsSent,
+    TooManyFilesSent,
+)
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.html import format_html
@@ -20,6 +25,10 @@ UPLOADS = {"/compose/": 16 * 1024 * 1024, "/filters/import/": 9 * 1024 * 1024}
 (filters.launch.web_server)."""
 
 HINT = "Nothing was changed: go back, and send less at once."
+
+NOT_OUR_HOST = (
+    "It does not answer to the name in your address: ask whoever runs it for the right one."
+)
 
 
 def limit_forms(page: Page) -> Page:
@@ -43,6 +52,9 @@ def _most_bytes(request: HttpRequest) -> int:
 
 def refuse(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Answer 413 where a form has too much of something, and 400 to what is wrong otherwise."""
+    if isinstance(exception, DisallowedHost):
+        context = {"title": "This site has another name", "sentence": NOT_OUR_HOST, "hint": ""}
+        return render(request, "error.html", context, status=400)
     sentence = _sentence(request, exception)
     if sentence is None:
         return bad_request(request, exception)
