@@ -25,6 +25,7 @@ from tapestry.core.errors import TapestryError
 Page = Callable[[HttpRequest], HttpResponse]
 
 RETRY = "Try again in a moment."
+GO_BACK = "Nothing was changed: go back and try again."
 
 
 def head_without_body(page: Page) -> Page:
@@ -124,6 +125,8 @@ class ErrorPages:
             sentence, hint, status = full.message, full.hint or "", 507
         elif isinstance(error, DataError) and "NUL" in str(error):  # PostgreSQL stores none
             sentence, hint, status = "No text has the character NUL.", "Leave it out.", 400
+        elif _is_too_large(error):
+            sentence, hint, status = "A number is too large for anything here.", GO_BACK, 400
         elif isinstance(error, TapestryError):
             sentence, hint, status = error.message, error.hint or "", 503
         else:
@@ -134,3 +137,10 @@ class ErrorPages:
         title = "Not just now" if status >= 500 else "That cannot be read"
         context = {"title": title, "sentence": sentence, "hint": hint}
         return render(request, "error.html", context, status=status)
+
+
+def _is_too_large(error: Exception) -> bool:
+    """Tell whether the database was asked for a number of more than 64 bits: none of its keys."""
+    if isinstance(error, DataError):
+        return getattr(error.__cause__, "sqlstate", "") == "22003"  # PostgreSQL, out of range
+    return isinstance(error, OverflowError) and "SQLite INTEGER" in str(error)
