@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from django import forms
@@ -9,16 +10,18 @@ from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.forms import AdminPasswordChangeForm, AdminUserCreationForm
 from django.contrib.auth.models import Group, User
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
 from filters import models
 from filters.accounts.emails import trust
+from filters.accounts.forms import LAST_YEAR, ProfileForm
 from filters.accounts.retired_names import check_available
 from filters.accounts.signing_in.forms import AdminSignInForm
 from filters.authoring.dependents import present, recompile_all_of, recompile_dependents
-from filters.authoring.lifecycle import full_name
+from filters.authoring.lifecycle import full_name, resume
 from filters.delivery.mail import bounces
 from filters.membership.notices import known_address, tell
 from filters.models import Filter
@@ -32,16 +35,34 @@ if TYPE_CHECKING:
     NewAccount = AdminUserCreationForm[User]
     NewPassword = AdminPasswordChangeForm[User]
     NewGroup = forms.ModelForm[Group]
+    NewProfile = forms.ModelForm[models.Profile]
     AccountPages = UserAdmin[User]
     Lines = admin.TabularInline[Any, Any]
 else:
     Pages, AccountPages, Lines = admin.ModelAdmin, UserAdmin, admin.TabularInline
     NewAccount, NewGroup = AdminUserCreationForm, forms.ModelForm
-    NewPassword = AdminPasswordChangeForm
+    NewPassword, NewProfile = AdminPasswordChangeForm, forms.ModelForm
 
 
 WATERMARK = ("since", "enrolled", "ran_at")
 """Fields that say how far a filter was run; only runs change them."""
+
+
+class WrittenByRuns(Pages):
+    """What pages, runs and deliveries write: an administrator may look at it, and delete it."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+class OnlyShown(WrittenByRuns):
+    """What says how far all has come: without it, or with another, mail is lost or comes twice."""
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
 
 
 @admin.register(Filter)
@@ -62,7 +83,7 @@ class FilterAdmin(Pages):
     list_filter = ["active", "mode", "visibility", "owner"]
     search_fields = ["name", "title", "text"]
     readonly_fields = ["owner", "name", "title", "visibility", "text", "phrase", "tql"]
-    readonly_fields += ["display_tql", "mode", "start", "end", *WATERMARK, "revision"]
+    readonly_fields += ["display_tql", "mode", "start", "end", *WATERMARK, "revision", "error"]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Refuse: filters are written on their own page, which compiles them."""
@@ -74,14 +95,17 @@ class FilterAdmin(Pages):
         return filter_
 
     def save_model(self, request: HttpRequest, obj: Filter, form: Any, change: bool) -> None:
-        """Detach the filter from the shared window, then store it: it may be paused now.
+        """Detach the filter from the shared window, then store what the page can change.
 
-        What waits in it is planned anew: its timeliness may be another.
+        What waits in it is planned anew: its timeliness may be another.  One that is active again
+        is compiled again, as its owner's button does it.
         """
-        shared_window.detach(Filter.objects.filter(pk=obj.pk))
-        obj.refresh_from_db(fields=WATERMARK)
-        super().save_model(request, obj, form, change)
-        replan(Filter.objects.filter(pk=obj.pk))
+        row = Filter.objects.filter(pk=obj.pk)
+        shared_window.detach(row)
+        row.update(**{name: getattr(obj, name) for name in form.changed_data})
+        replan(row)
+        if obj.active and "active" in form.changed_data:
+            transaction.on_commit(lambda: resume(obj))
 
     def delete_model(self, request: HttpRequest, obj: Filter) -> None:
         self.delete_queryset(request, Filter.objects.filter(pk=obj.pk))
@@ -99,24 +123,13 @@ class FilterAdmin(Pages):
 
 
 @admin.register(models.Match)
-class MatchAdmin(Pages):
+class MatchAdmin(WrittenByRuns):
     list_display = ["msgid", "filter", "audience", "read_at", "retracted_at"]
-    raw_id_fields = ["filter", "card"]
 
 
 @admin.register(models.OutboxAnnotation)
-class OutboxAnnotationAdmin(Pages):
+class OutboxAnnotationAdmin(WrittenByRuns):
     list_display = ["kind", "value", "number", "owner", "msgid", "appended_at"]
-
-
-class WrittenByRuns(Pages):
-    """What runs and deliveries write: an administrator may look at it, and delete it."""
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
 
 @admin.register(models.Address)
@@ -271,28 +284,40 @@ class NamedGroupAdmin(GroupAdmin):
 
 
 @admin.register(models.RetiredName)
-class RetiredNameAdmin(Pages):
+class RetiredNameAdmin(OnlyShown):
     """Names that are not free: a new owner could read their mail.  Forgetting it frees them."""
 
     list_display = ["name"]
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
+class ProfileRowForm(NewProfile):
+    """A profile as its person could have written it: one that cannot be read stops all runs."""
 
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
+    time_zone = ProfileForm.base_fields["time_zone"]
+
+    def clean_holiday_until(self) -> date | None:
+        until: date | None = self.cleaned_data["holiday_until"]
+        if until is not None and until.year > LAST_YEAR:
+            raise ValidationError(f"Choose a day before {LAST_YEAR + 1}, or none.")
+        return until
+
+
+@admin.register(models.Profile)
+class ProfileAdmin(Pages):
+    """What people say of themselves; which addresses are theirs, they say alone."""
+
+    form = ProfileRowForm
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        return ("user", "aliases") if obj else ("aliases",)
 
 
 admin.site.unregister([User, Group])
 admin.site.register(User, AccountAdmin)
 admin.site.register(Group, NamedGroupAdmin)
-admin.site.register([models.Profile, models.Card, models.BounceMailbox])
-admin.site.register([models.ReleaseCounter, models.ConfirmationMail], WrittenByRuns)
-admin.site.register(models.Mute)
-admin.site.register([models.Clock, models.SharedWindow, models.Heartbeat])
+admin.site.register([models.Card, models.ConfirmationMail, models.Mute], WrittenByRuns)
+admin.site.register([models.Clock, models.SharedWindow, models.ReleaseCounter], OnlyShown)
+admin.site.register([models.BounceMailbox, models.Heartbeat], OnlyShown)
 admin.site.login_form = AdminSignInForm
 admin.site.site_header = "Tapestry"
 admin.site.site_title = "Tapestry"
