@@ -109,7 +109,7 @@ class FilterForm(forms.Form):
         self.owner, self.changed = owner, changed
         offered: Any = self.fields["destinations"]
         offered.queryset = owner.destinations.filter(all_filters=False)
-        self.of_all_filters = list(owner.destinations.filter(all_filters=True))
+        self.of_all_filters = owner.destinations.filter(all_filters=True)
         self.fields["timeliness"].widget.offer_usual(people.usual_timeliness(owner))
 
     def store(self) -> Filter:

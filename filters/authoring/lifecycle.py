@@ -210,7 +210,8 @@ def free_name(owner: User, title: str) -> str:
     spaced = re.sub(r"[^\w]+", " ", re.sub("['’]", "", title))
     stem = re.sub(r"[^a-z0-9]+", "-", slugify(spaced)).strip("-")[: LONGEST_NAME - 4].strip("-")
     stem = stem or "filter"
-    used = set(owner.filters.values_list("name", flat=True))
+    alike = owner.filters.filter(name__startswith=stem)
+    used = set(alike.values_list("name", flat=True))
     candidates = (f"{stem}-{number}" for number in count(2))
     return next(name for name in chain([stem], candidates) if name not in used)
 

@@ -247,6 +247,25 @@ def test_a_page_on_which_one_writes_is_left_alone(context, page, live_server):
     assert page.url == f"{live_server.url}/filters/new/"
 
 
+@pytest.mark.parametrize("address", ["/starred/", "/search/?q=plan", "/filters/", "/delivery/"])
+@pytest.mark.parametrize("reloaded", [False, True])
+def test_a_window_of_the_site_shows_it_and_no_second_one(
+    context, page, live_server, address, reloaded
+):
+    ask(page)
+    page.goto(f"{live_server.url}{address}")
+    url = f"{live_server.url}/in/jones/"
+    shown_by_push(context, page, {"title": "1 new", "body": "", "url": url, "tag": "t"})
+    (worker,) = context.service_workers
+    worker.evaluate(RECORD_OPENED)
+    if reloaded:  # as by Shift and F5: this page is loaded without the worker
+        context.new_cdp_session(page).send("Page.reload", {"ignoreCache": True})
+        page.wait_for_function("!navigator.serviceWorker.controller")
+    worker.evaluate(CLICK)
+    page.wait_for_url("**/in/jones/")
+    assert worker.evaluate("self.opened") == []
+
+
 def test_a_browser_is_removed(context, page, service):
     ask(page)
     page.get_by_role("button", name="Remove").click()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from tapestry.core.errors import TapestryError
 
-MOST_ENTRIES = 200
+MOST_ENTRIES = 100
 """Filters that are offered at a time: a form has 1,000 fields, and each of these three."""
 
 MOST_CLAUSES = 100
@@ -36,6 +36,8 @@ class Entry:
     """A filter of a file: its text, and its other options as the form of a filter has them.
 
     ``is_exact``: no condition was left out, so that it finds what it found elsewhere.
+    ``properties`` are those of a filter of Gmail while it is not translated: that takes
+    milliseconds, so it is done page by page (filters.authoring.importing.gmail.translated).
     """
 
     title: str
@@ -43,6 +45,7 @@ class Entry:
     clauses: tuple[Clause, ...] = ()
     is_exact: bool = True
     options: Mapping[str, str] = field(default_factory=dict)
+    properties: Mapping[str, str] = field(default_factory=dict)
 
 
 def check_count(count: int, most: int) -> None:

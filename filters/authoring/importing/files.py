@@ -6,7 +6,6 @@ from filters.authoring.importing.entries import Entry, UnreadableFileError
 from filters.authoring.importing.gmail import read_gmail
 from filters.authoring.importing.own_file import is_own_file, read_filters
 from filters.authoring.importing.sieve import read_sieve
-from tapestry.query.context import Context
 
 LARGEST = 1 << 20
 """Bytes of a file from elsewhere."""
@@ -18,15 +17,18 @@ LARGEST_SIEVE = 1 << 17
 """Bytes of a script in Sieve."""
 
 
-def read_file(raw: bytes, context: Context) -> list[Entry]:
-    """Return the filters of a file; raises UnreadableFileError with a sentence."""
+def read_file(raw: bytes) -> list[Entry]:
+    """Return the filters of a file; raises UnreadableFileError with a sentence.
+
+    Those of Gmail are not translated yet.
+    """
     if len(raw) > LARGEST_OWN:
         raise UnreadableFileError("This file is larger than 8 MB: import it in parts.")
     if not raw.strip():
         raise UnreadableFileError("This file is empty: choose a file of filters.")
     if raw.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") or raw[:2] in (b"\xfe\xff", b"\xff\xfe"):
         _check_size(raw)
-        return read_gmail(raw, context)
+        return read_gmail(raw)
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -91,8 +91,8 @@ ACTIONS = {
 """Properties that are no conditions, and what is said of each."""
 
 
-def read_gmail(raw: bytes, context: Context) -> list[Entry]:
-    """Return the filters of a mailFilters.xml; raises UnreadableFileError.
+def read_gmail(raw: bytes) -> list[Entry]:
+    """Return the filters of a mailFilters.xml, not translated yet; raises UnreadableFileError.
 
     Entities and DTDs are refused, before any is expanded.
     """
@@ -115,11 +115,20 @@ def read_gmail(raw: bytes, context: Context) -> list[Entry]:
             f"The conditions of this file have {words:,} words, more than {MOST_WORDS:,}: "
             "import it in parts."
         )
-    return [_entry(number, entry, context) for number, entry in enumerate(entries, 1)]
+    return [_entry(number, entry) for number, entry in enumerate(entries, 1)]
 
 
-def _entry(number: int, entry: Element, context: Context) -> Entry:
+def _entry(number: int, entry: Element) -> Entry:
     properties = {item.get("name", ""): item.get("value", "") for item in entry.findall(_PROPERTY)}
+    title = properties.get("label", "").rpartition("/")[2].strip()
+    return Entry(title or f"Gmail filter {number}", "", properties=properties)
+
+
+def translated(entry: Entry, context: Context) -> Entry:
+    """Return a filter of a file in our language; as it is, unless it is one of Gmail still."""
+    properties = entry.properties
+    if not properties:
+        return entry
     conditions = [
         condition
         for name, value in properties.items()
@@ -127,9 +136,8 @@ def _entry(number: int, entry: Element, context: Context) -> Entry:
     ]
     others = [_other(name, value) for name, value in properties.items() if name not in _CONDITIONS]
     clauses = [condition.clause for condition in conditions]
-    title = properties.get("label", "").rpartition("/")[2].strip()
     return Entry(
-        title or f"Gmail filter {number}",
+        entry.title,
         _text(conditions, context),
         (*clauses, *others)[:MOST_CLAUSES],
         is_exact=not any(clause.problem for clause in clauses),

@@ -30,14 +30,21 @@ def in_order(user: User, entries: Sequence[Entry]) -> list[Entry]:
     """Return filters after those that they refer to, and last those that the person has already."""
     existing = existing_of(user, entries)
     ordered = _after_referents(entries)
-    return sorted(ordered, key=lambda entry: bool(existing.problem_of(entry)))
+    titles = {title for title, _ in existing.texts}
+
+    def is_here(entry: Entry) -> bool:
+        """Tell whether there is one; of one that is not translated, its title has to tell."""
+        is_called_so = bool(entry.properties) and entry.title in titles
+        return is_called_so or bool(existing.problem_of(entry))
+
+    return sorted(ordered, key=is_here)
 
 
 def first_page(entries: Sequence[Entry], room: int = MOST_ENTRIES) -> int:
     """Return how many filters a page with room for some offers.
 
     >>> first_page([Entry("x", "from x")] * 500), first_page([Entry("x", "x" * 200_000)] * 3)
-    (200, 1)
+    (100, 1)
     """
     length = 0
     for number, entry in enumerate(entries[:room]):
@@ -69,12 +76,13 @@ def _salt(user: User) -> str:
 
 def _packed(entry: Entry) -> list[Any]:
     clauses = [[part.source, part.text, part.problem, part.is_action] for part in entry.clauses]
-    return [entry.title, entry.text, clauses, entry.is_exact, dict(entry.options)]
+    options, properties = dict(entry.options), dict(entry.properties)
+    return [entry.title, entry.text, clauses, entry.is_exact, options, properties]
 
 
 def _unpacked(packed: list[Any]) -> Entry:
-    title, text, clauses, is_exact, options = packed
-    return Entry(title, text, tuple(Clause(*clause) for clause in clauses), is_exact, options)
+    title, text, clauses, *others = packed
+    return Entry(title, text, tuple(Clause(*clause) for clause in clauses), *others)
 
 
 def _after_referents(entries: Sequence[Entry]) -> list[Entry]:

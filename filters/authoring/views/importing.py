@@ -17,6 +17,7 @@ from filters.accounts.requests import PersonRequest
 from filters.authoring.importing.creation import create_all
 from filters.authoring.importing.entries import MOST_ENTRIES, Entry, UnreadableFileError
 from filters.authoring.importing.files import LARGEST_OWN, read_file
+from filters.authoring.importing.gmail import translated
 from filters.authoring.importing.offers import Offer, offers_of
 from filters.authoring.importing.own_file import TEXTS, write_filters
 from filters.authoring.importing.paging import first_page, in_order, pack, unpack
@@ -33,7 +34,7 @@ def choose(request: PersonRequest) -> HttpResponse:
     file = request.FILES.get("file")
     raw = file.read(LARGEST_OWN + 1) if file else request.POST.get("pasted", "").encode()
     try:
-        entries = read_file(raw, people.context(request.user))
+        entries = read_file(raw)
     except UnreadableFileError as error:
         context = {"refusal": error.message, "pasted": request.POST.get("pasted", "")}
         return render(request, "filters/authoring/import.html", context, status=400)
@@ -81,16 +82,18 @@ def _offered(
     request: PersonRequest, entries: Sequence[Entry], again: Sequence[Offer] = (), status: int = 200
 ) -> HttpResponse:
     """Offer some filters again, and as many others as there is room for; the rest waits."""
-    offered = first_page(entries, MOST_ENTRIES - len(again))
-    page, rest = entries[:offered], entries[offered:]
+    room, context = MOST_ENTRIES - len(again), people.context(request.user)
+    readable = [translated(entry, context) for entry in entries[:room]]
+    offered = first_page(readable, room)
+    page, rest = readable[:offered], [*readable[offered:], *entries[room:]]
     packed = pack(request.user, rest)
-    context = {
+    shown = {
         "offers": [*again, *offers_of(request.user, page, rest)],
         "rest": packed,
         "waiting": len(rest) if packed else 0,
         "left_out": 0 if packed else len(rest),
     }
-    return render(request, "filters/authoring/import_offers.html", context, status=status)
+    return render(request, "filters/authoring/import_offers.html", shown, status=status)
 
 
 def _entry(request: PersonRequest, number: str) -> Entry | None:

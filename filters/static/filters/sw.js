@@ -70,13 +70,20 @@ function here(url) {
   return new URL(pathname + search, self.location.origin);
 }
 
-// A list or a message may give way to another page; where somebody writes it may not.
-function mayLeave(window) {
-  return /^\/(in\/[^/]+\/(gone\/)?|message\/)?$/.test(new URL(window.url).pathname);
-}
+// Lists, messages and pages about things may give way to another page; where somebody writes, none.
+const MAY_LEAVE = new RegExp(
+  `^/(${[
+    "(in/[^/]+/)?(by-importance/|gone/)?",
+    "(message|search|starred|snoozed|done|muted|drafts|offline)/",
+    "(filters|shared|sources|source/[0-9]+|feeds|operator)/",
+    "(delivery|mail)/([0-9]+/)?",
+  ].join("|")})$`,
+);
+const mayLeave = (window) => MAY_LEAVE.test(new URL(window.url).pathname);
 
 async function show(url) {
   const address = here(url).href;
+  await self.clients.claim(); // A page that was loaded without this worker can be led nowhere.
   const windows = await self.clients.matchAll({ type: "window" });
   const window = windows.find((open) => open.url === address) || windows.find(mayLeave);
   if (!window) return self.clients.openWindow(address);

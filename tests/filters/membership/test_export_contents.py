@@ -35,7 +35,6 @@ from filters.models import (
     Subscription,
 )
 from tapestry.core.clock import DAY, wall_clock
-from tapestry.query.context import Context
 from tapestry.tables.delta.log import Tables
 
 State = OutgoingMessage.State
@@ -67,7 +66,7 @@ def test_filters_are_read_back_into_another_account_as_they_were(
     lifecycle.install(alice, "in filter zoo and from x", title="Éa “<b>”", name="first")
     lifecycle.pause(lifecycle.install(alice, "from y", name="ends", end=end))
     raw = exported(alice, tmp_path).read("filters.toml")
-    created, refused = create_all(carol, read_file(raw, Context()))
+    created, refused = create_all(carol, read_file(raw))
     assert len(created) == 4 and refused == []
     fields = ("name", "title", "text", "mode", "visibility", "timeliness", "while_unread", "end")
     former, new = (

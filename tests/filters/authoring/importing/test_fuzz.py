@@ -10,6 +10,7 @@ from support.gmail_file import gmail
 
 from filters.authoring.importing.entries import UnreadableFileError
 from filters.authoring.importing.files import read_file
+from filters.authoring.importing.gmail import translated
 from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
@@ -28,7 +29,7 @@ PIECES = (
 
 def check(raw: bytes) -> None:
     try:
-        entries = read_file(raw, CONTEXT)
+        entries = [translated(entry, CONTEXT) for entry in read_file(raw)]
     except UnreadableFileError as error:
         assert error.message.endswith(".") and "\n" not in error.message
         return
@@ -132,6 +133,6 @@ WORDS = (
 )
 def test_any_filter_of_gmail(properties: dict[str, str]) -> None:
     check(gmail(**properties))
-    for entry in read_file(gmail(**properties), CONTEXT):
-        if entry.text:
-            read(entry.text, CONTEXT)
+    for entry in read_file(gmail(**properties)):
+        if text := translated(entry, CONTEXT).text:
+            read(text, CONTEXT)

@@ -13,6 +13,7 @@ from support.paths import FIXTURES
 
 from filters.authoring.importing.entries import Entry, UnreadableFileError
 from filters.authoring.importing.files import read_file
+from filters.authoring.importing.gmail import translated
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
 
@@ -20,8 +21,8 @@ CONTEXT = Context("me", ("me@x.org",), now=1_700_000_000_000_000)
 
 
 def entry_of(**properties: str) -> Entry:
-    (entry,) = read_file(gmail(**properties), CONTEXT)
-    return entry
+    (entry,) = read_file(gmail(**properties))
+    return translated(entry, CONTEXT)
 
 
 def show_filter(case: Case) -> str:
@@ -80,4 +81,4 @@ def test_a_file_with_very_many_words_is_refused() -> None:
     begin, end = entry.index("<entry>"), entry.index("</feed>")
     raw = (entry[:end] + entry[begin:end] * 30 + entry[end:]).encode()
     with pytest.raises(UnreadableFileError, match="have 21,700 words, more than 20,000"):
-        read_file(raw, CONTEXT)
+        read_file(raw)

@@ -17,7 +17,6 @@ from filters.authoring.importing.entries import UnreadableFileError
 from filters.authoring.importing.files import LARGEST, read_file
 from filters.models import Filter
 from tapestry.core.clock import DAY, wall_clock
-from tapestry.query.context import Context
 
 SignIn = Callable[[User], Client]
 
@@ -57,7 +56,7 @@ vacation :days 7 "I am away";
 )
 def test_what_is_no_file_of_filters_is_refused_in_words(raw: bytes, sentence: str) -> None:
     with pytest.raises(UnreadableFileError, match=re.escape(sentence)):
-        read_file(raw, Context())
+        read_file(raw)
 
 
 class TestPages:

@@ -23,7 +23,6 @@ from filters.authoring.importing.own_file import write_filters
 from filters.models import Filter, Profile
 from filters.store.expiry import last_instant, stop_ended
 from tapestry.core.clock import DAY, wall_clock
-from tapestry.query.context import Context
 
 DOTTED = b"a." * 20_000 + b"a = 1\n"
 
@@ -49,7 +48,7 @@ DOTTED = b"a." * 20_000 + b"a = 1\n"
 def test_what_no_filter_has_is_refused_with_its_line(raw: bytes, sentence: str) -> None:
     begun = time.process_time()
     with pytest.raises(UnreadableFileError, match=re.escape(sentence)):
-        read_file(raw, Context())
+        read_file(raw)
     assert time.process_time() - begun < 1
 
 
@@ -60,7 +59,7 @@ def test_tables_that_nest_never_reach_the_reader_of_toml(monkeypatch: pytest.Mon
     monkeypatch.setattr(own_file.tomllib, "loads", loads)
     for text in (DOTTED, b"[[filter]]\n" + DOTTED, b"# mine\n" + DOTTED):
         with pytest.raises(UnreadableFileError):
-            read_file(text, Context())
+            read_file(text)
 
 
 @pytest.mark.parametrize(
@@ -76,12 +75,12 @@ def test_tables_that_nest_never_reach_the_reader_of_toml(monkeypatch: pytest.Mon
 )
 def test_every_string_of_toml_is_read(written: str) -> None:
     text = f"\ufeff# mine\r\n\r\n [[ filter ]] # first\r\ntext={written}\r\n[[filter]]\ntext = 'y'"
-    assert [entry.text for entry in read_file(text.encode(), Context())] == ["from x", "y"]
+    assert [entry.text for entry in read_file(text.encode())] == ["from x", "y"]
 
 
 def test_a_script_in_sieve_may_mention_a_table() -> None:
     script = b'if header "subject" text:\n[[filter]]\n.\n { keep; }'
-    assert "LIKE" in read_file(script, Context())[0].text
+    assert "LIKE" in read_file(script)[0].text
 
 
 ZONES = st.sampled_from(["UTC", "Asia/Tokyo", "America/St_Johns", "Europe/Berlin"]).map(ZoneInfo)
@@ -128,7 +127,7 @@ def test_every_field_of_a_filter_returns(
     until = last_instant(end, zone) if isinstance(end, date) else end
     before = Filter(owner=person, end=until, **fields)
     before.begin(before.start)
-    (entry,) = read_file(write_filters([before], zone).encode(), Context())
+    (entry,) = read_file(write_filters([before], zone).encode())
     try:
         (offer,) = offers_of(person, [entry])
         assert (offer.problem, offer.is_ticked) == ("", True)
@@ -145,7 +144,7 @@ def test_every_field_of_a_filter_returns(
 
 def test_a_filter_that_has_ended_is_not_paused(owner: User) -> None:
     ended = Filter(name="over", text="from x", active=False, end=DAY, since=DAY)
-    (entry,) = read_file(write_filters([ended], ZoneInfo("UTC")).encode(), Context())
+    (entry,) = read_file(write_filters([ended], ZoneInfo("UTC")).encode())
     (made,), _ = create_all(owner, [entry])
     assert (made.end, made.active, made.has_ended) == (DAY, True, False)
     stop_ended(Filter.objects.all(), 0, wall_clock())
@@ -157,7 +156,7 @@ def test_a_filter_from_now_on_begins_where_it_began(owner: User) -> None:
     began, later = wall_clock() - 9 * DAY, wall_clock() + 9 * DAY
     for start, expected in ((began, began), (later, None)):
         filter_ = Filter(name="f", text="from x", start=start)
-        (entry,) = read_file(write_filters([filter_], ZoneInfo("UTC")).encode(), Context())
+        (entry,) = read_file(write_filters([filter_], ZoneInfo("UTC")).encode())
         (made,), _ = create_all(owner, [entry])
         assert made.start is not None and made.since == made.start
         assert made.start == expected if expected else made.start <= wall_clock()

@@ -17,6 +17,7 @@ from support.gmail_file import FEED
 from filters.authoring import lifecycle
 from filters.authoring.importing.entries import MOST_ENTRIES, Clause, Entry, UnreadableFileError
 from filters.authoring.importing.files import LARGEST, LARGEST_OWN, read_file
+from filters.authoring.importing.gmail import translated
 from filters.authoring.importing.paging import (
     LONGEST_PAGE,
     LONGEST_REST,
@@ -114,6 +115,27 @@ def test_a_filter_from_elsewhere_that_is_here_is_not_ticked(alice: User, as_user
     assert "You have this filter already." in page and " checked" not in page
 
 
+def test_filters_of_gmail_are_translated_page_by_page(
+    alice: User, as_user: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[Entry] = []
+
+    def count(entry: Entry, context: Context) -> Entry:
+        read.append(entry)
+        return translated(entry, context)
+
+    monkeypatch.setattr(importing, "translated", count)
+    names = [f"a{number}@x.org" for number in range(250)]
+    entries = (f"<entry><apps:property name='from' value='{name}'/></entry>" for name in names)
+    client = as_user(alice)
+    page = offered(client, (FEED % "".join(entries)).encode())
+    assert len(read) == page.count(" checked") == MOST_ENTRIES and "150 more filters" in page
+    for _ in range(3):
+        page = create(client, page)
+    assert len(read) == 250 and not any(entry.text for entry in read)
+    assert {made.text for made in alice.filters.all()} == {f"from {name}" for name in names}
+
+
 def test_a_filter_whose_short_name_is_taken_is_given_another(alice: User, as_user: SignIn) -> None:
     lifecycle.install(alice, "from elsewhere", name="f-0")
     client = as_user(alice)
@@ -133,7 +155,7 @@ def test_what_is_no_filter_is_shown_and_cannot_be_ticked(alice: User, as_user: S
 
 
 def test_a_circle_of_filters_is_offered_as_it_is(alice: User) -> None:
-    entries = read_file(own_file("in filter f-1", "in f-0", "from x and in comp.x"), Context())
+    entries = read_file(own_file("in filter f-1", "in f-0", "from x and in comp.x"))
     assert in_order(alice, entries) == entries
 
 
@@ -152,7 +174,7 @@ def test_a_page_has_room_in_its_form(alice: User, as_user: SignIn) -> None:
     texts = ["".join(letters.choices("abcdefghéß日本", k=50_000)) for _ in range(45)]
     raw = own_file(*(f"about {text}" for text in texts))
     assert LARGEST < len(raw) < LARGEST_OWN
-    entries = read_file(raw, Context())
+    entries = read_file(raw)
     assert sum(len(entry.text.encode()) for entry in entries[: first_page(entries)]) < LONGEST_PAGE
     page = offered(as_user(alice), raw)
     assert 0 < len(titles(page)) < 10
@@ -171,11 +193,11 @@ def test_a_page_has_room_in_its_form(alice: User, as_user: SignIn) -> None:
 )
 def test_too_many_or_too_large_is_refused_in_words(raw: bytes, sentence: str) -> None:
     with pytest.raises(UnreadableFileError, match=re.escape(sentence)):
-        read_file(raw, Context())
+        read_file(raw)
 
 
 def test_as_many_filters_as_a_person_may_have_are_read(alice: User, as_user: SignIn) -> None:
     page = offered(as_user(alice), own_file(*[f"from x{number}" for number in range(5_000)]))
-    assert len(titles(page)) == MOST_ENTRIES and "4,800 more filters" in page
+    assert len(titles(page)) == MOST_ENTRIES and "4,900 more filters" in page
     assert page.count("<input") < 1_000 and len(page.encode()) < LONGEST_REST
     assert not Filter.objects.exists()

@@ -31,7 +31,7 @@ vacation :days 7 "I am away";
 
 
 def rules(script: str) -> list[Entry]:
-    return read_file(script.encode(), Context())
+    return read_file(script.encode())
 
 
 def show_rule(case: Case) -> str:
