@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -9,19 +10,17 @@ from pathlib import Path
 
 import pyarrow as pa
 from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
 
 from tapestry.core.errors import TapestryError
 from tapestry.tables.delta.data_files import statistics
 from tapestry.tables.delta.delta_table import explained
+from tapestry.tables.delta.draft import Draft, Outcome, create_log
 from tapestry.tables.delta.log_check import check_log, make_checkpoint, newest_version
-from tapestry.tables.delta.log_entry import (
-    add_action,
-    create_log,
-    entry_path,
-    put_entry,
-    remove_action,
-)
+from tapestry.tables.delta.log_entry import entry_path, remove_action
 from tapestry.tables.delta.parquet_file import verify_whole, write_parquet
+
+log = logging.getLogger(__name__)
 
 ROW_GROUP = 1 << 20
 """Entries of a row group: they are read together."""
@@ -39,17 +38,23 @@ def write_rows(path: Path, rows: pa.Table, instead_of: Sequence[str] = ()) -> No
     with explained(f"Filters cannot be entered in {path}", hint):
         if not (path / "_delta_log").is_dir():
             create_log(path, path.name, rows.schema, {})
-        file = write_parquet(path, rows, ROW_GROUP, TEXTS)
-        actions = [remove_action(path, name, Path(name).stat().st_size) for name in instead_of]
-        actions.append(add_action(file, statistics(rows.num_rows, {}), data_change=True))
         version = newest_version(path) + 1
-        if not put_entry(path, version, actions, {"operation": "WRITE"}):
-            raise TapestryError(
-                f"Another process enters filters in {path} at the same time.",
-                hint="Run one Tapestry on a data directory.",
-            )
-        if version % CHECKPOINT_EVERY == 0:
+        with Draft(path) as draft:
+            file = write_parquet(path, rows, ROW_GROUP, TEXTS)
+            draft.add(file, statistics(rows.num_rows, {}), data_change=True)
+            draft.actions += [
+                remove_action(path, name, Path(name).stat().st_size) for name in instead_of
+            ]
+            if draft.commit(version, {"operation": "WRITE"}) is Outcome.TAKEN:
+                raise TapestryError(
+                    f"Another process enters filters in {path} at the same time.",
+                    hint="Run one Tapestry on a data directory.",
+                )
+    if version % CHECKPOINT_EVERY == 0:
+        try:
             make_checkpoint(DeltaTable(str(path)), path)
+        except (DeltaError, OSError) as error:
+            log.warning("The log of %s gets no checkpoint: %s", path, error)
 
 
 @dataclass(frozen=True, slots=True)

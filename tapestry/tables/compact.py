@@ -36,9 +36,10 @@ from tapestry.tables.delta.data_files import (
     root_of,
     statistics,
 )
+from tapestry.tables.delta.draft import Draft, Outcome
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.delta.log_check import make_checkpoint
-from tapestry.tables.delta.log_entry import add_action, put_entry, remove_action
+from tapestry.tables.delta.log_entry import remove_action
 from tapestry.tables.delta.parquet_file import new_parquet_file, open_parquet, read_parquet
 from tapestry.tables.hash_runs import extend_index
 from tapestry.tables.rows import (
@@ -189,22 +190,23 @@ def replace(opened: DeltaTable, table: str, data_files: Sequence[DataFile], keep
     Raise TapestryError if the new file cannot be written.
     """
     root = root_of(opened)
-    written: Path | None = None
     try:
-        written, rows, bounds = _write_sorted(root, table, data_files, keep)
-        actions = [remove_action(root, data_file.path, data_file.bytes) for data_file in data_files]
-        if rows:
-            actions.append(add_action(written, statistics(rows, bounds), data_change=False))
-        else:
-            written.unlink()
-        information = {"operation": "OPTIMIZE", "tapestry.merged": str(rows)}
-        for version in count(opened.version() + 1):
-            # Others only append meanwhile: whoever replaces files holds the lock.
-            if put_entry(root, version, actions, information):
-                break
+        with Draft(root) as draft:
+            written, rows, bounds = _write_sorted(root, table, data_files, keep)
+            draft.own(written)
+            draft.actions += [
+                remove_action(root, data_file.path, data_file.bytes) for data_file in data_files
+            ]
+            if rows:
+                draft.add(written, statistics(rows, bounds), data_change=False)
+            else:
+                written.unlink()
+            information = {"operation": "OPTIMIZE", "tapestry.merged": str(rows)}
+            for version in count(opened.version() + 1):
+                # Others only append meanwhile: whoever replaces files holds the lock.
+                if draft.commit(version, information) is Outcome.COMMITTED:
+                    break
     except (DeltaError, OSError) as error:
-        if written is not None:
-            written.unlink(missing_ok=True)
         reason = str(error).partition("\n")[0]
         raise TapestryError(
             f"The files of {root} cannot be merged: {reason}",

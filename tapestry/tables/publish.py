@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -34,13 +34,8 @@ from tapestry.tables.append import (
 )
 from tapestry.tables.audience_markers import mark_audiences
 from tapestry.tables.deduplicate import Deduplicator, repeated_among, with_keys
-from tapestry.tables.delta.commit import (
-    WrittenFile,
-    checkpoint_if_due,
-    commit_files,
-    delete_files,
-    write_file,
-)
+from tapestry.tables.delta.commit import checkpoint_if_due, commit_draft, write_rows
+from tapestry.tables.delta.draft import Draft
 from tapestry.tables.delta.log import Tables, newest_instant
 from tapestry.tables.find import by_time
 from tapestry.tables.hash_runs import extend_index_if_behind
@@ -139,30 +134,27 @@ class _Publication:
         begin = self.now()
         with self.clock.lock() as locked:
             last = max(locked.last, _newest(self.staging.tables))
-        draft = _Draft(self.staging, next_instant(begin, last) + int(lead * SECOND))
-        try:
-            draft.write()
+        root = self.staging.tables.root
+        with Draft(root / ORIGINALS) as originals, Draft(root / MESSAGES) as messages:
+            drafts = {ORIGINALS: originals, MESSAGES: messages}
+            files = _NewFiles(self.staging, next_instant(begin, last) + int(lead * SECOND), drafts)
+            files.write()
             self.pause(max(0.0, lead - _MARGIN - (self.now() - begin) / SECOND))
-            receipt = draft.commit(self.clock, self.announce)
-        except BaseException:
-            draft.delete()
-            raise
-        if receipt is None:
-            draft.delete()
-        return receipt
+            return files.commit(self.clock, self.announce)
 
 
 def _newest(tables: Tables) -> int:
     return newest_instant(*(tables.data_files(table) for table in (MESSAGES, ANNOTATIONS)))
 
 
-class _Draft:
-    """The files of an import with one ``ts``, not committed yet.
+class _NewFiles:
+    """The files of an import with one ``ts``, in a draft for each table.
 
     Its messages were looked up in the tables as they were at ``checked``.
     """
 
-    def __init__(self, staging: Staging, ts: int) -> None:
+    def __init__(self, staging: Staging, ts: int, drafts: Mapping[str, Draft]) -> None:
+        self.drafts = drafts
         self.tables, self.staging, self.ts = staging.tables, staging, ts
         self.checked = self.tables.data_files(MESSAGES)
         self.tombstones = self._tombstones()
@@ -172,7 +164,6 @@ class _Draft:
             self.checked, self.tables.root, self.tables.data_files(ORIGINALS), repeated
         )
         self.staged = self.new = 0
-        self.files: dict[str, list[WrittenFile]] = {ORIGINALS: [], MESSAGES: []}
 
     def write(self) -> None:
         """Write the rows that the tables do not have."""
@@ -195,19 +186,13 @@ class _Draft:
                 announce(self.ts)
                 mark_audiences(self.tables.root, [self.staging.audience])
                 information = {"tapestry.ts": str(self.ts)}
-            for table in (ORIGINALS, MESSAGES):
-                files = self.files.pop(table)  # committed files must never be deleted
+            for table, draft in self.drafts.items():
                 of_table = transactions if table == MESSAGES else {}
-                if files or of_table:
-                    commit_files(self.tables, table, files, of_table, information)
+                if draft.actions or of_table:
+                    commit_draft(self.tables, table, draft, of_table, information)
             if self.new:
                 locked.advance(self.ts)
         return Receipt(self.ts if self.new else None, self.new, self.staged - self.new)
-
-    def delete(self) -> None:
-        """Delete the files that are not committed."""
-        for files in self.files.values():
-            delete_files(files)
 
     def _new_rows(self, messages: pa.Table, originals: pa.Table) -> tuple[pa.Table, pa.Table]:
         """Return the rows whose messages are neither in the tables nor in an earlier batch."""
@@ -223,15 +208,15 @@ class _Draft:
         if not sum(messages.num_rows for messages, _ in pairs):
             return
 
-        def write(table: str, parts: Sequence[pa.Table]) -> WrittenFile:
+        def write(table: str, parts: Sequence[pa.Table]) -> None:
             rows = stamped(table, pa.concat_tables(parts), self.ts)
-            return write_file(self.tables, table, rows)
+            write_rows(self.tables, table, rows, self.drafts[table])
 
         with ThreadPoolExecutor() as pool:
             parts = zip((MESSAGES, ORIGINALS), zip(*pairs, strict=True), strict=True)
-            written = {table: pool.submit(write, table, rows) for table, rows in parts}
-        for table, file in written.items():
-            self.files[table].append(file.result())
+            writing = [pool.submit(write, table, rows) for table, rows in parts]
+        for each in writing:
+            each.result()
 
     def _is_outdated(self) -> bool:
         """Return whether one of the messages was appended, or removed for its age, meanwhile."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +29,9 @@ from tapestry.tables.delta.data_files import (
     statistics,
 )
 from tapestry.tables.delta.delta_table import explained
+from tapestry.tables.delta.draft import Draft, Outcome
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.delta.log_entry import add_action, put_entry, remove_action
+from tapestry.tables.delta.log_entry import remove_action
 from tapestry.tables.delta.parquet_file import new_parquet_file, open_parquet
 from tapestry.tables.find import by_time
 from tapestry.tables.rows import ORIGINALS, REPEATING, arrow_schema, dated, row_group_rows
@@ -59,20 +60,15 @@ def upgrade(tables: Tables, received_of: ReceivedOf) -> bool:
             return False
         opened = DeltaTable(str(path))
         old = data_files_of(opened)
-        new: list[Path] = []
-        try:
-            actions: list[dict[str, Any]] = [{"metaData": _metadata(opened)}]
+        with Draft(path) as draft:
+            draft.actions.append({"metaData": _metadata(opened)})
             for data_file in old:
-                actions += _replaced(tables, data_file, received_of, new)
-            if not put_entry(path, opened.version() + 1, actions, {"operation": "UPGRADE"}):
+                _replace(tables, data_file, received_of, draft)
+            if draft.commit(opened.version() + 1, {"operation": "UPGRADE"}) is Outcome.TAKEN:
                 raise TapestryError(
                     "Mail was appended while the messages were upgraded.",
                     hint="Stop all other parts of Tapestry, and run it again.",
                 )
-        except BaseException:
-            for written in new:
-                written.unlink(missing_ok=True)
-            raise
     event(log, "upgrade", table=MESSAGES, files=len(old), seconds=time.perf_counter() - start)
     return True
 
@@ -102,10 +98,8 @@ def _metadata(opened: DeltaTable) -> dict[str, Any]:
     }
 
 
-def _replaced(
-    tables: Tables, data_file: DataFile, received_of: ReceivedOf, new: list[Path]
-) -> Iterator[dict[str, Any]]:
-    """Write a file anew, with the column; yield the actions of the log for it."""
+def _replace(tables: Tables, data_file: DataFile, received_of: ReceivedOf, draft: Draft) -> None:
+    """Write a file anew, with the column, as a part of the draft in its place."""
     schema = arrow_schema(MESSAGES)
     bounds = {"ts": (data_file.min_ts, data_file.max_ts), "received": UNKNOWN[::-1]}
     with (
@@ -118,9 +112,8 @@ def _replaced(
             before = bounds["received"]
             bounds["received"] = min(low, before[0]), max(high, before[1])
             written.writer.write_table(rows, row_group_size=row_group_rows(MESSAGES))
-    new.append(written.path)
-    yield remove_action(written.path.parent, data_file.path, data_file.bytes)
-    yield add_action(written.path, statistics(data_file.rows, bounds), data_change=False)
+    draft.actions.append(remove_action(draft.root, data_file.path, data_file.bytes))
+    draft.add(written.path, statistics(data_file.rows, bounds), data_change=False)
 
 
 def _with_received(

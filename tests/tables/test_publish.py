@@ -192,8 +192,8 @@ def test_what_nobody_went_on_with_is_dropped(tables):
 
 STEPS = {
     "staged": (staging_files.Staging, "add"),
-    "written": (publishing, "write_file"),
-    "committed": (publishing, "commit_files"),
+    "written": (publishing, "write_rows"),
+    "committed": (publishing, "commit_draft"),
     "cleared": (publishing, "extend_index_if_behind"),
 }
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 from tapestry.core.checksummed_file import ChecksummedFile
 from tapestry.core.clock import BEGINNING
 from tapestry.core.damage import DamagedFileError
+from tapestry.core.errors import TapestryError
 from tapestry.core.schema import INDEXED
 from tapestry.tables import tombstones
 from tapestry.tables.check.log_files import LogContent, read_log
@@ -23,9 +24,10 @@ from tapestry.tables.check.report import Report
 from tapestry.tables.delta import log_copy
 from tapestry.tables.delta.data_files import DataFile, bounds_of, data_files_of, statistics
 from tapestry.tables.delta.delta_table import open_table
+from tapestry.tables.delta.draft import Draft, Outcome
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.delta.log_check import check_log, newest_version
-from tapestry.tables.delta.log_entry import Action, add_action, put_entry, remove_action
+from tapestry.tables.delta.log_entry import remove_action
 from tapestry.tables.delta.log_state import log_state
 from tapestry.tables.delta.parquet_file import (
     open_parquet,
@@ -117,19 +119,20 @@ class Repair:
         stored = [path for name in known.rows if (path := root / name).exists()]
         readable = (rows for path in stored for rows in _readable(path, table))
         seen = {key for rows in readable for key in _keys(rows)}
-        added, count_of_rows = [], 0
-        for file in _strays(root, known):
-            # A file into which others were merged has their rows: these are in the table.
-            new = [
-                rows.filter(pa.array([key not in seen for key in _keys(rows)], pa.bool_()))
-                for rows in _readable(file, table)
-            ]
-            content = pa.concat_tables([arrow_schema(table).empty_table(), *new])
-            if content.num_rows:
-                added.append(self._write(table, content, data_change=True))
-                seen.update(_keys(content))
-                count_of_rows += content.num_rows
-        put_entry(root, version, added, {"operation": "REPAIR"})
+        count_of_rows = 0
+        with Draft(root) as draft:
+            for file in _strays(root, known):
+                # A file into which others were merged has their rows: these are in the table.
+                new = [
+                    rows.filter(pa.array([key not in seen for key in _keys(rows)], pa.bool_()))
+                    for rows in _readable(file, table)
+                ]
+                content = pa.concat_tables([arrow_schema(table).empty_table(), *new])
+                if content.num_rows:
+                    _write(draft, table, content, data_change=True)
+                    seen.update(_keys(content))
+                    count_of_rows += content.num_rows
+            _commit(draft, version)
         self.said.append(
             f"Entry {version} of the log of {table} is written anew: {count_of_rows} rows that no "
             "other entry has were found in its files.  Sources go on from the cursors before it."
@@ -160,10 +163,11 @@ class Repair:
         if path.exists():
             groups += _readable(path, table)
         content = pa.concat_tables(groups)
-        actions: list[Action] = [remove_action(root, data_file.path, data_file.bytes)]
-        if content.num_rows:
-            actions.append(self._write(table, content, data_change=False))
-        put_entry(root, newest_version(root) + 1, actions, {"operation": "REPAIR"})
+        with Draft(root) as draft:
+            draft.actions.append(remove_action(root, data_file.path, data_file.bytes))
+            if content.num_rows:
+                _write(draft, table, content, data_change=False)
+            _commit(draft, newest_version(root) + 1)
         if path.exists():
             self.set_aside(path)
         lost = data_file.rows - content.num_rows
@@ -175,13 +179,6 @@ class Repair:
             mark_history_incomplete(self.root)
             self.has_lost_mail = True
 
-    def _write(self, table: str, content: pa.Table, *, data_change: bool) -> Action:
-        """Write rows to a new file; return the action that adds it."""
-        rows = ordered(table, content)
-        path = write_parquet(self.root / table, rows, row_group_rows(table), REPEATING)
-        stats = statistics(rows.num_rows, bounds_of(table, rows))
-        return add_action(path, stats, data_change=data_change)
-
     def _set_cursors_back(self) -> None:
         """Have all sources read again: what is lost comes again, and nothing comes twice."""
         table = "messages"
@@ -191,10 +188,10 @@ class Repair:
             for name, version in transactions.items()
             if version != SET_BACK and not name.endswith(" content")
         )
-        actions = [{"txn": {"appId": name, "version": SET_BACK}} for name in cursors]
-        if actions:
-            root = self.root / table
-            put_entry(root, newest_version(root) + 1, actions, {"operation": "REPAIR"})
+        if cursors:
+            draft = Draft(self.root / table)
+            draft.actions += [{"txn": {"appId": name, "version": SET_BACK}} for name in cursors]
+            _commit(draft, newest_version(draft.root) + 1)
             self.said += [f"The source of {name} is read again from its start." for name in cursors]
 
     def _drop_staged(self) -> None:
@@ -219,6 +216,21 @@ class Repair:
                     except DamagedFileError:
                         self.set_aside(path)
                         self.said.append("Mail that was removed for its age may be taken in again.")
+
+
+def _write(draft: Draft, table: str, content: pa.Table, *, data_change: bool) -> None:
+    """Write rows to a new file of a draft."""
+    rows = ordered(table, content)
+    path = write_parquet(draft.root, rows, row_group_rows(table), REPEATING)
+    draft.add(path, statistics(rows.num_rows, bounds_of(table, rows)), data_change=data_change)
+
+
+def _commit(draft: Draft, version: int) -> None:
+    if draft.commit(version, {"operation": "REPAIR"}) is Outcome.TAKEN:
+        raise TapestryError(
+            f"The tables in {draft.root} were changed while they were mended.",
+            hint="Stop all other parts of Tapestry, and run it again.",
+        )
 
 
 def _strays(root: Path, known: LogContent, *, whole: bool = True) -> Sequence[Path]:

@@ -13,20 +13,18 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 from deltalake.exceptions import DeltaError
 
 from tapestry.tables.delta.data_files import bounds_of, statistics
 from tapestry.tables.delta.delta_table import explained
+from tapestry.tables.delta.draft import Draft, Outcome
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.delta.log_check import make_checkpoint
-from tapestry.tables.delta.log_entry import add_action, put_entry
 from tapestry.tables.delta.parquet_file import write_parquet
 from tapestry.tables.rows import REPEATING, row_group_rows
 
@@ -53,56 +51,41 @@ def commit(
 
     Raise TapestryError if they cannot be written; then nothing is committed.
     """
-    files = [write_file(tables, table, rows)] if rows.num_rows else []
-    commit_files(tables, table, files, transactions, information)
+    with Draft(tables.root / table) as draft:
+        if rows.num_rows:
+            write_rows(tables, table, rows, draft)
+        commit_draft(tables, table, draft, transactions, information)
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenFile:
-    """A data file that is no part of its table yet, and the action that will add it."""
-
-    path: Path
-    add: Mapping[str, Any]
-
-
-def write_file(tables: Tables, table: str, rows: pa.Table) -> WrittenFile:
-    """Write rows, which have their ``ts``, to a file that no reader sees before its commit.
+def write_rows(tables: Tables, table: str, rows: pa.Table, draft: Draft) -> None:
+    """Write rows, which have their ``ts``, to a file of a draft.
 
     Raise TapestryError if they cannot be written.
     """
+    stats = statistics(rows.num_rows, bounds_of(table, rows))
     with _written(tables, table):
-        path = write_parquet(tables.root / table, rows, row_group_rows(table), REPEATING)
-        stats = statistics(rows.num_rows, bounds_of(table, rows))
-        return WrittenFile(path, add_action(path, stats, data_change=True))
+        path = write_parquet(draft.root, rows, row_group_rows(table), REPEATING)
+        draft.add(path, stats, data_change=True)
 
 
-def commit_files(
+def commit_draft(
     tables: Tables,
     table: str,
-    files: Sequence[WrittenFile],
+    draft: Draft,
     transactions: Mapping[str, int],
     information: Mapping[str, str],
 ) -> None:
-    """Make files part of a table, all in one commit with app transactions.
+    """Make the files of a draft part of a table, all in one commit with app transactions.
 
-    Raise TapestryError if that cannot be; then nothing is committed, and the files are deleted.
+    Raise TapestryError if that cannot be; then nothing is committed.
     """
-    actions: list[dict[str, Any]] = [dict(file.add) for file in files]
-    actions += [
+    draft.actions += [
         {"txn": {"appId": source, "version": version}} for source, version in transactions.items()
     ]
+    described = {"operation": "WRITE", "operationParameters": {"mode": "Append"}, **information}
     with _written(tables, table):
-        try:
-            put_next(tables, table, actions, information)
-        except OSError:
-            delete_files(files)
-            raise
-
-
-def delete_files(files: Sequence[WrittenFile]) -> None:
-    """Delete files that were not committed."""
-    for file in files:
-        file.path.unlink(missing_ok=True)
+        while draft.commit(tables.version(table)[0] + 1, described) is Outcome.TAKEN:
+            pass
 
 
 @contextmanager
@@ -112,19 +95,6 @@ def _written(tables: Tables, table: str) -> Iterator[None]:
     with explained(f"New rows cannot be written to {root}", hint):
         tables.version(table)  # creates the table
         yield
-
-
-def put_next(
-    tables: Tables,
-    table: str,
-    actions: Sequence[Mapping[str, Any]],
-    information: Mapping[str, str],
-) -> None:
-    """Make actions the next entry of a log."""
-    described = {"operation": "WRITE", "operationParameters": {"mode": "Append"}, **information}
-    root = tables.root / table
-    while not put_entry(root, tables.version(table)[0] + 1, actions, described):
-        pass
 
 
 def checkpoint_if_due(tables: Tables, table: str) -> None:

@@ -12,8 +12,8 @@ from deltalake.exceptions import DeltaError
 
 from tapestry.core.disk_space import DiskFullError, is_disk_full
 from tapestry.core.errors import TapestryError
+from tapestry.tables.delta.draft import create_log
 from tapestry.tables.delta.log_check import check_log
-from tapestry.tables.delta.log_entry import create_log
 from tapestry.tables.rows import arrow_schema, bounded
 
 _WRITER_FEATURES = {"appendOnly", "invariants"}

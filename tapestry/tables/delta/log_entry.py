@@ -1,7 +1,7 @@
 """The entries of a Delta log: each has a checksum, is on the disk when it has its number, and is
 checked when it is read.
 
-    actions ─> draft ─ fsync ─ link (put if absent) ─> 0…0124.json ─ fsync the directory ─> a copy
+    actions ─> 0…0124.json (tapestry.tables.delta.draft writes it) ─ checksum ─> actions
 
 The checksum stands in the action ``commitInfo``, which comes first: CRC-32 of the entry in which
 eight zeros stand for it.  Entries of other programs, and of older versions, have none.
@@ -17,14 +17,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
-from uuid import uuid4
 from zlib import crc32
 
-import pyarrow as pa
-from deltalake import Schema
-
 from tapestry.core.damage import DamagedFileError, mended
-from tapestry.core.durable import sync_directory
 from tapestry.tables.delta import log_copy
 
 Action = Mapping[str, Any]
@@ -109,51 +104,6 @@ def remove_action(root: Path, path: str, size: int) -> dict[str, Any]:
 def now_ms() -> int:
     """Return the present in milliseconds since 1970."""
     return time.time_ns() // 1_000_000
-
-
-def put_entry(
-    root: Path, version: int, actions: Sequence[Action], information: Mapping[str, Any]
-) -> bool:
-    """Make actions the entry of a log with this number; return False if it has one already.
-
-    The entry and its name are on the disk when this returns True.
-    """
-    path = entry_path(root, version)
-    content = entry_bytes(actions, information)
-    draft = path.with_name(f"_commit_{uuid4()}.json.tmp")
-    try:
-        with draft.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.link(draft, path)
-    except FileExistsError:
-        return False
-    finally:
-        draft.unlink(missing_ok=True)
-    sync_directory(path.parent)
-    log_copy.keep(path, content)
-    return True
-
-
-def create_log(path: Path, name: str, schema: pa.Schema, settings: Mapping[str, str]) -> None:
-    """Make the first entry of a table's log, unless another process has made it."""
-    (path / "_delta_log").mkdir(parents=True, exist_ok=True)
-    # Whoever made them: without these names all that is committed later would be gone.
-    for directory in (path, path.parent, path.parent.parent):
-        sync_directory(directory)
-    metadata = {
-        "id": str(uuid4()),
-        "name": name,
-        "format": {"provider": "parquet", "options": {}},
-        "schemaString": Schema.from_arrow(schema).to_json(),
-        "partitionColumns": [],
-        "configuration": settings,
-        "createdTime": now_ms(),
-    }
-    protocol = {"minReaderVersion": 1, "minWriterVersion": 2}
-    actions: list[Action] = [{"protocol": protocol}, {"metaData": metadata}]
-    put_entry(path, 0, actions, {"operation": "CREATE TABLE"})
 
 
 def read_entry(root: Path, version: int) -> list[Action] | None:

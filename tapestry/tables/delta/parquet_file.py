@@ -48,8 +48,7 @@ def new_parquet_file(
 
     ``repeating`` are the columns with dictionary encoding.  If the block fails, there is no file.
     """
-    draft = directory / f"part-{uuid4()}.unfinished"
-    new: NewParquetFile | None = None
+    draft = path = directory / f"part-{uuid4()}.unfinished"
     try:
         with pq.ParquetWriter(
             draft,
@@ -64,10 +63,12 @@ def new_parquet_file(
             yield new
         sync_file(draft)
         name = f"{draft.stem}-{checksum(draft):08x}{_footer_checksum(draft):08x}.zstd.parquet"
-        new.path = draft.rename(directory / name)
+        path = directory / name
+        new.path = draft.rename(path)
         sync_directory(directory)
     except BaseException:
-        draft.unlink(missing_ok=True)
+        for written in (draft, path):
+            written.unlink(missing_ok=True)
         raise
 
 

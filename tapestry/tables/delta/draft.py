@@ -1,0 +1,153 @@
+"""A draft of an entry of a Delta log, with the files that it adds: committed for good, or deleted.
+
+    files, actions ─> draft ─ fsync ─ link (put if absent) ─> 0…0124.json ─ fsync ─> a copy
+                        │                        │
+                        └── error: files deleted └── from here on nothing deletes them
+
+The link is the commit.  Before it the files are let go, and they are taken back only if it is
+known that there is no link: whatever fails later cannot cost rows that others see already.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from enum import Enum
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+from uuid import uuid4
+
+import pyarrow as pa
+from deltalake import Schema
+
+from tapestry.core.durable import sync_directory
+from tapestry.core.log import line
+from tapestry.tables.delta import log_copy
+from tapestry.tables.delta.log_entry import Action, add_action, entry_bytes, entry_path, now_ms
+
+log = logging.getLogger(__name__)
+
+
+class Outcome(Enum):
+    """What a commit came to: the entry has its number, or another had it before."""
+
+    COMMITTED = "committed"
+    TAKEN = "taken"
+
+
+class Draft:
+    """The entry that is to be next, and its files, which nobody reads yet.
+
+    At the end of a ``with`` block what was not committed is deleted.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.actions: list[Action] = []
+        self._files: list[Path] = []
+        self._is_committed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.discard()
+
+    def own(self, path: Path) -> None:
+        """Let a new file belong to the draft: it is deleted unless it is committed."""
+        self._files.append(path)
+
+    def add(self, path: Path, stats: str, *, data_change: bool) -> None:
+        """Let a new file, which has its name for good, become part of the table."""
+        self.own(path)
+        self.actions.append(add_action(path, stats, data_change=data_change))
+
+    def discard(self) -> None:
+        """Delete the files that were not committed; one that cannot be is left to upkeep."""
+        while self._files:
+            with _reported("not_deleted", self._files[-1]):
+                self._files.pop().unlink(missing_ok=True)
+
+    def commit(self, version: int, information: Mapping[str, Any]) -> Outcome:
+        """Make the draft the entry of its log with this number, unless there is one.
+
+        Once it is committed it is used up.  Entry and name are then on the disk; what fails in
+        that is logged, not raised.  If the number is taken the draft may have another.  Raise
+        OSError if there is no entry.
+        """
+        if self._is_committed:
+            raise RuntimeError("This draft is committed: make another.")
+        path = entry_path(self.root, version)
+        content = entry_bytes(self.actions, information)
+        unnamed = path.with_name(f"_commit_{uuid4()}.json.tmp")
+        try:
+            _write(unnamed, content)
+            if not self._link(unnamed, path):
+                return Outcome.TAKEN
+        finally:
+            with _reported("not_deleted", unnamed):
+                unnamed.unlink(missing_ok=True)
+        with _reported("committed_not_synced", path):
+            sync_directory(path.parent)
+        with _reported("committed_without_copy", path):
+            log_copy.keep(path, content)
+        return Outcome.COMMITTED
+
+    def _link(self, unnamed: Path, path: Path) -> bool:
+        """Give the entry its name; return False if another has it."""
+        files, self._files, self._is_committed = self._files, [], True
+        try:
+            os.link(unnamed, path)
+        except OSError as error:
+            if unnamed.stat().st_nlink == 1:  # else the answer was lost, not the link
+                self._files, self._is_committed = files, False
+                if isinstance(error, FileExistsError):
+                    return False
+                raise
+        return True
+
+
+def _write(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def _reported(name: str, path: Path) -> Iterator[None]:
+    """Log an error as an event, instead of raising it to somebody who would undo a commit."""
+    try:
+        yield
+    except Exception as error:
+        reason = str(error) or type(error).__name__
+        log.error("%s", line(name, file=str(path), error=reason), exc_info=True)
+
+
+def create_log(path: Path, name: str, schema: pa.Schema, settings: Mapping[str, str]) -> None:
+    """Make the first entry of a table's log, unless another process has made it."""
+    (path / "_delta_log").mkdir(parents=True, exist_ok=True)
+    # Whoever made them: without these names all that is committed later would be gone.
+    for directory in (path, path.parent, path.parent.parent):
+        sync_directory(directory)
+    metadata = {
+        "id": str(uuid4()),
+        "name": name,
+        "format": {"provider": "parquet", "options": {}},
+        "schemaString": Schema.from_arrow(schema).to_json(),
+        "partitionColumns": [],
+        "configuration": settings,
+        "createdTime": now_ms(),
+    }
+    with Draft(path) as draft:
+        draft.actions.append({"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}})
+        draft.actions.append({"metaData": metadata})
+        draft.commit(0, {"operation": "CREATE TABLE"})

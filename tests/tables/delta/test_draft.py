@@ -1,0 +1,249 @@
+"""A commit cannot be undone by accident: whatever fails after the link, its files are there."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable, write_deltalake
+from support.clocks import MemoryClock
+
+from tapestry.core.message import Message
+from tapestry.core.schema import MESSAGES
+from tapestry.predicate_index.files import files_of, write_rows
+from tapestry.tables.append import Cursor, append_messages
+from tapestry.tables.check.repair import Repair
+from tapestry.tables.compact import compact
+from tapestry.tables.delta.draft import Draft, Outcome
+from tapestry.tables.delta.log import Tables
+from tapestry.tables.delta.log_copy import copy_path
+from tapestry.tables.delta.log_entry import entry_path, read_entry
+from tapestry.tables.delta.log_state import log_state
+from tapestry.tables.forget import forget
+from tapestry.tables.originals import Original
+from tapestry.tables.publish import publish
+from tapestry.tables.rows import ORIGINALS, arrow_schema
+from tapestry.tables.staging import Staging
+from tapestry.tables.upgrade import upgrade
+
+PARTS = ("delta/draft", "delta/commit")
+"""What runs from the link on, beside the file of who commits."""
+
+
+@contextmanager
+def failing(writer: str, point: int) -> Iterator[list[str]]:
+    """Raise an error at the so manieth line after a link, up to the end of the draft's block.
+
+    Yield the lines that were reached.
+    """
+    link, reached = os.link, list[str]()
+    is_linked = is_over = False
+
+    def linked(*paths: Path) -> None:
+        nonlocal is_linked
+        link(*paths)
+        is_linked = True
+
+    def trace(frame: FrameType, event: str, _: Any) -> Callable[..., Any] | None:
+        name = frame.f_code.co_filename
+        if not name.endswith(tuple(f"{part}.py" for part in (*PARTS, writer))):
+            return None
+        nonlocal is_over
+        is_over |= is_linked and event == "return" and frame.f_code.co_name == "__exit__"
+        place = f"{name}:{frame.f_lineno}"
+        if is_linked and not is_over and event == "line" and place not in reached:
+            reached.append(place)
+            if len(reached) == point:
+                raise OSError(errno.EIO, f"planted at {place}")
+        return trace
+
+    os.link, before = linked, sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield reached
+    finally:
+        sys.settrace(before)
+        os.link = link
+
+
+def append(root: Path, number: int, audience: str = "public") -> None:
+    mail = [Message(f"{number}@x", received=number, audience=audience)]
+    cursor, raw = Cursor("source", number), [Original(b"%d" % number)]
+    append_messages(Tables(root), MemoryClock(), mail, cursor, originals=raw)
+
+
+def make_mail(root: Path) -> None:
+    for number in (1, 2, 3):
+        append(root, number)
+
+
+def make_mail_of_joe(root: Path) -> None:
+    make_mail(root)
+    append(root, 4, "user:joe")
+    compact(Tables(root))
+
+
+def make_mail_of_an_older_version(root: Path) -> None:
+    make_mail(root)
+    files = [pq.read_table(file.path) for file in Tables(root).data_files(MESSAGES)]
+    schema = arrow_schema(MESSAGES)
+    older = schema.remove(schema.get_field_index("received"))
+    shutil.rmtree(root / MESSAGES)
+    for rows in files:
+        write_deltalake(root / MESSAGES, rows.select(older.names).cast(older), mode="append")
+
+
+def lose_an_entry(root: Path) -> None:
+    make_mail(root)
+    path = entry_path(root / MESSAGES, 2)
+    path.unlink()
+    copy_path(path).unlink()
+
+
+def stage(root: Path) -> None:
+    make_mail(root)
+    with Staging.opened(Tables(root), "box", "public") as staging:
+        for numbers in ((3, 4), (5, 6)):
+            mail = [Message(f"{number}@x", received=number) for number in numbers]
+            raws = [Original(b"%d" % number) for number in numbers]
+            staging.add(mail, raws, Cursor("box", numbers[-1]))
+
+
+def publish_staged(root: Path) -> None:
+    with Staging.opened(Tables(root), "box", "public") as staging:
+        if staging.batches():
+            publish(staging, MemoryClock(), pause=lambda _: None)
+
+
+WRITERS: dict[str, tuple[Callable[[Path], Any], Callable[[Path], Any], int]] = {
+    "tables/append": (make_mail, lambda root: append(root, 4), 4),
+    "tables/publish": (stage, publish_staged, 6),
+    "tables/compact": (make_mail, lambda root: compact(Tables(root)), 3),
+    "tables/forget": (
+        make_mail_of_joe, lambda root: forget(Tables(root), MemoryClock(), "user:joe"), 3),
+    "tables/upgrade": (
+        make_mail_of_an_older_version, lambda root: upgrade(Tables(root), lambda *_: None), 3),
+    "tables/check/repair": (lose_an_entry, lambda root: Repair(Tables(root)).run(), 3),
+}  # fmt: skip
+
+
+REPEATED = ("tables/append", "tables/publish", "tables/forget")
+"""Writers that are called again after an error: what they committed is not there twice."""
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_whatever_fails_after_the_link_all_that_the_entry_names_is_there(tmp_path, writer):
+    make, write, messages = WRITERS[writer]
+    (tmp_path / "made").mkdir()
+    make(tmp_path / "made")
+    for point in count(1):
+        root = tmp_path / str(point)
+        shutil.copytree(tmp_path / "made", root)
+        log_state.cache_clear()
+        with failing(writer, point) as reached, suppress(Exception):
+            write(root)
+        log_state.cache_clear()
+        for table in (MESSAGES, ORIGINALS):
+            names_only_what_is_there(root / table)
+        if writer in REPEATED:
+            write(root)
+        rows = [*read(root)]
+        assert sorted(rows) == [f"{number}@x" for number in range(1, messages + 1)], reached[-1]
+        shutil.rmtree(root)
+        if len(reached) < point:
+            break
+    assert point > 8
+
+
+def names_only_what_is_there(path: Path) -> None:
+    named: set[str] = set()
+    for version in count():
+        actions = read_entry(path, version)
+        if actions is None and version:
+            break
+        for action in actions or ():
+            if "add" in action:
+                named.add(action["add"]["path"])
+            elif "remove" in action:
+                named.discard(action["remove"]["path"])
+    assert all((path / name).exists() for name in named)
+
+
+def read(root: Path) -> Iterator[str]:
+    for data_file in Tables(root).data_files(MESSAGES):
+        yield from pq.read_table(data_file.path)["msgid"].to_pylist()
+
+
+def test_the_predicate_index_keeps_what_is_entered_whatever_fails_after_the_link(tmp_path):
+    for point in count(1):
+        path = tmp_path / str(point)
+        write_rows(path, pa.table({"token": ["a"]}))
+        with failing("predicate_index/files", point) as reached, suppress(Exception):
+            write_rows(path, pa.table({"token": ["b"]}), files_of(path))
+        assert DeltaTable(path).to_pyarrow_table()["token"].to_pylist() == ["b"]
+        if len(reached) < point:
+            break
+    assert point > 8
+
+
+def a_draft(root: Path, name: str) -> Draft:
+    (root / "_delta_log").mkdir(exist_ok=True)
+    (root / name).write_bytes(b"rows")
+    draft = Draft(root)
+    draft.add(root / name, "{}", data_change=True)
+    return draft
+
+
+@pytest.mark.parametrize("error", [OSError(errno.EIO, "?"), FileExistsError(errno.EEXIST, "?")])
+def test_a_link_whose_answer_was_lost_is_a_commit(tmp_path, monkeypatch, error):
+    link = os.link
+
+    def linked(*paths: Path) -> None:
+        link(*paths)
+        raise error
+
+    monkeypatch.setattr(os, "link", linked)
+    with a_draft(tmp_path, "rows") as draft:
+        assert draft.commit(0, {}) is Outcome.COMMITTED
+    assert (tmp_path / "rows").exists() and read_entry(tmp_path, 0)
+
+
+def test_what_is_not_committed_is_deleted_at_once(tmp_path, monkeypatch):
+    with a_draft(tmp_path, "first") as first:
+        first.commit(0, {})
+    with a_draft(tmp_path, "second") as second:
+        assert second.commit(0, {}) is Outcome.TAKEN
+        assert (tmp_path / "second").exists(), "another number is still to be had"
+    with suppress(OSError), a_draft(tmp_path, "third") as third, monkeypatch.context() as patch:
+        patch.setattr(os, "link", lambda *_: Path("/not there").stat())
+        third.commit(1, {})
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["first"]
+    assert [path.name for path in (tmp_path / "_delta_log").iterdir()] == [f"{0:020}.json"]
+
+
+def test_a_draft_is_committed_once(tmp_path):
+    with a_draft(tmp_path, "rows") as draft:
+        draft.commit(0, {})
+        with pytest.raises(RuntimeError, match="make another"):
+            draft.commit(1, {})
+
+
+def test_what_fails_after_the_link_is_an_event_of_the_log(tmp_path, monkeypatch, caplog):
+    def fail(path: Path) -> None:
+        raise OSError(errno.EIO, "the disk says no")
+
+    monkeypatch.setattr("tapestry.tables.delta.draft.sync_directory", fail)
+    with a_draft(tmp_path, "rows") as draft:
+        assert draft.commit(0, {}) is Outcome.COMMITTED
+    assert "committed_not_synced" in caplog.text and "the disk says no" in caplog.text
