@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 from uuid import uuid4
 
@@ -18,6 +19,7 @@ import numpy as np
 from tapestry.core.checksummed_file import ChecksummedFile, write_checksummed
 from tapestry.core.damage import DamagedFileError, mended
 from tapestry.core.durable import make_directory, sync_directory, whole_file
+from tapestry.core.errors import TapestryError
 from tapestry.core.sorted_hashes import Hashes, contains, hash_texts
 
 SUFFIX, COPY, OLD_SUFFIX = ".tombstones", ".copy", ".hashes"
@@ -51,15 +53,21 @@ def find_tombstones(root: Path, audience: str, msgids: Iterable[str]) -> set[str
     candidates = list(msgids)
     wanted = hash_texts(candidates)
     for _ in range(_ATTEMPTS):
+        paths = _files(directory)
         try:
-            runs = [_read(path) for path in _files(directory)]
+            runs = [_known(path) for path in paths]
         except FileNotFoundError:
             continue  # merged meanwhile: its entries are in another file
+        if _files(directory) != paths:
+            continue  # a merge may have been listed half-way
         known = np.zeros(len(candidates), dtype=bool)
         for run in runs:
             known |= contains(run, wanted)
         return {msgid for msgid, is_known in zip(candidates, known, strict=True) if is_known}
-    return set()
+    raise TapestryError(
+        f"What was removed of {audience} cannot be read: it is being written all the time.",
+        hint="Run it again.",
+    )
 
 
 def tombstone_version(root: Path, audience: str) -> frozenset[str]:
@@ -110,6 +118,17 @@ def mend(path: Path) -> None:
         file.write(other.read_bytes())
 
 
+def _known(path: Path) -> Hashes:
+    """Return the hashes of a run, which is read again only if its file is another."""
+    status = path.stat()
+    return _opened(path, status.st_ino, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=64)
+def _opened(path: Path, inode: int, changed: int, size: int) -> Hashes:
+    return _read(path)
+
+
 def _read(path: Path) -> Hashes:
     if path.suffix == OLD_SUFFIX:
         return np.asarray(np.memmap(path, dtype="<u8", mode="r"))
@@ -124,7 +143,7 @@ def _read(path: Path) -> Hashes:
 
 
 def _files(directory: Path) -> list[Path]:
-    return [*directory.glob(f"*{SUFFIX}"), *directory.glob(f"*{OLD_SUFFIX}")]
+    return sorted(path for path in directory.glob("*") if path.suffix in (SUFFIX, OLD_SUFFIX))
 
 
 def _marker(root: Path) -> Path:

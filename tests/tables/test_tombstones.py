@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tapestry.core.checksummed_file import ChecksummedFile
 from tapestry.core.damage import DamagedFileError
+from tapestry.core.errors import TapestryError
 from tapestry.core.sorted_hashes import hash_texts
+from tapestry.tables import tombstones
 from tapestry.tables.tombstones import SUFFIX, add_tombstones, find_tombstones, tombstone_files
 
 AUDIENCE = "user:joe"
@@ -42,3 +45,46 @@ def test_those_of_an_older_version_are_found_and_are_written_anew_with_the_next(
     add_tombstones(tmp_path, AUDIENCE, ["d"])
     assert find_tombstones(tmp_path, AUDIENCE, ["b", "c", "d", "e"]) == {"b", "c", "d"}
     assert [path.suffix for path in tombstone_files(tmp_path)] == [SUFFIX]
+
+
+def test_a_run_that_was_verified_is_not_read_again(tmp_path, monkeypatch):
+    read = []
+    monkeypatch.setattr(
+        tombstones, "ChecksummedFile", lambda path: read.append(path) or ChecksummedFile(path)
+    )
+    add_tombstones(tmp_path, AUDIENCE, map(str, range(100)))
+    for _ in range(3):
+        assert find_tombstones(tmp_path, AUDIENCE, ["1", "x"]) == {"1"}
+    assert len(read) == 1
+    add_tombstones(tmp_path, AUDIENCE, ["x"])
+    assert find_tombstones(tmp_path, AUDIENCE, ["1", "x"]) == {"1", "x"}
+    assert len(read) == 2, "only the new run"
+
+
+def test_beside_merges_without_end_it_never_says_that_none_was_removed(tmp_path, monkeypatch):
+    add_tombstones(tmp_path, AUDIENCE, ["a"])
+    listed = tombstones._files
+
+    def merged_meanwhile(directory):
+        paths = listed(directory)
+        add_tombstones_now(tmp_path, AUDIENCE, ["b"])
+        return paths
+
+    def add_tombstones_now(*given):
+        with monkeypatch.context() as patch:
+            patch.setattr(tombstones, "_files", listed)
+            add_tombstones(*given)
+
+    monkeypatch.setattr(tombstones, "_files", merged_meanwhile)
+    with pytest.raises(TapestryError, match="cannot be read: it is being written"):
+        find_tombstones(tmp_path, AUDIENCE, ["a"])
+
+
+def test_a_merge_that_is_listed_half_way_hides_nothing(tmp_path, monkeypatch):
+    add_tombstones(tmp_path, AUDIENCE, ["a"])
+    whole = tombstones._files
+    half_way = [[]]  # the old run is deleted, and the new one was not there yet
+    monkeypatch.setattr(
+        tombstones, "_files", lambda path: half_way.pop() if half_way else whole(path)
+    )
+    assert find_tombstones(tmp_path, AUDIENCE, ["a"]) == {"a"}
