@@ -16,12 +16,14 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import redis
 from celery import Task
 from django.conf import settings
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from filters.runtime import services
 from tapestry.core.errors import TapestryError
@@ -198,6 +200,20 @@ def _digest(question: str) -> str:
 
 
 def _server() -> redis.Redis:
-    return redis.Redis.from_url(
-        services.redis_url(), socket_connect_timeout=1, socket_timeout=5, decode_responses=True
+    """Return a client, which takes its connection from those of this process."""
+    return redis.Redis(connection_pool=_pool(services.redis_url()))
+
+
+@lru_cache(maxsize=1)
+def _pool(url: str) -> redis.ConnectionPool:
+    """Return the connections to the server at a URL; after a fork redis-py makes new ones.
+
+    What fails is tried once more, at once: a connection may be to a Redis that was restarted.
+    """
+    return redis.ConnectionPool.from_url(
+        url,
+        socket_connect_timeout=1,
+        socket_timeout=5,
+        decode_responses=True,
+        retry=Retry(NoBackoff(), 1),
     )
