@@ -14,12 +14,10 @@ from django.contrib.auth.models import User
 from django.core import signing
 
 from filters.accounts import people
-from filters.annotations.outbox import restore, take_back
-from filters.models import OutboxAnnotation
+from filters.annotations.outbox import restore, said_of, take_back
 from filters.runtime import services
 from tapestry.core.message import Annotation
 from tapestry.deliver.annotations import standing
-from tapestry.tables.read import annotations_on
 
 UNDO = 600
 """Seconds for which a change can be undone; pages offer it for ten."""
@@ -56,7 +54,7 @@ def read_change(user: User, text: str) -> Change | None:
 
 def undo(user: User, change: Change) -> None:
     """Undo a change, except where the person has said something else since; twice is as once."""
-    mine = _own(user, change.msgid)
+    mine = said_by(user, change.msgid)
     now = standing(mine)
     take_back(user, [row for row in now if row.annid in change.written])
     others = [row for row in now if row.annid not in change.written]
@@ -81,12 +79,9 @@ def words_of(change: Change, given: Mapping[str, Any]) -> str:
     }[kind, done]
 
 
-def _own(user: User, msgid: str) -> Sequence[Annotation]:
+def said_by(user: User, msgid: str) -> Sequence[Annotation]:
     """Return all that a person said of a message and may see, retractions too."""
-    audiences = people.audiences(user)
-    stored = [row.annotation for row in annotations_on(services.tables(), [msgid], audiences)]
-    waiting = OutboxAnnotation.objects.filter(owner=user, msgid=msgid, audience__in=audiences)
-    every = [*stored, *(row.as_annotation() for row in waiting.select_related("owner"))]
+    every = said_of(services.tables(), msgid, people.audiences(user))
     name = user.get_username()
     return list({row.annid: row for row in every if row.owner == name}.values())
 

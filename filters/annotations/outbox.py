@@ -14,14 +14,18 @@ from django.contrib.auth.models import User
 
 from filters.models import OutboxAnnotation
 from filters.store.filter_store import DjangoClock
-from tapestry.core.clock import wall_clock
+from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.message import Annotation
 from tapestry.core.schema import RETRACTION
 from tapestry.deliver.annotations import annotation_audience
 from tapestry.tables.append import append_annotations
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.read import annotations_on
 
 BATCH = 500
+
+KEPT = 30 * DAY
+"""How long what was appended stays: if rows of the table are lost, a repair appends it again."""
 
 _RETRACTIONS = uuid.UUID("0f0c2a0e-6d5b-4d0c-9a55-2f3a8f1f4c11")
 """The name space of the keys of retractions."""
@@ -87,6 +91,18 @@ def _keep_once(owner: User, annotation: Annotation, keys: uuid.UUID, **says: Any
     )
 
 
+def said_of(tables: Tables, msgid: str, audiences: Collection[str]) -> list[Annotation]:
+    """Return all that was said of a message to some audiences: in the table, then what waits.
+
+    What is appended meanwhile is in both, for what waits is read first.
+    """
+    waiting = OutboxAnnotation.objects.filter(
+        msgid=msgid, audience__in=audiences, appended_at=None
+    ).select_related("owner")
+    waits = [row.as_annotation() for row in waiting.order_by("pk")]
+    return [*(row.annotation for row in annotations_on(tables, [msgid], audiences)), *waits]
+
+
 def append_outbox(tables: Tables) -> int:
     """Append the annotations that wait, oldest first; return how many rows were added.
 
@@ -119,3 +135,11 @@ def _is_any_deleted(pks: Collection[int]) -> bool:
     """Tell whether any was deleted; lock the others until the caller's transaction ends."""
     locked = OutboxAnnotation.objects.select_for_update().filter(pk__in=pks)
     return len(locked.values_list("pk")) < len(pks)
+
+
+def prune() -> int:
+    """Delete what has been in the table for a month; return how many.
+
+    Who takes back the same annotation again has it appended again, and the table knows its annid.
+    """
+    return OutboxAnnotation.objects.filter(appended_at__lt=wall_clock() - KEPT).delete()[0]

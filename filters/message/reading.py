@@ -9,12 +9,13 @@ from functools import cached_property
 from django.contrib.auth.models import User
 
 from filters.accounts import people
+from filters.annotations.outbox import said_of
 from filters.lists import listing
 from filters.lists.sentences import sentences
 from filters.message.conversation import Conversation, conversation
 from filters.message.letters import letter_of, standing_mark
 from filters.message.origin import Origin, origin_of
-from filters.models import Match, OutboxAnnotation
+from filters.models import Match
 from filters.reading.letter import Letter
 from filters.runtime import services
 from filters.store import message_states
@@ -25,7 +26,6 @@ from tapestry.tables.originals import problems_of
 from tapestry.tables.read import (
     Card,
     Copy,
-    annotations_on,
     copies,
     read_copy,
     same_message_id,
@@ -190,11 +190,4 @@ def summary_of(user: User, msgid: str) -> AnnotationSummary:
 
 def _annotations(msgid: str, audiences: tuple[str, ...]) -> list[Annotation]:
     """Return the annotations of a message that stand, in their table or on their way there."""
-    stored = [row.annotation for row in annotations_on(services.tables(), [msgid], audiences)]
-    waiting = OutboxAnnotation.objects.filter(msgid=msgid, audience__in=audiences)
-    return standing(
-        [
-            *stored,
-            *(waits.as_annotation() for waits in waiting.select_related("owner").order_by("pk")),
-        ]
-    )
+    return standing(said_of(services.tables(), msgid, audiences))

@@ -24,7 +24,8 @@ class OutboxAnnotation(models.Model):
 
     class Meta:
         indexes = [
-            models.Index(fields=["id"], condition=Q(appended_at=None), name="outbox_pending")
+            models.Index(fields=["id"], condition=Q(appended_at=None), name="outbox_pending"),
+            models.Index(fields=["msgid"], name="outbox_msgid"),
         ]
 
     def __str__(self) -> str:

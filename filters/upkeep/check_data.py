@@ -77,7 +77,9 @@ def repair() -> list[str]:
             with transaction.atomic():
                 Folder.objects.update(sync_state={})
                 OutboxAnnotation.objects.exclude(appended_at=None).update(appended_at=None)
-            work.said.append("All votes and tags are appended again; those that are there stay.")
+            work.said.append(
+                "Votes and tags of the last month are appended again; those that are there stay."
+            )
     return work.said
 
 

@@ -15,14 +15,14 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from filters.accounts import people
+from filters.annotations.changes import said_by
 from filters.annotations.outbox import annotate
 from filters.annotations.tasks import append_soon
 from filters.delivery import links
 from filters.delivery.mail import addresses
 from filters.delivery.mail.kept import is_kept_only
 from filters.lists.listing import mark_read
-from filters.models import Address, Destination, Match, Mute, OutboxAnnotation
-from tapestry.core.schema import RETRACTION
+from filters.models import Address, Destination, Match, Mute
 from tapestry.deliver.annotations import standing
 
 ASKED = {
@@ -139,9 +139,8 @@ def _match(token: str) -> Match | None:
 
 def _vote(match: Match) -> None:
     owner = match.filter.owner
-    kinds = ("vote", RETRACTION)
-    mine = OutboxAnnotation.objects.filter(owner=owner, msgid=match.msgid, kind__in=kinds)
-    votes = standing(row.as_annotation() for row in mine.select_related("owner").order_by("pk"))
+    said = standing(said_by(owner, match.msgid))
+    votes = [annotation for annotation in said if annotation.kind == "vote"]
     if not votes or votes[-1].number != 1.0:
         annotate(owner, match.msgid, match.audience, "vote", number=1.0)
         append_soon()
