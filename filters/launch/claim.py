@@ -7,12 +7,16 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from filters.runtime import data_dir_permissions
+from filters.runtime import data_dir_permissions, endings
 from filters.runtime.addresses import LOCK, REMOTES
 from tapestry.core.errors import TapestryError
 from tapestry.core.file_lock import file_lock
 
-ADDRESSES = ("redis.url", *(f"{s}.{what}" for s in REMOTES for what in ("remote", "pid", "again")))
+ADDRESSES = (
+    "redis.url",
+    endings.NAME,
+    *(f"{s}.{what}" for s in REMOTES for what in ("remote", "pid", "again")),
+)
 
 
 @contextmanager

@@ -62,6 +62,11 @@ def start(run: Path) -> RedisServer:
                 hint="Start it, or unset REDIS_URL: Tapestry then starts one of its own.",
             )
         return RedisServer(url, None)
+    return start_own(run)[0]
+
+
+def start_own(run: Path, again: bool = False) -> tuple[RedisServer, Child]:
+    """Start one of our own, with a new port and password; ``again`` continues its log."""
     port, password = free_port(), secrets.token_hex(16)
     settings = run / "redis.conf"
     settings.touch(0o600)
@@ -71,9 +76,10 @@ def start(run: Path) -> RedisServer:
         )
     )
     log = run / "redis.log"
-    log.write_bytes(b"")
+    if not again:
+        log.write_bytes(b"")
     child = spawn("Redis", [str(binary()), str(settings)], log)
-    return RedisServer(f"redis://:{password}@127.0.0.1:{port}/0", child)
+    return RedisServer(f"redis://:{password}@127.0.0.1:{port}/0", child), child
 
 
 def binary() -> Path:

@@ -1,6 +1,6 @@
-"""Everything running: started in order, watched, stopped together.
+"""Everything running: started in order, looked after, stopped together.
 
-A part that ends again and again is not restarted for ever (a circuit breaker).
+A part that cannot start at first ends everything, with a sentence; after that, none does.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
 
@@ -23,7 +23,8 @@ from django.core.management import call_command
 
 from filters.launch import processes, redis_server
 from filters.launch.claim import claimed, publish
-from filters.runtime import services, spark_restart
+from filters.launch.parts import Part, Parts
+from filters.runtime import endings, services, spark_restart
 from filters.runtime.addresses import PROVEN, REMOTES, UNPROVEN
 from tapestry.core.child_process import Child, stop
 from tapestry.core.disk_space import has_room
@@ -44,12 +45,6 @@ WAIT_FOR_ROOM = {
 }
 """Parts that are not well, or not up to date, while the disk is full."""
 
-SPARK_STARTS, SPARK_SECONDS = 5, 900.0
-"""The first Spark may be started again so often in so many seconds; after that, everything stops.
-The second is started again all the same, but only every ``SPARK_PAUSE`` seconds."""
-
-SPARK_PAUSE = 30.0
-
 
 class Interrupted(BaseException):
     """Somebody asked the stack to stop: Ctrl-C or SIGTERM."""
@@ -57,21 +52,27 @@ class Interrupted(BaseException):
 
 @dataclass
 class Stack:
-    """The parts that run; they stop in the reverse order of their start."""
+    """The parts that run, where they are, and where they write."""
 
+    run: Path
+    data: Path
     url: str
-    children: list[Child] = field(default_factory=list)
-    backing: list[Child] = field(default_factory=list)
+    parts: Parts = field(default_factory=Parts)
     sparks: dict[str, server.SparkServer] = field(default_factory=dict)
-    _spark_starts: dict[str, list[float]] = field(default_factory=dict)
+    redis_url: str = ""
+    _told: list[endings.Ending] = field(default_factory=list)
 
     def check(self) -> None:
-        """Raise TapestryError, with the last line of its log, if a part has ended."""
-        paused = self.sparks.get(UNPROVEN)
-        for child in [*self.children, *self.backing]:
-            if not child.alive and (paused is None or child is not paused.child):
+        """Raise TapestryError, with the last line of its log, if a part has ended.
+
+        The second Spark may: it is started again later.
+        """
+        second = self.sparks.get(UNPROVEN)
+        for part in self.parts:
+            is_second = second is not None and part.child is second.child
+            if not part.child.alive and not is_second:
                 raise TapestryError(
-                    f"{child.describe_exit()}.", hint="Everything has been stopped."
+                    f"{part.child.describe_exit()}.", hint="Everything has been stopped."
                 )
 
     def wait(self, timeout: float = READY_SECONDS) -> None:
@@ -87,53 +88,77 @@ class Stack:
             time.sleep(0.4)
 
     def watch(self, turn: Callable[[], None]) -> None:
-        """Stay until a part ends (TapestryError); call ``turn`` about twice a second.
-
-        Only a Spark is started again, where it has ended or a worker asks for it.
-        """
+        """Stay for ever; start again what has ended, and call ``turn``, about twice a second."""
         while True:
-            for name in list(self.sparks):
-                self._start_spark_again(name)
-            self.check()
+            self.parts.tend()
+            self._tell()
             turn()
             time.sleep(0.5)
 
-    def start_spark(self, run: Path, name: str) -> str:
-        """Start one of the two Sparks, and return its remote; do not wait for it."""
-        scratch = run / name
-        scratch.mkdir(exist_ok=True)
-        self._keep(run, name, server.start(scratch, unproven=name == UNPROVEN))
-        return self.sparks[name].remote
-
-    def _keep(self, run: Path, name: str, spark: server.SparkServer) -> None:
-        self.sparks[name] = spark
-        self.backing.insert(0, spark.child)
-        publish(run, f"{name}.pid", str(spark.child.process.pid))
-
-    def _start_spark_again(self, name: str) -> None:
-        spark = self.sparks[name]
-        run = spark.run.parent
-        asked = spark_restart.again(run, name)
-        if spark.child.alive and not asked.exists():
+    def _tell(self) -> None:
+        """Have the health page say which parts are not well, where that has changed."""
+        unwell = self.parts.endings()
+        if (told := [replace(each, since=0) for each in unwell]) == self._told:
             return
-        now = time.monotonic()
-        starts = [at for at in self._spark_starts.get(name, ()) if now - at < SPARK_SECONDS]
-        if len(starts) >= SPARK_STARTS:
-            if name == PROVEN:
-                spark.stop()  # and all that runs is stopped, for it has ended
-                return
-            if now - starts[-1] < SPARK_PAUSE:
-                return
-        self._spark_starts[name] = [*starts, now]
-        asked.unlink(missing_ok=True)
-        self.backing.remove(spark.child)
-        self._keep(run, name, spark.restart())
-        publish(run, f"{name}.remote", self.sparks[name].remote)
+        try:
+            publish(self.run, endings.NAME, endings.dump(unwell))
+        except OSError as error:
+            log.warning("The health page cannot be told what has ended: %s", error)
+        else:
+            self._told = told
 
-    def stop(self) -> None:
-        """End every part: those that use Redis and Spark before these two."""
-        stop(self.children[::-1])
-        stop(self.backing[::-1], grace=3.0)
+    def start_redis(self) -> redis_server.RedisServer:
+        """Start Redis, or use that of REDIS_URL, and return it; do not wait for it."""
+        redis = redis_server.start(self.run)
+        self.redis_url = redis.url
+        if redis.child is not None:
+            self.parts.redis = Part(redis.child, self._start_redis_again)
+            self.parts.behind.append(self.parts.redis)
+        return redis
+
+    def _start_redis_again(self) -> Child:
+        """Return a Redis that answers, with a new port and a new password.
+
+        What uses it is started after it, and whoever has taken the port meanwhile is sent nothing
+        that is still good.
+        """
+        redis, child = redis_server.start_own(self.run, again=True)
+        try:
+            redis.wait()
+            publish(self.run, "redis.url", redis.url)
+        except BaseException:
+            stop([child])
+            raise
+        self.redis_url = redis.url
+        return child
+
+    def start_spark(self, name: str) -> str:
+        """Start one of the two Sparks, and return its remote; do not wait for it."""
+        scratch = self.run / name
+        scratch.mkdir(exist_ok=True)
+        spark = self._keep(name, server.start(scratch, unproven=name == UNPROVEN))
+
+        def again() -> Child:
+            return self._keep(name, self.sparks[name].restart()).child
+
+        part = Part(spark.child, again, asked=spark_restart.again(self.run, name))
+        self.parts.behind.insert(0, part)
+        return spark.remote
+
+    def _keep(self, name: str, spark: server.SparkServer) -> server.SparkServer:
+        self.sparks[name] = spark
+        publish(self.run, f"{name}.pid", str(spark.child.process.pid))
+        publish(self.run, f"{name}.remote", spark.remote)
+        return spark
+
+    def start_program(self, program: processes.Program) -> None:
+        """Start a part that is Python."""
+
+        def start(again: bool = True) -> Child:
+            env = processes.environment(self.data, self.redis_url, self.url)
+            return program.start(self.run, env, again)
+
+        self.parts.others.append(Part(start(again=False), start))
 
 
 @contextmanager
@@ -144,38 +169,34 @@ def running(data: Path, port: int, prepare: Callable[[], None]) -> Iterator[Stac
     both are done.  Raises TapestryError for everything that a person can put right.
     """
     must_be_free(port)
-    stack = Stack(f"http://127.0.0.1:{port}/")
     with claimed(data) as run, interruptible():
+        stack = Stack(run, data, f"http://127.0.0.1:{port}/")
         try:
-            _start(stack, data, run, port, prepare)
+            _start(stack, port, prepare)
             yield stack
         finally:
-            stack.stop()
+            stack.parts.stop()
 
 
-def _start(stack: Stack, data: Path, run: Path, port: int, prepare: Callable[[], None]) -> None:
+def _start(stack: Stack, port: int, prepare: Callable[[], None]) -> None:
     remotes = {name: os.environ.get(variable) for name, variable in REMOTES.items()}
     if not remotes[PROVEN]:
-        remotes[PROVEN] = stack.start_spark(run, PROVEN)
-    redis = redis_server.start(run)
-    if redis.child is not None:
-        stack.backing.append(redis.child)
+        remotes[PROVEN] = stack.start_spark(PROVEN)
+    redis = stack.start_redis()
     call_command("migrate", verbosity=0, interactive=False)
     redis.wait()
-    publish(run, "redis.url", redis.url)
+    publish(stack.run, "redis.url", redis.url)
     if not remotes[UNPROVEN]:
         started = PROVEN in stack.sparks
-        remotes[UNPROVEN] = stack.start_spark(run, UNPROVEN) if started else remotes[PROVEN]
+        remotes[UNPROVEN] = stack.start_spark(UNPROVEN) if started else remotes[PROVEN]
     for name, remote in remotes.items():
-        publish(run, f"{name}.remote", str(remote))
-    env = processes.environment(data, redis.url, stack.url)
-    stack.children.append(processes.start_web(run, env, port))
+        publish(stack.run, f"{name}.remote", str(remote))
+    stack.start_program(processes.web(port))
     prepare()
-    for spark in stack.sparks.values():
-        if not spark.unproven:
-            spark.wait()
-    for child in processes.start_background(run, env):
-        stack.children.append(child)
+    if PROVEN in stack.sparks:
+        stack.sparks[PROVEN].wait()
+    for program in processes.background():
+        stack.start_program(program)
     stack.wait()
 
 

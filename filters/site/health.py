@@ -19,7 +19,7 @@ from django.views.decorators.http import require_safe
 
 from filters.delivery import claims
 from filters.models import Heartbeat, SharedWindow, Source
-from filters.runtime import addresses, services
+from filters.runtime import addresses, endings, services
 from filters.store import release
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
 from tapestry.core.damage import WHAT_TO_DO, DamagedFileError, is_damage
@@ -66,6 +66,7 @@ def states() -> dict[str, dict[str, object]]:
         _database,
         _tables,
         _disk,
+        _parts,
         _redis,
         _spark,
         _shared_window,
@@ -109,6 +110,21 @@ def _database() -> str:
 def _tables() -> str:
     snapshot(services.tables())
     return "can be read"
+
+
+def _parts() -> str:
+    """Say which parts of `up` have ended; why stands in their logs, which may name anything."""
+    unwell = endings.read(services.data() / "run")
+    if unwell:
+        raise _UnwellError(" ".join(_ending(each) for each in unwell))
+    return "run"
+
+
+def _ending(part: endings.Ending) -> str:
+    seconds = max(wall_clock() - part.since, 0) // SECOND
+    often = "" if part.times == 1 else f", {part.times} times by now"
+    then = "will be started again" if part.is_down else "was started again"
+    return f"{part.name} ended {seconds} s ago{often}, and {then}; run/{part.log} says more."
 
 
 def _redis() -> str:

@@ -5,11 +5,17 @@ import signal
 import socket
 import sqlite3
 import time
+from collections import Counter
 from contextlib import closing
-from pathlib import Path
+from email import message_from_bytes
 
 import pytest
 from support.servers.site import end, start, wait_ready
+from support.servers.smtp import running_smtp
+from support.site_killed import kind_of, processes_of
+
+from filters.launch.stack import unhealthy
+from tapestry.celery import THREADS
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 
@@ -18,20 +24,6 @@ def words(site):
     """Wait for it to end; return its exit code and all it said."""
     code = site.process.wait(60)
     return code, (site.data / "up.log").read_text()
-
-
-def processes_of(data):
-    """Processes whose environment or arguments name the data directory: number to arguments."""
-    named = {}
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            arguments = (process / "cmdline").read_bytes()
-            description = (process / "environ").read_bytes() + arguments
-        except OSError:
-            continue
-        if str(data).encode() in description and int(process.name) != os.getpid():
-            named[int(process.name)] = arguments.split(b"\0")
-    return named
 
 
 def wait_for_nobody(data, seconds=15):
@@ -87,17 +79,75 @@ def data_dir_of_second(data):
     return second
 
 
-def test_a_part_that_dies_is_reported_and_everything_stops(data_dir):
-    site = start(data_dir)
-    wait_ready(site)
-    worker = next(
-        pid for pid, arguments in processes_of(data_dir).items() if b"shared" in arguments
-    )
-    os.kill(worker, signal.SIGKILL)
-    code, output = words(site)
-    assert code == 1
-    assert "error: The worker of shared ended by signal 9; the last line of" in output
+RECEIVED = """
+from django.contrib.auth.models import User
+from filters.authoring.lifecycle import install
+from filters.models import Address, Destination
+joe = User.objects.create_user("joe")
+address = Address.objects.create(owner=joe, email="joe@x.org", confirmed_at=1)
+Destination.objects.create(owner=joe, kind="forward", name="forward", address=address)
+install(joe, "from ann@x.org", existing=False)
+"""
+
+PARTS = {"web", "redis", "beat", "listener", "spark", *(f"worker of {queue}" for queue in THREADS)}
+
+
+def parts_of(site):
+    """The processes of the parts of a site, by what they are."""
+    found = {}
+    for number, arguments in processes_of(site.data).items():
+        found.setdefault(kind_of(arguments), set()).add(number)
+    found.pop("up")
+    return found
+
+
+def test_parts_that_are_killed_are_started_again_and_mail_is_delivered(data_dir):
+    with running_smtp() as smtp:
+        site = start(data_dir, EMAIL_URL=smtp.url)
+        wait_ready(site)
+        site.manage("shell", "-v", "0", "-c", RECEIVED)
+        letter(site, 1)
+        wait_for(lambda: forwarded(smtp) == {"<1@x>": 1})
+        before = parts_of(site)
+        assert before.keys() == PARTS
+        letter(site, 2)
+        killed(before, PARTS - {"redis"})
+        wait_for(lambda: forwarded(smtp) == {"<1@x>": 1, "<2@x>": 1})
+        letter(site, 3)
+        killed(parts_of(site), {"redis"})
+        letter(site, 4)
+        wait_for(lambda: forwarded(smtp) == dict.fromkeys(("<1@x>", "<2@x>", "<3@x>", "<4@x>"), 1))
+        after = parts_of(site)
+        assert after.keys() == PARTS
+        assert not {pid for pids in before.values() for pid in pids} & {
+            pid for pids in after.values() for pid in pids
+        }
+        wait_for(lambda: unhealthy(site.url) is None)
+        words = (data_dir / "up.log").read_text()
+        assert "The worker of shared ended by signal 9; the last line of" in words
+        assert "Traceback" not in words
+        site.process.send_signal(signal.SIGTERM)
+        assert site.process.wait(60) == 0
     wait_for_nobody(data_dir)
+
+
+def letter(site, number):
+    path = site.data / f"{number}.eml"
+    path.write_text(f"Message-ID: <{number}@x>\nFrom: ann@x.org\nSubject: s\n\nHello.\n")
+    site.manage("ingest", str(path))
+
+
+def killed(parts, kinds):
+    for number in {number for kind in kinds for number in parts[kind]}:
+        os.kill(number, signal.SIGKILL)
+
+
+def forwarded(smtp):
+    """How often each message was forwarded; the same sending, tried again, is one."""
+    messages = [message_from_bytes(raw) for raw in list(smtp.taken)]
+    return Counter(
+        name for name, _ in {(m["Message-ID"], m["Resent-Message-ID"]) for m in messages}
+    )
 
 
 INSTALL = """
@@ -143,9 +193,9 @@ def wait_for(done, seconds=240):
 
 def spark_of(data, server="spark"):
     """The process number of a server of a data directory, None while there is none."""
-    settings = str(data / "run" / server / "spark-conf").encode()
+    settings = str(data / "run" / server / "spark-conf")
     running = processes_of(data).items()
-    return next((pid for pid, arguments in running if settings in b"".join(arguments)), None)
+    return next((pid for pid, arguments in running if settings in "".join(arguments)), None)
 
 
 def test_nothing_outlives_it_when_it_is_killed(data_dir):

@@ -30,7 +30,7 @@ class Command(up.Command):
         parser.add_argument("--still", action="store_true", help="no new mail while it runs")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run until Ctrl-C or until a part ends."""
+        """Run until Ctrl-C, or until a part cannot start at first."""
         data = services.data()
         self.demo = Demo(data / "sample", options["messages"])
         turn = (lambda: None) if options["still"] else self.demo.trickle

@@ -28,7 +28,7 @@ class Command(TapestryCommand):
         parser.add_argument("--port", type=int, default=8000, help="of the web pages, on loopback")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run until Ctrl-C or until a part ends."""
+        """Run until Ctrl-C, or until a part cannot start at first."""
         self.serve(Path(settings.DATA), options["port"])
 
     def serve(

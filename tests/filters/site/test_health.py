@@ -12,7 +12,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from filters.launch.claim import claimed, publish
 from filters.models import Card, Destination, Filter, Heartbeat, Match, SharedWindow, Source
+from filters.runtime import endings
 from filters.sources.listening import Listener
 from filters.store.filter_store import DjangoClock
 from tapestry.core.clock import MINUTE, wall_clock
@@ -50,6 +52,7 @@ def test_all_is_well(client: Client, all_parts: None) -> None:
         "tables",
         "redis",
         "disk",
+        "parts",
         "spark",
         "shared_window",
         "own_windows",
@@ -136,6 +139,28 @@ def test_a_disk_that_is_nearly_full_is_down(
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
     status, found = parts(client)
     assert (status, found["disk"]["says"]) == (503, says)
+
+
+@pytest.mark.parametrize(
+    ("times", "is_down", "says"),
+    [
+        (1, True, "Beat ended 180 s ago, and will be started again; run/beat.log says more."),
+        (
+            4,
+            False,
+            "Beat ended 180 s ago, 4 times by now, and was started again; run/beat.log says more.",
+        ),
+    ],
+)
+def test_a_part_that_has_ended_is_named_with_its_log(
+    client: Client, all_parts: None, data: Path, times: int, is_down: bool, says: str
+) -> None:
+    told = endings.Ending("Beat", "beat.log", times, wall_clock() - AGO, is_down)
+    with claimed(data) as run:
+        publish(run, endings.NAME, endings.dump([told]))
+        status, found = parts(client)
+    assert (status, found["parts"]["says"]) == (503, says)
+    assert parts(client)[0] == 200
 
 
 @pytest.fixture
