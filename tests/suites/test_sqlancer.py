@@ -9,24 +9,13 @@ import pytest
 from hypothesis import Phase
 from hypothesis import strategies as st
 from laws.filter_laws import check, compiled, run, times
+from suites.answers import answer
 from suites.partitions import conditions, counted, parts, wrapped
 from support.engines.sqlite_engine import SqliteEngine
 from support.generators import random_filters
 from support.generators.random_filters import World
 
-from tapestry.core.clock import BEGINNING
-from tapestry.plan.engine import Engine, evaluate
-from tapestry.plan.lowering.lower import lower_at
-from tapestry.plan.standing import standing_groups
 from tapestry.query.tree import nodes as n
-from tapestry.run.execute import Subscription, signature_groups
-
-
-def answer(world: World, engine: Engine, t: int) -> set[tuple[str, str]]:
-    """Return the messages that match at an instant, and for whom."""
-    asked = Subscription(0, compiled(world.query), world.audiences, BEGINNING)
-    groups = standing_groups(signature_groups([(asked, 0)]), engine.covers)
-    return {row[1] for row in evaluate(engine, lower_at(groups, t))}
 
 
 def asking(world: World, condition: n.Condition) -> World:
@@ -43,8 +32,9 @@ def an_answer_is_that_of_its_three_parts(draw: st.DataObject, aggregates: bool) 
     engine = SqliteEngine(world.data)
     of_parts = [asking(world, part) for part in parts(world.query.condition, cut)]
     for t in world.schedule[:5]:
-        whole = answer(world, engine, t)
-        assert whole == set().union(*(answer(part, engine, t) for part in of_parts))
+        whole = answer(compiled(world.query), world.audiences, engine, t)
+        found = [answer(compiled(part.query), world.audiences, engine, t) for part in of_parts]
+        assert whole == set().union(*found)
 
 
 def windows_deliver_what_those_of_three_parts_do(draw: st.DataObject, aggregates: bool) -> None:

@@ -21,10 +21,19 @@ _ESCAPED = re.compile(r"[%_\\]")
 _AROUND_NAME = (" ", '"')
 
 NAMES_NOT_KEPT = "Not translated: Tapestry keeps the addresses of recipients, but not their names."
+ONLY_NAME_AND_ADDRESS = (
+    "Only nearly: of a sender, Tapestry keeps name and address, not the quotes and brackets."
+)
 ONLY_ADDRESSES = "Only nearly: Tapestry compares each address by itself, and not the whole header."
 ONLY_IDENTIFIER = "Only nearly: Tapestry keeps the identifier of a list, but not its description."
 NO_DESCRIPTION = "Not translated: Tapestry keeps the identifier of a list, not its description."
 ONLY_GROUPS = "Only nearly: Tapestry compares each newsgroup by itself, and not the whole header."
+ONLY_IDENTIFIERS = (
+    "Only nearly: Tapestry compares each identifier by itself, and not the whole header."
+)
+LAST_REFERENCE = (
+    "Only nearly: where a message has no In-Reply-To, Tapestry takes the last of its References."
+)
 NEVER_SO = "Not translated: no header that Tapestry keeps can look like this."
 
 
@@ -38,7 +47,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Names columns in a condition; ``never_null``: a header that is not there is an empty one.
+    """Names columns in a condition; ``never_null``: it is false of a header that is not there.
 
     NOT of NULL would be NULL.
     """
@@ -51,11 +60,13 @@ class Columns:
         >>> Columns(never_null=True).like("subject", ("%", "a", "\\%"))
         "coalesce(m.subject, '') LIKE '%a\\%'"
         """
-        return f"{self._name(column)} LIKE {quote(''.join(pattern))}"
-
-    def _name(self, column: str) -> str:
         is_set = column in ("to", "cc", "newsgroups", "references")
-        return f"coalesce(m.{column}, '')" if self.never_null and not is_set else f"m.{column}"
+        test = f"LIKE {quote(''.join(pattern))}"
+        if is_set or not self.never_null:
+            return f"m.{column} {test}"
+        if set(pattern) <= {"%"}:  # an empty header is so, one that is not there is not
+            return f"(m.{column} IS NOT NULL AND m.{column} {test})"
+        return f"coalesce(m.{column}, '') {test}"
 
 
 def pattern_of(match_type: str, value: str) -> Pattern:
@@ -85,22 +96,32 @@ def _sender(pattern: Pattern, columns: Columns) -> Comparison:
     """Compare the header From: ``Name <address>``, or an address alone."""
     cut = _cut(pattern)
     unnamed = "coalesce(m.sender_name, '') = ''"
+    is_open = pattern[:1] == pattern[-1:] == _ANY
+    ends = {*pattern[1:2], *pattern[-2:-1]}
+    problem = (
+        "" if is_open and cut is None and ends.isdisjoint(_AROUND_NAME) else ONLY_NAME_AND_ADDRESS
+    )
     if cut is not None:
         name, address = cut
         if address is None:
             return Comparison("", NEVER_SO)
         is_address = columns.like("sender", address)
         if name == _ANY:
-            return Comparison(is_address)
+            return Comparison(is_address, problem)
         is_name = columns.like("sender_name", name) if name else unnamed
-        return Comparison(f"({is_name} AND {is_address})")
+        return Comparison(f"({is_name} AND {is_address})", problem)
     is_address = columns.like("sender", pattern)
     is_name = columns.like("sender_name", pattern)
     if pattern[-1:] != _ANY:  # it ends with the address, and not with a bracket after it
-        return Comparison(f"({is_address} AND {unnamed})")
+        return Comparison(f"({is_address} AND {unnamed})", problem)
     if pattern[:1] != _ANY:
-        return Comparison(f"({is_name} OR {is_address} AND {unnamed})")
-    return Comparison(f"({is_address} OR {is_name})")
+        return Comparison(f"({is_name} OR {is_address} AND {unnamed})", problem)
+    return Comparison(f"({is_address} OR {is_name})", problem)
+
+
+def _is_within(pattern: Pattern) -> bool:
+    """Return whether a pattern that a header matches is matched by one of its elements too."""
+    return pattern[:1] == pattern[-1:] == _ANY and "%" not in pattern[1:-1] and " " not in pattern
 
 
 def _recipients(column: str) -> Callable[[Pattern, Columns], Comparison]:
@@ -110,12 +131,13 @@ def _recipients(column: str) -> Callable[[Pattern, Columns], Comparison]:
             name, address = cut
             if address is None:
                 return Comparison("", NEVER_SO)
-            problem = "" if name == _ANY else NAMES_NOT_KEPT
-            return Comparison("" if problem else columns.like(column, address), problem)
+            if name != _ANY:
+                return Comparison("", NAMES_NOT_KEPT)
+            return Comparison(columns.like(column, address), ONLY_ADDRESSES)
         if "@" not in pattern or " " in pattern:
             return Comparison("", NAMES_NOT_KEPT)
-        is_part = pattern[0] == pattern[-1] == "%"
-        return Comparison(columns.like(column, pattern), "" if is_part else ONLY_ADDRESSES)
+        problem = "" if _is_within(pattern) else ONLY_ADDRESSES
+        return Comparison(columns.like(column, pattern), problem)
 
     return found
 
@@ -135,17 +157,19 @@ def _list_id(pattern: Pattern, columns: Columns) -> Comparison:
     return Comparison(columns.like("list", pattern), "" if is_part else ONLY_IDENTIFIER)
 
 
-def _identifiers(column: str) -> Callable[[Pattern, Columns], Comparison]:
-    """Compare a header of identifiers in brackets."""
+def _identifiers(column: str, nearly: str = "") -> Callable[[Pattern, Columns], Comparison]:
+    """Compare a header of identifiers in brackets; ``nearly`` is why that is never exact."""
 
     def found(pattern: Pattern, columns: Columns) -> Comparison:
         cut = _cut(pattern)
+        is_only_one = column == "msgid" and cut is not None
+        problem = nearly or ("" if is_only_one or _is_within(pattern) else ONLY_IDENTIFIERS)
         if cut is None:
-            return Comparison(columns.like(column, pattern))
+            return Comparison(columns.like(column, pattern), problem)
         before, identifier = cut
         if identifier is None or before not in (_ANY, ()):
             return Comparison("", NEVER_SO)
-        return Comparison(columns.like(column, identifier))
+        return Comparison(columns.like(column, identifier), problem)
 
     return found
 
@@ -153,8 +177,8 @@ def _identifiers(column: str) -> Callable[[Pattern, Columns], Comparison]:
 def _newsgroups(pattern: Pattern, columns: Columns) -> Comparison:
     if "," in pattern or " " in pattern:
         return Comparison("", "Not translated: Tapestry compares each newsgroup by itself.")
-    is_part = pattern[:1] == pattern[-1:] == _ANY
-    return Comparison(columns.like("newsgroups", pattern), "" if is_part else ONLY_GROUPS)
+    problem = "" if _is_within(pattern) else ONLY_GROUPS
+    return Comparison(columns.like("newsgroups", pattern), problem)
 
 
 def _cut(pattern: Pattern) -> tuple[Pattern, Pattern | None] | None:
@@ -192,7 +216,7 @@ _HEADERS: Mapping[str, Callable[[Pattern, Columns], Comparison]] = {
     "newsgroups": _newsgroups,
     "list-id": _list_id,
     "message-id": _identifiers("msgid"),
-    "in-reply-to": _identifiers("inreplyto"),
+    "in-reply-to": _identifiers("inreplyto", LAST_REFERENCE),
     "references": _identifiers("references"),
 }
 """How each header that Tapestry keeps is compared."""

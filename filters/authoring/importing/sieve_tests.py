@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from filters.authoring.importing.entries import Clause, shown
 from filters.authoring.importing.sieve_grammar import Node
 from filters.authoring.importing.sieve_headers import (
+    LAST_REFERENCE,
     Columns,
     Comparison,
     Pattern,
@@ -33,6 +34,8 @@ _VARIABLE = re.compile(r"\$\{[^}]*\}")
 
 _CONDITION = len("coalesce(m.sender_name, '') LIKE '' OR ")
 """Characters that a condition has at most beside its pattern."""
+
+ONLY_TEXT = "Only nearly: Tapestry compares the text that a reader sees, of all parts together."
 
 TOO_LONG = "Not translated: written out, this would be longer than the 64 KiB of a filter."
 
@@ -120,7 +123,8 @@ def _exists(names: tuple[str, ...]) -> Comparison:
     unknown = [name for name in kept if name not in columns]
     if unknown:
         return _unkept(unknown[0])
-    return Comparison(" AND ".join(f"{columns[name]} IS NOT NULL" for name in kept))
+    problem = LAST_REFERENCE if "in-reply-to" in kept else ""
+    return Comparison(" AND ".join(f"{columns[name]} IS NOT NULL" for name in kept), problem)
 
 
 def _compared(test: Node, columns: Columns) -> Comparison:
@@ -146,12 +150,19 @@ def _compared(test: Node, columns: Columns) -> Comparison:
     match_type = next((tag for tag in tags if tag in _MATCHES), ":is")
     patterns = [pattern_of(match_type, value) for value in values]
     if test.name == "body":
-        return _any_of(Comparison(columns.like("body", pattern)) for pattern in patterns)
+        return _any_of(_in_body(pattern, columns) for pattern in patterns)
     return _any_of(
         _in_header(test, header, pattern, tags, columns)
         for header in headers
         for pattern in patterns
     )
+
+
+def _in_body(pattern: Pattern, columns: Columns) -> Comparison:
+    """Compare the text of all parts together, without markup and the blanks at its ends."""
+    is_open = pattern[:1] == pattern[-1:] == ("%",)
+    has_word = bool("".join(pattern).strip("% "))
+    return Comparison(columns.like("body", pattern), "" if is_open and has_word else ONLY_TEXT)
 
 
 def _in_header(
