@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.db import transaction
 
 from filters.models import Destination, Filter
 from filters.store import subscriptions
+from tapestry.core.errors import TapestryError
 
 if TYPE_CHECKING:
     _ModelChoices = forms.ModelMultipleChoiceField[Filter]
@@ -80,15 +82,32 @@ class DestinationForm(forms.Form):
     def store(self) -> Destination:
         """Store the destination, new or changed, with its filters."""
         given, destination = self.cleaned_data, self.destination
+        before = {**destination.settings}, destination.secret
         self.describe(destination)
         destination.name = given["name"] or self.default_name(destination)[:100]
         filters: Collection[Filter] | None = given["filters"] if given["which"] == CHOSEN else None
         if destination.pk is None:
             subscriptions.add_destination(destination, filters)
-        else:  # deliveries change its other fields meanwhile
-            destination.save(update_fields=["name", "address", "settings", "secret"])
+        else:
+            self._change(*before)
             subscriptions.choose_filters(destination, filters)
         return destination
+
+    def _change(self, settings: Mapping[str, Any], secret: str) -> None:
+        """Store what differs from the settings and secret as they were read.
+
+        A trial takes long, and deliveries and other pages store the rest meanwhile.
+        """
+        destination = self.destination
+        given = destination.settings.items()
+        changed = {name: value for name, value in given if settings.get(name, self) != value}
+        fields = ["name", "address", "settings", *(["secret"] * (destination.secret != secret))]
+        with transaction.atomic():
+            current = Destination.objects.select_for_update().filter(pk=destination.pk).first()
+            if current is None:
+                raise TapestryError("It was deleted meanwhile.")
+            destination.settings = current.settings | changed
+            destination.save(update_fields=fields)
 
     def default_name(self, destination: Destination) -> str:
         """Return the name of a destination that was given none."""

@@ -73,7 +73,7 @@ class MailboxForm(ServerForm, DestinationForm):
 
     def describe(self, destination: Destination) -> None:
         given = self.cleaned_data
-        destination.settings |= {name: given[name] for name in self.SETTINGS}
+        destination.settings = destination.settings | {name: given[name] for name in self.SETTINGS}
         if given["secret"]:
             destination.secret = encrypt(given["secret"], services.data())
 

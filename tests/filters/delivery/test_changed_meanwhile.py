@@ -1,0 +1,63 @@
+"""A form stores what it changed, and leaves what a worker stored while it was tried."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+from django.http import QueryDict
+from support.delivery_turn import fresh
+
+from filters.delivery import mailbox_trial
+from filters.delivery.forms.mailbox import MailboxForm
+from filters.delivery.ways.mailbox import FOLDERS
+from filters.models import Destination
+from filters.runtime.encryption import encrypt
+from filters.runtime.services import data as data_directory
+from tapestry.core.errors import TapestryError
+
+PLACE = {"host": "imap.example.org", "port": 993, "security": "tls", "user": "al"}
+
+
+@pytest.fixture
+def mailbox(alice: User) -> Destination:
+    return Destination.objects.create(
+        owner=alice,
+        kind="mailbox",
+        name="Mine",
+        settings=PLACE | {"parent": "Tapestry"},
+        secret=encrypt("old", data_directory()),
+    )
+
+
+def write(mailbox: Destination, **given: str) -> None:
+    answers = QueryDict(mutable=True)
+    answers.update({name: str(value) for name, value in mailbox.settings.items()})
+    answers.update({"which": "all", "name": "Mine"} | given)
+    question = {"destination": mailbox.pk, "data": answers.urlencode()}
+    mailbox_trial.write(mailbox.owner, question)
+
+
+def test_what_a_worker_stores_during_a_trial_stays(
+    mailbox: Destination, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_worker = mailbox.settings | {FOLDERS: {"7": "lunch"}}
+    other_secret = encrypt("new", data_directory())
+
+    def try_connection(form: MailboxForm) -> None:
+        rows = Destination.objects.filter(pk=mailbox.pk)
+        rows.update(settings=by_worker, secret=other_secret)
+
+    monkeypatch.setattr(MailboxForm, "try_connection", try_connection)
+    write(mailbox, parent="Found")
+    assert fresh(mailbox).settings == by_worker | {"parent": "Found"}
+    assert mailbox.secret == other_secret
+
+
+def test_a_mailbox_that_is_deleted_during_a_trial_is_not_stored(
+    mailbox: Destination, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = Destination.objects.filter(pk=mailbox.pk)
+    monkeypatch.setattr(MailboxForm, "try_connection", lambda form: rows.delete())
+    with pytest.raises(TapestryError, match="It was deleted meanwhile"):
+        write(mailbox, parent="Found")
+    assert not Destination.objects.exists()
