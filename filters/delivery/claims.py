@@ -1,6 +1,7 @@
 """Claimed, sent, confirmed: a destination is sent a range of the release sequence exactly once.
 
     due ─ claim ─> held: (cursor, claimed_until] ─ delivered ─> cursor = claimed_until
+                                                 ├ turn over ─> due again, with the rest of it
                                                  └ failed ────> due again, with the same range
 
 A claim is an UPDATE that finds the destination free (compare-and-set), so two workers never
@@ -11,7 +12,8 @@ that do not know the key.
 
 from __future__ import annotations
 
-from collections import defaultdict
+import random
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -82,6 +84,22 @@ def due(kinds: Collection[str], limit: int, most_an_owner: int | None = None) ->
     return list(dict.fromkeys([*newest, *oldest]))[:limit]
 
 
+def drawn(keys: Collection[int], most: int) -> list[int]:
+    """Draw at most so many of the destinations that are due, by lot and fair by owner.
+
+    The second one of a person comes after the first of everybody else; those that are held count.
+    """
+    owners = dict(Destination.objects.filter(pk__in=keys).values_list("pk", "owner"))
+    held = Destination.objects.filter(owner__in=set(owners.values())).exclude(holder="")
+    turns = Counter(held.values_list("owner", flat=True))
+    lots: list[tuple[int, int]] = []
+    for key in random.sample(list(owners), len(owners)):
+        lots.append((turns[owners[key]], key))
+        turns[owners[key]] += 1
+    lots.sort(key=lambda lot: lot[0])
+    return [key for _, key in lots[:most]]
+
+
 def is_late(instant: int) -> bool:
     """Tell whether a destination that could be served has been due since before an instant.
 
@@ -123,18 +141,24 @@ def claim(name: str, keys: Collection[int], most: Mapping[str, int]) -> list[Cla
 def confirm(attempts: Sequence[Attempt]) -> set[int]:
     """Store that claimed ranges are delivered, all in one transaction.
 
-    Return the keys of the destinations; not of those whose claim is not held any more.
+    Of those whose turn is over the rest stays claimed, and is due.  Return the keys of the
+    destinations; not of those whose claim is not held any more.
     """
     with transaction.atomic():
         kept = _still_held(attempts)
-        rows = Destination.objects.filter(pk__in=kept)
-        rows.update(
+        reached = {
+            attempt.claim.destination.pk: attempt.outcome.until
+            for attempt in attempts
+            if attempt.outcome.until is not None
+        }
+        freed = {"holder": "", "failures": 0, "failing_since": None, "error": ""}
+        for key in kept & reached.keys():
+            row = Destination.objects.filter(pk=key)
+            row.update(**freed, cursor=reached[key], due_at=wall_clock())
+        Destination.objects.filter(pk__in=kept - reached.keys()).update(
+            **freed,
             cursor=F("claimed_until"),
             claimed_until=None,
-            holder="",
-            failures=0,
-            failing_since=None,
-            error="",
             due_at=Case(
                 When(latest__gt=F("claimed_until"), then=Value(wall_clock())),
                 default=None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import random
 import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -35,6 +34,9 @@ TOGETHER = 0.1
 
 After a crash so much may be sent a second time, by ways that cannot be asked."""
 
+ROUND = 5.0
+"""Seconds of all that are claimed at once, shared by them; what is left has another turn."""
+
 TURN = 20.0
 """Seconds after which a call claims no more; what is left is for the next one."""
 
@@ -55,7 +57,7 @@ def deliver(kinds: Collection[str], at_once: int, most_an_owner: int | None = No
     claims.free_abandoned()
     while keys := claims.due(kinds, SPREAD * at_once, most_an_owner):
         # Other threads see the same ones: each tries some of them by lot.
-        drawn = random.sample(keys, min(at_once, len(keys)))
+        drawn = claims.drawn(keys, at_once)
         with holder.claiming() as name:
             delivered += _deliver_all(claims.claim(name, drawn, ways.most()))
         if time.monotonic() > end:
@@ -66,17 +68,23 @@ def deliver(kinds: Collection[str], at_once: int, most_an_owner: int | None = No
 def _deliver_all(claimed: Sequence[Claim]) -> int:
     """Deliver to claimed destinations; return how many batches were sent.
 
-    Those that were sent shortly after one another are confirmed together.
+    Those that were sent shortly after one another are confirmed together.  Those that have not
+    begun when the round is over are due again.
     """
     waits = throttle.waits([claim.destination for claim in claimed])
     ready = [claim for claim in claimed if claim.destination.pk not in waits]
     for claim in claimed:
         if claim.destination.pk in waits:
             claims.give_back(claim, waits[claim.destination.pk])
-    sent, unconfirmed, first = 0, list[Attempt](), 0.0
+    sent, unconfirmed, first, begun = 0, list[Attempt](), 0.0, None
     try:
         for claim, batch in _composed(ready):
-            attempt = _attempt(claim, batch)
+            if begun is None:
+                begun = time.monotonic()
+            elif time.monotonic() > begun + ROUND:
+                claims.give_back(claim, 0.0)
+                continue
+            attempt = _attempt(claim, replace(batch, seconds=ROUND / len(ready)))
             if attempt.outcome.state != "delivered":
                 _put_off(attempt)
                 continue
@@ -112,8 +120,9 @@ def _composed(claimed: Sequence[Claim]) -> Iterator[tuple[Claim, Batch]]:
 
 
 def _attempt(claim: Claim, batch: Batch) -> Attempt:
-    counts = Counter(match.filter_id for match in batch.matches)
     outcome = send(claim.destination, batch) if batch.matches else Outcome("delivered")
+    until = batch.until if outcome.until is None else outcome.until
+    counts = Counter(match.filter_id for match in batch.matches if match.sequence <= until)
     return Attempt(claim, outcome, counts)
 
 

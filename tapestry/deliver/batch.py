@@ -8,6 +8,7 @@ again has the same key, by which receivers know it (at-least-once delivery).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import Literal
 
 
@@ -59,7 +60,8 @@ class Batch:
     """The matches of a destination with ``after < sequence <= until``, in order.
 
     ``key`` names the delivery, the same however often it is tried (an idempotency key).  ``note``
-    is a sentence for the reader, such as why many messages come as one digest.
+    is a sentence for the reader, such as why many messages come as one digest.  A way that sends
+    one message after another ends its turn after so many ``seconds``, and at least one message.
     """
 
     key: str
@@ -67,6 +69,7 @@ class Batch:
     until: int
     matches: tuple[DeliveredMatch, ...]
     note: str = ""
+    seconds: float = inf
 
     def entered(self) -> tuple[DeliveredMatch, ...]:
         """Return what entered a list, without what has left one."""
@@ -78,9 +81,11 @@ class Outcome:
     """What became of an attempt: delivered, to be tried again, or refused for good.
 
     ``answer`` is what the other side said, for the destination's owner to read.  ``retry_after``
-    is in seconds, where the other side named it.
+    is in seconds, where the other side named it.  With ``until`` it was delivered up to that
+    position: the turn ended, and the rest of the range waits for the next.
     """
 
     state: Literal["delivered", "retry", "refused"]
     answer: str = ""
     retry_after: float | None = None
+    until: int | None = None

@@ -5,6 +5,7 @@ A filter that floods is not forwarded one by one: what it found comes as one dig
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 
 from filters.delivery import claims
@@ -31,14 +32,15 @@ FLOODS = "floods"
 def send(destination: Destination, batch: Batch) -> Outcome:
     """Forward each message that entered a list; those of a flood come as one digest before.
 
-    After each message the cursor advances: what was sent is not sent again.
+    After each message the cursor advances: what was sent is not sent again.  When the turn is over
+    the rest waits for the next.
     """
-    address = address_of(destination)
+    address, end = address_of(destination), time.monotonic() + batch.seconds
     digested = _digest_floods(destination, batch)
     if isinstance(digested, Outcome):
         return digested
-    sent = 0
-    for match in batch.entered():
+    sent, entered = 0, batch.entered()
+    for match in entered:
         if match.filter_id not in digested:
             try:
                 outcome = _forward(destination, address, batch, match)
@@ -50,7 +52,15 @@ def send(destination: Destination, batch: Batch) -> Outcome:
             sent += 1
         if not claims.advance(destination, match.sequence):
             return Outcome("retry", "Another worker has taken over.")
-    return Outcome("delivered", f"The mail server took {sent:,}.")
+        if sent and time.monotonic() >= end and match is not entered[-1]:
+            return Outcome(
+                "delivered", f"{_took(sent)} More are on their way.", until=match.sequence
+            )
+    return Outcome("delivered", _took(sent))
+
+
+def _took(sent: int) -> str:
+    return f"The mail server took {sent:,}."
 
 
 def _digest_floods(destination: Destination, batch: Batch) -> set[int] | Outcome:

@@ -1,0 +1,150 @@
+"""Turns: a destination with much to be sent, or an owner with many, holds up no other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.mail import EmailMessage
+from support.delivery_turn import fresh
+from support.recorded_way import Recorder, Store
+
+from filters.delivery import claims, sending
+from filters.delivery.mail import outgoing
+from filters.delivery.mail.outgoing import WrittenMail
+from filters.delivery.ways import forward
+from filters.models import Address, Delivery, Destination, Filter
+from filters.store.release import release
+from tapestry.core.clock import wall_clock
+from tapestry.deliver.batch import Outcome
+
+SLOW = 0.35
+"""Seconds that the mail server takes for a message, by the clock of these tests."""
+
+MakeDestination = Callable[[User, str], Destination]
+
+
+class Clock:
+    """A clock that goes on only while mail is sent."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Have a slow mail server; return to which destinations it sent, in order."""
+    clock, order = Clock(), list[str]()
+    for module in (sending, forward):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=clock.monotonic))
+
+    def send(message: EmailMessage, recipient: str) -> Outcome:
+        assert isinstance(message, WrittenMail)
+        clock.now += SLOW
+        order.append(recipient)
+        return Outcome("delivered", "Taken.")
+
+    monkeypatch.setattr(outgoing, "send", send)
+    raw = b"Message-ID: <one@x.org>\r\n\r\nHello\r\n"
+    monkeypatch.setattr(forward, "original_of", lambda msgid, audience: raw)
+    return order
+
+
+@pytest.fixture
+def mails(db: None) -> MakeDestination:
+    def made(owner: User, kind: str) -> Destination:
+        email = f"{kind}@{owner.username}.example.org"
+        address = Address.objects.create(owner=owner, email=email, confirmed_at=1)
+        return Destination.objects.create(owner=owner, kind=kind, name=kind, address=address)
+
+    return made
+
+
+def find(owner: User, store: Store, filters: int, each: int) -> None:
+    """Have filters of a person find messages, too few for a flood."""
+    for number in range(filters):
+        name = f"f{number}"
+        filter_ = Filter.objects.create(owner=owner, name=name, text="x", phrase="x")
+        for message in range(each):
+            store(filter_, f"{name}-{message}@{owner.username}")
+
+
+def deliver_all() -> None:
+    while claims.due(["digest", "forward"], 1):
+        sending.deliver(["digest", "forward"], 20)
+
+
+def test_three_hundred_forwards_hold_up_no_other_mail(
+    alice: User, bob: User, store: Store, mails: MakeDestination, served: list[str]
+) -> None:
+    many, few, digest_ = mails(alice, "forward"), mails(bob, "forward"), mails(bob, "digest")
+    find(alice, store, filters=10, each=30)
+    find(bob, store, filters=1, each=2)
+    release()
+    deliver_all()
+    first_round = served[: int(sending.ROUND / SLOW) + 3]
+    assert first_round.count(str(few.address)) == 2
+    assert first_round.count(str(digest_.address)) == 1
+    assert served.count(str(many.address)) == 300 and len(served) == 303
+    assert (fresh(many).cursor, many.claimed_until, many.holder) == (many.latest, None, "")
+    recorded = Delivery.objects.filter(destination=many, state="delivered")
+    assert sum(recorded.values_list("matches", flat=True)) == 300
+
+
+def test_each_message_is_sent_once_and_in_order_over_many_turns(
+    alice: User, store: Store, mails: MakeDestination, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though every other turn ends before its message was confirmed, as after a crash."""
+    to_alice, order = mails(alice, "forward"), list[str]()
+
+    def send(message: WrittenMail, recipient: str) -> Outcome:
+        order.append(message.key)
+        return Outcome("delivered" if len(order) % 3 else "retry", "Later.")
+
+    monkeypatch.setattr(outgoing, "send", send)
+    monkeypatch.setattr(forward, "original_of", lambda msgid, audience: b"Subject: x\r\n\r\n")
+    monkeypatch.setattr(sending, "ROUND", 0.0)
+    find(alice, store, filters=1, each=12)
+    release()
+    while fresh(to_alice).cursor < to_alice.latest:
+        Destination.objects.filter(due_at__isnull=False).update(due_at=wall_clock())
+        sending.deliver(["forward"], 20)
+    taken = [key for number, key in enumerate(order, 1) if number % 3]
+    assert taken == [f"{to_alice.uid.hex}-{sequence}" for sequence in range(1, 13)]
+
+
+def test_what_has_not_begun_when_the_round_is_over_is_due_again(
+    alice: User, store: Store, mails: MakeDestination, served: list[str]
+) -> None:
+    owners = [User.objects.create_user(f"u{number}") for number in range(20)]
+    digests = [mails(owner, "digest") for owner in owners]
+    for owner in owners:
+        find(owner, store, filters=1, each=1)
+    release()
+    keys = [row.pk for row in digests]
+    with sending.holder.claiming() as name:
+        sending._deliver_all(claims.claim(name, keys, {}))
+    waiting = Destination.objects.filter(due_at__lte=wall_clock(), holder="", claimed_until=None)
+    assert len(served) == 15 and waiting.count() == 5
+    deliver_all()
+    assert sorted(served) == sorted(str(row.address) for row in digests)
+
+
+def test_a_person_with_many_destinations_is_one_among_the_others(
+    alice: User, bob: User, hook: Destination, store: Store, way: Recorder
+) -> None:
+    now = wall_clock()
+    for number in range(40):
+        name = f"{number}"
+        Destination.objects.create(owner=alice, kind="webhook", name=name, due_at=now)
+    theirs = Destination.objects.create(owner=bob, kind="webhook", name="b", due_at=now)
+    keys = claims.due(["webhook"], 80)
+    assert theirs.pk in claims.drawn(keys, 2)
+    Destination.objects.filter(pk=hook.pk).update(holder="somebody:1")
+    assert claims.drawn(keys, 1) == [theirs.pk], "one of alice's is being served"
+    assert len(set(claims.drawn(keys, 80))) == 41
