@@ -6,12 +6,14 @@ under another key.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.core import signing
+from django.db import transaction
 
 from filters.accounts import people
 from filters.annotations.outbox import restore, said_of, take_back
@@ -54,13 +56,14 @@ def read_change(user: User, text: str) -> Change | None:
 
 def undo(user: User, change: Change) -> None:
     """Undo a change, except where the person has said something else since; twice is as once."""
-    mine = said_by(user, change.msgid)
-    now = standing(mine)
-    take_back(user, [row for row in now if row.annid in change.written])
-    others = [row for row in now if row.annid not in change.written]
-    for row in mine:
-        if row.annid in change.taken_back and not any(_replaces(other, row) for other in others):
-            restore(user, row)
+    with locked(user):
+        mine = said_by(user, change.msgid)
+        now = standing(mine)
+        take_back(user, [row for row in now if row.annid in change.written])
+        others = [row for row in now if row.annid not in change.written]
+        for row in mine:
+            if row.annid in change.taken_back and not any(_replaces(it, row) for it in others):
+                restore(user, row)
 
 
 def words_of(change: Change, given: Mapping[str, Any]) -> str:
@@ -77,6 +80,14 @@ def words_of(change: Change, given: Mapping[str, Any]) -> str:
         ("priority", "written"): f"Priority set to {given['number']}.",
         ("priority", "taken back"): "Priority removed.",
     }[kind, done]
+
+
+@contextmanager
+def locked(user: User) -> Iterator[None]:
+    """Hold back what a person says otherwise meanwhile: what stands is read and changed at once."""
+    with transaction.atomic():
+        User.objects.select_for_update(no_key=True).get(pk=user.pk)
+        yield
 
 
 def said_by(user: User, msgid: str) -> Sequence[Annotation]:

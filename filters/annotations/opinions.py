@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.contrib.auth.models import User
 
-from filters.annotations.changes import Change
+from filters.annotations.changes import Change, locked, said_by
 from filters.annotations.outbox import annotate, take_back
-from tapestry.core.message import Annotation, Message
+from tapestry.core.message import Annotation
+from tapestry.deliver.annotations import standing
 
 
-def keep(
-    user: User, message: Message, stands: Iterable[Annotation], given: Mapping[str, Any]
-) -> Change:
+class Copy(NamedTuple):
+    """The copy of a message that an opinion is about."""
+
+    msgid: str
+    audience: str
+
+
+VOTE_FOR = {"kind": "vote", "number": 1, "take_back": "", "private": False}
+"""The opinion that a link of a digest gives."""
+
+
+def keep(user: User, msgid: str, audience: str, given: Mapping[str, Any]) -> Change:
     """Keep an opinion, given as a valid form has it; the same one again says nothing new.
 
-    ``stands`` is what the person said of the message before.  They have one vote and one
-    priority: another takes back what they had.  Return what this changed.
+    It is of a message that the person can see, in the copy for an audience.  They have one vote
+    and one priority, by whichever way they give it and however many they give at once: another
+    takes back what they had.  Return what this changed.
     """
+    with locked(user):
+        return _kept(user, Copy(msgid, audience), given)
+
+
+def _kept(user: User, message: Copy, given: Mapping[str, Any]) -> Change:
     kind = given["kind"]
+    stands = standing(said_by(user, message.msgid))
     mine = [annotation for annotation in stands if annotation.kind == kind]
     if given["take_back"]:
         named = given["take_back"]
@@ -46,12 +63,12 @@ def _has(mine: list[Annotation], number: int) -> bool:
     return bool(mine) and mine[-1].number == number
 
 
-def _taken_back(user: User, message: Message, said: list[Annotation]) -> Change:
+def _taken_back(user: User, message: Copy, said: list[Annotation]) -> Change:
     take_back(user, said)
     return Change(message.msgid, taken_back=tuple(annotation.annid for annotation in said))
 
 
-def _annotated(user: User, message: Message, given: Mapping[str, Any], **content: Any) -> Change:
+def _annotated(user: User, message: Copy, given: Mapping[str, Any], **content: Any) -> Change:
     kind, private = given["kind"], given["private"]
     kept = annotate(user, message.msgid, message.audience, kind, private=private, **content)
     return Change(message.msgid, written=(kept.annid,))

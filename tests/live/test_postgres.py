@@ -23,6 +23,7 @@ EXACT = (
     "delivery/test_claims",
     "delivery/test_subscriptions",
     "membership/test_removal",
+    "delivery/test_votes",
 )
 """Where what is stored once, or locked, or raced for, is tested; the long campaign runs all."""
 

@@ -15,15 +15,13 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from filters.accounts import people
-from filters.annotations.changes import said_by
-from filters.annotations.outbox import annotate
+from filters.annotations import opinions
 from filters.annotations.tasks import append_soon
 from filters.delivery import links
 from filters.delivery.mail import addresses
 from filters.delivery.mail.kept import is_kept_only
 from filters.lists.listing import mark_read
 from filters.models import Address, Destination, Match, Mute
-from tapestry.deliver.annotations import standing
 
 ASKED = {
     "vote": "Vote for this message?",
@@ -138,11 +136,7 @@ def _match(token: str) -> Match | None:
 
 
 def _vote(match: Match) -> None:
-    owner = match.filter.owner
-    said = standing(said_by(owner, match.msgid))
-    votes = [annotation for annotation in said if annotation.kind == "vote"]
-    if not votes or votes[-1].number != 1.0:
-        annotate(owner, match.msgid, match.audience, "vote", number=1.0)
+    if opinions.keep(match.filter.owner, match.msgid, match.audience, opinions.VOTE_FOR):
         append_soon()
 
 

@@ -31,7 +31,8 @@ def annotate(request: PersonRequest) -> HttpResponse:
     if not form.is_valid():
         return _refused(request, shown, form)
     given = form.cleaned_data
-    change = opinions.keep(request.user, shown.message, shown.mine, given)
+    message = shown.message
+    change = opinions.keep(request.user, message.msgid, message.audience, given)
     queued = append_soon()
     toast = Toast()
     if change:
@@ -39,7 +40,7 @@ def annotate(request: PersonRequest) -> HttpResponse:
     if not wants_fragment(request):
         if toast:
             request.session[TOAST] = toast
-        return redirect(message_address(shown.message.msgid, shown.message.audience))
+        return redirect(message_address(message.msgid, message.audience))
     updated = replace(shown)  # The same copy, of which everything else is read anew.
     context = {"reading": updated, "queued": queued, "ticked": ticked(request.POST)}
     return render(request, "filters/message/_annotated.html", context | {"toast": toast})
