@@ -104,7 +104,7 @@ def smtp(settings):
     from support.servers.smtp import running_smtp
 
     with running_smtp() as server:
-        settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+        settings.EMAIL_BACKEND = "filters.delivery.mail.smtp.EmailBackend"
         settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", server.port
         settings.EMAIL_TIMEOUT = 2
         yield server

@@ -40,6 +40,7 @@ def email_settings(url: str) -> dict[str, Any]:
             raise TapestryError("EMAIL_URL names no host.", hint=HINT)
         secured = [port for name, port in PORTS.items() if settings.get(name)]
         settings["EMAIL_PORT"] = settings["EMAIL_PORT"] or next(iter(secured), 25)
+        settings["EMAIL_BACKEND"] = "filters.delivery.mail.smtp.EmailBackend"
     return settings
 
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 import smtplib
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING
 
+from tapestry.core.errors import TapestryError
 from tapestry.servers.account import (
     TIMEOUT,
     Account,
@@ -21,9 +23,52 @@ from tapestry.servers.account import (
     protocol_explained,
 )
 from tapestry.servers.opening import opened
+from tapestry.servers.seven_bits import in_seven_bits
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 PORTS = {"tls": 465, "starttls": 587, "none": 25}
 """The usual ports, by connection security (RFC 8314)."""
+
+
+class EightBitError(TapestryError):
+    """A message has 8-bit characters, and the server takes none (it does not offer 8BITMIME)."""
+
+
+class EightBitClient(smtplib.SMTP):
+    """SMTP that announces 8-bit characters, or writes them in 7 bits (RFC 6152)."""
+
+    def sendmail(
+        self,
+        from_addr: str,
+        to_addrs: str | Sequence[str],
+        msg: ReadableBuffer | str,
+        mail_options: Sequence[str] = (),
+        rcpt_options: Sequence[str] = (),
+    ) -> dict[str, tuple[int, bytes]]:
+        """Send a message; raise EightBitError if it cannot be written as the server takes it."""
+        if not isinstance(msg, str) and not (raw := bytes(msg)).isascii():
+            self.ehlo_or_helo_if_needed()
+            if self.has_extn("8bitmime"):
+                mail_options = [*mail_options, "BODY=8BITMIME"]
+            else:
+                msg = _seven_bits(raw)
+        return super().sendmail(from_addr, to_addrs, msg, mail_options, rcpt_options)
+
+
+class EightBitClientOverTls(EightBitClient, smtplib.SMTP_SSL):
+    """The same, with TLS from the start."""
+
+
+def _seven_bits(raw: bytes) -> bytes:
+    written = in_seven_bits(raw)
+    if written is None:
+        raise EightBitError(
+            "The mail server takes no 8-bit characters, and this message has some.",
+            hint="Use a mail server that offers 8BITMIME.",
+        )
+    return written
 
 
 class _Client(smtplib.SMTP):

@@ -21,6 +21,7 @@ from filters.models import Address, Destination
 from tapestry.deliver.batch import Batch, DeliveredMatch, Outcome
 from tapestry.deliver.mail.mime_parts import crlf
 from tapestry.deliver.ways.forward import attached, can_be_resent, resent
+from tapestry.servers.smtp import EightBitError
 
 ATTACHED = "attached"
 """The value of ``settings["style"]`` for messages in a note; without it they are sent again."""
@@ -94,11 +95,10 @@ def _forward(
 ) -> Outcome:
     """Forward one message; what the server refuses for its content is told of in a digest."""
     key = _key(destination, batch, match)
-    raw = write(destination, address, key, match)
+    original = original_of(match.msgid, match.audience)
     note = "The original of this message was not kept."
-    if raw is not None:
-        mail = WrittenMail(raw, destination, address.email, key)
-        outcome = outgoing.send(mail, address.email)
+    if original is not None:
+        outcome = _send(destination, address, key, match, original)
         if outcome.state != "refused":
             return outcome
         note = f"This message itself could not be sent on. {outcome.answer}"
@@ -112,26 +112,43 @@ def _key(destination: Destination, batch: Batch, match: DeliveredMatch) -> str:
     return f"{of_destination}-{match.sequence}"
 
 
+def _send(
+    destination: Destination, address: Address, key: str, match: DeliveredMatch, original: bytes
+) -> Outcome:
+    def send(*, is_file: bool) -> Outcome:
+        raw = write(destination, address, key, match, original, is_file=is_file)
+        return outgoing.send(WrittenMail(raw, destination, address.email, key), address.email)
+
+    try:
+        return send(is_file=False)
+    except EightBitError:
+        return send(is_file=True)
+
+
 def write(
-    destination: Destination, address: Address, key: str, match: DeliveredMatch
-) -> bytes | None:
-    """Return the bytes of a forwarded message; None if its original is not kept."""
-    original = original_of(match.msgid, match.audience)
-    if original is None:
-        return None
+    destination: Destination,
+    address: Address,
+    key: str,
+    match: DeliveredMatch,
+    original: bytes,
+    *,
+    is_file: bool = False,
+) -> bytes:
+    """Return the bytes of a forwarded message; with ``is_file`` all of them have 7 bits."""
     envelope = outgoing.envelope(destination, address, Batch(key, 0, 0, ()))
-    if destination.settings.get("style") == ATTACHED or not can_be_resent(original):
-        return crlf(attached(original, match, envelope, key))
+    is_attached = is_file or destination.settings.get("style") == ATTACHED
+    if is_attached or not can_be_resent(original):
+        return crlf(attached(original, match, envelope, key, is_file=is_file))
     return crlf(resent(original, envelope, key))
 
 
 def preview(destination: Destination, batch: Batch) -> Preview:
     """Return the newest message as it would be forwarded."""
     entered = batch.entered()
-    raw = None
-    if entered:
-        key = _key(destination, batch, entered[-1])
-        raw = write(destination, address_of(destination), key, entered[-1])
-    if raw is None:
+    newest = entered[-1] if entered else None
+    original = original_of(newest.msgid, newest.audience) if newest else None
+    if newest is None or original is None:
         return Preview("text", "Nothing has been found yet that could be forwarded.")
+    key = _key(destination, batch, newest)
+    raw = write(destination, address_of(destination), key, newest, original)
     return Preview("text", raw[: 64 * 1024].decode("utf-8", "replace"))

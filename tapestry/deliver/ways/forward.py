@@ -32,12 +32,14 @@ _LONG_LINE = re.compile(rb"[^\r\n]{999}")
 
 
 def can_be_resent(original: bytes) -> bool:
-    r"""Return whether a message begins with a header, so that others can stand before it.
+    r"""Return whether SMTP takes a message with more headers before it.
+
+    It has to begin with a header, and may have no NUL and no line of more than 998 bytes.
 
     >>> can_be_resent(b"Subject: lunch\n\nNoon?\n"), can_be_resent(b"From joe Mon Nov 23\nX: y\n\n")
     (True, False)
     """
-    return _HEADER.match(original) is not None
+    return _HEADER.match(original) is not None and not _is_binary(original)
 
 
 def resent(original: bytes, envelope: Envelope, key: str) -> bytes:
@@ -47,11 +49,11 @@ def resent(original: bytes, envelope: Envelope, key: str) -> bytes:
     signer named headers that are added here.  ``Auto-Submitted`` is not added: the author wrote
     the message, not a program (RFC 3834, section 5).
 
-    Raise TapestryError if it does not begin with a header.
+    Raise TapestryError if it cannot be (can_be_resent).
     """
     if not can_be_resent(original):
         raise TapestryError(
-            "This message cannot be sent again: it does not begin with a header.",
+            "This message cannot be sent again as it is: SMTP does not take it.",
             hint="Forward it as an attachment.",
         )
     headers = [
@@ -65,19 +67,23 @@ def resent(original: bytes, envelope: Envelope, key: str) -> bytes:
     return to_bytes(headers, _line_end(original)) + original
 
 
-def attached(original: bytes, match: DeliveredMatch, envelope: Envelope, key: str) -> bytes:
+def attached(
+    original: bytes, match: DeliveredMatch, envelope: Envelope, key: str, *, is_file: bool = False
+) -> bytes:
     """Return a note that says which filter matched and why, with the message attached.
 
     It is attached as message/rfc822.  With lines too long for SMTP or NUL bytes it is a file in
-    base64, because message/rfc822 may not be encoded (RFC 2046, 5.2.1).  A reply goes to its
-    sender.  With 8-bit bytes the server must offer 8BITMIME.
+    base64, because message/rfc822 may not be encoded (RFC 2046, 5.2.1); so it is with ``is_file``,
+    for a server that does not offer 8BITMIME.  A reply goes to its sender.
     """
     end = _line_end(original)
     boundary = _boundary(original, key)
     headers = delivery_headers(envelope, key, subject_of([match], [], envelope.site_name))
     headers += _reply_to(match)
     headers.append(("Content-Type", f'multipart/mixed; boundary="{boundary}"'))
-    kind, content = _attachment(original, end)
+    kind, content = _attachment(original, end, is_file=is_file)
+    if not content.isascii():
+        headers.append(("Content-Transfer-Encoding", "8bit"))
     note = quoted_printable(_note(match, envelope)).encode("ascii").replace(b"\n", end)
     opening = b"--" + boundary.encode("ascii")
     return b"".join(
@@ -89,9 +95,13 @@ def attached(original: bytes, match: DeliveredMatch, envelope: Envelope, key: st
     )
 
 
-def _attachment(original: bytes, end: bytes) -> tuple[Headers, bytes]:
+def _is_binary(original: bytes) -> bool:
+    return b"\0" in original or _LONG_LINE.search(original) is not None
+
+
+def _attachment(original: bytes, end: bytes, *, is_file: bool) -> tuple[Headers, bytes]:
     disposition = ("Content-Disposition", 'attachment; filename="message.eml"')
-    if b"\0" in original or _LONG_LINE.search(original):
+    if is_file or _is_binary(original):
         encoded = base64.encodebytes(original).replace(b"\n", end)
         kind = ("Content-Type", "application/octet-stream")
         return [kind, ("Content-Transfer-Encoding", "base64"), disposition], encoded

@@ -7,7 +7,7 @@ from email import message_from_bytes, policy
 from email.message import EmailMessage
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.delivered_matches import ENVELOPE, SIGNER, match
 
@@ -85,6 +85,7 @@ def test_what_begins_with_no_header_is_not_sent_again(original: bytes) -> None:
 @given(BINARY)
 def test_any_message_sent_again_ends_with_its_bytes(rest: bytes) -> None:
     original = b"X-First: 1\r\n" + rest
+    assume(can_be_resent(original))
     data = resent(original, ENVELOPE, KEY)
     assert data.endswith(original)
     assert parsed(data).keys()[:7] == [

@@ -21,7 +21,8 @@ class SmtpServer:
 
     ``rcpt`` and ``data`` are answers instead of 250, for as long as they are set, ``rcpt_of`` are
     those about some addresses; "cut" cuts the line instead.  ``after_data``: "cut" takes the
-    message and cuts the line before its answer; "hang" takes it and says nothing.
+    message and cuts the line before its answer; "hang" takes it and says nothing.  ``options`` are
+    those of MAIL, by message.
     """
 
     port: int = 0
@@ -33,6 +34,8 @@ class SmtpServer:
     after_data: str = ""
     connections: int = 0
     needs_login: bool = False
+    has_8bitmime: bool = True
+    options: list[list[str]] = field(default_factory=list)
 
     @property
     def url(self) -> str:
@@ -52,7 +55,9 @@ class _Handler:
     ) -> list[str]:
         self.server.connections += 1
         session.host_name = hostname
-        return responses
+        if self.server.has_8bitmime:
+            return responses
+        return [line for line in responses if "8BITMIME" not in line]
 
     async def handle_RCPT(  # noqa: N802
         self, server: SMTP, session: Any, envelope: Any, address: str, options: list[str]
@@ -72,6 +77,7 @@ class _Handler:
             return self.server.data
         self.server.taken.append(envelope.content)
         self.server.recipients.extend(envelope.rcpt_tos)
+        self.server.options.append(list(envelope.mail_options))
         if self.server.after_data == "cut":
             server.transport.abort()
         if self.server.after_data == "hang":
