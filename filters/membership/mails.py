@@ -29,16 +29,16 @@ def send(email: str, subject: str, template: str, **context: Any) -> bool:
     text = render_to_string(
         f"filters/membership/{template}.txt", {"site": settings.SITE_URL, **context}
     )
-    key = f"account-{uuid.uuid4().hex}"
+    signer, key = delivery_signer(), f"account-{uuid.uuid4().hex}"
     message = EmailMessage(
         subject,
         text,
         to=[email],
         headers={
-            "Message-ID": f"<{key}@{outgoing.site_host()}>",
+            "Message-ID": f"<{signer.message_id(key, outgoing.site_host())}>",
             "Auto-Submitted": "auto-generated",  # RFC 3834, section 5
             "X-Auto-Response-Suppress": "All",
-            DELIVERY_HEADER: delivery_signer().value(key),
+            DELIVERY_HEADER: signer.value(key),
         },
     )
     try:

@@ -101,3 +101,46 @@ def test_the_header_of_a_stranger_hides_nothing(tables, tmp_path):
         (tmp_path / f"{n}.eml").write_text(f"{DELIVERY_HEADER}: {value}\n{letter(n)}")
     report = ingest(str(tmp_path), tables, MemoryClock(), is_ours=OURS)
     assert (report.added, report.skipped) == (3, 0)
+
+
+FOOTER = "_______________________________________________\nall mailing list\n"
+
+
+def from_list(head, n):
+    """A message as a list sends it on, without headers that it does not know."""
+    return f"{head}Subject: [all] number {n}\nList-Id: <all.x.org>\n\nHello\n{FOOTER}"
+
+
+def ids(n, key="1-7", signer=SIGNER, of=None):
+    resent = signer.resent_message_id(key, "site.org", letter(n if of is None else of).encode())
+    return f"Resent-Message-ID:\n <{resent}>\nMessage-ID: <{n}@x.org>\n"
+
+
+def test_what_a_list_sends_back_is_known_by_the_message_ids_of_this_site(tables, tmp_path):
+    (tmp_path / "resent.eml").write_text(from_list(ids(1), 1))
+    digest = f"Message-Id: <{SIGNER.message_id('1-8', 'site.org')}>\n"
+    (tmp_path / "digest.eml").write_text(from_list(digest, 2))
+    again = f"Resent-Message-ID: <2@other.org>\n{ids(3)}"
+    (tmp_path / "again.eml").write_text(from_list(again, 3))
+    report = ingest(str(tmp_path), tables, MemoryClock(), is_ours=OURS)
+    assert (report.added, report.skipped) == (0, 3)
+
+
+def test_the_message_ids_of_a_stranger_hide_nothing(tables, tmp_path):
+    other = DeliverySigner(b"of another site")
+    digest = SIGNER.message_id("1-8", "site.org")
+    resent = SIGNER.resent_message_id("1-8", "site.org", letter(1).encode())
+    heads = (
+        ids(1, signer=other),
+        ids(2, of=1),
+        f"Message-ID: <{other.message_id('1-8', 'site.org')}>\n",
+        f"Message-ID: <1-8.{'0' * 32}@site.org>\n",
+        f"Message-ID: <4@x.org>\nIn-Reply-To: <{digest}>\nReferences: <{digest}>\n",
+        f"Message-ID: <{resent}>\n",
+        f"Resent-Message-ID: <{digest}>\nMessage-ID: <5@x.org>\n",
+        f"X-Message-ID: <{digest}>\nMessage-ID: <6@x.org>\n",
+    )
+    for n, head in enumerate(heads):
+        (tmp_path / f"{n}.eml").write_text(from_list(head, n))
+    report = ingest(str(tmp_path), tables, MemoryClock(), is_ours=OURS)
+    assert (report.added, report.skipped) == (len(heads), 0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import uuid
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -136,6 +135,7 @@ def _check_counts(address: Address, of_owner: QuerySet[ConfirmationMail]) -> Non
 
 
 def _message(address: Address) -> EmailMessage:
+    signer, key = delivery_signer(), address_key(address)
     context = {
         "person": address.owner.get_username(),
         "email": address.email,
@@ -147,9 +147,9 @@ def _message(address: Address) -> EmailMessage:
         render_to_string("filters/delivery/confirm.txt", context),
         to=[address.email],
         headers={
-            "Message-ID": f"<confirm-{uuid.uuid4().hex}@{outgoing.site_host()}>",
+            "Message-ID": f"<{signer.message_id(key, outgoing.site_host())}>",
             "Auto-Submitted": "auto-generated",  # RFC 3834, section 5
             "X-Auto-Response-Suppress": "All",
-            DELIVERY_HEADER: delivery_signer().value(address_key(address)),
+            DELIVERY_HEADER: signer.value(key),
         },
     )

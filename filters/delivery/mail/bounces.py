@@ -15,7 +15,6 @@ from django.core import signing
 from django.urls import reverse
 
 from filters.delivery.links import absolute
-from filters.delivery.mail import outgoing
 from filters.delivery.mail.addresses import set_problem
 from filters.delivery.mail.signed import destination_of
 from filters.models import Address, BounceMailbox, Delivery, Destination
@@ -59,9 +58,7 @@ def _destination_of(report: BounceReport) -> Destination | None:
     key = delivery_signer().key_of(report.delivery_value or "")
     if key is not None:
         return destination_of(key)
-    name, _, host = (report.message_id or "").rpartition("@")
-    if not name or host != outgoing.site_host():
-        return None
+    name = delivery_signer().key_of_message_id(report.message_id or "")
     known = Delivery.objects.filter(key=name).select_related("destination__owner")
     delivery = known.select_related("destination__address").first()
     return delivery.destination if delivery else None

@@ -58,7 +58,7 @@ class WrittenMail(EmailMessage):
 
 def envelope(destination: Destination, address: Address, batch: Batch) -> Envelope:
     """Return what mail of a batch is addressed with: its Message-ID is that of the batch."""
-    owner, host = destination.owner, site_host()
+    owner, host, signer = destination.owner, site_host(), delivery_signer()
     return Envelope(
         to_address=address.email,
         to_name=owner.get_full_name() or owner.get_username(),
@@ -69,9 +69,9 @@ def envelope(destination: Destination, address: Address, batch: Batch) -> Envelo
         unsubscribe_url=links.unsubscribe_url(destination),
         settings_url=links.absolute(destination.get_absolute_url()),
         zone=people.time_zone(owner),
-        message_id=f"{batch.key}@{host}",
+        message_id=signer.message_id(batch.key, host),
         now=wall_clock(),
-        signer=delivery_signer(),
+        signer=signer,
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from dataclasses import replace
 
 from filters.delivery import claims
 from filters.delivery.mail import outgoing
@@ -139,7 +140,8 @@ def write(
     is_attached = is_file or destination.settings.get("style") == ATTACHED
     if is_attached or not can_be_resent(original):
         return crlf(attached(original, match, envelope, key, is_file=is_file))
-    return crlf(resent(original, envelope, key))
+    name = envelope.signer.resent_message_id(key, outgoing.site_host(), original)
+    return crlf(resent(original, replace(envelope, message_id=name), key))
 
 
 def preview(destination: Destination, batch: Batch) -> Preview:

@@ -53,7 +53,7 @@ def test_a_link_is_sent_and_confirms(client: Client) -> None:
     assert message.to == ["al@x.org"]
     written = message.message()
     assert written["Auto-Submitted"] == "auto-generated" and written[DELIVERY_HEADER]
-    assert written["Message-ID"].startswith("<confirm-")
+    assert written["Message-ID"].startswith("<address-")
     assert "alice" in message.body
     url = re.search(r"^http\S+/confirm/\S+$", message.body, re.MULTILINE)
     assert url is not None
