@@ -75,7 +75,7 @@ def _deliver_all(claimed: Sequence[Claim]) -> int:
     ready = [claim for claim in claimed if claim.destination.pk not in waits]
     for claim in claimed:
         if claim.destination.pk in waits:
-            claims.give_back(claim, waits[claim.destination.pk])
+            claims.give_back(claim, (waits[claim.destination.pk].until - wall_clock()) / SECOND)
     sent, unconfirmed, first, begun = 0, list[Attempt](), 0.0, None
     try:
         for claim, batch in _composed(ready):

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from filters.delivery import throttle
 from filters.delivery.mail.addresses import is_usable, was_asked
+from filters.delivery.scope import matches_in, scopes_of
 from filters.models import Address, Destination
 from filters.templatetags.mail import ago, time_words
 
@@ -17,7 +19,9 @@ class Status:
     ``ask`` is what stands on the button that sends a link to its address, empty if there is none.
     """
 
-    word: Literal["on", "off", "waiting for confirmation", "failing", "address does not work"]
+    word: Literal[
+        "on", "off", "waiting", "waiting for confirmation", "failing", "address does not work"
+    ]
     tone: Literal["", "past", "warn", "bad"] = ""
     sentence: str = ""
     ask: str = ""
@@ -34,6 +38,12 @@ def status_of(destination: Destination) -> Status:
         next_try = f" Next try: {time_words(destination.due_at)}." if destination.due_at else ""
         since = f"Failing since {time_words(destination.failing_since)}."
         return Status("failing", "bad", f"{since} {destination.error}{next_try}")
+    wait = throttle.waits([destination]).get(destination.pk) if destination.due_at else None
+    if wait is not None:
+        scopes = scopes_of({destination: destination.latest}).values()
+        count = sum(rows.count() for rows in matches_in(scopes))
+        what = "1 match waits" if count == 1 else f"{count:,} matches wait"
+        return Status("waiting", "", f"{what} until {time_words(wait.until)}: {wait.why}.")
     return Status("on")
 
 

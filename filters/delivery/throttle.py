@@ -6,16 +6,23 @@ Its messages come as one digest with a note, and digests themselves are limited 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from itertools import chain
+from typing import NamedTuple
 
 from filters.accounts import people
+from filters.delivery.scope import matches_in, scopes_of
 from filters.models import Delivery, Destination, Filter
-from tapestry.core.clock import DAY, HOUR, SECOND, wall_clock
+from tapestry.core.clock import DAY, HOUR, wall_clock
 from tapestry.deliver.timing.flood import is_flood, time_until_free
 from tapestry.deliver.timing.quiet import NO_RULES, allowed_from
+from tapestry.deliver.timing.timeliness import parse_timeliness, shown_at
 
 MOST_AN_HOUR = {Destination.Kind.DIGEST: 12, Destination.Kind.PUSH: 30}
 """Deliveries of a destination in an hour, by kind; what comes faster is delivered together."""
+
+TIMELINESS = "timeliness"
+"""The setting that says at which times a digest comes; without it, at once."""
 
 
 def flooding(
@@ -47,27 +54,39 @@ def flooding(
     }
 
 
-def waits(destinations: Collection[Destination]) -> dict[int, float]:
-    """Return the seconds until each destination may be served again, for those that must wait.
+class Wait(NamedTuple):
+    """Until when nothing is sent to a destination, and why: a clause for its owner."""
 
-    They wait for the end of their owner's quiet hours or holiday, or were served often.
+    until: int
+    why: str
+
+
+def waits(destinations: Collection[Destination]) -> dict[int, Wait]:
+    """Return until when each destination may not be served, for those that must wait.
+
+    They wait for the end of their owner's quiet hours or holiday, were served often, or are
+    digests that come at times of their own.
     """
     now = wall_clock()
-    return _rests(destinations, now) | _limits(destinations, now)
+    found: dict[int, Wait] = {}
+    for pk, wait in chain(
+        _rests(destinations, now), _limits(destinations, now), _times(destinations)
+    ):
+        if wait.until > max(now, found[pk].until if pk in found else now):
+            found[pk] = wait
+    return found
 
 
-def _rests(destinations: Collection[Destination], now: int) -> dict[int, float]:
-    """Return the seconds until the owners' quiet hours and holidays end."""
-    ends = {
-        destination.pk: allowed_from(profile.rules, now, people.zone(profile.time_zone))
-        for destination in destinations
-        if (profile := getattr(destination.owner, "profile", None)) is not None
-        and profile.rules != NO_RULES
-    }
-    return {pk: (end - now) / SECOND for pk, end in ends.items() if end > now}
+def _rests(destinations: Collection[Destination], now: int) -> Iterator[tuple[int, Wait]]:
+    """Yield when the owners' quiet hours and holidays end."""
+    for destination in destinations:
+        profile = getattr(destination.owner, "profile", None)
+        if profile is not None and profile.rules != NO_RULES:
+            end = allowed_from(profile.rules, now, people.zone(profile.time_zone))
+            yield destination.pk, Wait(end, "your quiet hours or your holiday end then")
 
 
-def _limits(destinations: Collection[Destination], now: int) -> dict[int, float]:
+def _limits(destinations: Collection[Destination], now: int) -> Iterator[tuple[int, Wait]]:
     limits = {
         destination.pk: MOST_AN_HOUR.get(Destination.Kind(destination.kind))
         for destination in destinations
@@ -79,8 +98,29 @@ def _limits(destinations: Collection[Destination], now: int) -> dict[int, float]
     instants: dict[int, list[int]] = defaultdict(list)
     for pk, at in recent.order_by("-at").values_list("destination", "at"):
         instants[pk].append(at)
-    seconds = {
-        pk: time_until_free(latest, limits[pk] or 0, now) / SECOND
-        for pk, latest in instants.items()
-    }
-    return {pk: wait for pk, wait in seconds.items() if wait > 0}
+    for pk, latest in instants.items():
+        most = limits[pk] or 0
+        why = f"{most} were sent within an hour, as many as may be"
+        yield pk, Wait(now + time_until_free(latest, most, now), why)
+
+
+def _times(destinations: Collection[Destination]) -> Iterator[tuple[int, Wait]]:
+    """Yield when digests come next that have times of their own, by what has waited longest."""
+    for destination in destinations:
+        text = destination.settings.get(TIMELINESS)
+        since = first_waiting(destination) if text else None
+        if text and since is not None:
+            zone = people.time_zone(destination.owner)
+            instant = shown_at(parse_timeliness(text), since, zone)
+            yield destination.pk, Wait(instant, f"it comes {text}")
+
+
+def first_waiting(destination: Destination) -> int | None:
+    """Return when the first of the matches was shown that wait for a destination, if any do."""
+    until = destination.claimed_until or destination.latest
+    firsts = [
+        rows.order_by("sequence").values_list("sequence", "shown_at", "retracted_at").first()
+        for rows in matches_in(scopes_of({destination: until}).values())
+    ]
+    found = min((row for row in firsts if row is not None), default=None)
+    return None if found is None else max(found[1] or 0, found[2] or 0)

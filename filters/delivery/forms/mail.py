@@ -7,9 +7,15 @@ from typing import Any
 from django import forms
 
 from filters.accounts.recipient_field import RecipientField
+from filters.accounts.timeliness_field import AT_ONCE, TimelinessField
 from filters.delivery.forms.base import DestinationForm
 from filters.delivery.mail import addresses
+from filters.delivery.throttle import TIMELINESS
 from filters.models import Destination
+from tapestry.core.clock import wall_clock
+
+USUAL = "daily at 08:00"
+"""When a new digest comes, if its owner chooses nothing else."""
 
 
 class MailForm(DestinationForm):
@@ -43,8 +49,37 @@ class DigestForm(MailForm):
 
     about = (
         "One mail with everything new, grouped by filter, and why each message is there. "
-        "It comes when its filters show new matches, and is never empty."
+        "It comes at the times that you choose, and is never empty."
     )
+
+    field_order = ("address", "timeliness")
+
+    timeliness = TimelinessField(
+        label="When",
+        required=False,
+        initial=USUAL,
+        help_text="At most 12 come in an hour. A filter that shows its matches later holds them.",
+    )
+
+    def stored(self) -> dict[str, Any]:
+        return super().stored() | {"timeliness": self.destination.settings.get(TIMELINESS, AT_ONCE)}
+
+    def clean_timeliness(self) -> str:
+        kept = self.destination.settings.get(TIMELINESS, AT_ONCE)
+        given: str = self.cleaned_data["timeliness"]
+        return given or (kept if self.destination.pk else USUAL)
+
+    def describe(self, destination: Destination) -> None:
+        super().describe(destination)
+        given = {TIMELINESS: self.cleaned_data["timeliness"]}
+        destination.settings = destination.settings | given
+
+    def store(self) -> Destination:
+        """Store the digest; when what waits is to come is told anew."""
+        stored = super().store()
+        waiting = Destination.objects.filter(pk=stored.pk, failing_since=None, due_at__isnull=False)
+        waiting.update(due_at=wall_clock())
+        return stored
 
 
 class ForwardForm(MailForm):

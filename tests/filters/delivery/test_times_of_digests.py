@@ -1,0 +1,107 @@
+"""Digests come at times of their own, and their page says what waits, until when, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from zoneinfo import ZoneInfo
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+from support.delivery_turn import fresh, turn
+from support.recorded_way import Recorder, Store
+
+from filters.delivery import throttle
+from filters.delivery.status import status_of
+from filters.delivery.ways import table as ways
+from filters.models import Address, Delivery, Destination, Filter, Match, Profile
+from tapestry.core.clock import HOUR, wall_clock
+from tapestry.deliver.timing.timeliness import parse_timeliness, shown_at
+
+SignIn = Callable[[User], Client]
+
+NEW = "/delivery/new/digest/"
+DAILY = "daily at 08:00"
+
+
+@pytest.fixture
+def digest(alice: User, way: Recorder, monkeypatch: pytest.MonkeyPatch) -> Destination:
+    monkeypatch.setitem(ways.WAYS, "digest", ways.Way(way.send, way.preview, ways.MAIL))
+    address = Address.objects.create(owner=alice, email="al@example.org", confirmed_at=1)
+    return Destination.objects.create(
+        owner=alice, kind="digest", name="d", address=address, settings={"timeliness": DAILY}
+    )
+
+
+def due_again() -> None:
+    Destination.objects.filter(due_at__isnull=False).update(due_at=wall_clock())
+
+
+def test_a_new_digest_comes_daily(alice: User, as_user: SignIn) -> None:
+    client = as_user(alice)
+    page = client.get(NEW).content.decode()
+    assert '<option value="daily" selected>' in page and 'value="08:00"' in page
+    client.post(NEW, {"address": "al@example.org", "which": "all"})
+    made = Destination.objects.get()
+    assert made.settings == {"timeliness": DAILY}
+    given = {"address": "al@example.org", "which": "all", "timeliness_how": "at once"}
+    client.post(f"/delivery/{made.pk}/edit/", given)
+    assert fresh(made).settings == {"timeliness": "at once"}
+
+
+def test_a_daily_digest_waits_for_its_time_and_has_all_that_came_until_then(
+    jones: Filter, digest: Destination, store: Store, way: Recorder
+) -> None:
+    zone = ZoneInfo(Profile().time_zone)
+    store(jones, "one")
+    turn()
+    assert way.batches == []
+    end = shown_at(parse_timeliness(DAILY), Match.objects.get().shown_at, zone)
+    assert fresh(digest).due_at is not None and abs((digest.due_at or 0) - end) < HOUR / 3600
+    store(jones, "two")
+    due_again()
+    turn()
+    assert way.batches == []
+    with timezone.override(zone):
+        said = status_of(fresh(digest))
+    assert said.word == "waiting"
+    assert said.sentence.startswith("2 matches wait until 08:00")
+    assert said.sentence.endswith(": it comes daily at 08:00.")
+    Match.objects.update(shown_at=wall_clock() - 25 * HOUR)
+    due_again()
+    turn()
+    assert way.delivered == [("insert", "one"), ("insert", "two")]
+    assert status_of(fresh(digest)).word == "on"
+
+
+def test_what_waits_after_twelve_in_an_hour_is_said(
+    jones: Filter, digest: Destination, store: Store, way: Recorder
+) -> None:
+    Destination.objects.update(settings={})
+    most = throttle.MOST_AN_HOUR[Destination.Kind.DIGEST]
+    for number in range(most + 2):
+        store(jones, f"m{number}")
+        turn()
+        due_again()
+    assert len(way.batches) == most == Delivery.objects.count()
+    said = status_of(fresh(digest))
+    assert said.word == "waiting" and said.sentence.startswith("2 matches wait until ")
+    assert said.sentence.endswith(": 12 were sent within an hour, as many as may be.")
+
+
+def test_a_time_within_quiet_hours_comes_when_they_end(
+    alice: User, jones: Filter, digest: Destination, store: Store, way: Recorder
+) -> None:
+    store(jones, "one")
+    turn()
+    Match.objects.update(shown_at=wall_clock() - 25 * HOUR)
+    Profile.objects.update(holiday_until="7999-01-01")
+    due_again()
+    turn()
+    assert way.batches == []
+    assert "your quiet hours or your holiday end then" in status_of(fresh(digest)).sentence
+    Profile.objects.update(holiday_until=None)
+    due_again()
+    turn()
+    assert way.delivered == [("insert", "one")]
