@@ -6,7 +6,7 @@ import hypothesis
 import pytest
 import redis
 
-pytest_plugins = ["support.datadriven"]
+pytest_plugins = ["support.datadriven", "support.set_asides"]
 
 NO_REDIS = "redis://127.0.0.1:1/0"
 """Where nothing answers."""

@@ -34,6 +34,7 @@ from filters.models.match import Card, Match
 from filters.models.membership import Export, Invitation, Removal
 from filters.models.runtime import Clock, Heartbeat, SharedWindow
 from filters.models.security import AuthenticatorApp, BrowserSession, Passkey, RecoveryCode
+from filters.models.set_aside import SetAside
 from filters.models.source import Folder, Import, Pull, Source, Trial
 from filters.models.triage import (
     MessageState,
@@ -83,6 +84,7 @@ __all__ = [
     "RetiredName",
     "Selection",
     "SelectionPart",
+    "SetAside",
     "SharedWindow",
     "SmtpAccount",
     "Source",

@@ -10,7 +10,7 @@ from django.views.decorators.common import no_append_slash
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_safe
 
-View = Callable[[HttpRequest], HttpResponse]
+View = Callable[..., HttpResponse]
 
 
 def staff_only(view: View) -> View:
@@ -29,9 +29,9 @@ def _hidden_from_others(view: View) -> View:
     So nobody is sent to sign in, asked for a token of a form, or to the address with a slash.
     """
 
-    def answer(request: HttpRequest) -> HttpResponse:
+    def answer(request: HttpRequest, **kwargs: object) -> HttpResponse:
         if not (request.user.is_active and request.user.is_staff):
             raise Http404
-        return view(request)
+        return view(request, **kwargs)
 
     return no_append_slash(csrf_exempt(login_not_required(answer)))

@@ -8,7 +8,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from filters.accounts.requests import PersonRequest, wants_fragment
-from filters.operator import disk, groups, lanes, places, work
+from filters.models import SetAside
+from filters.operator import disk, groups, lanes, places, set_aside, work
 from filters.operator.access import staff_only
 from filters.site import health
 
@@ -30,6 +31,8 @@ def operator(request: HttpRequest) -> HttpResponse:
         "sources": places.sources(),
         "destination_counts": places.destination_counts(),
         "destinations": places.failing_destinations(),
+        "set_aside_count": SetAside.objects.count(),
+        "faults": set_aside.faults(),
         "work": work.work(),
         "disk": disk.disk(),
         "most": lanes.SHOWN,

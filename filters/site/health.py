@@ -18,7 +18,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from filters.delivery import claims
-from filters.models import Heartbeat, SharedWindow, Source
+from filters.models import Heartbeat, SetAside, SharedWindow, Source
 from filters.runtime import addresses, endings, services
 from filters.store import release
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
@@ -75,6 +75,7 @@ def states() -> dict[str, dict[str, object]]:
         _listener,
         _sources,
         _deliveries,
+        _set_aside,
     )
     return {check.__name__[1:]: _state(check) for check in checks}
 
@@ -216,3 +217,9 @@ def _deliveries() -> str:
     if release.is_late(limit) or claims.is_late(limit):
         raise _UnwellError("Some deliveries have been due for more than five minutes.")
     return "are on time"
+
+
+def _set_aside() -> str:
+    """Say how much is: never a 503, for what is set aside holds up nothing else."""
+    number = SetAside.objects.count()
+    return f"{number} set aside; the operator's page says why" if number else "nothing"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from filters.compose import outbox
 from filters.delivery.history import prune
-from filters.runtime import services
+from filters.runtime import services, set_aside
 from filters.runtime.queue import send
 from filters.upkeep import rounds
 from filters.upkeep.forgetting import forget_old
@@ -54,6 +54,7 @@ def compact() -> None:
     forget_old()
     prune()
     outbox.prune()
+    set_aside.prune()
 
 
 def _run(name: str, lane: Callable[[], bool | None]) -> bool:

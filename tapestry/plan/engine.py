@@ -13,6 +13,7 @@ from functools import cache
 from typing import Protocol
 
 from tapestry.core.errors import TapestryError
+from tapestry.core.surroundings import NobodysFaultError
 from tapestry.plan.lowering.assembly import Assembly, smallest_select
 from tapestry.plan.relation import Range, Relation, Statement
 
@@ -51,7 +52,7 @@ class TooManyError(TooMuchError):
         return self.half if since < self.half else (since + until) // 2
 
 
-class EngineStuckError(TapestryError):
+class EngineStuckError(NobodysFaultError):
     """The engine takes statements and runs none: no filter is to blame."""
 
     def __init__(self) -> None:

@@ -1,0 +1,187 @@
+"""One fault, one victim: what raises an error is set aside, and the others are served at once.
+
+    items ─ those that wait are left out ─> work ─┬─ done ───────────────────> its row is deleted
+                                                  └─ raises ─> stored, logged, tried again later
+
+A loop that serves many asks once for what is set aside, and does the work for each in a guard:
+
+    aside = set_aside.of(SetAside.Kind.SOURCE)
+    for source in due:
+        if not aside.waits(source.pk):
+            with aside.guard(source.pk):
+                pull(source)
+
+What the surroundings do (``tapestry.core.surroundings``) goes through the guard, to the loop.
+"""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import F, Model
+
+from filters.models import Appraisal, Destination, Filter, Match, Source
+from filters.models import SetAside as Row
+from filters.runtime.batching import by_key
+from tapestry.core.backoff import pause_after
+from tapestry.core.clock import DAY, SECOND, wall_clock
+from tapestry.core.errors import TapestryError
+from tapestry.core.log import event
+from tapestry.core.program_version import program_version
+from tapestry.core.surroundings import is_of_surroundings
+
+log = logging.getLogger(__name__)
+
+LONGEST = 30_000
+"""Characters of a traceback that are kept: its end."""
+
+FORGOTTEN = 7 * DAY
+"""After so long without another error, what nobody tried again is forgotten."""
+
+MODELS: dict[str, type[Model]] = {
+    Row.Kind.FILTER: Filter,
+    Row.Kind.ENROLLED: Filter,
+    Row.Kind.MATCH: Match,
+    Row.Kind.APPRAISAL: Appraisal,
+    Row.Kind.SOURCE: Source,
+    Row.Kind.DESTINATION: Destination,
+    Row.Kind.PERSON: User,
+}
+"""Of which model a key is the primary key, by kind; a part of it may follow after a slash.
+
+The others have keys that their rooms choose.
+"""
+
+Key = int | str
+
+
+@dataclass
+class Aside:
+    """What is set aside of one kind, as it was when this was made."""
+
+    kind: str
+    numbers: dict[str, int]
+    waiting: frozenset[str]
+    failed: dict[str, Exception] = field(default_factory=dict)
+    """The errors of this object's guards, by key."""
+
+    def waits(self, key: Key) -> bool:
+        """Tell whether something is set aside, and its time to be tried again has not come."""
+        return str(key) in self.waiting
+
+    @contextmanager
+    def guard(self, key: Key, reason: str = "") -> Iterator[None]:
+        """Do the work of one item in the block: if it raises an error, set the item aside.
+
+        Not within a transaction: one that fails is rolled back first.
+        """
+        try:
+            yield
+        except Exception as error:
+            if is_of_surroundings(error):
+                raise
+            self.failed[str(key)] = error
+            add(self.kind, key, error, reason)
+        else:
+            if str(key) in self.numbers:
+                clear(self.kind, [key])
+
+
+def of(kind: str) -> Aside:
+    """Return what is set aside of a kind: one query."""
+    rows = Row.objects.filter(kind=kind).values_list("key", "pk", "try_again_at", "version")
+    now, version = wall_clock(), program_version()
+    numbers: dict[str, int] = {}
+    waiting = set()
+    for key, number, again, by_version in rows:
+        numbers[key] = number
+        if again > now and by_version == version:
+            waiting.add(key)
+    return Aside(kind, numbers, frozenset(waiting))
+
+
+def add(kind: str, key: Key, error: Exception, reason: str = "") -> int:
+    """Set something aside for an error; return its number.
+
+    ``reason`` is a sentence for its owner; by default it says that the site is at fault.
+    """
+    now = wall_clock()
+    text = "".join(traceback.format_exception(error))[-LONGEST:].replace("\0", "")
+    name = f"{type(error).__module__}.{type(error).__qualname__}"
+    with transaction.atomic():
+        row, _ = Row.objects.select_for_update().get_or_create(
+            kind=kind,
+            key=str(key),
+            defaults={"first_at": now, "last_at": now, "try_again_at": now},
+        )
+        row.attempts += 1
+        pause = int(pause_after(row.attempts) * SECOND)
+        row.reason = reason or _sentence(error, row.pk)
+        row.error_class, row.traceback, row.version = name[-200:], text, program_version()
+        row.last_at, row.try_again_at = now, now + pause
+        row.save()
+    event(
+        log,
+        "set_aside",
+        number=row.pk,
+        kind=str(kind),
+        key=str(key),
+        error=name,
+        attempts=row.attempts,
+        seconds=pause / SECOND,
+    )
+    return row.pk
+
+
+def _sentence(error: Exception, number: int) -> str:
+    """Return what the owner of something reads: the error where it is written for people."""
+    if isinstance(error, TapestryError):
+        return error.message
+    return (
+        f"An error of this site keeps this from being done (number {number}). "
+        "Its operator sees why, and it is tried again by itself."
+    )
+
+
+def reason_of(kind: str, key: Key) -> str:
+    """Return why something is set aside, for its owner; "" if it is not."""
+    found = Row.objects.filter(kind=kind, key=str(key)).values_list("reason", flat=True)
+    return found.first() or ""
+
+
+def clear(kind: str, keys: Collection[Key]) -> None:
+    """Let things not be set aside any more: they were done, or are gone."""
+    gone = Row.objects.filter(kind=kind, key__in=[str(key) for key in keys])
+    for number, key in gone.values_list("pk", "key"):
+        event(log, "set_aside_over", number=number, kind=str(kind), key=key)
+    gone.delete()
+
+
+def try_now(number: int | None = None) -> int:
+    """Have what has this number, or all that is set aside, tried again at once; return how much."""
+    rows = Row.objects.all() if number is None else Row.objects.filter(pk=number)
+    return rows.update(try_again_at=F("first_at"))
+
+
+def prune() -> int:
+    """Forget what is gone, and what nobody has met again for long; return how much that is."""
+    gone, _ = Row.objects.exclude(kind=Row.Kind.FILTER).filter(last_at__lt=_long_ago()).delete()
+    for kind, model in MODELS.items():
+        keys = {
+            key: int(key.partition("/")[0])
+            for key in Row.objects.filter(kind=kind).values_list("key", flat=True)
+        }
+        there = set(by_key(model._default_manager.all(), keys.values(), "pk"))
+        missing = [key for key, number in keys.items() if number not in there]
+        gone += Row.objects.filter(kind=kind, key__in=missing).delete()[0]
+    return gone
+
+
+def _long_ago() -> int:
+    return wall_clock() - FORGOTTEN
