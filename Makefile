@@ -1,10 +1,11 @@
 # The door for people.  Every target installs what it needs first; a second call is instant.
 #   make demo | run | test | lint | bench | test-long | clean      (make run ARGS="--port 8001")
+#   make simulate SEEDS=1-100 STEPS=400                              (tests/simulation)
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo run test lint bench test-long clean python java servers requirements
+.PHONY: demo run test lint bench test-long simulate clean python java servers requirements
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -57,6 +58,11 @@ test: servers $(TEST_READY)
 
 test-long: servers $(TEST_READY)
 	$(PYTEST) -m long --timeout=0 $(ARGS)
+
+SEEDS ?= 1-10
+STEPS ?= 400
+simulate: $(TEST_READY)
+	$(BIN)/python -m tests.simulation --seeds $(SEEDS) --steps $(STEPS) $(ARGS)
 
 lint: $(TEST_READY)
 	$(BIN)/ruff format --check .

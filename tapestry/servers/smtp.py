@@ -26,7 +26,7 @@ from tapestry.servers.opening import opened
 from tapestry.servers.seven_bits import in_seven_bits
 
 if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
+    from _typeshed import SizedBuffer
 
 PORTS = {"tls": 465, "starttls": 587, "none": 25}
 """The usual ports, by connection security (RFC 8314)."""
@@ -43,7 +43,7 @@ class EightBitClient(smtplib.SMTP):
         self,
         from_addr: str,
         to_addrs: str | Sequence[str],
-        msg: ReadableBuffer | str,
+        msg: SizedBuffer | str,
         mail_options: Sequence[str] = (),
         rcpt_options: Sequence[str] = (),
     ) -> dict[str, tuple[int, bytes]]:

@@ -1,0 +1,58 @@
+"""Judge a history: every law at every settled point of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from simulation.auditor.came_in import Arrivals
+from simulation.auditor.deliveries import Deliveries
+from simulation.auditor.endings import judge_ending
+from simulation.auditor.findings import Finding
+from simulation.auditor.lists import judge_lists
+from simulation.auditor.lives import Lives
+from simulation.auditor.matching import judge_matches
+from simulation.auditor.shelves import Desks
+from simulation.auditor.story import Entry, Known, Point, points
+from simulation.auditor.timelines import Timelines
+
+
+class Auditor:
+    """Follows one history; what was judged once is not judged again."""
+
+    def __init__(self) -> None:
+        self.known = Known()
+        self.lives = Lives(self.known)
+        self.arrivals = Arrivals()
+        self.desks = Desks(self.known)
+        self.deliveries = Deliveries(self.known, self.desks)
+        self.timelines = Timelines(self.known)
+        self.heard = 0
+
+    def judge(self, entries: list[Entry]) -> list[Finding]:
+        """Return what is wrong at the settled points that have come since the last call.
+
+        ``entries`` is the whole history so far; it ends with what was seen at a settled point.
+        """
+        new, self.heard = entries[self.heard :], len(entries)
+        return [finding for point in points(new) for finding in self._judge(point)]
+
+    def _judge(self, point: Point) -> Iterator[Finding]:
+        before = {table: set(rows) for table, rows in self.known.rows.items()}
+        self.known.look(point)
+        gone = any(keys - self.known.rows[table].keys() for table, keys in before.items())
+        self.timelines.looked(gone)
+        could_see = {name: self.known.audiences(name) for name in self.known.people}
+        self.lives.follow(point)
+        self.desks.follow(point)
+        yield from self.arrivals.judge(point, self.known)
+        yield from judge_matches(point, self.lives.lives, self.known, self.timelines)
+        yield from judge_lists(point, self.lives.lives, self.known, self.desks)
+        yield from self.deliveries.judge(point, self.lives.lives, could_see)
+        yield from judge_ending(point)
+        owners = {key: life.entry["owner"] for key, life in self.lives.lives.items()}
+        self.desks.look(point, owners)
+
+
+def judge(entries: Iterable[Entry]) -> list[Finding]:
+    """Return what is wrong with a history."""
+    return Auditor().judge(list(entries))

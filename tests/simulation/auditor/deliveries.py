@@ -1,0 +1,309 @@
+"""What leaves the system: each match once by each destination, in order, when and to whom it may.
+
+A match has a position as it is released.  A destination gets the positions of its filters after the
+one at which it was made.  Forwards and digests may come twice, under one Message-ID, if an answer
+was lost; webhooks under one key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from simulation.auditor.findings import Finding, when
+from simulation.auditor.lives import Life
+from simulation.auditor.shelves import Desks
+from simulation.auditor.story import Entry, Known, Point
+from simulation.auditor.timing import HELD, is_resting, shown_at
+from simulation.auditor.transmissions import Transmission, read_transmission
+
+LAW = "deliveries"
+Row = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Route:
+    """A destination, and what it has been sent so far."""
+
+    entry: Entry
+    sent: dict[str, Transmission] = field(default_factory=dict)
+    faults: dict[str, int] = field(default_factory=dict)
+    until: int = 0
+    judged: int = 0
+    unsure: set[int] = field(default_factory=set)
+
+    def takes(self, key: int) -> bool:
+        """Return whether the matches of a filter of its owner go to it."""
+        filters = self.entry["filters"]
+        return filters is None or key in filters
+
+
+class Deliveries:
+    """All destinations, followed through the entries of a history."""
+
+    def __init__(self, known: Known, desks: Desks) -> None:
+        self.known, self.desks = known, desks
+        self.routes: dict[str, Route] = {}
+        self.faults = 0
+        self.people: set[str] = set()
+        self.stored: dict[int, Row] = {}
+        self.replanned: set[str | int] = set()
+
+    def judge(
+        self, point: Point, lives: dict[int, Life], before: dict[str, frozenset[str]]
+    ) -> Iterator[Finding]:
+        """Judge what was sent up to a point, and that nothing is missing at it.
+
+        ``before`` is what each person could see at the last point.
+        """
+        rows = point.rows("matches")
+        if rows is None:
+            return
+        by_position = {row["sequence"]: row for row in rows if row["sequence"] is not None}
+        for entry in point.entries:
+            yield from self._follow(point, entry, lives, by_position, before)
+        yield from self._complete(point, rows, lives)
+        yield from self._planned(point, rows, lives)
+        self.stored = {row["key"]: row for row in rows}
+        self.replanned.clear()
+
+    def _follow(
+        self,
+        point: Point,
+        entry: Entry,
+        lives: dict[int, Life],
+        by_position: dict[int, Row],
+        before: dict[str, frozenset[str]],
+    ) -> Iterator[Finding]:
+        match entry["what"]:
+            case "destination":
+                self._destination(entry)
+            case "fault" | "upkeep" | "error":
+                self.faults += 1
+                if entry.get("kind") == "restore":
+                    for route in self.routes.values():
+                        route.until, route.judged = 0, 1 << 62
+            case "person":
+                if entry["name"] in self.people:
+                    self.replanned.add(entry["name"])
+                self.people.add(entry["name"])
+            case "filter_changed":
+                self.replanned.add(entry["key"])
+                for route in self.routes.values():
+                    if route.entry["filters"] is not None:
+                        route.unsure.add(entry["key"])
+            case "received" if entry.get("accepted", True):
+                sent = read_transmission(entry)
+                if sent is not None:
+                    yield from self._sent(point, sent, lives, by_position, before)
+
+    def _destination(self, entry: Entry) -> None:
+        route = self.routes.get(entry["uid"])
+        if entry.get("how") == "deleted":
+            self.routes.pop(entry["uid"], None)
+        elif route is None:
+            start = entry["cursor"]
+            self.routes[entry["uid"]] = Route(entry, until=start, judged=start)
+        else:
+            old, new = route.entry["filters"] or [], entry["filters"] or []
+            route.unsure.update(set(new) ^ set(old))
+            route.entry = {**route.entry, **entry}
+
+    def _sent(
+        self,
+        point: Point,
+        sent: Transmission,
+        lives: dict[int, Life],
+        by_position: dict[int, Row],
+        before: dict[str, frozenset[str]],
+    ) -> Iterator[Finding]:
+        route = self.routes.get(sent.uid)
+        if route is None:
+            said = f"{sent.key} went to {_place(sent.entry)} for no destination that is there"
+            yield Finding(LAW, said, point.step)
+            return
+        person, name = route.entry["person"], f"{_name(route)}: {sent.key}"
+        place = route.entry.get("address") or route.entry.get("url") or ""
+        if not place.endswith(_place(sent.entry)):
+            said = f"{name} went to {_place(sent.entry)}, and not to {place}"
+            yield Finding(LAW, said, point.step)
+        earlier = route.sent.get(sent.key)
+        if earlier is not None:
+            disturbed = self.faults > route.faults[sent.key]
+            yield from _again(point, name, earlier, sent, disturbed=disturbed)
+        else:
+            if sent.after < route.until and sent.kind not in ("note", "flood"):
+                said = f"{name} came after position {route.until} had been sent: out of order"
+                yield Finding(LAW, said, point.step)
+            route.until = max(route.until, sent.until if sent.kind != "flood" else sent.after)
+        route.sent[sent.key], route.faults[sent.key] = sent, self.faults
+        rests = is_resting(self.known.people.get(person, {}), sent.entry["now"])
+        if rests and person not in self.replanned:
+            said = f"{name} came at {when(sent.entry['now'])}, while {person} rests"
+            yield Finding(LAW, said, point.step)
+        may_see = self.known.audiences(person) | before.get(person, frozenset())
+        yield from self._contents(point, name, route, sent, may_see, lives, by_position)
+
+    def _contents(
+        self,
+        point: Point,
+        name: str,
+        route: Route,
+        sent: Transmission,
+        may_see: frozenset[str],
+        lives: dict[int, Life],
+        by_position: dict[int, Row],
+    ) -> Iterator[Finding]:
+        """Each message of a delivery is one that was due then, and its owner's to see."""
+        last = sent.after
+        for item in sent.items:
+            if item.audience and item.audience not in may_see:
+                said = f"{name} has {item.msgid} of {item.audience}, which its owner may not see"
+                yield Finding(LAW, said, point.step)
+            position = sent.until if sent.kind == "forward" else item.position
+            if position is None:
+                continue
+            if not last < position <= sent.until:
+                said = f"{name} has {item.msgid} at {position}: out of order, or of another range"
+                yield Finding(LAW, said, point.step)
+            last = position
+            row = by_position.get(position)
+            if row is None or row["filter"] not in lives:
+                continue
+            life = lives[row["filter"]]
+            if life.entry["owner"] != route.entry["person"] or (
+                not route.takes(row["filter"]) and row["filter"] not in route.unsure
+            ):
+                said = f"{name} has {item.msgid} of filter {row['filter']}, which does not go there"
+                yield Finding(LAW, said, point.step)
+            if sent.kind == "webhook" and not _agrees(item.msgid, row["msgid"]):
+                said = f"{name} has {item.msgid} at {position}, where {row['msgid']} was released"
+                yield Finding(LAW, said, point.step)
+            at = row["matched_at"] if row["retracted_at"] is None else row["retracted_at"]
+            op = "insert" if row["retracted_at"] is None else "delete"
+            told = dict(item.fields).get("matched_at")
+            if sent.kind == "webhook" and (told != when(at) or item.op != op):
+                said = (
+                    f"{name} says {item.op} of {item.msgid} at {told}, and it is {op} at {when(at)}"
+                )
+                yield Finding(LAW, said, point.step)
+        yield from self._too_early(point, name, route, sent, by_position)
+
+    def _too_early(
+        self,
+        point: Point,
+        name: str,
+        route: Route,
+        sent: Transmission,
+        by_position: dict[int, Row],
+    ) -> Iterator[Finding]:
+        now = sent.entry["now"]
+        for item in sent.items:
+            position = sent.until if sent.kind == "forward" else item.position
+            row = by_position.get(position) if position is not None else None
+            if row is None or row["filter"] in self.replanned:
+                continue
+            if row["shown_at"] > max(now, row["stored_at"]):
+                said = f"{name} has {row['msgid']} at {when(now)}, to be shown at"
+                yield Finding(LAW, f"{said} {when(row['shown_at'])}", point.step)
+
+    def _complete(self, point: Point, rows: list[Row], lives: dict[int, Life]) -> Iterator[Finding]:
+        """All that was released was sent, as far as each destination has come."""
+        states = {row["key"]: row for row in point.rows("destinations") or []}
+        for route in self.routes.values():
+            state = states.get(route.entry["key"])
+            if state is None or not state["active"]:
+                continue
+            if state["due_at"] is not None and state["due_at"] <= point.now:
+                said = f"{_name(route)} is due since {when(state['due_at'])} and waits"
+                yield Finding(LAW, said, point.step)
+            person = route.entry["person"]
+            for row in rows:
+                position, life = row["sequence"], lives.get(row["filter"])
+                if position is None or not route.judged < position <= state["cursor"]:
+                    continue
+                mine = life is not None and life.entry["owner"] == person
+                if not mine or not route.takes(row["filter"]) or row["filter"] in route.unsure:
+                    continue
+                if not self._was_sent(route, row):
+                    said = f"{_name(route)} has come to position {state['cursor']}, and"
+                    said += (
+                        f" {row['msgid']} of filter {row['filter']} at {position} was never sent"
+                    )
+                    yield Finding(LAW, said, point.step)
+            route.judged = max(route.judged, state["cursor"])
+
+    def _was_sent(self, route: Route, row: Row) -> bool:
+        position, person = row["sequence"], route.entry["person"]
+        desk = self.desks.of(person)
+        if any(desk.muted.values()) or desk.threads:
+            return True  # of a muted thread nothing is sent; which it was then is not known
+        if row["audience"] not in self.known.audiences(person) or person in self.replanned:
+            return True
+        kind, left = route.entry["kind"], row["retracted_at"] is not None
+        for sent in route.sent.values():
+            if not sent.after < position <= sent.until:
+                continue
+            if kind == "webhook" and any(item.position == position for item in sent.items):
+                return True
+            if kind == "forward" and sent.kind == "forward":
+                return True
+            listed = any(_agrees(item.msgid, row["msgid"]) for item in sent.items)
+            if kind in ("digest", "forward") and (left or listed or not sent.whole):
+                return True
+        return kind in ("digest", "forward") and left
+
+    def _planned(self, point: Point, rows: list[Row], lives: dict[int, Life]) -> Iterator[Finding]:
+        """A match is shown when its owner wants to see it, and released then."""
+        for row in rows:
+            life = lives.get(row["filter"])
+            if life is None:
+                continue
+            entry, shown, stored_at = life.entry, row["shown_at"], row["stored_at"]
+            due = shown <= stored_at or shown <= point.now
+            if due and row["listed"] and row["sequence"] is None:
+                said = f"{row['msgid']} of filter {row['filter']} is due since {when(shown)}"
+                yield Finding(LAW, f"{said}, and not released", point.step)
+            known = self.stored.get(row["key"])
+            if known is not None and known["stored_at"] == stored_at:
+                continue
+            if {row["filter"], entry["owner"]} & self.replanned or entry.get("while_unread"):
+                if shown < stored_at and shown != HELD:
+                    said = f"{row['msgid']} of filter {row['filter']} is shown before it is stored"
+                    yield Finding(LAW, said, point.step)
+                continue
+            person = self.known.people.get(entry["owner"], {})
+            planned = shown_at(entry["timeliness"], person, stored_at)
+            if shown != planned:
+                said = (
+                    f"{row['msgid']} of filter {row['filter']} ({entry['timeliness']}), stored at"
+                )
+                said += f" {when(stored_at)}, is to be shown at {when(planned)}, not {when(shown)}"
+                yield Finding(LAW, said, point.step)
+
+
+def _again(
+    point: Point, name: str, earlier: Transmission, sent: Transmission, *, disturbed: bool
+) -> Iterator[Finding]:
+    """What comes twice has had no answer the first time, and says no more than then."""
+    if earlier.entry["answer"] in ("ok", "status") and not disturbed:
+        yield Finding(LAW, f"{name} came twice, and was answered the first time", point.step)
+    items = {(item.msgid, item.position) for item in earlier.items}
+    more = [item.msgid for item in sent.items if (item.msgid, item.position) not in items]
+    if more and earlier.whole and sent.whole:
+        said = f"{name} came again with {', '.join(more)}, which it had not the first time"
+        yield Finding(LAW, said, point.step)
+
+
+def _agrees(told: str, msgid: str) -> bool:
+    """Return whether a message that was sent is the one of a match, by its Message-ID."""
+    return told == msgid or msgid.startswith(f"{told} copy:")
+
+
+def _place(entry: Entry) -> str:
+    return str(entry.get("recipient") or entry.get("path") or "")
+
+
+def _name(route: Route) -> str:
+    return f"the {route.entry['kind']} {route.entry['key']} of {route.entry['person']}"

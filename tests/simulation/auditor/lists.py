@@ -1,0 +1,153 @@
+"""What people see: the inbox, the lists of their filters, and their shelves.
+
+matches of a person ─ visible, shown, not retracted, not done or snoozed ─> a filter's list
+                    └ nor of a muted thread ─> the inbox
+by the day on which they matched, in a day by when they were received, the newest first
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from simulation.auditor.findings import EPOCH, Finding, when
+from simulation.auditor.lives import Life
+from simulation.auditor.nodes import MESSAGES
+from simulation.auditor.shelves import UNSURE, Desk, Desks, root_of
+from simulation.auditor.story import Entry, Known, Point
+
+LAW = "lists"
+PAGE = 50
+"""Messages on a page."""
+
+Key = tuple[Any, ...]
+FIELDS = {"done": "done", "starred": "starred", "snoozed": "snoozed"}
+
+
+def judge_lists(
+    point: Point, lives: dict[int, Life], known: Known, desks: Desks
+) -> Iterator[Finding]:
+    """Judge every page that was looked at."""
+    rows = point.rows("matches")
+    for look in point.seen.get("page", []):
+        if rows is None or look.get("status", 200) != 200:
+            continue
+        if look["page"] in ("inbox", "filter"):
+            yield from _judge_list(point, look, rows, lives, known, desks)
+        elif look["page"] == "shelf" and look["name"] in FIELDS:
+            yield from _judge_shelf(point, look, known, desks)
+
+
+def _judge_list(
+    point: Point,
+    look: Entry,
+    rows: list[Entry],
+    lives: dict[int, Life],
+    known: Known,
+    desks: Desks,
+) -> Iterator[Finding]:
+    person, now = look["person"], look["now"]
+    mine = {key: life for key, life in lives.items() if life.entry["owner"] == person}
+    if look["page"] == "filter":
+        mine = {key: life for key, life in mine.items() if life.entry["name"] == look["name"]}
+    audiences, desk = known.audiences(person), desks.of(person)
+    cards: dict[tuple[str, str], int] = {}
+    for row in rows:
+        shown = row["shown_at"] <= row["stored_at"] or row["shown_at"] <= now
+        listed = row["listed"] and row["retracted_at"] is None and row["audience"] in audiences
+        if row["filter"] in mine and shown and listed:
+            copy = row["msgid"], row["audience"]
+            cards[copy] = max(row["matched_at"], cards.get(copy, row["matched_at"]))
+    zone = ZoneInfo(known.people.get(person, {}).get("time_zone") or "UTC")
+    keys: dict[tuple[str, str], Key] = {}
+    unsure = set[str]()
+    for (msgid, audience), at in cards.items():
+        hidden = desk.state(msgid).hidden(now)
+        muted = _is_muted(desk, known, person, msgid) if look["page"] == "inbox" else False
+        if hidden is None or muted is None:
+            unsure.add(msgid)
+        elif not hidden and not muted:
+            keys[msgid, audience] = _key(msgid, audience, at, zone, known, desk, now)
+    yield from _compare(point, look, keys, unsure)
+
+
+def _key(
+    msgid: str, audience: str, at: int, zone: ZoneInfo, known: Known, desk: Desk, now: int
+) -> Key:
+    """Return by what a message is ordered: what was snoozed stands where it came back."""
+    state, row = desk.state(msgid), known.rows[MESSAGES].get((msgid, audience))
+    back = state.snoozed if state.done is None and (state.snoozed or now + 1) <= now else None
+    moved = max(at, back or at)
+    day = (EPOCH + timedelta(microseconds=moved)).astimezone(zone).date().toordinal()
+    received = row["received"] if row else 0
+    return day, max(received, back or received), moved
+
+
+def _is_muted(desk: Desk, known: Known, person: str, msgid: str) -> bool | None:
+    root = root_of(known, person, msgid)
+    if root is None:  # a reply without references has the root of its parent
+        return None if any(desk.muted.values()) else False
+    muted = desk.muted.get(root, False)
+    return None if muted is UNSURE else bool(muted)
+
+
+def _compare(
+    point: Point, look: Entry, keys: dict[tuple[str, str], Key], unsure: set[str]
+) -> Iterator[Finding]:
+    """Compare a page with what has to be on it; the order of equal ones is free."""
+    shown = [msgid for msgid in look["msgids"] if msgid not in unsure]
+    wanted = sorted(keys, key=keys.__getitem__, reverse=True)
+    of_msgid: dict[str, list[Key]] = {}
+    for msgid, _ in wanted:
+        of_msgid.setdefault(msgid, [])
+    for copy in wanted:
+        of_msgid[copy[0]].append(keys[copy])
+    where = f"{look['page']} {look['name']} of {look['person']}".replace("  ", " ")
+    for msgid in shown:
+        if msgid not in of_msgid:
+            said = f"the {where} shows {msgid}, which is not to be there"
+            yield Finding(LAW, said, point.step)
+            return
+    whole = len(look["msgids"]) < PAGE
+    if whole and len(shown) != len(wanted):
+        missing = [msgid for msgid, _ in wanted if shown.count(msgid) < len(of_msgid[msgid])]
+        said = f"the {where} lacks {', '.join(missing)}" if missing else f"the {where} repeats"
+        yield Finding(LAW, f"{said}: {', '.join(shown)}", point.step)
+        return
+    places = [of_msgid[msgid].pop(0) if of_msgid[msgid] else None for msgid in shown]
+    if None in places:
+        yield Finding(LAW, f"the {where} repeats a message: {', '.join(shown)}", point.step)
+        return
+    best = [keys[copy] for copy in wanted[: len(shown)]]
+    if places != best and (whole or not unsure):
+        number = next(
+            n for n, pair in enumerate(zip(places, best, strict=True)) if pair[0] != pair[1]
+        )
+        said = (
+            f"the {where} is out of order: {shown[number]} ({_words(places[number])}) stands where"
+            f" {wanted[number][0]} ({_words(best[number])}) belongs"
+        )
+        yield Finding(LAW, said, point.step)
+
+
+def _words(key: Key | None) -> str:
+    if key is None or len(key) < 3:
+        return str(key)
+    return f"received {when(key[1])}, matched {when(key[2])}"
+
+
+def _judge_shelf(point: Point, look: Entry, known: Known, desks: Desks) -> Iterator[Finding]:
+    """Judge a list of what was done, starred or snoozed, by when that was."""
+    person, name, now = look["person"], FIELDS[look["name"]], look["now"]
+    desk, audiences = desks.of(person), known.audiences(person)
+    keys: dict[tuple[str, str], Key] = {}
+    unsure = set[str]()
+    for msgid, state in desk.states.items():
+        at = getattr(state, name)
+        if at is UNSURE or not known.has_copy(msgid, audiences):
+            unsure.add(msgid)
+        elif at is not None and (name != "snoozed" or at > now):
+            keys[msgid, ""] = (-at if name == "snoozed" else at,)
+    yield from _compare(point, look, keys, unsure)

@@ -1,0 +1,171 @@
+"""The life of each filter between two settled points: the texts that it had, and who asked.
+
+filter ─ edit, recompiled ─> another text from an instant on; the older one is run up to there
+       ─ its owner joins or leaves a group, mail is forgotten ─> it begins again
+       ─ pause ─> its watermark stays
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from simulation.auditor.story import Entry, Known, Point, audiences_of
+
+Row = dict[str, Any]
+MEANING = ("tql", "t0", "live")
+"""What makes a filter begin anew if it changes."""
+
+CLOSE = 1000
+"""Microseconds by which the clock of a site may be ahead of the wall clock, for its ties."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A text of a filter, asked for somebody who sees these audiences, up to an instant.
+
+    ``until`` is that of the change that ended it, as far as it is known: it lies between ``least``
+    and ``most``.  ``sure``: what it had to find up to ``least`` is found, whatever came then.
+    """
+
+    tql: str
+    t0: int | None
+    live: bool
+    audiences: frozenset[str]
+    least: int = 0
+    most: int = 0
+    sure: bool = True
+
+
+@dataclass(slots=True)
+class Life:
+    """What is known of a filter: its last entry, and what was stored at the last point.
+
+    ``again``: it has begun again since then, with its T0; ``lost``: its owner may have lost sight
+    of some mail meanwhile; ``cut``: mail that it could see was forgotten, without its beginning
+    again, so that the past cannot be computed from what is left.
+    """
+
+    entry: Entry
+    stored: dict[str, Row] = field(default_factory=dict)
+    since: int | None = None
+    older: list[Stretch] = field(default_factory=list)
+    again: bool = True
+    lost: bool = False
+    cut: bool = False
+    new: bool = True
+
+    def audiences(self, known: Known) -> frozenset[str]:
+        return known.audiences(self.entry["owner"])
+
+
+class Lives:
+    """All filters, followed through the entries of a history."""
+
+    def __init__(self, known: Known) -> None:
+        self.known = known
+        self.lives: dict[int, Life] = {}
+        self.latest = 0
+
+    def follow(self, point: Point) -> None:
+        """Follow what happened up to a point."""
+        for entry in point.entries:
+            self.latest = max(self.latest, entry["now"])
+            match entry["what"]:
+                case "person":
+                    self._person(entry)
+                case "filter":
+                    self.lives[entry["key"]] = Life(entry)
+                case "filter_changed":
+                    self._changed(entry, point)
+                case "upkeep" if entry["kind"] == "forget":
+                    self._forgotten(entry)
+                case "upkeep" if entry["kind"] == "restore":
+                    for life in self.lives.values():
+                        life.cut = life.lost = life.again = True
+                        life.older.clear()
+
+    def _person(self, entry: Entry) -> None:
+        name = entry["name"]
+        before = self.known.audiences(name)
+        self.known.people[name] = entry
+        if entry.get("removed"):
+            for key in [key for key, life in self.lives.items() if life.entry["owner"] == name]:
+                del self.lives[key]
+            return
+        now = audiences_of(entry, name)
+        if now == before:
+            return
+        for life in self.lives.values():
+            if life.entry["owner"] == name:
+                self._end(life, before, entry["now"], entry["now"], sure=False)
+                life.again = True
+                life.lost |= bool(before - now)
+
+    def _changed(self, entry: Entry, point: Point) -> None:
+        life = self.lives[entry["key"]]
+        if entry["how"] == "delete":
+            del self.lives[entry["key"]]
+            return
+        before = life.entry
+        life.entry = {**before, **entry}
+        forgets = bool(entry.get("forget")) and not entry.get("same")
+        if forgets:
+            life.stored, life.older = {}, []
+        if not forgets and all(before[name] == life.entry[name] for name in MEANING):
+            return
+        least, most = self._instant(before, life.entry, point)
+        if before["live"] or forgets:
+            life.older.clear()
+        if not before["live"] and not forgets:
+            sure = not entry["live"]
+            self._end(life, life.audiences(self.known), least, most, before, sure=sure)
+        life.again, life.cut = True, False
+        life.lost |= before["live"] != entry["live"]
+
+    def _instant(self, before: Entry, entry: Entry, point: Point) -> tuple[int, int]:
+        """Return between which instants a change took effect: exactly, if that was stored."""
+        if entry["t0"] is not None and entry["t0"] != before["t0"]:
+            return entry["t0"], entry["t0"]
+        if entry.get("begun_at") is not None:
+            return entry["begun_at"], entry["begun_at"]
+        clock, now = point.one("clock"), entry["now"]
+        if now >= self.latest or clock is None:
+            return now, now + CLOSE
+        return now, max(now, clock["last"])
+
+    def _end(
+        self,
+        life: Life,
+        audiences: frozenset[str],
+        least: int,
+        most: int,
+        entry: Entry | None = None,
+        *,
+        sure: bool,
+    ) -> None:
+        entry = entry or life.entry
+        if not sure:
+            # What is left of older texts may be run for the old audiences, or for the new ones.
+            life.older = [_unsure(stretch) for stretch in life.older]
+        if not entry["live"]:
+            text = entry["tql"], entry["t0"], False, audiences
+            life.older.append(Stretch(*text, least, most, sure))
+
+    def _forgotten(self, entry: Entry) -> None:
+        audience, before = entry["audience"], entry.get("before")
+        for life in self.lives.values():
+            seen = life.audiences(self.known)
+            if audience not in seen:
+                continue
+            life.lost = True
+            if before is None or life.entry["live"]:
+                self._end(life, seen, entry["now"], entry["now"], sure=False)
+                life.again = True
+            else:
+                life.cut = True
+
+
+def _unsure(stretch: Stretch) -> Stretch:
+    text = stretch.tql, stretch.t0, stretch.live, stretch.audiences
+    return Stretch(*text, stretch.least, stretch.most, sure=False)

@@ -1,0 +1,187 @@
+"""The tree of a filter as the auditor reads it: terms, conditions, bindings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+
+MESSAGES, ANNOTATIONS = "messages", "annotations"
+SETS = frozenset({"to", "cc", "newsgroups", "references"})
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A term, a condition or a binding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Node):
+    var: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Literal(Node):
+    value: str | int | float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Now(Node):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Arith(Node):
+    op: str
+    left: Node
+    right: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Node):
+    name: str
+    args: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Truth(Node):
+    value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class And(Node):
+    args: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or(Node):
+    args: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not(Node):
+    arg: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Compare(Node):
+    op: str
+    left: Node
+    right: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Like(Node):
+    term: Node
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class Has(Node):
+    term: Node
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull(Node):
+    term: Node
+
+
+@dataclass(frozen=True, slots=True)
+class InList(Node):
+    term: Node
+    values: tuple[str | int | float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Binding(Node):
+    var: str
+    table: str
+
+
+@dataclass(frozen=True, slots=True)
+class Exists(Node):
+    bindings: tuple[Binding, ...]
+    condition: Node
+
+
+@dataclass(frozen=True, slots=True)
+class InQuery(Node):
+    term: Node
+    value: Node
+    bindings: tuple[Binding, ...]
+    condition: Node
+
+
+@dataclass(frozen=True, slots=True)
+class InFilter(Node):
+    """``var IN owner.name``; an owner of "" is the asker."""
+
+    var: str
+    owner: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate(Node):
+    function: str
+    distinct: bool
+    term: Node | None
+    bindings: tuple[Binding, ...]
+    condition: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold(Node):
+    aggregate: Aggregate
+    op: str
+    constant: str | int | float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Top(Node):
+    """``var IN TOP limit binding BY aggregate AMONG condition``."""
+
+    var: str
+    limit: int
+    binding: Binding
+    aggregate: Aggregate
+    condition: Node
+
+
+def walk(node: object) -> Iterator[Node]:
+    """Yield a node and all below it."""
+    if isinstance(node, tuple):
+        for part in node:
+            yield from walk(part)
+    elif isinstance(node, Node):
+        yield node
+        for field in fields(node):
+            yield from walk(getattr(node, field.name))
+
+
+def free(node: object) -> frozenset[str]:
+    """Return the variables that a node takes from around it."""
+    match node:
+        case Column(var, _) | InFilter(var, _, _):
+            return frozenset({var})
+        case Top(var, _, binding, aggregate, condition):
+            inside = free(aggregate) | free(condition)
+            return (inside - {binding.var}) | {var}
+        case Exists(bindings, condition):
+            return free(condition) - {b.var for b in bindings}
+        case Aggregate(_, _, term, bindings, condition):
+            return (free(term) | free(condition)) - {b.var for b in bindings}
+        case InQuery(term, value, bindings, condition):
+            inside = free(value) | free(condition)
+            return (inside - {b.var for b in bindings}) | free(term)
+        case tuple():
+            return frozenset[str]().union(*(free(part) for part in node))
+        case Node():
+            return frozenset[str]().union(*(free(getattr(node, f.name)) for f in fields(node)))
+    return frozenset()
+
+
+def has_now(node: object) -> bool:
+    """Return whether ``now()`` stands in a node."""
+    return any(isinstance(part, Now) for part in walk(node))

@@ -1,0 +1,95 @@
+"""What the language says of values: LIKE, HAS, comparisons, functions; None is unknown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+from simulation.auditor.spans import COMPARE
+
+
+@lru_cache(maxsize=1 << 14)
+def words(text: str) -> tuple[str, ...]:
+    """Return the runs of letters and digits, in lower case.
+
+    >>> words("Re: Grüße, x_2")
+    ('re', 'grüße', 'x', '2')
+    """
+    return tuple("".join(c if c.isalnum() else " " for c in text.lower()).split())
+
+
+def has(text: str | None, wanted: str) -> bool | None:
+    """Return whether the wanted words stand in a text, adjacent and in order."""
+    if text is None:
+        return None
+    here, there = words(text), words(wanted)
+    size = len(there)
+    return any(here[i : i + size] == there for i in range(len(here) - size + 1))
+
+
+@lru_cache(maxsize=4096)
+def _pattern(pattern: str) -> re.Pattern[str]:
+    expression, escaped = "", False
+    for letter in pattern.lower():
+        if not escaped and letter == "\\":
+            escaped = True
+            continue
+        wild = {"%": ".*", "_": "."}.get(letter) if not escaped else None
+        expression += wild or re.escape(letter)
+        escaped = False
+    return re.compile(expression + ("\\\\" if escaped else ""), re.DOTALL)
+
+
+def like(text: str | None, pattern: str) -> bool | None:
+    r"""Return whether a text is of a pattern, ignoring case.
+
+    >>> like("100% OK", r"100\% o_"), like("a\nb", "a%"), like("ab", "a")
+    (True, True, False)
+    """
+    return None if text is None else _pattern(pattern).fullmatch(text.lower()) is not None
+
+
+def compare(left: Any, op: str, right: Any) -> bool | None:
+    """Compare as SQL does: unknown if either is NULL."""
+    return None if left is None or right is None else COMPARE[op](left, right)
+
+
+def some(results: Iterable[bool | None]) -> bool | None:
+    """Return SQL's ANY: true if one is, else unknown if one is, else false."""
+    unknown = False
+    for result in results:
+        if result:
+            return True
+        unknown = unknown or result is None
+    return None if unknown else False
+
+
+def call(name: str, args: list[Any]) -> Any:
+    """Call a function of the language; all but coalesce are NULL of a NULL."""
+    if name == "coalesce":
+        return next((arg for arg in args if arg is not None), None)
+    if None in args:
+        return None
+    text = args[0]
+    match name:
+        case "lower":
+            return text.lower()
+        case "upper":
+            return text.upper()
+        case "trim":
+            return text.strip(" ")
+        case "length":
+            return len(text)
+        case "substr":
+            start = max(args[1] - 1, 0)
+            return text[start:] if len(args) == 2 else text[start : start + max(args[2], 0)]
+    raise ValueError(f"no function {name}")
+
+
+def arith(op: str, left: Any, right: Any) -> Any:
+    """Return ``left op right``, NULL of a NULL."""
+    if left is None or right is None:
+        return None
+    return left + right if op == "+" else left - right if op == "-" else left * right

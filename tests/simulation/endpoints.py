@@ -1,0 +1,94 @@
+"""The servers of the outside, in memory: they record what they accept, and misbehave as planned."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import json
+import random
+from collections import Counter
+from typing import Any
+
+from simulation.history import History
+
+GOOD = {"answer": "ok"}
+
+MISBEHAVIOURS: dict[str, tuple[dict[str, Any], ...]] = {
+    "smtp": (
+        {"answer": "refuse content", "code": 451, "words": "4.3.0 Try again later"},
+        {"answer": "refuse recipient", "code": 450, "words": "4.2.1 Mailbox busy"},
+        {"answer": "hang", "waited": 20},
+        {"answer": "cut"},
+        {"answer": "accept, then cut"},
+    ),
+    "http": (
+        {"answer": "status", "status": 500, "text": "no"},
+        {"answer": "status", "status": 429, "text": "slowly"},
+        {"answer": "hang", "waited": 10},
+        {"answer": "accept, then cut"},
+    ),
+}
+
+
+class Endpoints:
+    """What all servers were sent; ``bad`` is how they answer the next requests of a kind."""
+
+    def __init__(self, history: History, lots: random.Random) -> None:
+        self.history, self.lots = history, lots
+        self.bad: Counter[str] = Counter()
+
+    def misbehave(self, kind: str, times: int) -> None:
+        """Have the next requests of a kind go wrong."""
+        self.bad[kind] += times
+        self.history.add("fault", kind="endpoint", endpoint=kind, times=times)
+
+    def behave(self) -> None:
+        self.bad.clear()
+
+    def answer(self, kind: str, request: dict[str, Any]) -> dict[str, Any]:
+        """Return the answer to a request; what is accepted is written down."""
+        if request.get("do") == "open":
+            return GOOD
+        answer = GOOD if kind == "smtp" else {"answer": "status", "status": 200, "text": "ok"}
+        if self.bad[kind] > 0:
+            self.bad[kind] -= 1
+            answer = self.lots.choice(MISBEHAVIOURS[kind])
+        accepted = answer["answer"] in ("ok", "accept, then cut") or answer.get("status") == 200
+        told = {"endpoint": kind, "answer": answer["answer"], "accepted": accepted}
+        self.history.add("received", **told, **_content(kind, request))
+        if answer["answer"] == "accept, then cut":
+            return {**answer, "answer": "cut"}
+        return answer
+
+
+def _content(kind: str, request: dict[str, Any]) -> dict[str, Any]:
+    if kind == "http":
+        headers = {name.lower(): value for name, value in request["headers"].items()}
+        payload = json.loads(request["body"] or b"null")
+        return {
+            "path": request["path"],
+            "host": request["host"],
+            "message_id": headers.get("webhook-id"),
+            "payload": payload,
+        }
+    message = email.message_from_bytes(request["raw"], policy=email.policy.default)
+    text = "".join(
+        str(part.get_content())
+        for part in message.walk()
+        if part.get_content_type() == "text/plain"
+    )
+    names = (
+        "Message-ID",
+        "Subject",
+        "From",
+        "To",
+        "X-Tapestry-Filter",
+        "List-Id",
+        "Resent-Message-ID",
+    )
+    headers = {name: str(message[name]) for name in names if message[name] is not None}
+    return {
+        "recipient": request["recipients"][0],
+        "message_id": headers.get("Message-ID"),
+        "payload": {"headers": headers, "text": text},
+    }

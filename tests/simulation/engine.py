@@ -1,0 +1,56 @@
+"""The product's statements on sqlite, over the rows of a snapshot; files are read once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow.parquet as pq
+from support.engines import sqlite_engine
+from support.engines.sqlite_engine import SqliteEngine
+
+from tapestry.core.clock import NEVER
+from tapestry.core.schema import COLUMNS
+
+_rows: dict[str, list[dict[str, Any]]] = {}
+_last: tuple[tuple[str, ...], SqliteEngine] | None = None
+
+
+def engine_on(snapshot: Any, **_: Any) -> SqliteEngine:
+    """Return the engine over a snapshot: the last one, if it was over the same files."""
+    global _last
+    files = {table: [str(f.path) for f in snapshot.data_files(table)] for table in COLUMNS}
+    key = tuple(path for paths in files.values() for path in paths)
+    if _last is None or _last[0] != key:
+        _last = (
+            key,
+            _Engine({t: [r for p in paths for r in _read(p)] for t, paths in files.items()}),
+        )
+    return _last[1]
+
+
+def _read(path: str) -> list[dict[str, Any]]:
+    if path not in _rows:
+        _rows[path] = pq.ParquetFile(path).read(use_threads=False).to_pylist()
+    return _rows[path]
+
+
+class _Engine(SqliteEngine):
+    """The engine of the tests; what was retracted is found in one pass."""
+
+    def __init__(self, data: dict[str, list[dict[str, Any]]]) -> None:
+        taken: dict[Any, int] = {}
+        for row in data["annotations"]:
+            if row["kind"] == "retraction":
+                named = (row["value"], row["msgid"], row["owner"], row["audience"])
+                taken[named] = min(row["ts"], taken.get(named, NEVER))
+
+        def retracted(row: dict[str, Any], _: Any) -> int:
+            if row["kind"] == "retraction":
+                return int(row["ts"])
+            return taken.get((row["annid"], row["msgid"], row["owner"], row["audience"]), NEVER)
+
+        real, sqlite_engine.retracted = sqlite_engine.retracted, retracted
+        try:
+            super().__init__(data)
+        finally:
+            sqlite_engine.retracted = real

@@ -1,0 +1,159 @@
+"""Who is there in a world, and what was written down of them so far."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+from uuid import UUID
+
+from simulation.generator.mail import Mail
+from simulation.world import CrashedError, OrderFailedError, World
+
+PEOPLE = {"alice": "mary@x.org", "bob": "bill@y.org", "Joe": "joe@x.org"}
+ZONES = ("UTC", "America/New_York", "Asia/Kolkata", "Europe/Berlin")
+
+
+class Cast:
+    """The people of a world, their mail, and what of the database was told to the history."""
+
+    def __init__(self, world: World) -> None:
+        self.world, self.history = world, world.history
+        self.lots = random.Random(f"{world.seed} cast")
+        self.mail = Mail(random.Random(f"{world.seed} mail"))
+        self.names: list[str] = []
+        self.groups: dict[str, list[str]] = {}
+        self.made = self.batches = 0
+        self.told_outbox = 0
+        self.said: list[dict[str, Any]] = []
+        self.filters: dict[int, dict[str, Any]] = {}
+        self.steps: dict[str, list[str]] = {}
+
+    def arrive(self) -> None:
+        """Have the people of this world come."""
+        for name in list(PEOPLE)[: self.lots.choice((2, 2, 3))]:
+            self.groups[name] = ["x"] if self.lots.random() < 0.6 else []
+            self.names.append(name)
+            self.tell_person(name, time_zone=self.lots.choice(ZONES))
+
+    def tell_person(self, name: str, **profile: Any) -> None:
+        """Make a person, or change them, and write it down."""
+        told = {"email": PEOPLE[name], "groups": self.groups[name], **profile}
+        self.order("person", name=name, **told)
+        self.history.add("person", name=name, **told)
+
+    @property
+    def audiences(self) -> list[str]:
+        """Return whom mail may be for, the likely ones more often."""
+        own = [f"user:{name}" for name in self.names]
+        return ["public"] * 6 + own + ["group:x"]
+
+    # The site; it may end at any write, and is asked again where somebody would ask again.
+
+    def order(self, do: str, **what: Any) -> Any:
+        """Have the site do something that must be done: again, if it ended meanwhile."""
+        while True:
+            try:
+                return self.world.order(do, **what)
+            except CrashedError:
+                self.history.add("fault", kind="crashed", during=do)
+            except OrderFailedError as error:
+                self.history.add("error", during=do, text=str(error))
+                return None
+
+    def request(self, user: str, method: str, path: str, data: Any = None) -> dict[str, Any] | None:
+        """Ask for a page once; None if there was no answer."""
+        try:
+            answer: dict[str, Any] = self.world.order(
+                "request", user=user, method=method, path=path, data=data
+            )
+        except CrashedError:
+            self.history.add("fault", kind="crashed", during=path)
+            return None
+        except OrderFailedError as error:
+            self.history.add("error", during=path, text=str(error))
+            return None
+        return answer
+
+    # What is there.
+
+    def audiences_of(self, person: str) -> list[str]:
+        return ["public", f"user:{person}", *(f"group:{group}" for group in self.groups[person])]
+
+    def visible_message(self, person: str) -> dict[str, Any] | None:
+        """Return a message that a person may see, one of the newest as often as not."""
+        seen = [row for row in self.mail.rows if row["audience"] in self.audiences_of(person)]
+        return self.lots.choice(seen[-8:] if self.lots.random() < 0.7 else seen) if seen else None
+
+    def listed(self, person: str) -> list[str]:
+        """Return the Message-IDs of a person's matches."""
+        rows = self.world.select(
+            "SELECT DISTINCT m.msgid FROM filters_match m"
+            " JOIN filters_filter f ON f.id = m.filter_id"
+            " JOIN auth_user u ON u.id = f.owner_id WHERE u.username = ? ORDER BY m.msgid",
+            person,
+        )
+        return [row["msgid"] for row in rows]
+
+    def triage_steps(self, person: str) -> list[str]:
+        rows = self.world.select(
+            "SELECT t.id FROM filters_triagestep t JOIN auth_user u ON u.id = t.owner_id"
+            " WHERE u.username = ? ORDER BY t.at, t.id",
+            person,
+        )
+        return [str(UUID(row["id"])) for row in rows]
+
+    # What is told.
+
+    def note_filter(self, row: dict[str, Any], **more: Any) -> None:
+        """Write down a filter that was made."""
+        self.filters[row["key"]] = {**row, **more}
+        self.history.add("filter", **row, **more)
+
+    def note_filters(self, how: str, changed: set[int], **more: Any) -> None:
+        """Write down what became of filters: of those changed, and of those that refer to them."""
+        from simulation.generator.doings import filter_rows
+
+        rows = {row["key"]: row for row in filter_rows(self)}
+        for key in sorted(self.filters.keys() - rows.keys()):
+            del self.filters[key]
+            self.history.add("filter_changed", key=key, how="delete")
+        for key, row in rows.items():
+            known = self.filters.get(key)
+            if known is None:
+                self.note_filter(row)
+                continue
+            meaning = (
+                "tql",
+                "text",
+                "t0",
+                "live",
+                "timeliness",
+                "while_unread",
+                "visibility",
+                "active",
+                "end",
+                "revision",
+                "name",
+            )
+            if key in changed or any(known[name] != row[name] for name in ("tql", "error")):
+                differs = any(known[name] != row[name] for name in meaning)
+                told = {**more, "same": not differs} if key in changed else {}
+                self.filters[key] = {**known, **row}
+                if told.get("features") is None:
+                    told["features"] = known.get("features", [])
+                self.history.add(
+                    "filter_changed", how=how if key in changed else "recompiled", **row, **told
+                )
+
+    def note_outbox(self, origin: str) -> int:
+        """Write down what people have said that was not told yet; return how much that was."""
+        rows = self.world.select(
+            "SELECT o.id, o.annid, o.msgid, u.username AS owner, o.kind, o.value, o.number,"
+            " o.audience FROM filters_outboxannotation o JOIN auth_user u ON u.id = o.owner_id"
+            " WHERE o.id > ? ORDER BY o.id",
+            self.told_outbox,
+        )
+        for row in rows:
+            self.told_outbox = row.pop("id")
+            self.history.add("submitted", table="annotations", rows=[row], origin=origin)
+        return len(rows)

@@ -1,0 +1,187 @@
+"""What people do on the pages: each function asks for pages, and writes down what was done.
+
+What has become of it is read from the database, so that it is right after a crash too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulation.generator import texts
+from simulation.generator.cast import Cast
+
+TIMELINESS = (
+    "",
+    "",
+    "at once",
+    "every 30 minutes",
+    "hourly",
+    "daily at 08:00",
+    "weekly on Monday at 08:00",
+)
+_FILTER = (
+    "SELECT f.id AS key, u.username AS owner, f.name, f.text, f.phrase, f.tql, f.start AS t0,"
+    " f.mode = 'live' AS live, f.timeliness, f.while_unread, f.visibility, f.revision, f.active,"
+    " f.since, f.end, f.error FROM filters_filter f JOIN auth_user u ON u.id = f.owner_id"
+)
+
+
+def filter_rows(cast: Cast, where: str = "1", *values: Any) -> list[dict[str, Any]]:
+    """Return filters as the history has them."""
+    return cast.world.select(f"{_FILTER} WHERE {where} ORDER BY f.id", *values)
+
+
+def write_filter(cast: Cast) -> None:
+    """Have somebody write a filter, in phrases or in TQL."""
+    lots = cast.lots
+    owner = lots.choice(cast.names)
+    if lots.random() < 0.6:
+        known = [row["name"] for row in filter_rows(cast, "u.username = ?", owner)]
+        known += [f"{r['owner']}'s {r['name']}" for r in filter_rows(cast, "f.visibility='shared'")]
+        text, features = texts.phrase(lots, [n for n in known if "'" not in n], cast.world.now)
+    else:
+        text, features = texts.tql(lots)
+    cast.made += 1
+    name = f"f{cast.made}"
+    sent = {
+        "text": text,
+        "name": name,
+        "mail": lots.choice(("existing", "existing", "new")),
+        "mode": lots.choice(("keep", "keep", "live")),
+        "timeliness": lots.choice(TIMELINESS),
+        "visibility": lots.choice(("private", "shared")),
+        **({"while_unread": "on"} if lots.random() < 0.1 else {}),
+    }
+    answer = cast.request(owner, "post", "/filters/new/", sent)
+    for row in filter_rows(cast, "u.username = ? AND f.name = ?", owner, name):
+        cast.note_filter(row, existing=sent["mail"] == "existing", features=sorted(features))
+        return
+    cast.history.add("refused", page="/filters/new/", text=text, status=answer and answer["status"])
+
+
+def say(cast: Cast) -> None:
+    """Have somebody say something of a message, or take it back."""
+    lots = cast.lots
+    person = lots.choice(cast.names)
+    row = cast.visible_message(person)
+    if row is None:
+        return
+    kind = lots.choice(("vote", "vote", "vote", "tag", "note", "priority"))
+    sent: dict[str, Any] = {"id": row["msgid"], "kind": kind}
+    if kind == "vote":
+        sent["number"] = lots.choice((1, 1, -1, 0))
+    elif kind == "priority":
+        sent["number"] = lots.choice((1, 5, 0))
+    elif kind == "tag" and lots.random() < 0.3:
+        sent["take_back"] = lots.choice(("later", "index"))
+    else:
+        sent["value"] = lots.choice(("later", "index", "m1"))
+    if lots.random() < 0.15:
+        sent["private"] = kind
+    answer = cast.request(person, "post", "/message/annotate/", sent)
+    kept = cast.note_outbox("page")
+    cast.history.add(
+        "act",
+        person=person,
+        kind=kind,
+        msgids=[row["msgid"]],
+        sent=sent,
+        kept=kept,
+        status=answer and answer["status"],
+    )
+
+
+def triage(cast: Cast) -> None:
+    """Have somebody deal with messages of a list, or undo what they did."""
+    lots = cast.lots
+    person = lots.choice(cast.names)
+    if cast.steps.get(person) and lots.random() < 0.3:
+        step = cast.steps[person].pop()
+        answer = cast.request(person, "post", f"/triage/undo/{step}/")
+        cast.history.add(
+            "act", person=person, kind="undo", of=step, status=answer and answer["status"]
+        )
+        return
+    listed = cast.listed(person)
+    if not listed:
+        return
+    action = lots.choice(
+        (
+            "done",
+            "done",
+            "inbox",
+            "star",
+            "unstar",
+            "read",
+            "read",
+            "unread",
+            "snooze",
+            "unsnooze",
+            "mute",
+            "unmute",
+        )
+    )
+    chosen = lots.sample(listed, min(len(listed), lots.choice((1, 1, 2, 4))))
+    sent: dict[str, Any] = {"id": chosen}
+    if action == "snooze":
+        sent["until"] = "tomorrow"
+    before = cast.triage_steps(person)
+    answer = cast.request(person, "post", f"/triage/do/{action}/", sent)
+    made = [step for step in cast.triage_steps(person) if step not in before]
+    for step in made:
+        cast.steps.setdefault(person, []).append(step)
+    cast.history.add(
+        "act",
+        person=person,
+        kind=action,
+        msgids=chosen,
+        status=answer and answer["status"],
+        step_made=made,
+    )
+
+
+def change_filter(cast: Cast) -> None:
+    """Have the owner of a filter edit, pause, resume or delete it."""
+    lots = cast.lots
+    filters = filter_rows(cast)
+    if not filters:
+        return
+    row = lots.choice(filters)
+    how = lots.choice(
+        ("edit", "edit", "timeliness", "pause", "resume", "mode", "mail", "visibility", "delete")
+    )
+    address = f"/filter/{row['name']}"
+    features: list[str] | None = None
+    if how in ("pause", "resume", "delete"):
+        cast.request(row["owner"], "post", f"{address}/{how}/")
+    else:
+        sent = {
+            "text": row["text"],
+            "name": row["name"],
+            "mail": "existing" if row["t0"] is None else "new",
+            "mode": "live" if row["live"] else "keep",
+            "timeliness": row["timeliness"],
+            "visibility": row["visibility"],
+            "found": lots.choice(("keep", "forget")),
+            **({"while_unread": "on"} if row["while_unread"] else {}),
+        }
+        if how == "edit":
+            drawn = (
+                texts.phrase(lots, [], cast.world.now) if lots.random() < 0.6 else texts.tql(lots)
+            )
+            sent["text"], features = drawn[0], sorted(drawn[1])
+        elif how == "timeliness":
+            sent["timeliness"] = lots.choice(TIMELINESS)
+        elif how == "mode":
+            sent["mode"] = "keep" if row["live"] else "live"
+        elif how == "mail":
+            sent["mail"] = "new" if row["t0"] is None else "existing"
+        elif how == "visibility":
+            sent["visibility"] = lots.choice(("private", "shared"))
+        forget = sent["found"] == "forget"
+        answer = cast.request(row["owner"], "post", f"{address}/edit/", sent)
+        cast.note_filters(
+            how, {row["key"]}, forget=forget, features=features, status=answer and answer["status"]
+        )
+        return
+    cast.note_filters(how, {row["key"]})

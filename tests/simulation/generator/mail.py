@@ -1,0 +1,107 @@
+"""Mail of a world: few senders, words and threads, so that filters and messages meet."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from email.message import EmailMessage
+from email.utils import format_datetime
+from typing import Any
+
+from support.generators.rows import GROUPS, PEOPLE, SUBJECTS
+
+from simulation.world import DAY, HOUR, MINUTE
+from tapestry.core.clock import to_datetime
+
+NAMES = {"joe@x.org": "Joe", "mary@x.org": "Mary Jones", "bill@y.org": "Bill"}
+BODIES = ("Spark", "the index, again", "x", "äpfel und birnen; spark index", "b a")
+DELAYS = (0, 0, 0, MINUTE, HOUR, DAY, 3 * DAY, 16 * DAY)
+
+Row = dict[str, Any]
+
+
+@dataclass
+class Mail:
+    """All messages that were made so far, by Message-ID; some are named before they come."""
+
+    lots: random.Random
+    rows: list[Row] = field(default_factory=list)
+    made: int = 0
+    promised: list[str] = field(default_factory=list)
+
+    def batch(self, now: int, audiences: list[str]) -> list[Row]:
+        """Draw the messages of one append."""
+        return [self._message(now, audiences) for _ in range(self.lots.choice((1, 1, 2, 3, 5)))]
+
+    def _message(self, now: int, audiences: list[str]) -> Row:
+        lots = self.lots
+        if self.rows and lots.random() < 0.08:
+            return self._again(audiences)
+        msgid = self._name()
+        sender = lots.choice(PEOPLE)
+        received = now - lots.choice(DELAYS)
+        parent = self._parent() if lots.random() < 0.45 else None
+        row: Row = {
+            "msgid": msgid,
+            "received": lots.choice((received, received, received, None)),
+            "date": lots.choice((received - lots.choice(DELAYS), received, None)),
+            "sender": sender,
+            "sender_name": lots.choice((NAMES[sender], NAMES[sender], None)),
+            "to": sorted(lots.sample(PEOPLE, lots.choice((0, 1, 1, 2)))),
+            "cc": lots.sample(PEOPLE, lots.choice((0, 0, 1))),
+            "subject": lots.choice(SUBJECTS),
+            "newsgroups": lots.sample(GROUPS, lots.choice((0, 0, 1, 2))),
+            "list": lots.choice((None, None, "r-devel", "index")),
+            "inreplyto": parent,
+            "references": [] if parent is None else [parent],
+            "body": lots.choice(BODIES),
+            "size": lots.choice((500, 900, 2000, 3500)),
+            "attachments": lots.choice((0, 0, 0, 1, 2)),
+            "source": lots.choice(("a", "b")),
+            "audience": lots.choice(audiences),
+        }
+        row["raw"] = raw(row)
+        self.rows.append(row)
+        return row
+
+    def _name(self) -> str:
+        if self.promised and self.lots.random() < 0.5:
+            return self.promised.pop(0)
+        self.made += 1
+        return f"m{self.made - 1}"
+
+    def _parent(self) -> str:
+        if self.lots.random() < 0.25 or not self.rows:  # one that comes later, or never
+            self.made += 1
+            self.promised.append(f"m{self.made - 1}")
+            return self.promised[-1]
+        return str(self.lots.choice(self.rows[-12:])["msgid"])
+
+    def _again(self, audiences: list[str]) -> Row:
+        """Draw a message that was there: the same for anybody, or with other words."""
+        row = dict(self.lots.choice(self.rows[-20:]))
+        row.pop("copy", None)
+        how = self.lots.choice(("same", "other audience", "forged"))
+        if how == "other audience":
+            row["audience"] = self.lots.choice(audiences)
+        if how == "forged":
+            row |= {"body": f"forged {self.lots.choice(BODIES)} {len(self.rows)}", "copy": True}
+            row["sender"] = self.lots.choice(PEOPLE)
+        row["raw"] = raw(row)
+        return row
+
+
+def raw(row: Row) -> bytes:
+    """Return a message as it would have come."""
+    message = EmailMessage()
+    message["Message-ID"] = f"<{row['msgid']}>"
+    message["From"] = f"{row['sender_name'] or ''} <{row['sender']}>".strip()
+    message["Subject"] = row["subject"]
+    if row["to"]:
+        message["To"] = ", ".join(row["to"])
+    if row["date"] is not None:
+        message["Date"] = format_datetime(to_datetime(row["date"]))
+    if row["inreplyto"]:
+        message["In-Reply-To"] = f"<{row['inreplyto']}>"
+    message.set_content(row["body"])
+    return message.as_bytes().replace(b"\n", b"\r\n")

@@ -1,0 +1,168 @@
+"""What happens next in a world, drawn by lot: a step of mail, people, tasks, time or faults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from simulation import observations
+from simulation.generator import doings
+from simulation.generator.cast import Cast
+from simulation.settling import run_task, settle
+from simulation.tasks import BEATS, Task
+from simulation.world import DAY, HOUR, MINUTE, SECOND, World
+
+SETTLED = 25
+"""Steps between two settled points, about."""
+
+
+def bring_mail(cast: Cast) -> None:
+    """Have mail come, as a source brings it: the same batch again until it is in."""
+    rows = cast.mail.batch(cast.world.now, cast.audiences)
+    cast.batches += 1
+    shown = [{k: v for k, v in row.items() if k not in ("raw", "copy")} for row in rows]
+    sent = [{k: v for k, v in row.items() if k != "copy"} for row in rows]
+    receipt = cast.order("append", messages=sent, cursor=("box", cast.batches))
+    told = [
+        {**s, "copy": True} if row.get("copy") else s for s, row in zip(shown, rows, strict=True)
+    ]
+    cast.history.add("submitted", table="messages", rows=told, origin="append", receipt=receipt)
+
+
+def strangers(cast: Cast) -> None:
+    """Have people who are not here say something: a program appends it."""
+    row = cast.visible_message(cast.lots.choice(cast.names))
+    if row is None:
+        return
+    lots = cast.lots
+    cast.made += 1
+    said = {
+        "annid": f"s{cast.made}",
+        "msgid": row["msgid"],
+        "owner": lots.choice(("Jones", "alice", "terry")),
+        "kind": lots.choice(("vote", "vote", "tag")),
+        "value": lots.choice((None, "later", "index")),
+        "number": lots.choice((1.0, 1.0, -1.0, None)),
+        "audience": row["audience"],
+    }
+    if cast.said and lots.random() < 0.3:
+        back = lots.choice(cast.said)
+        said = {
+            **back,
+            "annid": said["annid"],
+            "kind": "retraction",
+            "value": back["annid"],
+            "number": None,
+        }
+    elif said["kind"] == "vote":
+        said["value"] = None
+    cast.said.append(said)
+    cast.order("annotate", rows=[said])
+    cast.history.add("submitted", table="annotations", rows=[said], origin="append")
+
+
+def work(cast: Cast) -> None:
+    """Have a worker do something: any task that waits, or one that the clock asks for."""
+    lots, world = cast.lots, cast.world
+    for _ in range(lots.choice((1, 1, 2, 3))):
+        task = world.queue.take(world.now, lots) if lots.random() < 0.6 else None
+        run_task(world, task or Task(lots.choice(BEATS)))
+        if task is not None and lots.random() < 0.05:
+            run_task(world, task)  # a queue may deliver twice
+
+
+def pass_time(cast: Cast) -> None:
+    lots = cast.lots
+    cast.world.pass_time(
+        lots.choice(
+            (1, SECOND, 20 * SECOND, 7 * MINUTE, 31 * MINUTE, HOUR, 9 * HOUR, DAY, 3 * DAY, 8 * DAY)
+        )
+        + lots.randint(0, SECOND)
+    )
+
+
+def crash(cast: Cast) -> None:
+    """Have the site end at one of its next writes."""
+    at = cast.lots.choice((1, 2, 3, 4, 5, 7, 9, 12, 16, 22))
+    cast.world.fault = ("crash", at)
+    cast.history.add("fault", kind="crash", at=at)
+
+
+def restart(cast: Cast) -> None:
+    cast.world.stop()
+    cast.history.add("fault", kind="restart")
+
+
+def lose_queue(cast: Cast) -> None:
+    cast.history.add("fault", kind="lost_queue", tasks=cast.world.queue.lose())
+
+
+def misbehave(cast: Cast) -> None:
+    cast.world.endpoints.misbehave(
+        cast.lots.choice(("smtp", "http")), cast.lots.choice((1, 1, 2, 5))
+    )
+
+
+def send_somewhere(cast: Cast) -> None:
+    """Have somebody want their matches sent somewhere."""
+    lots = cast.lots
+    person = lots.choice(cast.names)
+    kind = lots.choice(("digest", "forward", "webhook"))
+    mine = [key for key, row in cast.filters.items() if row["owner"] == person]
+    filters = (
+        None if lots.random() < 0.5 or not mine else sorted(lots.sample(mine, min(2, len(mine))))
+    )
+    cast.made += 1
+    address = "" if kind == "webhook" else f"{kind}.{cast.made}@out.example"
+    settings = {"url": f"http://127.0.0.1:80/hook/{cast.made}"} if kind == "webhook" else {}
+    told = {"person": person, "kind": kind, "name": f"d{cast.made}", "filters": filters}
+    key = cast.order("destination", address=address, settings=settings, **told)
+    for row in cast.world.select("SELECT cursor, uid FROM filters_destination WHERE id = ?", key):
+        cast.history.add(
+            "destination", key=key, address=address, url=settings.get("url"), **told, **row
+        )
+
+
+STEPS: tuple[tuple[int, Callable[[Cast], None]], ...] = (
+    (22, bring_mail),
+    (5, strangers),
+    (12, doings.say),
+    (9, doings.write_filter),
+    (5, doings.change_filter),
+    (8, doings.triage),
+    (30, work),
+    (14, pass_time),
+    (2, send_somewhere),
+    (3, crash),
+    (1, restart),
+    (1, lose_queue),
+    (2, misbehave),
+)
+"""What may happen, and how often against the others."""
+
+
+def play(world: World, steps: int, judge: Callable[[], None]) -> None:
+    """Play a world for so many steps; ``judge`` is called at each settled point and at the end."""
+    cast = Cast(world)
+    cast.order("small")
+    cast.arrive()
+    weights = [weight for weight, _ in STEPS]
+    for step in range(1, steps + 1):
+        world.history.step = step
+        ((_, what),) = cast.lots.choices(STEPS, weights)
+        world.history.add("step", name=what.__name__)
+        what(cast)
+        if step % SETTLED == 0 or step == steps:
+            _settle(cast)
+            judge()
+
+
+def _settle(cast: Cast) -> None:
+    world = cast.world
+    world.fault = ("", 0)
+    world.endpoints.behave()
+    if cast.lots.random() < 0.5:
+        world.pass_time(cast.lots.choice((SECOND, HOUR)))
+    settle(cast)
+    cast.note_outbox("page")
+    cast.note_filters("settled", set())
+    observations.observe(cast)

@@ -1,0 +1,149 @@
+"""Texts of filters, drawn from the catalogue of phrases and from the nodes of the language.
+
+What the catalogue gains is drawn here by itself: a phrase's slots are filled by their names, and
+one of a name that is not known here keeps the example of the catalogue.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from support.generators.random_filters import _Limits, _Writer
+
+from simulation.world import BEGIN, DAY, HOUR, MINUTE
+from tapestry.core.clock import to_datetime
+from tapestry.core.schema import MESSAGES, Type
+from tapestry.query.phrases.catalogue import KINDS
+from tapestry.query.phrases.catalogue.kind import PhraseKind
+from tapestry.query.tree import nodes as n
+from tapestry.query.tree.printer import print_tql
+
+_SLOT = re.compile(r"{(\w+)(?::([^}]*))?}")
+_NAMES = (
+    "joe",
+    "me",
+    "Mary Jones",
+    "joe@x.org",
+    "@x.org",
+    "bill",
+    "mary or bill",
+    "alice",
+    "Joe",
+    "bob",
+)
+_WORDS: dict[str, tuple[str, ...]] = {
+    "in": ("comp.sys", "comp.databases", "comp.*", "rec.food"),
+    "on list": ("r-devel", "index"),
+    "tagged": ("later", "index", "m1"),
+    "": ("index", "spark", "spark index", "again", "äpfel", "und birnen"),
+}
+_AGES = ("one day", "two days", "1 week", "36 hours", "2 weeks", "3 hours", "20 minutes")
+
+
+def phrase(lots: random.Random, filters: list[str], now: int) -> tuple[str, set[str]]:
+    """Return phrases joined in some way, and the names of their kinds.
+
+    ``filters`` are names that may stand after “in filter”.
+    """
+    drawn = [_one(lots, filters, now) for _ in range(lots.choice((1, 1, 1, 2, 2, 3)))]
+    texts = [f"not {text}" if lots.random() < 0.15 else text for text, _ in drawn]
+    joined = texts[0]
+    for text in texts[1:]:
+        joined = lots.choice(("{} and {}", "{} or {}", "{} but not {}", "{}, {}")).format(
+            joined, text
+        )
+    return joined, {f"phrase:{kind}" for _, kind in drawn}
+
+
+def _one(lots: random.Random, filters: list[str], now: int) -> tuple[str, str]:
+    kind = lots.choice(list(KINDS.values()))
+    if "filter" in kind.name and not filters:
+        kind = KINDS["from"]
+    spelling = kind.spelling
+    if kind.extension and lots.random() < 0.4 and kind.extension[0] != "owner":
+        spelling = kind.extension[1]
+    return _SLOT.sub(lambda slot: _fill(lots, kind, slot, filters, now), spelling), kind.name
+
+
+def _fill(
+    lots: random.Random, kind: PhraseKind, slot: re.Match[str], filters: list[str], now: int
+) -> str:
+    name, example = slot[1], slot[2] or ""
+    draws: dict[str, Callable[[], str]] = {
+        "person": lambda: lots.choice(_NAMES),
+        "number": lambda: lots.choice(("1", "one", "two", "3", "0")),
+        "age": lambda: lots.choice(_AGES),
+        "low": lambda: lots.choice(("one", "2")),
+        "upper": lambda: lots.choice(("three days", "4 weeks", "5 days")),
+        "day": lambda: _day(lots, now),
+        "date": lambda: _day(lots, now),
+        "period": lambda: lots.choice(("2026", "March 2026", "February")),
+        "unit": lambda: "KB",
+        "replies": lambda: "replies",
+        "people": lambda: "people",
+        "words": lambda: lots.choice(_words(kind, filters)),
+    }
+    return draws[name]() if name in draws else example
+
+
+def _words(kind: PhraseKind, filters: list[str]) -> tuple[str, ...]:
+    if "filter" in kind.name:
+        return tuple(filters)
+    key = next((key for key in _WORDS if key and kind.spelling.startswith(f"{key} {{")), "")
+    return _WORDS[key]
+
+
+def _day(lots: random.Random, now: int) -> str:
+    day = to_datetime(now) + timedelta(days=lots.randint(-20, 5))
+    return lots.choice((f"{day:%-d %B %Y}", f"{day:%Y-%m-%d}", "Monday", "yesterday", "today"))
+
+
+class _Drawn(_Writer):
+    """The writer of random filters of the laws, drawing from a seed, in this world's time."""
+
+    def __init__(self, lots: random.Random, unit: int) -> None:
+        super().__init__(None, _Limits(unit, in_query=True, aggregates=True))  # type: ignore[arg-type]
+        self.lots = lots
+
+    def pick(self, *options: Any) -> Any:
+        return self.lots.choice(options)
+
+    def instant(self) -> n.Term:
+        return n.Literal(BEGIN + self.lots.randint(-5, 40) * self.limits.unit, Type.INSTANT)
+
+    def mark(self, aggregate: n.Aggregate) -> n.Literal:
+        if aggregate.type is Type.INSTANT:
+            return n.Literal(BEGIN + self.lots.randint(-5, 40) * DAY, Type.INSTANT)
+        return super().mark(aggregate)
+
+
+def tql(lots: random.Random) -> tuple[str, set[str]]:
+    """Return a condition in TQL, and the names of the constructs in it."""
+    writer = _Drawn(lots, lots.choice((MINUTE, HOUR, DAY)))
+    scope = (n.Binding("m", MESSAGES),)
+    form = lots.choice(("any", "any", "one", "and", "or", "inside", "threshold", "plain"))
+    if form == "plain":
+        condition = writer.plain_count(scope[0])
+    elif form == "any":
+        condition = writer.condition(scope, lots.choice((0, 1, 2)), lots.randint(1, 3))
+    else:
+        condition = writer.counts(scope, 1, form)
+    query = n.CheckedQuery("m", condition, "")
+    return print_tql(query), {f"tql:{type(node).__name__}" for node in n_walk(condition)}
+
+
+def n_walk(node: Any) -> Any:
+    """Yield the nodes of a condition that decide something."""
+    if isinstance(node, tuple):
+        for part in node:
+            yield from n_walk(part)
+    elif isinstance(node, n.Node):
+        if not isinstance(node, n.Literal | n.Column | n.Binding | n.Values | n.Truth):
+            yield node
+        for name in node.__dataclass_fields__:
+            if name != "span":
+                yield from n_walk(getattr(node, name))

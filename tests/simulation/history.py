@@ -1,0 +1,71 @@
+"""What happened in a world, in order: all that the auditor is told.
+
+Every entry is a dict of plain JSON values with ``step``, ``now`` (the simulated wall clock) and
+``what``; instants are integers, microseconds since 1970 UTC.  Readers skip entries and fields that
+they do not know.
+
+person: name, groups, time_zone, email, aliases, timeliness, quiet_from, quiet_to, holiday_until;
+    the whole of it again when it changed, with ``removed: true`` when it is gone
+submitted: table, rows (the columns of LANGUAGE.md without ts), origin (append, page, archive);
+    ``copy: true`` in a row of a forged copy.  What was answered by an end of the process is told
+    when it was asked again; each must become visible, in one instant for one entry
+filter: key, owner, name, text, phrase, tql (what runs, with what it refers to), existing, t0
+    (null takes existing mail), live, timeliness, while_unread, visibility, revision, features
+    (kinds of phrases or constructs)
+filter_changed: key, how (edit, forget, pause, resume, delete, mode, timeliness, recompiled), and
+    all fields of ``filter`` as they are now, with active, since, error; of a deleted one only key
+    and how
+act: person, kind (an action of a list, undo, vote, tag, …), msgids, filter or thread, status (of
+    the answer), until (of a snooze)
+destination: key, uid, person, kind, address or url, filters (keys; null for all), active, cursor
+    (where it begins in the release sequence); ``how: deleted``
+fault: kind (crash, restart, io_error, disk_full, lost_queue, clock_step, endpoint), and what the
+    kind has
+upkeep: kind (compact, vacuum, backup, restore, forget, …), and what the kind has
+received: endpoint (smtp, http), recipient or path, answer (what was answered), message_id,
+    payload
+settled: rounds: all tasks were run until nothing was due
+seen: kind and content:
+seen, rows: table, rows (each column, ts among them), read from the Parquet files that the log
+    names
+seen, matches: rows of the Match table: key, filter, msgid, audience, matched_at, stored_at,
+    shown_at, retracted_at, read_at, sequence, listed (has a card)
+seen, filters: rows: key, owner, active, enrolled, proven, since, start, end, error, revision,
+    begun_at
+seen, clock: last, shared_since
+seen, destinations: rows: key, cursor, latest, claimed_until, holder, due_at, failures, active,
+    error
+seen, page: person, page (inbox, filter, shelf, search), name, msgids in their order, status
+seen, waiting: outbox, unreleased, stale, queue: what is not done, counted
+seen, check: report of check-data: problems
+seen, health: status, text of /healthz
+error: task or request, text: an exception that nobody caught
+log: level, name, text: a line of the site's log of level ERROR or more
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+Entry = dict[str, Any]
+
+
+class History:
+    """A list of entries that only grows."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.step = 0
+        self.now = 0
+
+    def add(self, what: str, **fields: Any) -> Entry:
+        """Add an entry, of this step and instant."""
+        entry = {"step": self.step, "now": self.now, "what": what, **fields}
+        self.entries.append(entry)
+        return entry
+
+
+def line(entry: Entry) -> str:
+    """Return an entry as a line of the trace, the same for the same run."""
+    return json.dumps(entry, ensure_ascii=False, sort_keys=True, default=str)

@@ -1,0 +1,63 @@
+"""Judge a world while it is played: by the auditor, and by what must never be."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import Any
+
+from simulation.auditor import Auditor
+from simulation.history import History
+
+
+class Judge:
+    """Called at each settled point; raises Found as soon as anything is wrong."""
+
+    class Found(Exception):  # noqa: N818
+        """Something is wrong: nothing after it means anything."""
+
+    def __init__(self, history: History) -> None:
+        self.history, self.auditor = history, Auditor()
+        self.findings: list[str] = []
+        self.seconds = 0.0
+        self._read = 0
+
+    def __call__(self) -> None:
+        """Judge all that has happened so far."""
+        started = time.perf_counter()
+        self._look_for_errors()
+        self.findings += map(str, self.auditor.judge(self.history.entries))
+        self.seconds += time.perf_counter() - started
+        if self.findings:
+            raise self.Found
+
+    def _look_for_errors(self) -> None:
+        entries = self.history.entries
+        for entry in entries[self._read :]:
+            sentence = _wrong(entry)
+            if sentence:
+                self.findings.append(f"step {entry['step']}: {sentence}")
+        self._read = len(entries)
+
+    def counts(self, history: History) -> dict[str, int]:
+        """Return how much there was of some things."""
+        counts = Counter(entry["what"] for entry in history.entries)
+        matches = [e for e in history.entries if e["what"] == "seen" and e["kind"] == "matches"]
+        wanted = ("submitted", "filter", "act", "received", "refused", "fault")
+        return {
+            **{name: counts[name] for name in wanted},
+            "matches": len(matches[-1]["rows"]) if matches else 0,
+        }
+
+
+def _wrong(entry: dict[str, Any]) -> str:
+    match entry["what"]:
+        case "error":
+            return f"{entry['during']} ended with an error: {entry['text']}"
+        case "settled" if entry.get("unsettled"):
+            return "it does not come to rest"
+        case "log" if entry["level"] in ("ERROR", "CRITICAL"):
+            return f"logged as an error by {entry['name']}: {entry['text']}"
+        case "seen" if entry["kind"] == "page" and entry["status"] != 200:
+            return f"the page {entry['page']} {entry['name']} answered {entry['status']}"
+    return ""

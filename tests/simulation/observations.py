@@ -1,0 +1,66 @@
+"""What is seen of a world at a settled point, from the outside."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+from simulation import tables_reader
+
+_LISTED = re.compile(r'data-msgid="([^"]*)"')
+
+
+_ROWS = {
+    "matches": """
+        SELECT id AS key, filter_id AS filter, msgid, audience, matched_at, stored_at, shown_at,
+            retracted_at, read_at, sequence, card_id IS NOT NULL AS listed
+        FROM filters_match ORDER BY id""",
+    "filters": """
+        SELECT f.id AS key, u.username AS owner, active, enrolled, proven, since, start, end,
+            error, revision, begun_at
+        FROM filters_filter f JOIN auth_user u ON u.id = f.owner_id ORDER BY f.id""",
+    "destinations": """
+        SELECT id AS key, cursor, latest, claimed_until, holder, due_at, failures, active, error
+        FROM filters_destination ORDER BY id""",
+}
+_CLOCK = """
+    SELECT (SELECT max(last) FROM filters_clock) AS last,
+        (SELECT max(since) FROM filters_sharedwindow) AS shared_since"""
+
+
+def observe(cast: Any) -> None:
+    """Write down what is stored and what pages show."""
+    world, history = cast.world, cast.history
+    for table in ("messages", "annotations"):
+        rows = tables_reader.rows_of(world.data / "tables" / table)
+        history.add("seen", kind="rows", table=table, rows=rows)
+    for kind, query in _ROWS.items():
+        history.add("seen", kind=kind, rows=world.select(query))
+    history.add("seen", kind="clock", **world.select(_CLOCK)[0])
+    for person in cast.names:
+        _pages(cast, person)
+
+
+def _pages(cast: Any, person: str) -> None:
+    """Write down what a person's pages list: the inbox, and one filter or shelf by lot."""
+    pages = [("inbox", "", "/")]
+    mine = [row["name"] for row in cast.filters.values() if row["owner"] == person]
+    if mine:
+        name = cast.lots.choice(mine)
+        pages.append(("filter", name, f"/in/{name}/"))
+    shelf = cast.lots.choice(("done", "starred", "snoozed"))
+    pages.append(("shelf", shelf, f"/{shelf}/"))
+    for page, name, address in pages:
+        answer = cast.request(person, "get", address)
+        if answer is not None:
+            msgids = [html.unescape(msgid) for msgid in _LISTED.findall(answer["text"])]
+            cast.history.add(
+                "seen",
+                kind="page",
+                person=person,
+                page=page,
+                name=name,
+                msgids=msgids,
+                status=answer["status"],
+            )

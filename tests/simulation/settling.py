@@ -1,0 +1,91 @@
+"""Run tasks, and run all of them until nothing is due."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulation.tasks import BEATS, SECOND, Task
+from simulation.world import CrashedError, OrderFailedError, World
+
+MOST = 30
+"""Rounds after which a world does not settle, which is a fault of it."""
+
+
+_STANDING = """
+SELECT (SELECT count(*) FROM filters_match) AS matches,
+    (SELECT count(*) FROM filters_match WHERE sequence IS NULL OR refreshed_at IS NULL) AS waiting,
+    (SELECT max(last) FROM filters_releasecounter) AS position,
+    (SELECT group_concat(cursor || '/' || coalesce(claimed_until, '') || holder, ' ')
+        FROM filters_destination) AS cursors,
+    (SELECT count(*) FROM filters_outboxannotation WHERE appended_at IS NULL) AS outbox,
+    (SELECT count(*) FROM filters_filter WHERE enrolled) AS enrolled,
+    (SELECT count(*) FROM filters_filter WHERE active AND NOT enrolled AND error = ''
+        AND since < (SELECT max(since) FROM filters_sharedwindow)) AS behind,
+    (SELECT count(*) FROM filters_pendingwindow) AS pending,
+    (SELECT count(*) FROM filters_appraisal WHERE is_stale) AS appraisals
+"""
+
+
+def run_task(world: World, task: Task) -> None:
+    """Have a worker run a task; one that ended with its worker is lost."""
+    try:
+        trace = world.order(
+            "task", name=task.name, args=task.args, kwargs=task.kwargs, task_id=task.task_id
+        )
+    except CrashedError:
+        world.history.add("fault", kind="crashed", during=task.name)
+        return
+    except OrderFailedError as error:
+        trace = str(error)
+    if trace:
+        world.history.add("error", during=task.name, text=trace)
+
+
+def settle(cast: Any) -> None:
+    """Run what is due, and what the clock asks for, until nothing changes any more.
+
+    Time passes as it would: what is to be tried again is waited for.
+    """
+    world: World = cast.world
+    before: Any = None
+    quiet = 0
+    for round_number in range(MOST):
+        while (task := world.queue.take(world.now)) is not None:
+            run_task(world, task)
+        for name in BEATS:
+            run_task(world, Task(name))
+        after = _standing(world)
+        waits = world.queue.tasks or _is_waiting(world)
+        quiet = quiet + 1 if after == before and not waits else 0
+        if quiet:
+            world.history.add("settled", rounds=round_number + 1)
+            return
+        before = after
+        if waits and not any(task.due <= world.now for task in world.queue.tasks):
+            world.pass_time(_pause(world))
+    world.history.add("settled", rounds=MOST, unsettled=True)
+
+
+def _standing(world: World) -> Any:
+    """Return what tells whether a round has changed anything."""
+    return tuple(world.select(_STANDING)[0].values())
+
+
+def _is_waiting(world: World) -> bool:
+    """Tell whether a destination has something to be sent, now or when it is tried again."""
+    return bool(
+        world.select(
+            "SELECT 1 FROM filters_destination WHERE active AND due_at IS NOT NULL AND due_at < ?",
+            world.now + 3600 * SECOND,
+        )
+    )
+
+
+def _pause(world: World) -> int:
+    """Return how long nothing happens: until a task or a destination is due."""
+    times = [task.due for task in world.queue.tasks]
+    rows = world.select(
+        "SELECT due_at FROM filters_destination WHERE active AND due_at IS NOT NULL"
+    )
+    times += [row["due_at"] for row in rows]
+    return max(SECOND // 10, min(times, default=world.now) - world.now + 1)

@@ -1,0 +1,167 @@
+"""What a site can be ordered to do, by name; each is a few lines over the product's own doors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+handler: Any = None
+"""What answers requests: made once, before any site is."""
+
+_clients: dict[str, Any] = {}
+
+
+def person(name: str, email: str, groups: list[str], **profile: Any) -> int:
+    """Make a person, or change them to be so."""
+    from django.contrib.auth.models import Group, User
+    from django.db import transaction
+
+    from filters.models import Profile
+
+    with transaction.atomic():
+        user, _ = User.objects.get_or_create(username=name, defaults={"email": email})
+        Profile.objects.update_or_create(user=user, defaults=profile)
+    wanted = [Group.objects.get_or_create(name=group)[0] for group in sorted(groups)]
+    if set(user.groups.all()) != set(wanted):
+        user.groups.set(wanted)
+    return int(user.pk)
+
+
+def append(messages: list[dict[str, Any]], cursor: tuple[str, int]) -> dict[str, Any]:
+    """Append mail with its originals, as a source does that has come so far."""
+    from filters.runtime import services
+    from filters.runtime.queue import TICK, run_soon
+    from filters.store.filter_store import DjangoClock
+    from tapestry.core.message import Message
+    from tapestry.tables.append import Cursor, append_messages
+    from tapestry.tables.originals import Original
+
+    originals = [Original(row["raw"]) for row in messages]
+    sets = ("to", "cc", "newsgroups", "references")
+    rows = [
+        Message(**{k: tuple(v) if k in sets else v for k, v in row.items() if k != "raw"})
+        for row in messages
+    ]
+    receipt = append_messages(
+        services.tables(), DjangoClock(), rows, Cursor(*cursor), originals=originals
+    )
+    run_soon(TICK)
+    return {"ts": receipt.ts, "added": receipt.added, "duplicates": receipt.duplicates}
+
+
+def annotate(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Append annotations that were made elsewhere: of people who have no account here."""
+    from filters.runtime import services
+    from filters.store.filter_store import DjangoClock
+    from tapestry.core.message import Annotation
+    from tapestry.tables.append import append_annotations
+
+    receipt = append_annotations(services.tables(), DjangoClock(), [Annotation(**r) for r in rows])
+    return {"ts": receipt.ts, "added": receipt.added}
+
+
+def task(name: str, args: list[Any], kwargs: dict[str, Any], task_id: str | None = None) -> str:
+    """Run a task, and return the traceback of the error that it ended with."""
+    from tapestry.celery import app
+
+    result = app.tasks[name].apply(args=args, kwargs=kwargs, task_id=task_id, throw=False)
+    return str(result.traceback or "")
+
+
+def request(
+    user: str, method: str, path: str, data: Any = None, headers: dict[str, str] | None = None
+) -> dict[str, Any]:
+    """Ask for a page as somebody who is signed in, or as nobody."""
+    from django.contrib.auth.models import User
+    from django.test import Client
+
+    if user not in _clients:
+        _clients[user] = Client(SERVER_NAME="localhost")
+        _clients[user].handler = handler
+    client = _clients[user]
+    for _ in range(2):
+        response = getattr(client, method)(path, data or {}, headers=headers or {})
+        location = response.get("Location", "")
+        if not (user and location.startswith("/sign-in/")):
+            break
+        client.force_login(User.objects.get(username=user))
+    body = b"".join(response) if response.streaming else response.content
+    return {
+        "status": response.status_code,
+        "location": location,
+        "text": body.decode("utf-8", "replace"),
+    }
+
+
+def destination(
+    person: str,
+    kind: str,
+    name: str,
+    filters: list[int] | None,
+    address: str,
+    settings: dict[str, Any],
+) -> int:
+    """Make a destination, its address confirmed; of these filters, None for all."""
+    from django.contrib.auth.models import User
+    from django.db import transaction
+
+    from filters.delivery.mail.addresses import address_of_person
+    from filters.models import Address, Destination, Filter
+    from filters.runtime import encryption, services
+    from filters.store.subscriptions import add_destination
+    from tapestry.core.clock import wall_clock
+    from tapestry.deliver.http.signature import make_secret
+
+    owner = User.objects.get(username=person)
+    with transaction.atomic():
+        made = Destination(owner=owner, kind=kind, name=name, settings=settings)
+        if address:
+            made.address = address_of_person(owner, address)
+            Address.objects.filter(pk=made.address.pk).update(confirmed_at=wall_clock())
+        if kind == "webhook":
+            made.secret = encryption.encrypt(make_secret(), services.data())
+        chosen = None if filters is None else list(Filter.objects.filter(pk__in=filters))
+        add_destination(made, chosen)
+    return int(made.pk)
+
+
+def choose(key: int, filters: list[int] | None) -> None:
+    """Have a destination take these filters, None for all."""
+    from filters.models import Destination, Filter
+    from filters.store.subscriptions import choose_filters
+
+    chosen = None if filters is None else list(Filter.objects.filter(pk__in=filters))
+    choose_filters(Destination.objects.get(pk=key), chosen)
+
+
+def check_data() -> list[str]:
+    """Return the problems that check-data finds."""
+    from filters.upkeep import check_data
+
+    return [str(damage) for damage in check_data.check().damages]
+
+
+def forget(audience: str, before: int | None) -> dict[str, int]:
+    """Forget an audience's mail."""
+    from dataclasses import asdict
+
+    from filters.upkeep.forgetting import forget as forget_mail
+
+    return asdict(forget_mail(audience, before))
+
+
+def small() -> None:
+    """Have a small world have all that a large one has: checkpoints, runs of the index, merges."""
+    from tapestry.tables import compact, hash_runs
+    from tapestry.tables.delta import commit
+
+    commit.CHECKPOINT_EVERY, hash_runs.TAIL_FILES = 12, 4
+    compact.compact_small_files.__defaults__ = (8,)
+
+
+ORDERS = {
+    order.__name__: order
+    for order in (
+        *(person, append, annotate, task, request, destination, choose, check_data, forget, small),
+    )
+}
+"""By name."""

@@ -1,0 +1,113 @@
+"""A site: the product itself, in a process that does what the coordinator orders, one at a time.
+
+coordinator ─ order ─> site ─ tell, ask ─> coordinator ─ answer ─> site ─ done ─> coordinator
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import sys
+import traceback
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from simulation import site_mail, site_orders, site_senses
+from simulation.site_writes import watch_writes, writes
+
+
+class Site:
+    """The pipe to the coordinator, seen from the site."""
+
+    def __init__(self, pipe: Connection, clock: site_senses.SiteClock) -> None:
+        self.pipe, self.clock = pipe, clock
+
+    def tell(self, what: str, content: Any) -> None:
+        self.pipe.send(("tell", what, content))
+
+    def ask(self, what: str, content: Any) -> Any:
+        """Ask the coordinator; what it answered may be lost with this process."""
+        self.pipe.send(("ask", what, (content, self.clock.now)))
+        answer, waited = self.pipe.recv()
+        if waited:
+            self.clock.sleep(waited)
+        writes.point("answer")
+        return answer
+
+
+class _Log(logging.Handler):
+    """Tells the coordinator each line of level ERROR or more."""
+
+    def __init__(self, site: Site) -> None:
+        super().__init__(logging.WARNING)
+        self.site = site
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = record.getMessage()
+        if record.exc_info:
+            text += "\n" + "".join(traceback.format_exception(*record.exc_info))
+        self.site.tell("log", {"level": record.levelname, "name": record.name, "text": text})
+
+
+def run(pipe: Connection, data: Path, seed: str, now: int, steady: int, plant: Any = None) -> None:
+    """Serve until the pipe is closed; then end this process."""
+    try:
+        _serve(pipe, data, seed, now, steady, plant)
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        os._exit(0)
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)
+
+
+def _serve(pipe: Connection, data: Path, seed: str, now: int, steady: int, plant: Any) -> None:
+    from django.conf import settings
+    from django.db import connections
+
+    gc.disable()  # no site lives long
+    settings.DATA = data
+    settings.SECRET_KEY = "of a simulated world"
+    settings.EMAIL_BACKEND = "simulation.site_mail.Backend"
+    settings.PRIVATE_HOSTS = ["127.0.0.0/8"]
+    settings.DATABASES["default"]["NAME"] = data / "db.sqlite3"
+    connections["default"].settings_dict["NAME"] = data / "db.sqlite3"
+    product = [m for name, m in sys.modules.items() if name.startswith(("filters.", "tapestry."))]
+    clock = site_senses.give_time(product)
+    site = Site(pipe, clock)
+    clock.set(now, steady)
+    site_mail.ask = site.ask
+    site_senses.give_chance(seed)
+    site_senses.give_queue(site.tell)
+    site_senses.give_http(site.ask)
+    site_senses.give_engine()
+    watch_writes()
+    root = logging.getLogger()
+    root.handlers[:] = [_Log(site)]
+    if plant is not None:
+        plant()
+    while True:
+        order = pipe.recv()
+        clock.set(order["now"], order["steady"])
+        writes.plan(*order.get("fault", ("", 0)))
+        reply: Any = None
+        error = ""
+        try:
+            reply = site_orders.ORDERS[order["do"]](**order.get("with", {}))
+        except Exception:
+            error = traceback.format_exc()
+        done = writes.done
+        writes.plan("", 0)
+        pipe.send(
+            (
+                "done",
+                {
+                    "reply": reply,
+                    "error": error,
+                    "writes": done,
+                    "now": clock.now,
+                    "steady": clock.steady,
+                },
+            )
+        )

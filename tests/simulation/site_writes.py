@@ -1,0 +1,96 @@
+"""Every write of a site is a point at which it may end, or fail.
+
+A write is a commit of the database, a name given or taken in a directory (link, rename, unlink),
+a file synced, or an answer of an endpoint that was not stored yet.  They are counted from the
+order on in which a fault was asked for.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from typing import Any
+
+ENDED = 86
+"""The status with which a site ends that was to end."""
+
+CODES = {"io_error": errno.EIO, "disk_full": errno.ENOSPC}
+
+
+class Writes:
+    """The writes so far, and what becomes of the one that is ``at`` ahead."""
+
+    def __init__(self) -> None:
+        self.kind = ""
+        self.at = 0
+        self.done = 0
+
+    def plan(self, kind: str, at: int) -> None:
+        """Have a fault happen at a write, 1 being the next; "" is none."""
+        self.kind, self.at, self.done = kind, at, 0
+
+    def point(self, what: str) -> None:
+        """Take one write: end or fail here if it is the one."""
+        self.done += 1
+        if not self.kind or self.done != self.at:
+            return
+        if self.kind == "crash":
+            os._exit(ENDED)
+        if what != "answer":
+            code = CODES[self.kind]
+            raise OSError(code, os.strerror(code))
+
+
+writes = Writes()
+
+
+def watch_writes() -> None:
+    """Have all writes of this process be counted."""
+    for name in ("link", "replace", "rename", "unlink", "fsync"):
+        setattr(os, name, _counted(name, getattr(os, name)))
+    from django.db import OperationalError
+    from django.db.backends.base.base import BaseDatabaseWrapper
+    from django.db.backends.sqlite3.base import SQLiteCursorWrapper
+
+    commit, execute = BaseDatabaseWrapper._commit, SQLiteCursorWrapper.execute
+
+    def counted_commit(self: Any) -> None:
+        _of_database(OperationalError)
+        commit(self)
+
+    def counted_execute(self: Any, query: str, params: Any = None) -> Any:
+        writing = (
+            not query.lstrip()[:6]
+            .upper()
+            .startswith(("SELECT", "PRAGMA", "BEGIN", "SAVEPO", "RELEAS"))
+        )
+        if writing and not self.db.in_atomic_block:
+            _of_database(OperationalError)
+        return execute(self, query, params)
+
+    BaseDatabaseWrapper._commit = counted_commit
+    SQLiteCursorWrapper.execute = counted_execute
+    SQLiteCursorWrapper.db = property(lambda self: _connection())  # type: ignore[attr-defined]
+
+
+def _connection() -> Any:
+    from django.db import connection
+
+    return connection
+
+
+def _counted(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*args: Any, **options: Any) -> Any:
+        writes.point(name)
+        return real(*args, **options)
+
+    return call
+
+
+def _of_database(error: type[Exception]) -> None:
+    try:
+        writes.point("commit")
+    except OSError as failure:
+        words = "database or disk is full" if failure.errno == errno.ENOSPC else "disk I/O error"
+        raise error(words) from failure

@@ -1,0 +1,58 @@
+"""The auditor's answers over time are those of the oracle at each instant.
+
+The two are made apart: the oracle asks SQLite at every instant at which an answer can change, the
+auditor solves for the instants.  The auditor reads the filter as the product prints it.
+"""
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.generators.random_filters import counting_worlds, worlds
+from support.oracle import Oracle
+
+from simulation.auditor.answers import answer
+from simulation.auditor.nodes import InFilter
+from simulation.auditor.reader import read
+from simulation.auditor.spans import holds
+from simulation.auditor.tables import Tables
+from tapestry.query.tree.printer import print_tql
+
+RANDOM = settings(max_examples=60, suppress_health_check=list(HealthCheck))
+
+
+def agree(world):
+    oracle = Oracle(world.query, world.data, world.audiences)
+    tables = Tables(world.data["messages"], world.data["annotations"], world.audiences)
+    found = answer(read(print_tql(world.query)), tables)
+    for t in {at + step for at in oracle.events for step in (-1, 0, 1)}:
+        there = {msgid for msgid, spans in found.items() if holds(spans, t)}
+        assert there == oracle.answer(t), f"at {t}: {print_tql(world.query)}"
+
+
+@RANDOM
+@given(worlds())
+def test_random_filters_answer_alike_at_every_instant(world):
+    agree(world)
+
+
+@RANDOM
+@given(worlds(aggregates=True))
+def test_random_aggregates_answer_alike_at_every_instant(world):
+    agree(world)
+
+
+@RANDOM
+@given(counting_worlds())
+def test_counts_and_ranks_answer_alike_at_every_instant(world):
+    agree(world)
+
+
+@RANDOM
+@given(worlds(depth=1), worlds(depth=1), st.booleans())
+def test_another_filter_means_its_condition(world, other, negated):
+    tables = Tables(world.data["messages"], world.data["annotations"], world.audiences)
+    condition = read(print_tql(other.query))
+    reference = InFilter("m", "terry", "other")
+    found = answer(
+        reference, tables, lambda owner, name: {("terry", "other"): condition}[owner, name]
+    )
+    assert found == answer(condition, tables)
