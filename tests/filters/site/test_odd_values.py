@@ -10,7 +10,7 @@ import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import DataError, transaction
-from django.test import Client
+from django.test import Client, RequestFactory
 
 from filters.models import Destination, Trial
 
@@ -93,3 +93,29 @@ def test_nothing_has_a_key_too_large_for_the_database(
 ) -> None:
     client.force_login(alice)
     assert client.get(f"/{page.format(HUGE)}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "multipart/form-data; boundary*=utf-99''x",
+        "multipart/form-data; boundary=x; charset=rot13",
+        "application/x-www-form-urlencoded; charset=rot13",
+        "application/x-www-form-urlencoded; charset=nonsense",
+        "application/x-www-form-urlencoded; charset=utf-16",
+    ],
+)
+def test_no_kind_of_content_is_a_defect(db: None, kind: str) -> None:
+    from tapestry.wsgi import application
+
+    body = b"--x\r\nContent-Disposition: form-data; name=a\r\n\r\nb\r\n--x--\r\n"
+    asked = RequestFactory().generic("POST", "/sign-in/", body).environ | {"CONTENT_TYPE": kind}
+    statuses: list[str] = []
+    answer = application(asked, lambda status, *_: statuses.append(status))
+    assert b"".join(answer) and statuses[0][0] == "4"
+
+
+def test_a_length_of_very_many_digits_is_too_much(client: Client, db: None) -> None:
+    kind = "application/x-www-form-urlencoded"
+    answer = client.generic("POST", "/sign-in/", b"x", kind, CONTENT_LENGTH="9" * 5_000)
+    assert answer.status_code == 413
