@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from ipaddress import ip_address
+from secrets import token_hex
+from traceback import format_tb, walk_tb
 from typing import Literal
 from urllib.parse import quote
 
 from tapestry.core.errors import TapestryError
 from tapestry.servers.quoted_reply import cause_without_secret, quoted_reply
+
+log = logging.getLogger(__name__)
 
 Security = Literal["tls", "starttls", "none"]
 Method = Literal["password", "xoauth2"]
@@ -22,6 +27,10 @@ TIMEOUT = 60.0
 MALFORMED = (ValueError, LookupError, TypeError, MemoryError, OverflowError)
 """What the libraries raise at responses that are not of their protocol."""
 
+LIBRARIES = ("imapclient", "imaplib", "nntplib", "smtplib", "ssl")
+"""Where it is the reply that is malformed, if one of MALFORMED is raised there."""
+
+OWN = ("tapestry", "filters")
 
 ANYWHERE = ("0.0.0.0/0", "::/0")
 """What the operator's own accounts may reach."""
@@ -29,6 +38,14 @@ ANYWHERE = ("0.0.0.0/0", "::/0")
 
 class ConnectionLostError(TapestryError):
     """The server cannot be reached, or the connection was lost: a later try may succeed."""
+
+
+class MalformedReplyError(ValueError):
+    """A reply has not what its protocol asks for: the server is none of it, or is broken."""
+
+
+class OwnFaultError(TapestryError):
+    """This program failed at what a server said; its traceback is in the log, under a number."""
 
 
 class RefusedError(TapestryError):
@@ -110,7 +127,11 @@ def connection_lost(account: Account, reason: str) -> ConnectionLostError:
 def protocol_explained(
     account: Account, protocol_error: type[Exception], server: str
 ) -> Iterator[None]:
-    """Raise errors of the connection and of the protocol as TapestryError, without the secret."""
+    """Raise errors of the connection and of the protocol as TapestryError, without the secret.
+
+    What a library cannot read is the server's fault (ConnectionLostError).  What this program
+    raises itself is its own (OwnFaultError), unless it is within ``reading_reply``.
+    """
     try:
         yield
     except OSError as error:
@@ -119,11 +140,43 @@ def protocol_explained(
         lost = connection_lost(account, quoted_reply(error, account.secret))
         raise lost from cause_without_secret(error, account.secret)
     except MALFORMED as error:
+        if not _is_of_reply(error):
+            raise own_fault(error, account.secret) from cause_without_secret(error, account.secret)
         protocol, name = account.kind.upper(), type(error).__name__
         raise ConnectionLostError(
             f"{account.where} answers with what is not {protocol} ({name}).",
             hint=f"Check that host and port are those of {server}.",
         ) from cause_without_secret(error, account.secret)
+
+
+def own_fault(error: Exception, secret: str) -> OwnFaultError:
+    """Log the traceback of an error of this program, and return what is said of it."""
+    number = token_hex(4)
+    trace = "".join(format_tb(error.__traceback__))
+    said = f"{type(error).__name__}: {quoted_reply(error, secret)}"
+    log.error("fault %s: %s\n%s", number, said, trace)
+    return OwnFaultError(
+        f"It failed here, by a fault of this site and not of the server (number {number}).",
+        hint="Tell those who run this site the number: the log has more under it.",
+    )
+
+
+@contextmanager
+def reading_reply() -> Iterator[None]:
+    """Have what the block cannot read of a library's answer count as the server's fault."""
+    try:
+        yield
+    except MALFORMED as error:
+        raise MalformedReplyError(f"{type(error).__name__}: {error}") from error
+
+
+def _is_of_reply(error: Exception) -> bool:
+    """Tell whether a library raised an error over a reply, and not this program over its own."""
+    if isinstance(error, MalformedReplyError):
+        return True
+    rooms = (frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__))
+    known = [room for name in rooms if (room := name.partition(".")[0]) in (*LIBRARIES, *OWN)]
+    return bool(known) and known[-1] in LIBRARIES
 
 
 def explain_os_error(account: Account, error: OSError) -> TapestryError:

@@ -25,6 +25,7 @@ from tapestry.servers.account import (
     ConnectionLostError,
     RefusedError,
     protocol_explained,
+    reading_reply,
 )
 from tapestry.servers.opening import opened
 
@@ -137,6 +138,7 @@ def unless_refused(request: Callable[..., Any], *arguments: Any) -> Any:
         return None
 
 
+@reading_reply()
 def listed_folders(client: IMAPClient, first: str = "") -> list[tuple[frozenset[bytes], str]]:
     """Return the folders whose names begin with ``first``: flags in lower case, and names.
 
@@ -193,6 +195,7 @@ class Hierarchy:
         return name == parent or name.startswith(parent + (self.delimiter or " - "))
 
 
+@reading_reply()
 def hierarchy_of(client: IMAPClient) -> Hierarchy:
     """Return the hierarchy of a server, as NAMESPACE says it, or LIST if there is none."""
     if client.has_capability("NAMESPACE"):

@@ -9,14 +9,12 @@ from django.contrib.auth.models import User
 from support.paths import TESTS
 
 from filters.delivery import tasks
-from filters.delivery.mail import bounces
+from filters.delivery.mail import bounces, outgoing
 from filters.models import Address, BounceMailbox, Destination
-from filters.runtime.delivery_signer import delivery_signer
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
 
 FIXTURES = TESTS / "fixtures" / "deliver" / "bounces"
-KEY = b"digest-17-2026-11-23"
 
 
 @pytest.fixture
@@ -25,6 +23,7 @@ def joe(settings, data_dir, dovecot):
     folder = f"bounces-{uuid.uuid4().hex}"
     dovecot.put(folder)
     settings.DATA, settings.BOUNCES = data_dir, dovecot.url(folder)
+    settings.RETURN_PATH = "tapestry+*@tapestry.example"
     owner = User.objects.create_user("alice")
     address = Address.objects.create(owner=owner, email="joe@x.example", confirmed_at=1)
     destination = Destination.objects.create(owner=owner, kind="digest", name="d", address=address)
@@ -33,14 +32,13 @@ def joe(settings, data_dir, dovecot):
 
 
 def bounce(name, joe):
-    value = delivery_signer().value(f"{joe.uid.hex}-0-7").encode()
-    raw = (FIXTURES / f"{name}.eml").read_bytes()
-    return raw.replace(b"X-Tapestry-Delivery: " + KEY, b"X-Tapestry-Delivery: " + value)
+    path = outgoing.return_path(joe.address, name).encode()
+    return (FIXTURES / f"{name}.eml").read_bytes().replace(b"tapestry@tapestry.example", path)
 
 
-def problem(joe):
+def warning(joe):
     joe.address.refresh_from_db()
-    return joe.address.problem
+    return joe.address.warning
 
 
 def test_new_bounces_are_read_once_and_stay(joe, dovecot):
@@ -48,13 +46,13 @@ def test_new_bounces_are_read_once_and_stay(joe, dovecot):
     assert bounces.read_mailbox() == 0, "what was there at the first look is passed"
     dovecot.put(joe.folder, bounce("postfix-delayed", joe), bounce("vacation", joe))
     assert bounces.read_mailbox() == 0
-    assert problem(joe) == ""
+    assert warning(joe) == ""
     dovecot.put(joe.folder, bounce("postfix", joe))
     tasks.read_bounces()
-    assert "5.1.1" in problem(joe)
-    Address.objects.update(problem="")
+    assert "5.1.1" in warning(joe)
+    Address.objects.update(warning="")
     assert bounces.read_mailbox() == 0
-    assert problem(joe) == ""
+    assert warning(joe) == ""
     with dovecot.session() as client:
         client.select_folder(joe.folder, readonly=True)
         flags = client.get_flags(client.search())

@@ -1,11 +1,18 @@
 """Accounts: what may be told to whom."""
 
+import imaplib
+import re
+
 import pytest
 
 from tapestry.servers.account import (
     Account,
+    ConnectionLostError,
+    OwnFaultError,
     RefusedError,
     is_this_machine,
+    protocol_explained,
+    reading_reply,
     require_private_connection,
 )
 
@@ -21,3 +28,36 @@ def test_others_are_told_no_secret_in_the_clear(host):
     require_private_connection(Account("nntp", host, 119, "none"))
     with pytest.raises(RefusedError, match="for all to read"):
         require_private_connection(Account("imap", host, 143, "none", "joe", "secret"))
+
+
+JOE = Account("imap", "x.org", 993, "tls", "joe", "s3cret")
+
+
+def explained():
+    return protocol_explained(JOE, imaplib.IMAP4.error, "an IMAP server")
+
+
+@pytest.mark.parametrize("error", [ValueError("of s3cret"), TypeError(), LookupError(), KeyError()])
+def test_an_error_of_our_own_is_said_as_one_and_its_traceback_is_logged(error, caplog):
+    def our_own_function():
+        raise error
+
+    words = "a fault of this site and not of the server"
+    with pytest.raises(OwnFaultError, match=words) as told, explained():
+        our_own_function()
+    number = re.search(r"number (\w+)", told.value.message)[1]
+    assert number in caplog.text and type(error).__name__ in caplog.text
+    assert "our_own_function" in caplog.text and "s3cret" not in caplog.text
+
+
+def test_what_a_library_cannot_read_is_the_servers_fault(caplog):
+    with pytest.raises(ConnectionLostError, match="answers with what is not IMAP"), explained():
+        imaplib.Time2Internaldate("Monday")
+    assert caplog.text == ""
+
+
+def test_what_we_cannot_read_of_a_reply_is_the_servers_fault(caplog):
+    words = "answers with what is not IMAP"
+    with pytest.raises(ConnectionLostError, match=words), explained(), reading_reply():
+        int({b"UIDVALIDITY": b"s3cret"}[b"UIDVALIDITY"])
+    assert caplog.text == ""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tapestry.deliver.mail.bounces import LONGEST
-from tapestry.servers.account import TIMEOUT, Account
+from tapestry.servers.account import TIMEOUT, Account, reading_reply
 from tapestry.servers.imap import connected, explained
 
 
@@ -36,7 +36,8 @@ def read_after(
     with connected(account, timeout) as client:
         with explained(account):
             selected: Any = client.select_folder(folder, readonly=True)
-            uidvalidity = int(selected.get(b"UIDVALIDITY", 0))
+            with reading_reply():
+                uidvalidity = int(selected.get(b"UIDVALIDITY", 0))
             if uidvalidity != place.uidvalidity or not uidvalidity:
                 uids = client.search(["UID", "*"]) if selected.get(b"EXISTS") else []
                 found = None

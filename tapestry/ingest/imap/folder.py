@@ -23,7 +23,7 @@ from tapestry.ingest.first_look import FirstLook
 from tapestry.ingest.large_message import BEGINNING
 from tapestry.ingest.stream import Item
 from tapestry.ingest.unavailable import FetchResult, UnavailableMessages, hold_server_faults
-from tapestry.servers.account import MALFORMED
+from tapestry.servers.account import MALFORMED, reading_reply
 from tapestry.servers.imap import DELIVERED_KEYWORD, SERVER_FAULTS, unless_refused
 
 BATCH = 100
@@ -196,6 +196,7 @@ class NewMessages:
         return replace(result, unavailable=is_there)
 
 
+@reading_reply()
 def _result(uid: int, response: Any, size: int | None = None) -> FetchResult:
     attributes = response.get(uid, {})
     raw = attributes.get(b"BODY[]" if size is None else b"BODY[]<0>")

@@ -21,7 +21,7 @@ from tapestry.ingest.first_look import FirstLook
 from tapestry.ingest.imap.folder import MailboxStatus, NewMessages, uid_after_last
 from tapestry.ingest.stream import CursorOf, ListedFolder, MessageStream, Resumed, read_within
 from tapestry.ingest.unavailable import UnavailableMessages, has_unavailable
-from tapestry.servers.account import TIMEOUT, Account
+from tapestry.servers.account import TIMEOUT, Account, reading_reply
 from tapestry.servers.imap import (
     UNREADABLE,
     connected,
@@ -109,12 +109,13 @@ class ImapSession:
                 f"{self.account.host} has no mailbox {folder} that {self.account.user} may read.",
                 hint=f"It has: {names}.",
             ) from error
-        return MailboxStatus(
-            name=folder,
-            uidvalidity=int(response[b"UIDVALIDITY"]),
-            uidnext=int(response.get(b"UIDNEXT") or 0),
-            messages=int(response[b"EXISTS"]),
-        )
+        with reading_reply():
+            return MailboxStatus(
+                name=folder,
+                uidvalidity=int(response[b"UIDVALIDITY"]),
+                uidnext=int(response.get(b"UIDNEXT") or 0),
+                messages=int(response[b"EXISTS"]),
+            )
 
     def _mailbox_version(self, folder: str) -> tuple[int, int] | None:
         """Return UIDVALIDITY and HIGHESTMODSEQ, None if the server has no CONDSTORE (RFC 7162)."""
@@ -124,7 +125,8 @@ class ImapSession:
         response = unless_refused(self.client.folder_status, folder, asked)
         if response is None or not response.get(b"HIGHESTMODSEQ"):
             return None  # of a folder that cannot be read, EXAMINE will say so in words
-        return int(response[b"UIDVALIDITY"]), int(response[b"HIGHESTMODSEQ"])
+        with reading_reply():
+            return int(response[b"UIDVALIDITY"]), int(response[b"HIGHESTMODSEQ"])
 
 
 @contextmanager
