@@ -35,7 +35,11 @@ class MailboxForm(ServerForm, DestinationForm):
         label="Folder",
         max_length=100,
         initial="Tapestry",
-        help_text="The folders of the filters are created inside it.",
+        help_text=(
+            "The folders of the filters are created inside it. You may rename or move them: what "
+            "comes goes on into the same folder, if your server lets it be known again. Else a "
+            "new one is made, and the latest deliveries say so."
+        ),
     )
 
     def stored(self) -> dict[str, Any]:

@@ -7,6 +7,7 @@ after it, and what a person has deleted since is not put in again.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
@@ -20,16 +21,24 @@ from filters.runtime import services
 from filters.runtime.encryption import decrypt
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Batch, Outcome
+from tapestry.deliver.imap.folders import MailFolders
+from tapestry.deliver.imap.renamed import Place, follow, place_of
 from tapestry.deliver.one_line import one_line
 from tapestry.deliver.ways import mailbox
 from tapestry.deliver.ways.mailbox import Confirmation, Mailbox, MailboxSettings, deliver_to_mailbox
 from tapestry.servers.account import Account
+from tapestry.servers.imap import explained
 
 MOST = 100
 """Messages of one delivery."""
 
 FOLDERS = "folders"
 """The setting that says under which name each filter, by its key, has its folder."""
+
+PLACES = "places"
+"""The setting that says where these folders were last, with their UIDVALIDITY, in which mailbox."""
+
+MADE_ANEW = "The folder {} is gone, or cannot be known again by another name; a new one was made."
 
 
 def account_of(destination: Destination) -> Account:
@@ -59,12 +68,17 @@ def send(destination: Destination, batch: Batch) -> Outcome:
     A message whose original is not kept is left out, and the answer says so.
     """
     names = _names(destination, batch)
+    boxes: list[Mailbox] = []
+    lost: dict[str, str] = {}
 
     def prepare(opened: Mailbox) -> None:
         opened.rename_filters(_renamed(destination, names))
-        _keep_names(destination, names)
+        _keep(destination, FOLDERS, names)
+        with explained(opened.account):
+            lost.update(follow(opened.folders, _places(destination, names)))
+        boxes.append(opened)
 
-    return deliver_to_mailbox(
+    outcome = deliver_to_mailbox(
         account_of(destination),
         settings_of(destination),
         batch,
@@ -73,6 +87,9 @@ def send(destination: Destination, batch: Batch) -> Outcome:
         seen=_read(batch),
         prepare=prepare,
     )
+    anew = _keep_places(destination, names, boxes[0].folders) & lost.keys() if boxes else ()
+    said = [f"{MADE_ANEW.format(lost[name])}" for name in sorted(anew)]
+    return replace(outcome, answer=" ".join([outcome.answer, *said]))
 
 
 def preview(destination: Destination, batch: Batch) -> Preview:
@@ -127,16 +144,41 @@ def _stored_names(destination: Destination) -> dict[str, str]:
     return stored
 
 
-def _keep_names(destination: Destination, names: dict[str, str]) -> None:
-    """Store the names of folders, and leave the other settings as they are by now.
+def _mailbox_of(destination: Destination) -> list[str]:
+    """Return what tells where folders are: in other mailboxes and parents they are others."""
+    return [str(destination.settings.get(name, "")) for name in ("host", "user", "parent")]
+
+
+def _places(destination: Destination, names: Mapping[str, str]) -> dict[str, Place]:
+    """Return where the folders of filters were last, by the filters' names."""
+    stored = destination.settings.get(PLACES) or {}
+    if stored.get("mailbox") != _mailbox_of(destination):
+        return {}
+    return {names[key]: Place(*at) for key, at in stored["filters"].items() if key in names}
+
+
+def _keep_places(
+    destination: Destination, names: Mapping[str, str], folders: MailFolders
+) -> set[str]:
+    """Store where folders are that were opened; return the names of all whose place is known."""
+    before = _places(destination, names)
+    places = {name: place_of(folders, name) or before.get(name) for name in names.values()}
+    known = {key: list(at) for key, name in names.items() if (at := places[name]) is not None}
+    stored = {"mailbox": _mailbox_of(destination), "filters": known}
+    _keep(destination, PLACES, stored)
+    return {name for name in names.values() if place_of(folders, name) is not None}
+
+
+def _keep(destination: Destination, setting: str, value: Mapping[str, Any]) -> None:
+    """Store a setting, and leave the others as they are by now.
 
     A sample does too, unlike with claims.store_settings: the folders that it makes are real.
     """
-    if names == _stored_names(destination):
+    if value == destination.settings.get(setting):
         return
     with transaction.atomic():
         current = Destination.objects.select_for_update().filter(pk=destination.pk).first()
         if current is not None:
-            current.settings = {**current.settings, FOLDERS: names}
+            current.settings = {**current.settings, setting: value}
             current.save(update_fields=["settings"])
-    destination.settings = {**destination.settings, FOLDERS: names}
+    destination.settings = {**destination.settings, setting: value}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
@@ -74,7 +74,8 @@ class MailFolders:
     """The folders below ``parent``, given in full, on an open connection.
 
     ``existing`` are their names, ``selected`` the folder that is open, where messages may get
-    keywords if ``has_keywords``.
+    keywords if ``has_keywords``.  ``moved`` are those elsewhere, by the name of the filter;
+    ``validities`` the UIDVALIDITY of those that were opened.
     """
 
     account: Account
@@ -84,6 +85,8 @@ class MailFolders:
     existing: set[str]
     selected: str | None = field(default=None, init=False)
     has_keywords: bool = field(default=False, init=False)
+    moved: dict[str, str] = field(default_factory=dict, init=False)
+    validities: dict[str, int] = field(default_factory=dict, init=False)
 
     @classmethod
     def of(cls, account: Account, client: IMAPClient, parent: str) -> MailFolders:
@@ -101,11 +104,14 @@ class MailFolders:
         """Return the full name of a folder below the parent, None if it does not exist."""
         return next((form for form in self._forms(names) if form in self.existing), None)
 
-    def _forms(self, names: Iterable[str]) -> list[str]:
+    def _forms(self, names: Sequence[str]) -> list[str]:
         """Return the names that a folder may have: as few characters replaced as may be, or all."""
+        above, levels = [self.parent], names
+        if names[0] in self.moved:
+            above, levels = [self.moved[names[0]]], names[1:]
         few = [self.hierarchy.delimiter] if self.hierarchy.delimiter else []
-        forms = ((folder_name(name, replaced) for name in names) for replaced in (few, _LOOK_ALIKE))
-        return [self.hierarchy.below(self.parent, *form) for form in forms]
+        forms = ((folder_name(name, chars) for name in levels) for chars in (few, _LOOK_ALIKE))
+        return [self.hierarchy.below(*above, *form) for form in forms]
 
     def _create(self, forms: list[str]) -> str:
         """Create and subscribe a folder by the first of these names that the server takes."""
@@ -143,6 +149,7 @@ class MailFolders:
             within = {name for name in self.existing if self.hierarchy.is_within(name, old)}
             renamed = {new + name.removeprefix(old) for name in within}
             self.existing = self.existing - within | renamed
+            self.validities.clear()
             self.selected = None
             for request, names in (
                 (self.client.unsubscribe_folder, within),
@@ -166,6 +173,7 @@ class MailFolders:
         flags = {bytes(flag).lower() for flag in response.get(b"PERMANENTFLAGS", ())}
         self.has_keywords = bool(flags & {rb"\*", DELIVERED_KEYWORD.lower().encode()})
         self.selected = name
+        self.validities[name] = int(response.get(b"UIDVALIDITY", 0))
 
     def find(self, name: str, identity: MessageIdentity) -> dict[int, bool]:
         r"""Return the UIDs of a message in a folder, and whether each is marked as \Deleted."""
